@@ -2,12 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isKnownHost, isLoopback, parseAdminAddress } from "../src/admin/address.ts";
-import { readExplainQuestion } from "../src/admin/explain-target.ts";
-import { History } from "../src/admin/history.ts";
+import { isLoopback, parseAdminAddress } from "../src/admin/admin.ts";
+import { readExplainQuestion } from "../src/admin/explain.ts";
+import { History, ReadinessKeeper } from "../src/admin/history.ts";
 import { busiestKeys } from "../src/admin/keys.ts";
-import { ReadinessKeeper } from "../src/admin/readiness.ts";
-import { type AdminRow, createAdminRouter, errorReply } from "../src/admin/router.ts";
+import { type AdminRow, createAdminRouter, errorReply, isKnownHost } from "../src/admin/router.ts";
 import type { Moment } from "../src/admin/status.ts";
 import { Timeline } from "../src/admin/status-reply.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
@@ -284,7 +283,7 @@ describe("readiness", () => {
       ageSeconds: null,
     });
     keeper.began();
-    keeper.progress(0.5);
+    keeper.progress = 0.5;
     assert.equal(keeper.loading?.progress, 0.5);
     keeper.confirmed(0);
     history.observe(LOADED);
@@ -309,7 +308,7 @@ describe("readiness", () => {
       assert.equal(keeper.readiness().status, "ready", createdAt);
       assert.equal(keeper.readiness().createdAt, createdAt === "2026" ? null : (createdAt ?? null));
     }
-    keeper.drain();
+    keeper.isDraining = true;
     assert.equal(keeper.readiness().status, "draining");
   });
 

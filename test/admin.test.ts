@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { adminAt } from "../src/admin/admin-settings.ts";
+import { adminAt } from "../src/admin/admin.ts";
 import { startServer } from "../src/server/server.ts";
 import {
   BASE,

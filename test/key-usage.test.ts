@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { adminAt } from "../src/admin/admin-settings.ts";
+import { adminAt } from "../src/admin/admin.ts";
 import { answerKeys, type KeysReply } from "../src/admin/keys.ts";
 import type { KeyStatus } from "../src/admin/status.ts";
 import { countBusy, countUse, createKeyUse, REFUSALS, readUse } from "../src/auth/key-use.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
-import { readAdminSettings } from "../src/admin/admin-settings.ts";
+import { readAdminSettings } from "../src/admin/admin.ts";
 import type { CommandIo, CommandRow } from "../src/cli/command.ts";
 import { refuseSameFiles } from "../src/cli/named-files.ts";
 import {

@@ -2,10 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { History } from "../src/admin/history.ts";
-import { LimitsHistory, type LimitsSettings } from "../src/admin/limits.ts";
-import { RecentProblems } from "../src/admin/problems.ts";
-import { ReadinessKeeper } from "../src/admin/readiness.ts";
+import { History, ReadinessKeeper } from "../src/admin/history.ts";
+import { LimitsHistory, type LimitsSettings, RecentProblems } from "../src/admin/problems.ts";
 import { PROBLEM_KINDS } from "../src/admin/status.ts";
 import type { Observation } from "../src/observe/events.ts";
 
@@ -112,7 +110,7 @@ describe("problems", () => {
     const [problem] = problems.list();
     assert.equal(problem!.kind, "data-stale");
     assert.ok(Math.abs(Date.parse(problem!.since) - (NOW - 30_000)) < 5000, problem!.since);
-    readiness.drain();
+    readiness.isDraining = true;
     assert.deepEqual(kinds(), [], "a stop is no problem");
   });
 

@@ -1,7 +1,7 @@
 /** Texts that a refactoring must not change: help, the OpenAPI document, names and labels of metrics. */
 
 import { after, it } from "node:test";
-import { adminAt } from "../src/admin/admin-settings.ts";
+import { adminAt } from "../src/admin/admin.ts";
 import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { helpFor, overview } from "../src/cli/help.ts";

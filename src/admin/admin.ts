@@ -1,12 +1,55 @@
-/** The admin listener of one server: it listens before anything is loaded, and until the last request is answered. */
+/**
+ * The admin listener: its settings, and HTTP with narrow limits, from before anything is loaded until the last request
+ * is answered. It shares a thread with requests of the API, or with the work of handing generations to the threads that
+ * serve them. Each connection is accepted, so that a health probe always is: when there are many, the oldest that waits
+ * for nothing ends.
+ */
 
-import type { Admin, AdminGiven } from "../server/admin.ts";
+import { isIPv4, isIPv6 } from "node:net";
+import { CommandError, type Options, UsageError } from "../cli/options.ts";
+import { readToken } from "../files/token-file.ts";
+import { type HttpLimits, HttpServer } from "../http/server.ts";
+import { FAULTS, type FaultName } from "../model/fault.ts";
+import type { Ask, Reply } from "../model/message.ts";
+import { type Admin, type AdminGiven, AdminListenError, type OpenAdmin } from "../server/admin.ts";
 import { adminConnectionLimit } from "../util/process/connection-limit.ts";
-import type { AdminAddress } from "./address.ts";
-import { listenForAdmin } from "./listener.ts";
-import { createAdminRouter } from "./router.ts";
+import { SourceError } from "../util/source-error.ts";
+import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { createAdminRouter, errorReply } from "./router.ts";
 import { adminRows } from "./rows.ts";
 import { WatchedServer } from "./watched.ts";
+
+export interface AdminAddress {
+  /** A name, or an IP address without brackets. */
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Whether any free port will do when this one is in use. */
+  readonly orAnyPort?: true;
+}
+
+const DEFAULT_HOST = "127.0.0.1";
+const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
+
+/** Reads an address; undefined when it is none. */
+export function parseAdminAddress(text: string): AdminAddress | undefined {
+  const [, host, digits] = /^(?:(.*):)?(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits === undefined || port > 65_535) return undefined;
+  if (host === undefined) return { host: DEFAULT_HOST, port };
+  const [, inBrackets] = /^\[(.*)\]$/.exec(host) ?? [];
+  if (inBrackets !== undefined) return isIPv6(inBrackets) ? { host: inBrackets, port } : undefined;
+  // Some resolvers take any digits and dots for an address, also where they are none.
+  const isName = NAME.test(host) && !/^[\d.]+$/.test(host);
+  return isIPv4(host) || isName ? { host, port } : undefined;
+}
+
+/** Whether nobody but this machine can reach a listener there. */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === "localhost") return true;
+  if (isIPv4(host)) return host.startsWith("127.");
+  return isIPv6(host) && /^(::1|0*(:0*){6}:0*1|::ffff:127\.[\d.]+)$/i.test(host);
+}
 
 /** Where the listener is, and who may ask it. */
 export interface AdminSettings {
@@ -16,30 +59,136 @@ export interface AdminSettings {
 }
 
 /**
- * Starts the admin listener.
+ * Reads the settings; undefined when it is off.
  *
- * @throws the error of the system, such as EADDRINUSE
+ * @param spare where it listens when nothing is said; off when absent
+ * @throws {UsageError} {@link CommandError} naming the setting
  */
-export async function startAdmin({ address, token }: AdminSettings, given: AdminGiven): Promise<Admin> {
-  const server = new WatchedServer(given);
-  const answer = createAdminRouter(adminRows(server), { boundHost: address.host, token });
+export async function readAdminSettings(
+  options: Options<"serve" | "demo">,
+  spare?: AdminAddress,
+): Promise<AdminSettings | undefined> {
+  const text = options.values.admin;
+  const name = options.names.admin;
+  if (text === undefined ? spare === undefined : text === "off") return undefined;
+  const address = text === undefined ? spare : parseAdminAddress(text);
+  if (address === undefined) {
+    throw new UsageError(`${name}: must be PORT, HOST:PORT, [IPV6]:PORT or off, is ${JSON.stringify(text)}`);
+  }
+  const { host, port } = options.values;
+  if (address.port !== 0 && address.port === port && address.host === host) {
+    throw new UsageError(`${name}: ${host} port ${port} is where the API listens; choose another port`);
+  }
+  const file = options.values.adminTokenFile;
+  if (file === undefined && !isLoopback(address.host)) {
+    throw new UsageError(
+      `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
+    );
+  }
+  if (file === undefined) return { address };
+  const token = await readToken(file, options.names.adminTokenFile).catch((error: unknown) => {
+    throw error instanceof SourceError ? new CommandError(error.message) : error;
+  });
+  return { address, token };
+}
+
+const LIMITS: HttpLimits = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  checkInterval: 1000,
+  keepAliveTimeout: 75_000,
+  socketTimeout: 10_000,
+  maxHeadBytes: 16_384,
+  maxRequestsPerSocket: Number.POSITIVE_INFINITY,
+  makesRoom: true,
+};
+
+/** How long answers that are not ready may put off the end. */
+const CLOSE_MS = 500;
+
+function faultReply(fault: FaultName, method: string | undefined): Reply {
+  return forMethod(errorReply(FAULTS[fault].status, FAULTS[fault].message), method);
+}
+
+function forMethod(reply: Reply, method: string | undefined): Reply {
+  return method === "HEAD" ? { ...reply, body: "" } : reply;
+}
+
+/** Starts listening. @throws the error of the system, such as EADDRINUSE */
+async function startAdmin({ address, token }: AdminSettings, given: AdminGiven): Promise<Admin> {
+  const watched = new WatchedServer(given);
+  const answer = createAdminRouter(adminRows(watched), { boundHost: address.host, token });
   const maxConnections = adminConnectionLimit();
   const { observe } = given;
-  const listener = await listenForAdmin(address, { answer, maxConnections, observe });
-  const { family, address: host, port } = listener.address;
+
+  async function answerSafely(ask: Ask): Promise<Reply> {
+    try {
+      return forMethod(await answer(ask), ask.method);
+    } catch (error) {
+      observe({ kind: "defect", where: "admin", error });
+      return faultReply("internal", ask.method);
+    }
+  }
+
+  const server = new HttpServer(
+    {
+      answer: answerSafely,
+      refuse: (fault, _socket, ask) => faultReply(fault, ask?.method),
+      begin: () => 0,
+      answered() {},
+      aborted() {},
+      observe,
+      where: "admin listener",
+      collectGarbage() {},
+    },
+    { ...LIMITS, maxConnections },
+  );
+  const bound = await server.listen(address.host, address.port).catch((error: unknown) => {
+    if (address.orAnyPort && codeOf(error) === "EADDRINUSE") return server.listen(address.host, 0);
+    throw error;
+  });
   return {
-    url: `http://${family === "IPv6" ? `[${host}]` : host}:${port}/`,
+    url: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/`,
     maxConnections,
-    observe: server.observe,
-    snapshotEvents: server.snapshotEvents,
-    onProgress: (share) => server.readiness.progress(share),
+    observe: watched.observe,
+    snapshotEvents: watched.snapshotEvents,
+    onProgress(share) {
+      watched.readiness.progress = share;
+    },
     takeState(opened) {
-      server.opened = opened;
+      watched.opened = opened;
     },
     takeThreads(tell) {
-      server.tell = tell;
+      watched.tell = tell;
     },
-    startDraining: () => server.readiness.drain(),
-    close: listener.close,
+    startDraining() {
+      watched.readiness.isDraining = true;
+    },
+    close: () => server.close(CLOSE_MS),
   };
+}
+
+/** Where it listens for a demo; several of them may run at the same time. */
+const SPARE = { host: DEFAULT_HOST, port: 8788, orAnyPort: true } as const;
+
+/** The function that starts it. */
+export function adminAt(settings: AdminSettings): OpenAdmin {
+  const { host, port } = settings.address;
+  return (given) =>
+    startAdmin(settings, given).catch((error: unknown) => {
+      const why =
+        codeOf(error) === "EADDRINUSE"
+          ? "the port is in use; choose another with --admin"
+          : (systemErrorText(error) ?? String(error));
+      throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
+    });
+}
+
+/** Reads the function that starts it; undefined when it is off. @param always also where nothing is said */
+export async function openerOf(
+  options: Options<"serve" | "demo">,
+  always: boolean,
+): Promise<OpenAdmin | undefined> {
+  const settings = await readAdminSettings(options, always ? SPARE : undefined);
+  return settings && adminAt(settings);
 }

@@ -1,8 +1,6 @@
-/** The files of the dashboard, for the build. */
-
 import type { PagesSource } from "../api/pages/file.ts";
 
-/** Its page. */
+/** The files of the dashboard, for the build, too. */
 export const DASHBOARD: PagesSource = {
   name: "dashboard",
   folder: "admin/dashboard/",

@@ -1,18 +1,19 @@
-/** What a search of an explanation finds: all of it, counted by rank class, without any cache. */
+/** The searches of an explanation: nothing is taken from a cache, and all that they find is counted by rank class. */
 
 import { fold } from "../search/fold.ts";
-import type { ResultSet } from "../search/result-set.ts";
-import type { Searches } from "../search/search.ts";
+import { pageOf, type ResultSet } from "../search/result-set.ts";
+import { Scheduler } from "../search/schedule/scheduler.ts";
+import { openSearch, type Searches } from "../search/search.ts";
 import { WHITE_SPACE } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
-import type { Store } from "../store/generation.ts";
+import type { OpenState } from "../server/open.ts";
+import { BUSY, type Search, type SimilarSearch, type Store } from "../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
-import type { ClassExplanation } from "./explanation.ts";
+import type { ClassExplanation, SearchExplanation } from "./explanation.ts";
 
-/** Which search. */
-export type SearchedTable = "users" | "worlds";
+type SearchedTable = SearchExplanation["table"];
 
-/** What the rank classes of each search are. */
+/** The meanings of the rank classes. */
 const MEANINGS: Readonly<Record<SearchedTable, readonly string[]>> = {
   users: ["name is the query", "name begins with the query", "name contains the query"],
   worlds: [
@@ -32,20 +33,18 @@ const LISTED = 16_384;
 /** Beyond every page: so that all is found. */
 const EVERYTHING = { limit: 2 ** 32, offset: 0 } as const;
 
-/** The parts of a query of which all must be contained. */
-export function termsOf(table: SearchedTable, term: string): readonly string[] {
+function termsOf(table: SearchedTable, term: string): readonly string[] {
   return table === "users" ? [term] : [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
 }
 
-/** What was found. */
-export interface CountedResults {
+interface CountedResults {
   readonly results: ResultSet;
   readonly classes: readonly ClassExplanation[];
-  /** Milliseconds that the search was at work. */
+  /** Time that the search was at work. */
   readonly ms: number;
 }
 
-/** Rank class of a row that was found. */
+/** Makes the function that tells the rank class of a row that was found. */
 function rankOf(table: SearchedTable, { users, worlds }: Store, term: string): (row: number) => number {
   const nameOf = (row: number): string =>
     fold(table === "users" ? displayNameOf(users, row) : worldNameOf(worlds, row));
@@ -83,8 +82,7 @@ function* countClasses(
   return classes;
 }
 
-/** Searches and counts. */
-export function* searchAndCount(
+function* searchAndCount(
   searches: Searches,
   store: Store,
   table: SearchedTable,
@@ -107,4 +105,56 @@ export function* searchAndCount(
   } finally {
     work.return(undefined as never);
   }
+}
+
+const scheduler = new Scheduler<CountedResults>();
+
+/** In the place of each caller's own: stands for no key in the queues of searches. */
+const NO_KEY = { key: -1 } as const;
+
+/** Takes the explanation of a search; of the cache nothing is known yet. */
+type TakeSearch = (search: SearchExplanation) => void;
+
+/** Both searches of a generation, without a cache. */
+export function exactSearch({ state, searchIndex }: OpenState, take: TakeSearch): Search {
+  const { store } = state.generation;
+  const searches = openSearch(searchIndex());
+  const exact =
+    (table: SearchedTable): Search[SearchedTable] =>
+    async (term, page, caller) => {
+      const work = () => searchAndCount(searches, store, table, term);
+      const done = await scheduler.run(work, { ...caller, ...NO_KEY });
+      const [results, classes, ms] =
+        done === BUSY ? [null, null, null] : [done.results, done.classes, Math.round(done.ms * 1000) / 1000];
+      take({
+        ...{
+          table,
+          match: "exact",
+          term,
+          terms: termsOf(table, term),
+          total: results?.total ?? null,
+          classes,
+        },
+        ...{ cache: { holding: 0, asked: 0 }, durationMs: ms },
+      });
+      return results === null ? BUSY : pageOf(results, page);
+    };
+  return { users: exact("users"), worlds: exact("worlds") };
+}
+
+/** Both searches for similar names, as requests do them. */
+export function similarSearch(similar: SimilarSearch, take: TakeSearch): SimilarSearch {
+  const like =
+    (table: SearchedTable): SimilarSearch[SearchedTable] =>
+    async (term, page, caller) => {
+      const found = await similar[table](term, page, { ...caller, ...NO_KEY });
+      if (found === undefined) return undefined;
+      take({
+        ...{ table, match: "similar", term, terms: termsOf(table, term) },
+        ...{ total: found === BUSY ? null : found.total, classes: null },
+        ...{ cache: { holding: 0, asked: 0 }, durationMs: null },
+      });
+      return found;
+    };
+  return { users: like("users"), worlds: like("worlds") };
 }

@@ -1,6 +1,6 @@
 /**
- * `GET /explain`: the pipeline of requests is run with a trace, for the process itself and with searches of this file,
- * so nothing is taken from a cache, kept in one, or counted. A key is judged apart, over counts that are only read.
+ * `GET /explain`: the pipeline of requests is run with a trace, for the process itself and with searches of its own, so
+ * nothing is taken from a cache, kept in one, or counted. A key is judged apart, over counts that are only read.
  */
 
 import { answer, type State } from "../api/answer.ts";
@@ -12,88 +12,79 @@ import { FAULTS } from "../model/fault.ts";
 import { type Ask, PROCESS, type Reply } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
 import { splitTarget } from "../model/target.ts";
-import { pageOf } from "../search/result-set.ts";
-import { Scheduler } from "../search/schedule/scheduler.ts";
-import { openSearch, type SearchIndex } from "../search/search.ts";
-import type { CacheQuestion } from "../server/threads/serving-messages.ts";
-import {
-  BUSY,
-  type Caller,
-  type Found,
-  type PageOf,
-  type Search,
-  type SimilarSearch,
-} from "../store/generation.ts";
-import { type CountedResults, type SearchedTable, searchAndCount, termsOf } from "./explain-search.ts";
-import { readExplainQuestion } from "./explain-target.ts";
+import type { OpenState } from "../server/open.ts";
+import { exactSearch, similarSearch } from "./explain-search.ts";
 import type { Explanation, KeyExplanation, SearchExplanation } from "./explanation.ts";
 import { adminReply, errorReply, JSON_TYPE, queryOf } from "./router.ts";
+import type { WatchedServer } from "./watched.ts";
 
-/** A server to explain. */
-export interface Explained {
-  readonly state: State;
-  /** Undefined where limits are this replica's alone. */
-  readonly sharedLimits: SharedForExplain | undefined;
-  readonly searchIndex: () => SearchIndex;
-}
+/** Longest target; a URL of the API up to this length always works. */
+const MAX_TARGET = 8192;
 
-/** The part of shared limits that explanations need. */
-export type SharedForExplain = Pick<LimitSharing, "readAnew">;
+const ORIGIN_OR_ABSOLUTE = /^(\/|https?:\/\/)/i;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f]/;
+/** What a client would encode before it sends it. */
+const TO_ENCODE = /[^\x21-\x7e]+/gu;
 
-/** Tells how many threads hold a page in their caches, and how many were asked. */
-export type AskHolding = (question: CacheQuestion) => Promise<SearchExplanation["cache"]>;
-
-/** How long one may take, in milliseconds. */
-const PATIENCE_MS = 5000;
-/** Stands for no key in the queues of searches. */
-const NO_KEY = -1;
-
-const scheduler = new Scheduler<CountedResults>();
-
-/** A search that an operation did. */
-interface SearchNote {
-  readonly table: SearchedTable;
-  readonly term: string;
-  readonly match: SearchExplanation["match"];
-  readonly total: number | null;
-  readonly counted: CountedResults | undefined;
-}
-
-/** What the pipeline came to. */
-interface Trace {
-  operation?: Route;
-  call?: Call;
-  search?: SearchNote;
-}
-
-type Quota = NonNullable<KeyExplanation["quota"]>;
-
-async function quotaOf(
-  { counters }: Gate,
-  shared: SharedForExplain | undefined,
-  slot: number,
-  limit: number,
-  now: number,
-): Promise<Quota> {
-  if (shared !== undefined) {
-    const { counted, used, remaining, reset } = await shared.readAnew(slot, limit);
-    return { counted, used, limit, remaining, resetEpochSeconds: reset };
+/** Decodes a name or value; undefined when it is no form encoding of UTF-8. */
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined;
   }
-  const { usedBy, reset } = readCounts(counters, now);
-  const used = usedBy(slot);
-  return { counted: "here", used, limit, remaining: Math.max(0, limit - used), resetEpochSeconds: reset };
+}
+
+/** The two parameters, each at most once and nothing else; or what is wrong. */
+function readQuery(query: string): Map<string, string> | string {
+  const values = new Map<string, string>();
+  for (const part of query.split("&")) {
+    if (part === "") continue;
+    const mark = part.indexOf("=");
+    const name = mark < 0 ? part : part.slice(0, mark);
+    if (name !== "target" && name !== "key") {
+      return "Only target and key are parameters; & within the target is written as %26";
+    }
+    const value = mark < 0 ? "" : decode(part.slice(mark + 1));
+    if (value === undefined) return `${name} is not percent-encoded UTF-8`;
+    if (values.has(name)) return `${name} is given twice`;
+    values.set(name, value);
+  }
+  return values;
+}
+
+/**
+ * Reads the question: a request target, and perhaps the id of a key.
+ *
+ * @param query the text after the first `?`, as it was sent
+ * @returns or what is wrong with it, in a sentence that quotes nothing
+ */
+export function readExplainQuestion(query: string): { target: string; key: string | undefined } | string {
+  const values = readQuery(query);
+  if (typeof values === "string") return values;
+  const given = values.get("target") ?? "";
+  const key = values.get("key");
+  if (given === "") return "target is required: a path of the API with its query, percent-encoded";
+  if (CONTROL.test(given)) return "target holds control characters";
+  if (!ORIGIN_OR_ABSOLUTE.test(given)) return "target must begin with /, http:// or https://";
+  // As a client does it that is given such a text.
+  const target = given.replace(TO_ENCODE, encodeURIComponent);
+  if (target.length > MAX_TARGET) return `target is longer than ${MAX_TARGET} characters`;
+  if (key === "") return "key must be the id of a key";
+  return { target, key };
 }
 
 /**
  * Explains a key; undefined when there is none of this id.
  *
+ * @param shared undefined where limits are this replica's alone
  * @param scope of the operation, or null when any key will do
- * @param shared undefined where limits are not shared
  * @param now milliseconds since the epoch
  */
 export async function explainKey(
   gate: Gate,
-  shared: SharedForExplain | undefined,
+  shared: Pick<LimitSharing, "readAnew"> | undefined,
   id: string,
   scope: Scope | null,
   now: number,
@@ -102,15 +93,18 @@ export async function explainKey(
   if (key === undefined) return undefined;
   const { name, kind, scopes, expiresAt, slot } = key;
   const limit = key.limit ?? gate.defaultLimit;
-  const quota = kind === "cli" ? null : await quotaOf(gate, shared, slot, limit, now);
-  const { remaining = 0, resetEpochSeconds: reset = 0 } = quota ?? {};
+  const counts = readCounts(gate.counters, now);
+  const usedHere = counts.usedBy(slot);
+  const here = { used: usedHere, remaining: Math.max(0, limit - usedHere), reset: counts.reset };
+  const told = kind === "cli" ? undefined : await shared?.readAnew(slot, limit);
+  const { counted, used, remaining, reset } = told ?? { counted: "here" as const, ...here };
   const count = () => ({ passed: remaining > 0, limit, remaining, reset });
   const { fault = null } = await admitKey({ ...gate, shared: { count } }, key, scope, now);
   return {
     ...{ id, name, kind, fault },
     scopes: [...scopes],
     expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
-    quota,
+    quota: kind === "cli" ? null : { counted, used, limit, remaining, resetEpochSeconds: reset },
   };
 }
 
@@ -126,42 +120,21 @@ function redacted(json: string, { api, cli }: Prefixes): string {
   return json.replace(new RegExp(`(${prefixes})(?:[\\w-]|%(?:25)*[0-9a-f]{2}){8,}`, "gi"), "$1***");
 }
 
-/** Both searches of a generation, without a cache. */
-function exactSearch({ state, searchIndex }: Explained, trace: Trace): Search {
-  const { store } = state.generation;
-  const searches = openSearch(searchIndex());
-  const exact =
-    (table: SearchedTable) =>
-    async (term: string, page: PageOf, { isGone }: Caller): Promise<Found | typeof BUSY> => {
-      const caller = { key: NO_KEY, isGone };
-      const done = await scheduler.run(() => searchAndCount(searches, store, table, term), caller);
-      const counted = done === BUSY ? undefined : done;
-      trace.search = { table, term, match: "exact", total: counted?.results.total ?? null, counted };
-      return counted === undefined ? BUSY : pageOf(counted.results, page);
-    };
-  return { users: exact("users"), worlds: exact("worlds") };
-}
-
-/** Both searches for similar names, as requests do them. */
-function similarSearch(similar: SimilarSearch, trace: Trace): SimilarSearch {
-  const like =
-    (table: SearchedTable) =>
-    async (term: string, page: PageOf, { isGone }: Caller) => {
-      const found = await similar[table](term, page, { key: NO_KEY, isGone });
-      if (found !== undefined) {
-        const total = found === BUSY ? null : found.total;
-        trace.search = { table, term, match: "similar", total, counted: undefined };
-      }
-      return found;
-    };
-  return { users: like("users"), worlds: like("worlds") };
+/** What the pipeline came to. */
+interface Trace {
+  operation?: Route;
+  call?: Call;
+  search?: SearchExplanation;
 }
 
 /** A state whose searches and operations are noted, and that counts and logs nothing. */
-function tracedState(explained: Explained, trace: Trace): State {
-  const { gate, headers, observe, clientOf, pages, generation } = explained.state;
-  const search = exactSearch(explained, trace);
-  const similar = generation.similar && similarSearch(generation.similar, trace);
+function tracedState(opened: OpenState, trace: Trace): State {
+  const { gate, headers, observe, clientOf, pages, generation } = opened.state;
+  const take = (found: SearchExplanation): void => {
+    trace.search = found;
+  };
+  const search = exactSearch(opened, take);
+  const similar = generation.similar && similarSearch(generation.similar, take);
   return {
     ...{ gate, headers, observe, clientOf, pages },
     generation: { ...generation, search, similar },
@@ -184,21 +157,14 @@ function routeOf({ operation }: Trace): Explanation["route"] {
   return { name, path, scope, summary };
 }
 
-async function searchOf({ search, call }: Trace, askHolding: AskHolding): Promise<SearchExplanation | null> {
-  if (search === undefined) return null;
-  const { table, term, match, total, counted } = search;
+async function searchOf(
+  { search, call }: Trace,
+  askHolding: WatchedServer["askHolding"],
+): Promise<SearchExplanation | null> {
+  if (search?.match !== "exact") return search ?? null;
+  const { table, term } = search;
   const { limit, offset } = call!.parameters;
-  return {
-    ...{ table, match, term },
-    terms: termsOf(table, term),
-    total,
-    classes: counted?.classes ?? null,
-    cache:
-      match === "exact"
-        ? await askHolding({ table, term, page: { limit, offset } })
-        : { holding: 0, asked: 0 },
-    durationMs: counted === undefined ? null : Math.round(counted.ms * 1000) / 1000,
-  };
+  return { ...search, cache: await askHolding({ table, term, page: { limit, offset } }) };
 }
 
 /** @param key null where none was named; its fault comes before the reply of the operation */
@@ -210,23 +176,28 @@ function answerOf(key: KeyExplanation | null, { operation }: Trace, reply: Reply
   return { status, fault, error, bytes: JSON.stringify({ error }).length };
 }
 
-/** Answers a question. */
-export async function explain(ask: Ask, explained: Explained, askHolding: AskHolding): Promise<Reply> {
+/** How long one may take, in milliseconds. */
+const PATIENCE_MS = 5000;
+
+export async function explain(
+  ask: Ask,
+  opened: OpenState,
+  askHolding: WatchedServer["askHolding"],
+): Promise<Reply> {
   const question = readExplainQuestion(queryOf(ask));
   if (typeof question === "string") return errorReply(400, question);
   const { target, key: keyId } = question;
   const began = performance.now();
-  const { state, sharedLimits } = explained;
-  const { gate, generation } = state;
+  const { gate, generation } = opened.state;
   const isGone = (): boolean => ask.isGone!() || performance.now() - began > PATIENCE_MS;
   const trace: Trace = {};
   const none = { authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined };
   const asked: Ask = { method: "GET", target, caller: PROCESS, ...none, now: Date.now(), isGone };
-  const reply = await answer(asked, tracedState(explained, trace));
+  const reply = await answer(asked, tracedState(opened, trace));
   let key: KeyExplanation | null = null;
   if (keyId !== undefined) {
     const scope = trace.operation?.scope ?? null;
-    const known = await explainKey(gate, sharedLimits, keyId, scope, Date.now());
+    const known = await explainKey(gate, opened.sharedLimits, keyId, scope, Date.now());
     if (known === undefined) return errorReply(404, "No key has this id");
     key = known;
   }

@@ -4,7 +4,6 @@ import type { Options } from "../cli/options.ts";
 import type { OpenAdmin } from "../server/admin.ts";
 import { SERVING, type Setting } from "../settings/settings.ts";
 
-/** How ages are given. */
 const AGE = {
   after: "share-port",
   kind: "number",
@@ -67,5 +66,5 @@ export async function readAdmin(
 ): Promise<OpenAdmin | undefined> {
   if (options.values.admin === undefined && !always) return undefined;
   // Imported when it is needed: most of it is for operators alone.
-  return await (await import("./admin-settings.ts")).openerOf(options, always);
+  return await (await import("./admin.ts")).openerOf(options, always);
 }

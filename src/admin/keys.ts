@@ -7,8 +7,6 @@ import type { Reply } from "../model/message.ts";
 import { errorReply, jsonReply } from "./router.ts";
 import type { KeyStatus } from "./status.ts";
 
-/** How many keys are reported. */
-const MOST = 20;
 /** Slots of a page: as many as take some two milliseconds. */
 const PAGE = 500;
 
@@ -56,7 +54,7 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
  *
  * @param now milliseconds since the epoch
  */
-export function busiestKeys(figures: KeyFigures, now: number, most = MOST): KeyStatus[] {
+export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
   const { slots, hasKey, requestsBy, statusOf } = keyReader(figures, now);
   /** Slots with the most requests, most first: few, so that inserting one costs little. */
   const busiest: { readonly slot: number; readonly requests: number }[] = [];
@@ -74,7 +72,7 @@ export function busiestKeys(figures: KeyFigures, now: number, most = MOST): KeyS
     .map(({ status }) => status);
 }
 
-/** The reply of `GET /keys`: the requests of one key, or of a page of all. */
+/** The reply of `GET /keys`. */
 export interface KeysReply {
   /** Requests are counted since then, and no longer than for the window that runs. */
   readonly startedAt: string;
@@ -83,9 +81,6 @@ export interface KeysReply {
   /** To be asked for as `after` for more keys; null when these were the last. */
   readonly next: number | null;
 }
-
-/** The highest `after` that is read; there are never so many keys. */
-const MOST_DIGITS = 9;
 
 /**
  * Answers `GET /keys`: the requests of one key, or of all, a page at a time in order of their slots, which never change.
@@ -97,7 +92,8 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   const asked = new URLSearchParams(query);
   const id = asked.get("id");
   const after = asked.get("after") ?? "0";
-  if (!/^\d+$/.test(after) || after.length > MOST_DIGITS) {
+  // There are never more keys than these digits can count.
+  if (!/^\d{1,9}$/.test(after)) {
     return errorReply(400, "after must be the next of the page before");
   }
   if (figures === undefined) return errorReply(503, "The first snapshot is being loaded");

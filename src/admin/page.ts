@@ -33,15 +33,8 @@ function policyOf({ allows }: PageFile): string {
   ].join("; ");
 }
 
-/** The page in both of its forms, and what is sent with it. */
-interface Page {
-  readonly hash: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly gzip: Buffer;
-  readonly plain: Buffer;
-}
-
-async function readPage(): Promise<Page> {
+/** Reads the page in both of its forms, and what is sent with it. */
+async function readPage() {
   const [file] = await readPages(DASHBOARD);
   const gzip = Buffer.from(file!.gzip, "base64");
   const headers = {
@@ -56,21 +49,15 @@ async function readPage(): Promise<Page> {
 
 /** Makes the answers of the page, which is read when it is first asked for. */
 export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
-  let page: Promise<Page> | undefined;
-
-  async function read(): Promise<Page> {
-    page ??= readPage();
-    try {
-      return await page;
-    } catch (error) {
-      // A page that cannot be read now may be readable later.
-      page = undefined;
-      throw error;
-    }
-  }
+  let page: ReturnType<typeof readPage> | undefined;
 
   async function whole(status: 200 | 401, { headers: asked }: Ask, known?: string): Promise<Reply> {
-    const { hash, headers, gzip, plain } = await read();
+    page ??= readPage().catch((error: unknown) => {
+      // It may be readable later.
+      page = undefined;
+      throw error;
+    });
+    const { hash, headers, gzip, plain } = await page;
     const isGzipped = takesGzip(asked?.get("accept-encoding") ?? undefined);
     const etag = `"${hash}${isGzipped ? "-gzip" : ""}"`;
     if (judgeConditions(undefined, known, etag) === 304) {

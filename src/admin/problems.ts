@@ -1,15 +1,87 @@
-/** What is wrong now: the list of `/status`, and what `/metrics` counts of it. */
+/**
+ * What is wrong now: the counter servers of shared limits that are away, and the list of `/status`, of which `/metrics`
+ * counts.
+ */
 
+import type { SharedLimitsPlan } from "../auth/shared.ts";
 import type { Observation, ThreadRole } from "../observe/events.ts";
-import type { LimitsHistory } from "./limits.ts";
-import type { ReadinessKeeper } from "./readiness.ts";
-import { PROBLEM_KINDS, type Problem, type ProblemKind } from "./status.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/families.ts";
+import type { ReadinessKeeper } from "./history.ts";
+import {
+  type AwayServer,
+  type LimitsStatus,
+  PROBLEM_KINDS,
+  type Problem,
+  type ProblemKind,
+} from "./status.ts";
+
+/** How limits are shared: what an operator wants to be reminded of. */
+export type LimitsSettings = Pick<SharedLimitsPlan, "replicas" | "denies">;
+
+/** A listener to observations. */
+export class LimitsHistory {
+  /** Undefined where limits are not shared. */
+  readonly settings: LimitsSettings | undefined;
+  readonly #away = new Map<string, AwayServer>();
+  #losses = 0;
+  /** When the first server went away, or the last one came back. */
+  #since = new Date(performance.timeOrigin).toISOString();
+
+  constructor(settings: LimitsSettings | undefined) {
+    this.settings = settings;
+  }
+
+  observe(observation: Observation): void {
+    if (observation.kind === "limits-away") {
+      const { server, problem } = observation;
+      const at = new Date().toISOString();
+      if (this.#away.size === 0) this.#since = at;
+      if (!this.#away.has(server)) this.#losses++;
+      this.#away.set(server, { server, since: this.#away.get(server)?.since ?? at, problem });
+    } else if (observation.kind === "limits-back") {
+      this.#away.delete(observation.server);
+      if (this.#away.size === 0) this.#since = new Date().toISOString();
+    }
+  }
+
+  get away(): readonly AwayServer[] {
+    return [...this.#away.values()];
+  }
+
+  /** @param figures undefined until the first snapshot is loaded */
+  status(figures: SharedLimitsFigures | undefined): LimitsStatus {
+    const { settings, away } = this;
+    if (settings === undefined) {
+      const none = { server: null, since: null, whenAway: null, replicas: null, requests: null };
+      return { shared: false, losses: 0, away: [], ...none };
+    }
+    return {
+      shared: true,
+      server: away.length > 0 ? "away" : "reachable",
+      since: this.#since,
+      losses: this.#losses,
+      away,
+      whenAway: settings.denies ? "deny" : "share",
+      replicas: settings.replicas,
+      requests: figures ? { waited: figures.waited, alone: figures.alone, refused: figures.refused } : null,
+    };
+  }
+}
 
 /** How long a thread that died is spoken of, in milliseconds. */
 const DEATH_MS = 600_000;
 
 const UNDATED =
   "The snapshot does not say of when its data are (createdAt in its manifest.json), so --max-data-age does nothing.";
+
+/** Observations that end a problem. */
+const ENDS: ReadonlyMap<Observation["kind"], ProblemKind> = new Map([
+  ["snapshot-loaded", "snapshot-refused"],
+  ["snapshot-unchanged", "snapshot-refused"],
+  ["source-recovered", "source-failed"],
+  ["keys-loaded", "keys-refused"],
+  ["keys-unchanged", "keys-refused"],
+]);
 
 /** Threads of one role that died, since the first death that is still spoken of. */
 interface Deaths {
@@ -40,38 +112,28 @@ export class RecentProblems {
   };
 
   observe(observation: Observation): void {
+    const ended = ENDS.get(observation.kind);
+    if (ended !== undefined) this.#lasting.delete(ended);
     switch (observation.kind) {
       case "snapshot-refused":
         // Files that still change are read again: nothing is wrong with them yet.
-        if (!observation.changing) this.#begin("snapshot-refused", refusedText(observation));
+        if (!observation.changing) this.#begin(observation.kind, refusedText(observation));
         break;
       case "snapshot-loaded":
-        this.#lasting.delete("snapshot-refused");
         // The new generation has a thread of its own.
         this.#replaced("search");
         break;
-      case "snapshot-unchanged":
-        this.#lasting.delete("snapshot-refused");
-        break;
       case "source-failed": {
-        const { problem, copy } = observation;
-        const text = `The source of the snapshot cannot be used, and the copy of generation ${copy} is served: ${problem}`;
-        this.#begin("source-failed", text);
+        const { kind, problem, copy } = observation;
+        const served = `the copy of generation ${copy} is served`;
+        this.#begin(kind, `The source of the snapshot cannot be used, and ${served}: ${problem}`);
         break;
       }
-      case "source-recovered":
-        this.#lasting.delete("source-failed");
+      case "keys-refused": {
+        const { kind, problem } = observation;
+        this.#begin(kind, `The keys file was refused, and the keys before stay in force: ${problem}`);
         break;
-      case "keys-refused":
-        this.#begin(
-          "keys-refused",
-          `The keys file was refused, and the keys before stay in force: ${observation.problem}`,
-        );
-        break;
-      case "keys-loaded":
-      case "keys-unchanged":
-        this.#lasting.delete("keys-refused");
-        break;
+      }
       case "thread-died":
         this.#died(observation.role, observation.cause);
         break;
@@ -102,15 +164,10 @@ export class RecentProblems {
 
   #died(role: ThreadRole, cause: string): void {
     const latestAt = Date.now();
-    const before = this.#deaths.get(role);
-    const isOver = before === undefined || isForgotten(before, latestAt);
-    this.#deaths.set(role, {
-      since: isOver ? new Date(latestAt).toISOString() : before.since,
-      count: isOver ? 1 : before.count + 1,
-      missing: isOver ? 1 : before.missing + 1,
-      latestAt,
-      cause,
-    });
+    const known = this.#deaths.get(role);
+    const before = known === undefined || isForgotten(known, latestAt) ? undefined : known;
+    const { since = new Date(latestAt).toISOString(), count = 0, missing = 0 } = before ?? {};
+    this.#deaths.set(role, { since, count: count + 1, missing: missing + 1, latestAt, cause });
   }
 
   #replaced(role: ThreadRole): void {
@@ -124,12 +181,10 @@ export class RecentProblems {
     const { status, createdAt, loadedAt } = this.#readiness.readiness();
     if (status !== "stale" && status !== "ready") return [];
     const undated = createdAt === null && loadedAt !== null && this.#readiness.limits.maxDataAge > 0;
-    return [
-      ...this.#readiness.tooOld().map(({ bySeconds, message }): Problem => {
-        return { kind: "data-stale", since: new Date(now - bySeconds * 1000).toISOString(), message };
-      }),
-      ...(undated ? [{ kind: "data-undated", since: loadedAt, message: UNDATED } as const] : []),
-    ];
+    const old = this.#readiness.tooOld().map(({ bySeconds, message }): Problem => {
+      return { kind: "data-stale", since: new Date(now - bySeconds * 1000).toISOString(), message };
+    });
+    return undated ? [...old, { kind: "data-undated", since: loadedAt, message: UNDATED }] : old;
   }
 
   #away(): Problem[] {

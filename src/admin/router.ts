@@ -1,14 +1,13 @@
 /** From a request of the admin listener to a row of its table, or to the reason for a refusal. */
 
 import { createHash, timingSafeEqual } from "node:crypto";
+import { isIPv4, isIPv6 } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRouter } from "../api/router.ts";
 import { sliceAll } from "../model/body.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { splitTarget } from "../model/target.ts";
-import { isKnownHost } from "./address.ts";
 
-/** One row of the listener's table. */
 export interface AdminRow {
   /** A GET row answers HEAD, too. */
   readonly method: "GET" | "POST";
@@ -25,16 +24,10 @@ export interface AdminRow {
   readonly signIn?: (ask: Ask) => Promise<Reply>;
 }
 
-/** Who is let in. */
-export interface AdminAccess {
-  /** The host of `--admin`. */
-  readonly boundHost: string;
-  /** Undefined where no token is asked for; visible ASCII. */
-  readonly token: string | undefined;
-}
+type HeaderLines = Readonly<Record<string, string>>;
 
 /** In every reply, unless it says otherwise. */
-const HEADERS: Readonly<Record<string, string>> = {
+const HEADERS: HeaderLines = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "Cross-Origin-Resource-Policy": "same-origin",
@@ -43,51 +36,30 @@ const HEADERS: Readonly<Record<string, string>> = {
   "X-Frame-Options": "DENY",
 };
 
-/** What a refusal without a token tells. */
 export const ASKS_FOR_TOKEN = { "WWW-Authenticate": "Bearer" } as const;
 
 /** A reply with the headers of all replies, and its length but for a 304. */
-export function adminReply(
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  body: string | Buffer,
-): Reply {
+export function adminReply(status: number, headers: HeaderLines, body: string | Buffer): Reply {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const { length } = bytes;
-  const lines = { ...HEADERS, ...headers, ...(status === 304 ? {} : { "Content-Length": String(length) }) };
-  return {
-    status,
-    headers: Object.entries(lines)
-      .map(([name, value]) => `${name}: ${value}\r\n`)
-      .join(""),
-    body: length > 0 ? { length, head: "", slices: sliceAll(bytes), end: "", isShared: true } : "",
-    route: "",
-    keyId: "",
-  };
+  const all = { ...HEADERS, ...headers, ...(status === 304 ? {} : { "Content-Length": String(length) }) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const sent: Reply["body"] =
+    length > 0 ? { length, head: "", slices: sliceAll(bytes), end: "", isShared: true } : "";
+  return { status, headers: lines.join(""), body: sent, route: "", keyId: "" };
 }
 
-/** The type of replies in JSON. */
 export const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" } as const;
 
 /** A reply in JSON, with a newline at its end for people at a terminal. */
-export function jsonReply(
-  status: number,
-  value: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Reply {
+export function jsonReply(status: number, value: unknown, headers: HeaderLines = {}): Reply {
   return adminReply(status, { ...JSON_TYPE, ...headers }, `${JSON.stringify(value)}\n`);
 }
 
-/** An error in JSON. */
-export function errorReply(
-  status: number,
-  error: string,
-  headers: Readonly<Record<string, string>> = {},
-): Reply {
+export function errorReply(status: number, error: string, headers: HeaderLines = {}): Reply {
   return jsonReply(status, { error }, headers);
 }
 
-/** The query of a request, as it was sent. */
 export function queryOf({ target }: Pick<Ask, "target">): string {
   return splitTarget(target).query;
 }
@@ -124,17 +96,29 @@ function paced(row: AdminRow): AdminRow["answer"] {
   };
 }
 
-function digestOf(text: string): Buffer {
-  return createHash("sha256").update(text, "latin1").digest();
-}
-
 /** Makes a check of the header `Authorization` that takes as long whatever text of a length it is given. */
 function tokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const digestOf = (text: string): Buffer => createHash("sha256").update(text, "latin1").digest();
   const wanted = digestOf(token);
   return (authorization = "") => {
     const [scheme] = /^bearer +/i.exec(authorization) ?? [];
     return scheme !== undefined && timingSafeEqual(digestOf(authorization.slice(scheme.length)), wanted);
   };
+}
+
+/**
+ * Whether an authority is an IP address, `localhost`, or the name that was listened on.
+ *
+ * A foreign page whose host name was made to resolve to this machine ("DNS rebinding") has the same origin as the
+ * listener, but it cannot choose the `Host` that the browser sends.
+ *
+ * @param authority with or without a port
+ * @param bound the host of `--admin`
+ */
+export function isKnownHost(authority: string, bound: string): boolean {
+  const [, host = ""] = /^(\[[^\]]*\]|[^:@[\]]*)(?::\d{1,5})?$/.exec(authority.toLowerCase()) ?? [];
+  if (host.startsWith("[")) return isIPv6(host.slice(1, -1));
+  return host !== "" && (isIPv4(host) || host === "localhost" || host === bound.toLowerCase());
 }
 
 /** Looks at the hosts that a request names: that of its target, in the absolute form, as well. */
@@ -144,15 +128,18 @@ function namesForeignHost({ target, headers }: Ask, boundHost: string): boolean 
   return named.some((host) => host !== undefined && !isKnownHost(host, boundHost));
 }
 
-/** The method of the row that answers. */
 function readMethod({ method }: Ask): string {
   return method === "HEAD" ? "GET" : method;
 }
 
-/** Makes the function that answers requests. */
+/**
+ * Makes the function that answers requests.
+ *
+ * @param access the host of `--admin`, and the token that is asked for, if any
+ */
 export function createAdminRouter(
   rows: readonly AdminRow[],
-  { boundHost, token }: AdminAccess,
+  { boundHost, token }: { readonly boundHost: string; readonly token: string | undefined },
 ): (ask: Ask) => Reply | Promise<Reply> {
   const find = createRouter(
     rows.map((row) => (row.isCostly ? { ...row, answer: paced(row) } : row)),

@@ -1,15 +1,19 @@
 /** The table of the admin listener: every path that it answers, and by what. */
 
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+import { takesGzip } from "../api/pages/accept-encoding.ts";
 import type { Ask, Reply } from "../model/message.ts";
+import { parseTime } from "../model/time.ts";
+import type { Measured } from "../observe/metrics/families.ts";
 import { readBoolean } from "../settings/settings.ts";
 import { explain } from "./explain.ts";
 import { NOTHING_LOADED } from "./history.ts";
 import { answerKeys } from "./keys.ts";
-import { metricsAnswer } from "./metrics.ts";
 import { pageAnswers } from "./page.ts";
 import { type AdminRow, adminReply, errorReply, jsonReply, queryOf } from "./router.ts";
 import type { LoadStatus, ReloadReply } from "./status.ts";
-import { createStatus, measureMoment, Timeline } from "./status-reply.ts";
+import { createStatus, measureMoment, Timeline, VERSION } from "./status-reply.ts";
 import type { WatchedServer } from "./watched.ts";
 
 const LIVE = adminReply(200, { "Content-Type": "text/plain; charset=utf-8" }, "ok");
@@ -49,7 +53,7 @@ async function reload(server: WatchedServer, allowShrink: boolean): Promise<Relo
   };
 }
 
-/** Makes the answers of `POST /reload`; `?allow-shrink=1` takes a snapshot once that has less than half of the users or worlds. */
+/** `POST /reload`; `?allow-shrink=1` takes a snapshot once that has less than half of the users or worlds. */
 function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
   let isReloading = false;
   return async (ask) => {
@@ -66,6 +70,44 @@ function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
     } finally {
       isReloading = false;
     }
+  };
+}
+
+const compress = promisify(gzip);
+
+function measured(server: WatchedServer): Measured {
+  const { given, observed, history, readiness, problems } = server;
+  return {
+    cells: given.requestCells,
+    observed,
+    version: VERSION,
+    problems: () => problems.counts(),
+    keys: () => server.opened?.state.gate.keys.size ?? 0,
+    sharedLimits: () => server.opened?.sharedLimits?.figures(),
+    isReady: () => readiness.readiness().status === "ready",
+    ageSeconds: () => readiness.ageSeconds ?? undefined,
+    createdAt: () => (readiness.createdAt === null ? undefined : parseTime(readiness.createdAt) / 1000),
+    generation() {
+      if (history.served === null) return undefined;
+      const { id, loadedAt, rows } = history.served;
+      const { users, worlds, instances } = rows;
+      return { id, loadedAt: Date.parse(loadedAt) / 1000, rows: { users, worlds, instances } };
+    },
+  };
+}
+
+/** `GET /metrics`. What it needs is loaded at the first scrape. */
+function metricsAnswer(server: WatchedServer): AdminRow["answer"] {
+  let expose: ReturnType<typeof load> | undefined;
+  const load = async () =>
+    (await import("../observe/metrics/exposition.ts")).createExposition(measured(server));
+  return async ({ headers: asked }) => {
+    expose ??= load();
+    const { contentType, text } = (await expose)(asked?.get("accept") ?? undefined);
+    const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
+    if (!takesGzip(asked?.get("accept-encoding") ?? undefined)) return adminReply(200, headers, text);
+    const body = await compress(text, { level: constants.Z_BEST_SPEED });
+    return adminReply(200, { ...headers, "Content-Encoding": "gzip" }, body);
   };
 }
 

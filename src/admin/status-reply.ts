@@ -37,21 +37,22 @@ function keysStatus(server: WatchedServer): KeysStatus {
   };
 }
 
-/** The main one of several threads searches only for the others, which count these searches themselves. */
+/** A sum over all threads that answered. */
+function sum(threads: readonly AskedThread[], of: (figures: ThreadFigures) => number): number {
+  return threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
+}
+
 function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): SearchCacheStatus {
-  const isAlone = threads.length === 1;
-  const sum = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
-  for (const { role, figures } of threads) {
-    if (figures === undefined) continue;
-    const { hits, joined, misses, entries, bytes } = figures.searches;
-    sum.entries += entries;
-    sum.bytes += bytes;
-    if (role === "main" && !isAlone) continue;
-    sum.hits += hits;
-    sum.joined += joined;
-    sum.misses += misses;
-  }
-  return { ...sum, maxBytes };
+  // The main one of several threads searches only for the others, which count these searches themselves.
+  const counting = threads.length === 1 ? threads : threads.filter(({ role }) => role !== "main");
+  return {
+    hits: sum(counting, ({ searches }) => searches.hits),
+    joined: sum(counting, ({ searches }) => searches.joined),
+    misses: sum(counting, ({ searches }) => searches.misses),
+    entries: sum(threads, ({ searches }) => searches.entries),
+    bytes: sum(threads, ({ searches }) => searches.bytes),
+    maxBytes,
+  };
 }
 
 function threadsStatus(threads: readonly AskedThread[], { given, history }: WatchedServer): ThreadsStatus {
@@ -72,12 +73,10 @@ function threadsStatus(threads: readonly AskedThread[], { given, history }: Watc
 
 function memoryStatus(threads: readonly AskedThread[]): MemoryStatus {
   const { rss, external, arrayBuffers } = process.memoryUsage();
-  const sum = (of: (figures: ThreadFigures) => number): number =>
-    threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
   return {
     rssBytes: rss,
-    heapUsedBytes: sum((figures) => figures.heapUsedBytes),
-    heapTotalBytes: sum((figures) => figures.heapTotalBytes),
+    heapUsedBytes: sum(threads, ({ heapUsedBytes }) => heapUsedBytes),
+    heapTotalBytes: sum(threads, ({ heapTotalBytes }) => heapTotalBytes),
     externalBytes: external,
     arrayBuffersBytes: arrayBuffers,
   };
@@ -134,8 +133,8 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
   async function make(): Promise<Status> {
     const threads = await server.askThreads();
     const ready = readiness.readiness();
-    const { dataAgeSeconds } = readiness;
     const { createdAt, ageSeconds } = ready;
+    const ages = { createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds: readiness.dataAgeSeconds };
     return {
       version: VERSION,
       runtime,
@@ -152,10 +151,7 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
       problems: server.problems.list(),
       url: history.url,
       threads: threadsStatus(threads, server),
-      generation: history.served && {
-        ...history.served,
-        ...{ createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds },
-      },
+      generation: history.served && { ...history.served, ...ages },
       loading: readiness.loading,
       loads: history.loads,
       requests: server.rates.requests(),
