@@ -75,7 +75,7 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 
 /** Most lines of a room, everything in it counted, and of the core and of all. */
 const MOST: Readonly<Record<string, number>> = {
-  admin: 5050,
+  admin: 4300,
   all: 42_900,
   api: 1520,
   core: 28_350,
