@@ -19,7 +19,7 @@ import { PROGRAM } from "../src/features.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { shareLimits } from "../src/shared-limits/settings.ts";
-import { findUrlSource as findSource } from "../src/sources/find-source.ts";
+import { findUrlSource as findSource } from "../src/sources/feature.ts";
 import { mirror } from "../src/sources/mirror/command.ts";
 import { verify } from "../src/verify/command.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";

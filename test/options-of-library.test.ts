@@ -11,7 +11,7 @@ import { gunzipSync } from "node:zlib";
 import { PROGRAM } from "../src/features.ts";
 import { type DirectAsk, type OpenOptions, openOrrery } from "../src/mod.ts";
 import { checkOptions } from "../src/server/open-options.ts";
-import { defaultCache } from "../src/sources/find-source.ts";
+import { defaultCache } from "../src/sources/feature.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { place, TOKEN } from "./support/place.ts";
 

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync 
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
-import { problemWithAddress } from "../src/sources/find-source.ts";
+import { problemWithAddress } from "../src/sources/feature.ts";
 import { copiesFolderOf } from "../src/sources/url/copies.ts";
 import { snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
 import { freePort } from "./support/ports.ts";

@@ -1,5 +1,6 @@
-/** The settings of `orrery verify`. */
+/** `orrery verify`: its settings, and the command. */
 
+import type { CommandRows } from "../cli/command.ts";
 import { JSON_RESULT, MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
 import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
@@ -31,3 +32,13 @@ export const VERIFY_SETTINGS = [
   },
   { ...JSON_RESULT, commands: ["verify"] },
 ] as const satisfies readonly Setting[];
+
+export const VERIFY_COMMANDS: CommandRows<"verify"> = [
+  {
+    name: "verify",
+    after: "build",
+    usage: "DIR --against URL --token-file FILE",
+    summary: "Compare what a snapshot would answer with what another server does.",
+    run: async (options, io, program) => (await import("./command.ts")).verify(options, io, program),
+  },
+];

@@ -1,5 +1,6 @@
-/** The settings of `orrery generate`. */
+/** `orrery generate`: its settings, and the command. */
 
+import type { CommandRows } from "../cli/command.ts";
 import type { Setting } from "../settings/settings.ts";
 
 /** Their rows. */
@@ -62,3 +63,13 @@ export const GENERATE_SETTINGS = [
     commands: ["generate"],
   },
 ] as const satisfies readonly Setting[];
+
+export const GENERATE_COMMANDS: CommandRows<"generate"> = [
+  {
+    name: "generate",
+    after: "build",
+    usage: "--out DIR",
+    summary: "Create a synthetic snapshot.",
+    run: async (options, io) => (await import("./generate.ts")).generate(options, io),
+  },
+];

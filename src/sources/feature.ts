@@ -1,0 +1,185 @@
+/** Snapshots from elsewhere: by URL, out of a database, of another server. */
+
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import type { CommandRows } from "../cli/command.ts";
+import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
+import { SettingError } from "../settings/setting-error.ts";
+import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
+import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
+
+/** @internal Their rows. */
+export const SOURCES_SETTINGS = [
+  {
+    flag: "cache",
+    isOption: true,
+    after: "watch",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    meaning:
+      "Directory for copies of snapshots that are given by URL. Default: `orrery` in the user's cache directory.",
+    commands: ["serve", "check"],
+  },
+  {
+    flag: "snapshot-token-file",
+    isOption: true,
+    after: "watch",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    meaning: "File with a bearer token for a snapshot that is given by URL.",
+    commands: ["serve", "check"],
+  },
+  { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
+  { ...ALLOW_SHRINK, commands: ["export", "mirror"] },
+  { ...KEEP, commands: ["export", "mirror"] },
+  {
+    flag: "postgres",
+    kind: "text",
+    value: "URL",
+    required: true,
+    meaning:
+      "The database: `postgres://user@host:port/database?sslmode=require`. A password is better in `PGPASSWORD` or " +
+      "`~/.pgpass`, where other users of the machine do not see it.",
+    commands: ["export"],
+  },
+  {
+    flag: "out",
+    kind: "text",
+    path: "written",
+    value: "DIR",
+    required: true,
+    meaning:
+      "Place of the symbolic link to the current snapshot. The snapshots themselves are in `DIR.versions`.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "queries",
+    kind: "text",
+    path: "read",
+    value: "FILE",
+    meaning:
+      "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
+    commands: ["export"],
+  },
+  {
+    flag: "every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
+    meaning: "Go on, and look for what is new every so many seconds. Default: once.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "live-every",
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
+    meaning:
+      "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
+      "files as they are. Default: never.",
+    commands: ["export"],
+  },
+  { flag: "from", ...OTHER_SERVER, commands: ["mirror"] },
+  { ...TOKEN_FILE, commands: ["mirror"] },
+  { ...REQUESTS_PER_HOUR, commands: ["mirror"] },
+  {
+    flag: "users",
+    kind: "list",
+    value: "SEARCH",
+    meaning:
+      "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
+      "Default: those who own worlds.",
+    commands: ["mirror"],
+  },
+  {
+    flag: "build",
+    kind: "flag",
+    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
+    commands: ["export"],
+  },
+  { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
+] as const satisfies readonly Setting[];
+
+/** Options of the library for snapshots by URL. */
+export interface SourcesOptions {
+  /** Folder for copies of a snapshot by URL; `orrery` in the user's cache folder when absent. */
+  readonly cache?: string | URL;
+  /** File with a bearer token for a snapshot by URL. */
+  readonly snapshotTokenFile?: string | URL;
+}
+
+export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
+  {
+    name: "export",
+    after: "build",
+    usage: "--postgres URL --out DIR",
+    summary: "Write and publish a snapshot from a PostgreSQL database.",
+    run: async (options, io) => (await import("./postgres/command.ts")).exportRows(options, io),
+  },
+  {
+    name: "mirror",
+    after: "build",
+    usage: "--from URL --token-file FILE --out DIR",
+    summary: "Write and publish a snapshot of another server of this API.",
+    run: async (options, io) => (await import("./mirror/command.ts")).mirror(options, io),
+  },
+];
+
+/**
+ * What is wrong with a snapshot's URL, or undefined. The text itself is not quoted, since it may hold a password.
+ *
+ * @param tokenName the name of the setting that takes a token
+ */
+export function problemWithAddress(text: string, tokenName: string): string | undefined {
+  if (!/^https?:/i.test(text)) return "a URL must begin with http:// or https://";
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return "is not a valid URL";
+  }
+  if (url.username !== "" || url.password !== "") {
+    return `a URL must hold no user name or password; ${tokenName} takes a token`;
+  }
+  if (/[?#]/.test(text)) return "a URL must have neither a query nor a fragment";
+  if (!text.endsWith("/")) return "a URL must end with a slash: it stands for a folder";
+  return undefined;
+}
+
+/** The user's home folder; undefined where there is none, as for a user id that no name belongs to. */
+function homeFolder(): string | undefined {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder for copies where no other is given, if there can be one. @param xdgCacheHome that variable's value */
+export function defaultCache(xdgCacheHome: string | undefined): string | undefined {
+  // The specification of the variable: a path that is not absolute is to be ignored.
+  if (xdgCacheHome?.startsWith("/")) return join(xdgCacheHome, "orrery");
+  const home = homeFolder();
+  return home && join(home, ".cache", "orrery");
+}
+
+/** Checks its settings. @throws {SettingError} */
+export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
+  const { snapshot: address, settings, nameOf, cacheHome } = question;
+  const tokenName = nameOf("snapshotTokenFile");
+  const problem = problemWithAddress(address, tokenName);
+  if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);
+  const cache = settings.cache ?? defaultCache(cacheHome());
+  if (cache === undefined)
+    throw new SettingError("cache", " is required: there is no home folder for copies", true);
+  const { snapshotTokenFile: tokenFile, maxSnapshotBytes: maxBytes } = settings;
+  // Imported when it is needed.
+  const { UrlSource } = await import("./url/url.ts");
+  return ({ observe, onDownload }) =>
+    new UrlSource({ address, cache, tokenFile, tokenName, maxBytes, onProgress: onDownload, observe });
+}
