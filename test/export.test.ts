@@ -8,9 +8,8 @@ import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { ROW_FILES } from "../src/model/model.ts";
 import { FIELDS, TABLES } from "../src/model/schema.ts";
-import { copyStatement } from "../src/sources/postgres/copy-statement.ts";
 import { postgresText, readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
-import { DEFAULT_QUERIES, parseQueries } from "../src/sources/postgres/queries.ts";
+import { copyStatement, DEFAULT_QUERIES, parseQueries } from "../src/sources/postgres/queries.ts";
 import { writeRowFile } from "../src/sources/row-file.ts";
 import { temporaryFolder } from "./support/folders.ts";
 

@@ -20,7 +20,7 @@ import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { shareLimits } from "../src/shared-limits/settings.ts";
 import { findUrlSource as findSource } from "../src/sources/feature.ts";
-import { mirror } from "../src/sources/mirror/command.ts";
+import { mirror } from "../src/sources/mirror/mirror.ts";
 import { verify } from "../src/verify/command.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { optionsOf } from "./support/options.ts";

@@ -125,7 +125,7 @@ export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
     after: "build",
     usage: "--from URL --token-file FILE --out DIR",
     summary: "Write and publish a snapshot of another server of this API.",
-    run: async (options, io) => (await import("./mirror/command.ts")).mirror(options, io),
+    run: async (options, io) => (await import("./mirror/mirror.ts")).mirror(options, io),
   },
 ];
 

@@ -1,9 +1,11 @@
-/** Other servers of the API on the command line. */
+/** Other servers of the API on the command line, and the note of a mirror. */
 
 import type { CommandIo } from "../cli/command.ts";
 import { CommandError, UsageError } from "../cli/options.ts";
 import { type ProgressBar, startProgress } from "../cli/progress.ts";
 import { BASE_PATH } from "../model/model.ts";
+import { readManifestOf } from "../snapshot/manifest.ts";
+import { isObject } from "../util/json.ts";
 import { STOP_SIGNALS } from "../util/process/early-signals.ts";
 import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
@@ -111,4 +113,24 @@ export class RequestProgress {
   end(): void {
     this.#bar.end();
   }
+}
+
+/** The field of a manifest that says what a mirror holds. */
+export interface MirrorNote {
+  /** The other server. */
+  readonly from: string;
+  /** Its generation; null where it named none or changed meanwhile. */
+  readonly generation: string | null;
+  /** Searches whose users are all here. */
+  readonly searches: readonly string[];
+  /** How many users the server has, of which only some may be here. */
+  readonly totalUsers: number;
+}
+
+/** What a mirror wrote into the manifest of what it made. */
+export async function readNote(folder: string): Promise<MirrorNote | undefined> {
+  const note = (await readManifestOf(folder))?.mirror;
+  if (!isObject(note) || !Array.isArray(note.searches) || typeof note.totalUsers !== "number")
+    return undefined;
+  return note as unknown as MirrorNote;
 }

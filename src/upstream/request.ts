@@ -6,7 +6,7 @@
 
 import { SourceError } from "../util/source-error.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { retryAfterOf } from "./limit-headers.ts";
+import { retryAfterOf } from "./request-budget.ts";
 import type { Timing } from "./retry.ts";
 
 const MOST_REDIRECTS = 5;

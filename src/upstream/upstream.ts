@@ -9,9 +9,8 @@
 
 import { isObject } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
-import { retryAfterOf } from "./limit-headers.ts";
 import { readWhole, request, withoutToken } from "./request.ts";
-import { type BudgetOptions, type LimitReply, RequestBudget } from "./request-budget.ts";
+import { type BudgetOptions, type LimitReply, RequestBudget, retryAfterOf } from "./request-budget.ts";
 import { retry, type Timing } from "./retry.ts";
 
 /** How to ask. */

@@ -12,11 +12,10 @@ import { observeNothing } from "../observe/events.ts";
 import { type OpenState, openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
-import { explainUpstream, RequestProgress, readServer, stopSignal } from "../upstream/cli.ts";
-import { readNote } from "../upstream/mirror-note.ts";
+import { explainUpstream, RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
 import { TIMING } from "../upstream/retry.ts";
 import { Upstream } from "../upstream/upstream.ts";
-import type { Difference } from "./difference.ts";
+import type { Difference } from "./compare.ts";
 import { type Verified, verifySnapshot } from "./verify.ts";
 
 /** Examples of one kind that are printed for people. */

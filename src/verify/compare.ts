@@ -1,8 +1,169 @@
-/** Two answers to one request, side by side: what differs, by kind. "Here" is the snapshot, "there" the other server. */
+/** Two answers to one request, side by side: the differences, by kind. "Here" is the snapshot, "there" the other server. */
 
+import { createRouter } from "../api/router.ts";
+import { ROUTES } from "../api/routes.ts";
+import type { DirectDoor } from "../http/direct.ts";
+import { BASE_PATH } from "../model/model.ts";
+import { RESOURCES } from "../model/schema.ts";
+import { splitTarget } from "../model/target.ts";
 import { isObject } from "../util/json.ts";
-import { type ApiAnswer, difference, type Finding, fieldsThatDiffer } from "./difference.ts";
-import type { Here } from "./here.ts";
+import type { Probe } from "./plan.ts";
+
+/** What can differ. */
+export const KINDS = [
+  "status",
+  "error message",
+  "header",
+  "total",
+  "missing row",
+  "extra row",
+  "order",
+  "field",
+] as const;
+
+/** One of {@link KINDS}. */
+export type DifferenceKind = (typeof KINDS)[number];
+
+/** One difference, as it was found. */
+export interface Finding {
+  /** "note" is a header that the API's specification does not name: another server may well do without. */
+  readonly kind: DifferenceKind | "note";
+  /** The request. */
+  readonly target: string;
+  /** What differs: a field, a header or an id. */
+  readonly what: string;
+  /** Undefined where there is nothing. */
+  readonly here: unknown;
+  readonly there: unknown;
+}
+
+/** One difference, as it is told. */
+export interface Difference extends Finding {
+  /** As JSON, cut off where it is long. */
+  readonly here: string | undefined;
+  readonly there: string | undefined;
+}
+
+/** What many answers have in common that is no difference. */
+export interface Note extends Pick<Difference, "target" | "what" | "here" | "there"> {
+  /** How many answers; `target` is one of them. */
+  readonly answers: number;
+}
+
+/** An answer. */
+export interface ApiAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: unknown;
+}
+
+const LONGEST_SHOWN = 120;
+
+function shown(value: unknown, hide: (text: string) => string): string | undefined {
+  if (value === undefined) return undefined;
+  const text = hide(JSON.stringify(value));
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}
+
+/** What differs within two values, by path. */
+export function* fieldsThatDiffer(
+  here: unknown,
+  there: unknown,
+  path = "",
+): Generator<{ path: string; here: unknown; there: unknown }> {
+  if (isObject(here) && isObject(there)) {
+    for (const name of new Set([...Object.keys(here), ...Object.keys(there)])) {
+      yield* fieldsThatDiffer(here[name], there[name], path === "" ? name : `${path}.${name}`);
+    }
+  } else if (JSON.stringify(here) !== JSON.stringify(there)) {
+    yield { path, here, there };
+  }
+}
+
+/** Makes a difference. */
+export function difference(
+  kind: Finding["kind"],
+  target: string,
+  what: string,
+  here?: unknown,
+  there?: unknown,
+): Finding {
+  return { kind, target, what, here, there };
+}
+
+/**
+ * A difference for people.
+ *
+ * @param hide takes the other server's token out of a text: it may repeat it, also in names that are in the snapshot by now
+ */
+export function tellDifference(
+  { kind, target, what, here, there }: Finding,
+  hide: (text: string) => string,
+): Difference {
+  return { kind, target: hide(target), what: hide(what), here: shown(here, hide), there: shown(there, hide) };
+}
+
+const PAGE = 50;
+const route = createRouter(ROUTES, "");
+
+/** A whole list of the snapshot. */
+export interface WholeList {
+  /** Ids in order. */
+  readonly ids: readonly string[];
+  /** Places by id. */
+  readonly places: ReadonlyMap<string, number>;
+}
+
+/** A snapshot that is asked. */
+export class Here {
+  readonly #ask: DirectDoor;
+  readonly #token: string;
+  readonly #lists = new Map<string, Promise<WholeList>>();
+
+  /** @param token that it takes */
+  constructor(ask: DirectDoor, token: string) {
+    this.#ask = ask;
+    this.#token = token;
+  }
+
+  async answer({ target, authorization = `Bearer ${this.#token}` }: Probe): Promise<ApiAnswer> {
+    const ask = { target: BASE_PATH + target, authorization: authorization ?? undefined };
+    const { status, headers, body } = await this.#ask(ask);
+    return { status, header: (name) => headers[name], body: body === "" ? undefined : JSON.parse(body) };
+  }
+
+  /** The list that a target is a page of. */
+  listOf(target: string): Promise<WholeList> {
+    const [path = "", words] = target.split("?");
+    const query = new URLSearchParams(words);
+    query.delete("limit");
+    query.delete("offset");
+    const key = query.size === 0 ? path : `${path}?${query}`;
+    const known = this.#lists.get(key) ?? this.#wholeList(key);
+    this.#lists.set(key, known);
+    return known;
+  }
+
+  /** A row of such a list, by its id; undefined when there is none. */
+  async rowOf(target: string, id: string): Promise<unknown> {
+    const { table, fields } = RESOURCES[route(splitTarget(target).path)!.route.reply.schema];
+    const { body } = await this.answer({ target: `/${table}/${id}` });
+    const row = (body as { data: Record<string, unknown> }).data;
+    return Object.fromEntries(fields.map(({ name }) => [name, row[name]]));
+  }
+
+  async #wholeList(path: string): Promise<WholeList> {
+    const ids: string[] = [];
+    for (;;) {
+      const target = `${path}${path.includes("?") ? "&" : "?"}limit=${PAGE}&offset=${ids.length}`;
+      const { body } = await this.answer({ target });
+      const { data } = body as { data: { id: string }[] };
+      ids.push(...data.map(({ id }) => id));
+      if (data.length < PAGE) return { ids, places: new Map(ids.map((id, place) => [id, place])) };
+    }
+  }
+}
 
 /** Headers that the specification does not name, and whose values are the same wherever the data are. */
 const NOTED_HEADERS = [

@@ -2,19 +2,19 @@
 
 import type { DirectDoor } from "../http/direct.ts";
 import type { Store } from "../store/generation.ts";
-import type { MirrorNote } from "../upstream/mirror-note.ts";
+import type { MirrorNote } from "../upstream/cli.ts";
 import { runAll, type Upstream, type UpstreamReply } from "../upstream/upstream.ts";
 import { isObject } from "../util/json.ts";
-import { compareAnswers } from "./compare.ts";
 import {
   type ApiAnswer,
+  compareAnswers,
   type Difference,
   type DifferenceKind,
+  Here,
   KINDS,
   type Note,
   tellDifference,
-} from "./difference.ts";
-import { Here } from "./here.ts";
+} from "./compare.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
 /** What to compare. */

@@ -10,7 +10,7 @@ import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe/events.ts";
 import { type OpenState, openState } from "../../src/server/open.ts";
 import { Upstream as Server } from "../../src/upstream/upstream.ts";
-import type { DifferenceKind } from "../../src/verify/difference.ts";
+import type { DifferenceKind } from "../../src/verify/compare.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
 import { DEFAULTS } from "../support/options.ts";

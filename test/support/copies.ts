@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { MANIFEST } from "../../src/snapshot/files.ts";
 import { type Manifest, parseManifest } from "../../src/snapshot/manifest.ts";
 import { Problems } from "../../src/snapshot/problems.ts";
-import { type SentManifest, sha256Of } from "../../src/sources/url/ask-manifest.ts";
 import { type Bring, Copies } from "../../src/sources/url/copies.ts";
+import { type SentManifest, sha256Of } from "../../src/sources/url/download.ts";
 import { snapshotFiles, user, withManifest } from "./folders.ts";
 
 /** What {@link Copies.publish} takes of a snapshot whose users are its own. */

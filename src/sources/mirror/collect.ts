@@ -4,9 +4,8 @@ import type { Instance, PlatformStats, User, World, WorldStats } from "../../mod
 import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
-import { PAGE_SIZE, readLists } from "./lists.ts";
 import { findOwners, userSearch } from "./owners.ts";
-import { Replies } from "./replies.ts";
+import { PAGE_SIZE, Replies, readLists } from "./replies.ts";
 import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
 
 /** What to ask for. */

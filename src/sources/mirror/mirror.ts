@@ -4,17 +4,115 @@
  * request that nothing changed.
  */
 
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import type { CommandIo } from "../../cli/command.ts";
+import type { Options } from "../../cli/options.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { hold, OWNER_ENDING } from "../../files/ownership.ts";
-import { currentVersion } from "../../files/publish.ts";
+import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
-import type { RequestProgress } from "../../upstream/cli.ts";
-import type { Timing } from "../../upstream/retry.ts";
+import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
+import { readManifestOf } from "../../snapshot/manifest.ts";
+import { type MirrorNote, RequestProgress, readServer } from "../../upstream/cli.ts";
+import { TIMING, type Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
+import { runRounds } from "../rounds.ts";
+import { type WrittenFile, writeRowFile } from "../row-file.ts";
+import { completeRows, generationOfRows, holdsSame, type RowFiles, renewManifest } from "../row-folder.ts";
 import { type Collected, collect } from "./collect.ts";
 import { Journal } from "./journal.ts";
-import { type MirrorPlace, type Published, publishCollected, renewPublished } from "./snapshot.ts";
+
+/** Where to publish, and what is said of it. */
+export interface MirrorPlace {
+  /** The place of the link; see {@link publishVersion}. */
+  readonly out: string;
+  readonly from: string;
+  readonly searches: readonly string[];
+  /** Most bytes of rows. */
+  readonly maxBytes: number;
+  /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
+  readonly keep?: number;
+  readonly allowShrink?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What is published. */
+export interface Published {
+  readonly generation: string;
+  /** False when it was published before. */
+  readonly isNew: boolean;
+}
+
+async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
+  const step = 1000;
+  for (let at = 0; at < rows.length; at += step) {
+    yield Buffer.from(
+      rows
+        .slice(at, at + step)
+        .map((row) => `${JSON.stringify(row)}\n`)
+        .join(""),
+    );
+  }
+}
+
+/** A row with the fields that no reply shows: those of a visible one are known. */
+function withHidden(table: TableName, row: object): object {
+  const shown = FIELDS[table].map(({ name, shows }) => [name, shows?.only]);
+  return { ...Object.fromEntries(shown), ...row };
+}
+
+async function writeRows(folder: string, { users, worlds, stats, instances }: Collected): Promise<RowFiles> {
+  const tables = { users, worlds, "world-stats": stats, instances };
+  const files = new Map<string, WrittenFile>();
+  for (const table of TABLES) {
+    const name = `${table}.ndjson`;
+    const rows = tables[table].map((row) => withHidden(table, row));
+    files.set(name, await writeRowFile(join(folder, name), linesOf(rows), false));
+  }
+  return files;
+}
+
+/**
+ * Publishes what was collected, unless just that is published.
+ *
+ * @param createdAt the moment of the data, in milliseconds since the epoch
+ * @throws `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system
+ */
+export async function publishCollected(
+  collected: Collected,
+  createdAt: number,
+  { out, from, searches, maxBytes, keep, allowShrink, signal }: MirrorPlace,
+): Promise<Published> {
+  let generation = "";
+  const note: MirrorNote = {
+    ...{ from, searches, totalUsers: collected.platform.totalUsers },
+    generation: collected.generation?.slice(1, -1) ?? null,
+  };
+  const published = await publishVersion(
+    out,
+    async (folder, current) => {
+      const files = await writeRows(folder, collected);
+      generation = generationOfRows("mirror", files);
+      if (current !== undefined && (await holdsSame(current, generation, files, false))) {
+        await renewManifest(current, createdAt);
+        return undefined;
+      }
+      const fields = { generation, createdAt, more: { mirror: note } };
+      await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
+      return generation;
+    },
+    { keep },
+  );
+  return { generation, isNew: published !== undefined };
+}
+
+/** Renews the moment of the data if a generation is what the link leads to. @returns whether it is */
+export async function renewPublished(out: string, generation: string, createdAt: number): Promise<boolean> {
+  const current = await currentVersion(out);
+  if (current === undefined || (await readManifestOf(current))?.generation !== generation) return false;
+  await renewManifest(current, createdAt);
+  return true;
+}
 
 /** What to mirror, and where to. */
 export interface MirrorOptions extends MirrorPlace {
@@ -182,4 +280,43 @@ export class Mirror {
     await this.#journal.close();
     await this.#release();
   }
+}
+
+/** What a round took, up to the time. */
+function detailsOf({ requests, collected }: Mirrored): string {
+  const took = `${requests} ${requests === 1 ? "request" : "requests"}`;
+  if (collected === undefined) return `${took},`;
+  const { worlds, instances, users, platform, bound } = collected;
+  const rows = `${worlds.length} worlds, ${instances.length} instances, ${users.length} of ${platform.totalUsers} users`;
+  const parts = Object.entries(bound).map(([what, least]) => `${what} ${least}`);
+  const sum = Object.values(bound).reduce((total, least) => total + least, 0);
+  return `${rows}; ${took}, at least ${sum} are needed (${parts.join(", ")});`;
+}
+
+/** Runs the command. */
+export async function mirror(options: Options<"mirror">, io: CommandIo): Promise<void> {
+  const from = readServer(options.values.from, options.names.from);
+  const { out, tokenFile, users, requestsPerHour: perHour } = options.values;
+  const { maxSnapshotBytes: maxBytes, keep, allowShrink } = options.values;
+  const progress = new RequestProgress(io, `mirroring ${new URL(from).host}`);
+  const tell = (sentence: string): void => {
+    progress.end();
+    io.complain(`orrery: ${sentence}\n`);
+  };
+  let opened: Mirror | undefined;
+  await runRounds(options, io, {
+    close: async () => opened?.close(),
+    async run(signal) {
+      try {
+        opened ??= await Mirror.open({
+          ...{ from, out, tokenFile, perHour, maxBytes, keep, allowShrink },
+          ...{ signal, timing: TIMING, searches: [...new Set(users)], tell, progress },
+        });
+        const mirrored = await opened.renew();
+        return { ...mirrored, details: detailsOf(mirrored) };
+      } finally {
+        progress.end();
+      }
+    },
+  });
 }

@@ -14,8 +14,8 @@
 import type { User, World } from "../../model/model.ts";
 import { fold } from "../../search/fold.ts";
 import { runAll } from "../../upstream/upstream.ts";
-import { PAGE_SIZE, pageTarget } from "./lists.ts";
 import type { Replies } from "./replies.ts";
+import { PAGE_SIZE, pageTarget } from "./replies.ts";
 import { readUserOf, readUsers } from "./rows.ts";
 
 /** A random page of a search is to hold at least so many wanted users, or searching is not begun. */

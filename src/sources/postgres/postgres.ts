@@ -5,9 +5,9 @@ import type { Client, QueryConfig, QueryResult, QueryResultRow } from "pg";
 import { CommandError } from "../../cli/options.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { ColumnsError, copyStatement, nested } from "./copy-statement.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
+import { ColumnsError, copyStatement, nested } from "./queries.ts";
 
 const CONNECT_MS = 15_000;
 /** How long a server has to answer that it cancelled a query, and to take leave. */

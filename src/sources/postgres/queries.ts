@@ -1,6 +1,6 @@
-/** The queries of an export, one a table. */
+/** The queries of an export, one a table, and the statements that copy their rows as lines of JSON. */
 
-import { byTable, FIELDS, TABLES, type TableName } from "../../model/schema.ts";
+import { byTable, FIELDS, type FieldType, TABLES, type TableName } from "../../model/schema.ts";
 import { nearest } from "../../util/distance.ts";
 import { isObject, notJson } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
@@ -67,4 +67,131 @@ export function parseQueries(text: string): Queries {
     queries[table] = bare(query);
   }
   return { ...DEFAULT_QUERIES, ...queries };
+}
+
+/** A column of a query's result. */
+export interface Column {
+  readonly name: string;
+  /** Object id of its type in PostgreSQL. */
+  readonly type: number;
+}
+
+/** A query that gives no such rows. */
+export class ColumnsError extends Error {
+  override name = "ColumnsError";
+
+  /** A type whose name the message lacks at its end. */
+  readonly type: number | undefined;
+
+  constructor(message: string, type?: number) {
+    super(message);
+    this.type = type;
+  }
+}
+
+/** Object ids of types that come with PostgreSQL. */
+const TYPE = {
+  ...{ bool: 16, name: 19, int8: 20, int2: 21, int4: 23, text: 25, json: 114, float4: 700, float8: 701 },
+  ...{ bpchar: 1042, varchar: 1043, date: 1082, timestamp: 1114, timestamptz: 1184, numeric: 1700 },
+  ...{ uuid: 2950, jsonb: 3802 },
+} as const;
+
+/** Types of numbers that need not be whole. */
+const FRACTIONAL: readonly number[] = [TYPE.numeric, TYPE.float4, TYPE.float8];
+
+/** From here on ids are of types that somebody made: enumerations, texts without case. */
+const FIRST_OWN_TYPE = 16_384;
+
+const TEXTS: readonly number[] = [TYPE.text, TYPE.varchar, TYPE.bpchar, TYPE.name, TYPE.uuid];
+const JSONS: readonly number[] = [TYPE.json, TYPE.jsonb, TYPE.text];
+
+/** The types of the columns of fields, and what a reader calls them. */
+const KINDS: Readonly<Record<FieldType, { readonly types: readonly number[]; readonly words: string }>> = {
+  id: { types: TEXTS, words: "a UUID" },
+  text: { types: TEXTS, words: "text" },
+  boolean: { types: [TYPE.bool], words: "a boolean" },
+  count: {
+    types: [TYPE.int2, TYPE.int4, TYPE.int8, TYPE.numeric, TYPE.float4, TYPE.float8],
+    words: "a whole number",
+  },
+  time: { types: [TYPE.timestamptz, TYPE.timestamp, TYPE.date, ...TEXTS], words: "a time" },
+};
+
+function isOfKind(kind: FieldType, type: number): boolean {
+  if (KINDS[kind].types.includes(type)) return true;
+  return type >= FIRST_OWN_TYPE && (kind === "text" || kind === "id");
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * A time as it is served. Years before 1 would lose their "BC" in `to_char`: they are left as they are, and refused as any
+ * text that is no time.
+ */
+function timeOf(utc: string, column: string): string {
+  const text = `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  return `CASE WHEN ${utc} < '0001-01-01' THEN ${column}::text ELSE ${text} END`;
+}
+
+/**
+ * A count. One that is not whole becomes a text, which the check of the rows refuses and shows: as a number, one with many
+ * digits would be rounded to a whole one when it is read.
+ */
+function countOf(column: string): string {
+  return `CASE WHEN ${column} = trunc(${column}) THEN to_json(${column}) ELSE to_json(${column}::text) END`;
+}
+
+/** What gives a field's value from its column. */
+function expressionOf({ name, type }: Column): string {
+  const column = `query.${quoted(name)}`;
+  if (type === TYPE.timestamptz) return timeOf(`(${column} AT TIME ZONE 'UTC')`, column);
+  if (type === TYPE.timestamp) return timeOf(column, column);
+  if (type === TYPE.date) return timeOf(`${column}::timestamp`, column);
+  if (FRACTIONAL.includes(type)) return countOf(column);
+  return type >= FIRST_OWN_TYPE ? `${column}::text` : column;
+}
+
+/** Every field with its column. */
+function fieldsOf(table: TableName, columns: readonly Column[]): string[] {
+  const fields: string[] = [];
+  for (const { name, type, absent } of FIELDS[table]) {
+    const found = columns.filter((column) => plainName(column.name) === plainName(name));
+    const [column] = found;
+    if (column === undefined) {
+      if (absent !== undefined) continue;
+      const names = columns.map((given) => given.name).join(", ");
+      throw new ColumnsError(`the query gives no column for ${name}, but ${names || "none at all"}`);
+    }
+    if (found.length > 1) throw new ColumnsError(`the query gives ${found.length} columns for ${name}`);
+    if (!isOfKind(type, column.type)) {
+      throw new ColumnsError(`column ${column.name}: must be ${KINDS[type].words}, is`, column.type);
+    }
+    fields.push(`${expressionOf(column)} AS ${quoted(name)}`);
+  }
+  return fields;
+}
+
+/** A query as part of another. It may end with a comment. */
+export function nested(query: string): string {
+  return `(\n${query}\n) AS query`;
+}
+
+/**
+ * The statement that copies a query's rows, one JSON object a line.
+ *
+ * The lines leave as they are: JSON holds no control characters but white space between its parts, and in CSV with control
+ * characters as delimiter and quote nothing else is escaped. Text format would double every backslash.
+ *
+ * @param columns of the query: the fields, by their names in any convention, or one column of JSON objects
+ * @throws {ColumnsError} where these are no rows of the table
+ */
+export function copyStatement(table: TableName, query: string, columns: readonly Column[]): string {
+  const [only] = columns;
+  const isJson = columns.length === 1 && JSONS.includes(only!.type);
+  const rows = isJson
+    ? `SELECT translate(query.${quoted(only!.name)}::text, E'\\n\\r', '  ') FROM ${nested(query)}`
+    : `SELECT row_to_json(fields) FROM (SELECT ${fieldsOf(table, columns).join(", ")} FROM ${nested(query)}) AS fields`;
+  return `COPY (${rows}) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL 'null', ENCODING 'UTF8')`;
 }

@@ -24,7 +24,7 @@ import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
 import { isObject } from "../../util/json.ts";
-import { type SentManifest, sha256Of } from "./ask-manifest.ts";
+import { type SentManifest, sha256Of } from "./download.ts";
 
 const RECORD = "copy.json";
 /** How long another process's turn is waited for. */

@@ -16,9 +16,8 @@ import { withoutToken } from "../../upstream/request.ts";
 import { pauseAfter, type RetryPolicy, TIMING, type Timing, wait } from "../../upstream/retry.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
-import { askManifest, readSent, type SentManifest, totalBytes } from "./ask-manifest.ts";
 import { Copies, type Copy, copiesFolderOf } from "./copies.ts";
-import { download, MismatchError } from "./download.ts";
+import { askManifest, download, MismatchError, readSent, type SentManifest, totalBytes } from "./download.ts";
 
 /** What to follow. */
 export interface UrlSourceOptions {
