@@ -3,7 +3,8 @@
 import type { CommandRows } from "../cli/command.ts";
 import type { Setting } from "../settings/settings.ts";
 
-/** Their rows. */
+const COUNT = { kind: "integer", value: "N", min: 0, max: 100_000_000, commands: ["generate"] } as const;
+
 export const GENERATE_SETTINGS = [
   {
     flag: "out",
@@ -14,45 +15,15 @@ export const GENERATE_SETTINGS = [
     meaning: "Directory to write the snapshot to; created if missing.",
     commands: ["generate"],
   },
-  {
-    flag: "users",
-    kind: "integer",
-    value: "N",
-    default: "2000",
-    min: 0,
-    max: 100_000_000,
-    meaning: "Number of users.",
-    commands: ["generate"],
-  },
-  {
-    flag: "worlds",
-    kind: "integer",
-    value: "N",
-    default: "600",
-    min: 0,
-    max: 100_000_000,
-    meaning: "Number of worlds, including hidden ones.",
-    commands: ["generate"],
-  },
-  {
-    flag: "instances",
-    kind: "integer",
-    value: "N",
-    default: "300",
-    min: 0,
-    max: 100_000_000,
-    meaning: "Number of instances, including hidden ones.",
-    commands: ["generate"],
-  },
+  { flag: "users", ...COUNT, default: "2000", meaning: "Number of users." },
+  { flag: "worlds", ...COUNT, default: "600", meaning: "Number of worlds, including hidden ones." },
+  { flag: "instances", ...COUNT, default: "300", meaning: "Number of instances, including hidden ones." },
   {
     flag: "seed",
-    kind: "integer",
-    value: "N",
+    ...COUNT,
     default: "1",
-    min: 0,
     max: 4_294_967_295,
     meaning: "Seed; the same seed and sizes produce the same bytes.",
-    commands: ["generate"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["generate"] },
   {

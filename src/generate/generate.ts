@@ -1,37 +1,81 @@
-/** `orrery generate`, a synthetic snapshot: believable data of any size, the same for the same seed. */
+/**
+ * `orrery generate`, a synthetic snapshot: believable data of any size, the same for the same seed, in a folder where it replaces
+ * at most a snapshot of its own.
+ */
 
 import { createHash } from "node:crypto";
-import { open, writeFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
+import { createGunzip, createGzip } from "node:zlib";
 import type { CommandIo } from "../cli/command.ts";
 import { CommandError, type Options } from "../cli/options.ts";
+import { makeFolder } from "../files/folders.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
 import type { Values } from "../settings/settings.ts";
 import { MANIFEST } from "../snapshot/files.ts";
-import { FORMAT } from "../snapshot/manifest.ts";
+import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import { fillFolder, generationOf } from "./folder.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
-
-/** What to make; the folder is made when missing, with its parents. */
-export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<Values<"generate">, "force">>;
-
-function checkOptions(options: GenerateOptions): void {
-  for (const what of ["users", "worlds", "instances"] as const) {
-    const count = options[what];
-    if (!Number.isSafeInteger(count) || count < 0)
-      throw new RangeError(`${what} must be a whole number from 0`);
-  }
-  if (!Number.isSafeInteger(options.seed)) throw new RangeError("seed must be a safe integer");
-}
 
 const CHUNK_BYTES = 1 << 20;
 /** Place of the byte in a gzip header that names the operating system. */
 const OS_AT = 9;
+/** Folder inside the target where a snapshot is completed first: it is on the same file system wherever that is mounted. */
+const STAGING = ".orrery-generate";
+/** File in it with the hashes of all files, old and new, that may be there while the one is being replaced by the other. */
+const JOURNAL = "journal.json";
+
+/** Id of the generation with such rows: the same whether they are compressed or not. */
+function generationOf(plainSha256: readonly string[]): string {
+  return `gen-${createHash("sha256").update(plainSha256.join("")).digest("hex").slice(0, 16)}`;
+}
+
+async function hashOf(path: string, unzip = false): Promise<string> {
+  const hash = createHash("sha256");
+  if (unzip) await pipeline(createReadStream(path), createGunzip(), hash);
+  else await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+/** Whether its manifest's generation was derived from the folder's rows, which only this command does like this. */
+async function isGenerated(folder: string, names: readonly string[]): Promise<boolean> {
+  const rows = ROW_FILES.flatMap((file) => names.filter((name) => name === file || name === `${file}.gz`));
+  if (rows.length !== ROW_FILES.length) return false;
+  try {
+    const hashes: string[] = [];
+    for (const name of rows) hashes.push(await hashOf(join(folder, name), name.endsWith(".gz")));
+    return (await readManifestOf(folder))?.generation === generationOf(hashes);
+  } catch {
+    // Rows that cannot be unpacked were not made by us.
+    return false;
+  }
+}
+
+/** Whether all files are those of a replacement that was cut off, and so ours. */
+async function isInterrupted(folder: string, names: readonly string[]): Promise<boolean> {
+  const journal: unknown = await readFile(join(folder, STAGING, JOURNAL), "utf8")
+    .then(JSON.parse)
+    .catch(() => undefined);
+  if (!Array.isArray(journal)) return false;
+  for (const name of names) if (!journal.includes(await hashOf(join(folder, name)))) return false;
+  return true;
+}
+
+/** Checks that a snapshot may be put into a folder; returns the names of the files to be replaced. */
+async function replaceable(folder: string, force: boolean): Promise<readonly string[]> {
+  const names = (await readdir(folder)).filter((name) => name !== STAGING);
+  if (names.length === 0) return names;
+  if (!force) throw new OccupiedError("is not empty; --force replaces a snapshot that this command made");
+  const known: readonly string[] = [MANIFEST, ...ROW_FILES, ...ROW_FILES.map((file) => `${file}.gz`)];
+  const foreign = names.find((name) => !known.includes(name));
+  if (foreign !== undefined) throw new OccupiedError(`holds ${foreign}, which this command did not make`);
+  if ((await isInterrupted(folder, names)) || (await isGenerated(folder, names))) return names;
+  throw new OccupiedError("holds rows that this command did not make, or that were changed since");
+}
 
 /** A file's rows, its bytes on disk, and their hash and that of the rows before compression. */
 type Written = Record<"rows" | "bytes", number> & Record<"sha256" | "plainSha256", string>;
@@ -80,37 +124,60 @@ async function writeRows(path: string, rows: Iterable<string>, gzip: boolean): P
   return { rows: count, bytes, sha256: zipped?.digest("hex") ?? plainSha256, plainSha256 };
 }
 
+/** Writes the row files and the manifest into an empty folder. @returns the hex SHA-256 of each */
+async function writeFiles(folder: string, { gzip, ...sizes }: GenerateOptions): Promise<string[]> {
+  const tables = createRows(sizes);
+  const files: Record<string, Omit<Written, "plainSha256">> = {};
+  const hashes: string[] = [];
+  for (const file of ROW_FILES) {
+    const name = gzip ? `${file}.gz` : file;
+    const { plainSha256, ...entry } = await writeRows(join(folder, name), tables[file], gzip);
+    files[name] = entry;
+    hashes.push(plainSha256);
+  }
+  const generation = generationOf(hashes);
+  const manifest = { format: FORMAT, generation, createdAt: formatTime(LAST_MOMENT), files };
+  const text = `${JSON.stringify(manifest, null, 2)}\n`;
+  await writeFile(join(folder, MANIFEST), text);
+  const ofManifest = createHash("sha256").update(text).digest("hex");
+  return [...Object.values(files).map(({ sha256 }) => sha256), ofManifest];
+}
+
+/** What to make; the folder is made when missing, with its parents. */
+export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<Values<"generate">, "force">>;
+
 /**
- * Writes a snapshot folder. Rows depend on the seed and the counts alone, never on the clock or the machine; bytes of
- * gzipped files also depend on the zlib inside Node.
+ * Makes a snapshot folder. Rows depend on the seed and the counts alone, never on the clock or the machine; bytes of gzipped
+ * files also depend on the zlib inside Node.
  *
- * @throws {RangeError} when a count or the seed is no such number
+ * All files are complete before the first is put in its place, and the manifest comes last, so that a reader sees a whole snapshot,
+ * old or new, or one that contradicts its manifest or lacks files. When the process is killed meanwhile, the next call can finish
+ * the job.
+ *
  * @throws {OccupiedError} when the folder holds anything that must not be replaced, and any error of the file system; then
  *   nothing was changed, but for an error while finished files are put in their place
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {
-  checkOptions(options);
-  const { out, gzip, force = false } = options;
-  await fillFolder(out, force, async (staging) => {
-    const tables = createRows(options);
-    const files: Record<string, Omit<Written, "plainSha256">> = {};
-    const hashes: string[] = [];
-    for (const file of ROW_FILES) {
-      const name = gzip ? `${file}.gz` : file;
-      const { plainSha256, ...entry } = await writeRows(join(staging, name), tables[file], gzip);
-      files[name] = entry;
-      hashes.push(plainSha256);
-    }
-    // The generation is that of the rows, compressed or not.
-    const generation = generationOf(hashes);
-    const manifest = { format: FORMAT, generation, createdAt: formatTime(LAST_MOMENT), files };
-    const text = `${JSON.stringify(manifest, null, 2)}\n`;
-    await writeFile(join(staging, MANIFEST), text);
-    return [
-      ...Object.values(files).map(({ sha256 }) => sha256),
-      createHash("sha256").update(text).digest("hex"),
-    ];
-  });
+  const { out, force = false } = options;
+  await makeFolder(out);
+  const old = await replaceable(out, force);
+  const staging = join(out, STAGING);
+  await rm(staging, { recursive: true, force: true });
+  await mkdir(staging);
+  try {
+    const written = await writeFiles(staging, options);
+    const replaced = await Promise.all(old.map((name) => hashOf(join(out, name))));
+    await writeFile(join(staging, JOURNAL), JSON.stringify([...replaced, ...written]));
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true });
+    throw error;
+  }
+  const made = (await readdir(staging)).filter((name) => name !== JOURNAL && name !== MANIFEST);
+  for (const name of made) await rename(join(staging, name), join(out, name));
+  const surplus = old.filter((name) => name !== MANIFEST && !made.includes(name));
+  for (const name of surplus) await rm(join(out, name), { force: true });
+  await rename(join(staging, MANIFEST), join(out, MANIFEST));
+  await rm(staging, { recursive: true, force: true });
 }
 
 /** Runs the command. */

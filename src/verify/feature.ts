@@ -4,7 +4,6 @@ import type { CommandRows } from "../cli/command.ts";
 import { JSON_RESULT, MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
 import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
-/** Their rows. */
 export const VERIFY_SETTINGS = [
   { ...MAX_SNAPSHOT_BYTES, commands: ["verify"] },
   { flag: "against", ...OTHER_SERVER, commands: ["verify"] },

@@ -1,7 +1,7 @@
 /**
- * A snapshot of what a token may see of another server of this API. Beside the place of the snapshot's link, `DIR`, stands a work folder,
- * `DIR.mirror`, with the journal of the replies: with it a killed process's work goes on, and a later round finds out by one
- * request that nothing changed.
+ * `orrery mirror`: a snapshot of what a token may see of another server of this API. Beside the place of the snapshot's link, `DIR`,
+ * stands a work folder, `DIR.mirror`, with the journal of the replies: with it a killed process's work goes on, and a later round
+ * finds out by one request that nothing changed.
  */
 
 import { dirname, join, resolve } from "node:path";
@@ -16,107 +16,15 @@ import { readManifestOf } from "../../snapshot/manifest.ts";
 import { type MirrorNote, RequestProgress, readServer } from "../../upstream/cli.ts";
 import { TIMING, type Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
-import { runRounds } from "../rounds.ts";
+import { type Round, runRounds } from "../rounds.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
 import { completeRows, generationOfRows, holdsSame, type RowFiles, renewManifest } from "../row-folder.ts";
 import { type Collected, collect } from "./collect.ts";
 import { Journal } from "./journal.ts";
 
-/** Where to publish, and what is said of it. */
-export interface MirrorPlace {
-  /** The place of the link; see {@link publishVersion}. */
-  readonly out: string;
-  readonly from: string;
-  readonly searches: readonly string[];
-  /** Most bytes of rows. */
-  readonly maxBytes: number;
-  /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
-  readonly keep?: number;
-  readonly allowShrink?: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** What is published. */
-export interface Published {
-  readonly generation: string;
-  /** False when it was published before. */
-  readonly isNew: boolean;
-}
-
-async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
-  const step = 1000;
-  for (let at = 0; at < rows.length; at += step) {
-    yield Buffer.from(
-      rows
-        .slice(at, at + step)
-        .map((row) => `${JSON.stringify(row)}\n`)
-        .join(""),
-    );
-  }
-}
-
-/** A row with the fields that no reply shows: those of a visible one are known. */
-function withHidden(table: TableName, row: object): object {
-  const shown = FIELDS[table].map(({ name, shows }) => [name, shows?.only]);
-  return { ...Object.fromEntries(shown), ...row };
-}
-
-async function writeRows(folder: string, { users, worlds, stats, instances }: Collected): Promise<RowFiles> {
-  const tables = { users, worlds, "world-stats": stats, instances };
-  const files = new Map<string, WrittenFile>();
-  for (const table of TABLES) {
-    const name = `${table}.ndjson`;
-    const rows = tables[table].map((row) => withHidden(table, row));
-    files.set(name, await writeRowFile(join(folder, name), linesOf(rows), false));
-  }
-  return files;
-}
-
-/**
- * Publishes what was collected, unless just that is published.
- *
- * @param createdAt the moment of the data, in milliseconds since the epoch
- * @throws `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system
- */
-export async function publishCollected(
-  collected: Collected,
-  createdAt: number,
-  { out, from, searches, maxBytes, keep, allowShrink, signal }: MirrorPlace,
-): Promise<Published> {
-  let generation = "";
-  const note: MirrorNote = {
-    ...{ from, searches, totalUsers: collected.platform.totalUsers },
-    generation: collected.generation?.slice(1, -1) ?? null,
-  };
-  const published = await publishVersion(
-    out,
-    async (folder, current) => {
-      const files = await writeRows(folder, collected);
-      generation = generationOfRows("mirror", files);
-      if (current !== undefined && (await holdsSame(current, generation, files, false))) {
-        await renewManifest(current, createdAt);
-        return undefined;
-      }
-      const fields = { generation, createdAt, more: { mirror: note } };
-      await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
-      return generation;
-    },
-    { keep },
-  );
-  return { generation, isNew: published !== undefined };
-}
-
-/** Renews the moment of the data if a generation is what the link leads to. @returns whether it is */
-export async function renewPublished(out: string, generation: string, createdAt: number): Promise<boolean> {
-  const current = await currentVersion(out);
-  if (current === undefined || (await readManifestOf(current))?.generation !== generation) return false;
-  await renewManifest(current, createdAt);
-  return true;
-}
-
 /** What to mirror, and where to. */
-export interface MirrorOptions extends MirrorPlace {
-  /** Where the server's operations are; see `readApiUrl`. */
+export interface MirrorOptions {
+  /** Where the server's operations are; see `readServer`. */
   readonly from: string;
   readonly tokenFile: string;
   /** Users that these find are mirrored, too. */
@@ -124,31 +32,34 @@ export interface MirrorOptions extends MirrorPlace {
   /** Most requests in an hour. */
   readonly perHour?: number | undefined;
   readonly timing: Timing;
+  /** The place of the link; see {@link publishVersion}. */
+  readonly out: string;
+  /** Most bytes of rows. */
+  readonly maxBytes: number;
+  /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
+  readonly keep?: number;
+  readonly allowShrink?: boolean;
+  readonly signal: AbortSignal;
   /** Receives sentences on what had to be begun afresh or is not as it should be. */
   readonly tell: (sentence: string) => void;
-  /** Shows how many requests were made, and how many are left. */
   readonly progress?: RequestProgress;
 }
 
 /** What came of a round. */
-export interface Mirrored extends Published {
+export interface Mirrored extends Omit<Round, "details"> {
   /** Requests that this round took. */
   readonly requests: number;
-  /** What was collected; undefined when the server said that nothing has changed. */
+  /** Undefined when the server said that nothing has changed. */
   readonly collected: Collected | undefined;
 }
 
 /** When the last reply is older than this, the work of a killed process is continued only if the server has not changed. */
 const STALE_MS = 3_600_000;
-/** What names the file of the token. */
 const TOKEN_OPTION = "--token-file";
 /** Journal of a round that ended well. */
 const DONE = "done";
-
-/** The work folder of a place. */
-export function workFolderOf(out: string): string {
-  return `${resolve(out)}.mirror`;
-}
+/** Rows that are written at once. */
+const STEP = 1000;
 
 /** What was done when the journal's last round ended: it stands in the journal, too. */
 interface Done {
@@ -166,7 +77,7 @@ interface Done {
 async function askForNews(
   upstream: Upstream,
   journal: Journal,
-  { searches }: MirrorOptions,
+  searches: readonly string[],
 ): Promise<string | undefined> {
   const { entries } = journal;
   const done = entries.get(DONE)?.value as Done | undefined;
@@ -206,6 +117,30 @@ function remarksOn({ gone, unknownOwners, worlds, platform }: Collected): string
   return remarks;
 }
 
+async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
+  for (let at = 0; at < rows.length; at += STEP) {
+    const lines = rows.slice(at, at + STEP).map((row) => `${JSON.stringify(row)}\n`);
+    yield Buffer.from(lines.join(""));
+  }
+}
+
+/** A row with the fields that no reply shows: those of a visible one are known. */
+function withHidden(table: TableName, row: object): object {
+  const shown = FIELDS[table].map(({ name, shows }) => [name, shows?.only]);
+  return { ...Object.fromEntries(shown), ...row };
+}
+
+async function writeRows(folder: string, { users, worlds, stats, instances }: Collected): Promise<RowFiles> {
+  const tables = { users, worlds, "world-stats": stats, instances };
+  const files = new Map<string, WrittenFile>();
+  for (const table of TABLES) {
+    const name = `${table}.ndjson`;
+    const rows = tables[table].map((row) => withHidden(table, row));
+    files.set(name, await writeRowFile(join(folder, name), linesOf(rows), false));
+  }
+  return files;
+}
+
 /** A mirror at work: one process alone has a place. */
 export class Mirror {
   readonly #options: MirrorOptions;
@@ -238,7 +173,7 @@ export class Mirror {
     const token = await readToken(tokenFile, TOKEN_OPTION);
     // What cannot be published in the end is not worth asking for.
     await currentVersion(out);
-    const folder = workFolderOf(out);
+    const folder = `${resolve(out)}.mirror`;
     await makeFolder(dirname(folder));
     const { release } = await hold(folder + OWNER_ENDING);
     try {
@@ -250,17 +185,17 @@ export class Mirror {
     }
   }
 
-  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `OccupiedError`; errors of the file system */
+  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
   async renew(): Promise<Mirrored> {
-    const { out, tokenFile, searches, tell, progress } = this.#options;
+    const { tokenFile, searches, tell, progress } = this.#options;
     const journal = this.#journal;
     const upstream = this.#upstream;
     this.#token = await readToken(tokenFile, TOKEN_OPTION);
     const began = Date.now();
     const before = upstream.requests;
     progress?.restart();
-    const unchanged = await askForNews(upstream, journal, this.#options);
-    if (unchanged !== undefined && (await renewPublished(out, unchanged, began))) {
+    const unchanged = await askForNews(upstream, journal, searches);
+    if (unchanged !== undefined && (await this.#renewPublished(unchanged, began))) {
       const requests = upstream.requests - before;
       return { generation: unchanged, isNew: false, requests, collected: undefined };
     }
@@ -268,7 +203,7 @@ export class Mirror {
     const collected = await collect({ upstream, journal, searches, progress });
     for (const remark of remarksOn(collected)) tell(remark);
     const { generation: etag } = collected;
-    const published = await publishCollected(collected, momentOf(journal, etag), this.#options);
+    const published = await this.#publish(collected, momentOf(journal, etag));
     const value: Done = { generation: published.generation, etag: etag ?? "", searches };
     // Without an ETag nobody can find out later whether this is still current.
     if (etag === undefined) await journal.clear();
@@ -279,6 +214,40 @@ export class Mirror {
   async close(): Promise<void> {
     await this.#journal.close();
     await this.#release();
+  }
+
+  /** Publishes what was collected, unless just that is published. @param createdAt the moment of the data */
+  async #publish(collected: Collected, createdAt: number): Promise<Pick<Round, "generation" | "isNew">> {
+    const { out, from, searches, maxBytes, keep, allowShrink, signal } = this.#options;
+    let generation = "";
+    const note: MirrorNote = {
+      ...{ from, searches, totalUsers: collected.platform.totalUsers },
+      generation: collected.generation?.slice(1, -1) ?? null,
+    };
+    const published = await publishVersion(
+      out,
+      async (folder, current) => {
+        const files = await writeRows(folder, collected);
+        generation = generationOfRows("mirror", files);
+        if (current !== undefined && (await holdsSame(current, generation, files, false))) {
+          await renewManifest(current, createdAt);
+          return undefined;
+        }
+        const fields = { generation, createdAt, more: { mirror: note } };
+        await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
+        return generation;
+      },
+      { keep },
+    );
+    return { generation, isNew: published !== undefined };
+  }
+
+  /** Renews the moment of the data if a generation is what the link leads to. @returns whether it is */
+  async #renewPublished(generation: string, createdAt: number): Promise<boolean> {
+    const current = await currentVersion(this.#options.out);
+    if (current === undefined || (await readManifestOf(current))?.generation !== generation) return false;
+    await renewManifest(current, createdAt);
+    return true;
   }
 }
 
