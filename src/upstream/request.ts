@@ -20,6 +20,8 @@ export interface SourceRequest {
   /** Bearer token. */
   readonly token: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses that the caller can use; all when absent. */
+  readonly statuses?: readonly number[];
   /** Whether redirects are followed; true when absent. Where they are not, they are answers like others. */
   readonly followsRedirects?: boolean;
   /** Ends the exchange with this error when the answer is not whole within `timing.manifestMs`. */
@@ -161,15 +163,13 @@ async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 /**
  * Asks, and has the answer used.
  *
- * @param statuses that the caller can use
  * @throws {SourceError} for any other answer or none; the signal's reason; what `use` throws
  */
 export async function request<Result>(
   question: SourceRequest,
-  statuses: readonly number[],
   use: (answer: SourceAnswer) => Promise<Result>,
 ): Promise<Result> {
-  const { signal, late, timing } = question;
+  const { signal, late, timing, statuses } = question;
   signal.throwIfAborted();
   const ending = new AbortController();
   const leave = (): void => ending.abort(signal.reason);
@@ -179,7 +179,7 @@ export async function request<Result>(
   try {
     const response = await follow(question, ending);
     const { status, headers, body } = response;
-    if (!statuses.includes(status)) throw refusal(question.url, response);
+    if (statuses?.includes(status) === false) throw refusal(question.url, response);
     const chunks = body === null ? nothing() : chunksOf(body, question, ending);
     const result = await use({ status, headers, chunks });
     isWhole = true;

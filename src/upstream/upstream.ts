@@ -7,6 +7,7 @@
  *        └──────────┘                   failed in passing: waits for a growing pause, see `retry`
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
 import { readWhole, request, withoutToken } from "./request.ts";
@@ -32,7 +33,7 @@ export interface UpstreamAsk {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   /** The value of `Authorization`; null sends none. The token's when absent. */
-  readonly authorization?: string | null;
+  readonly authorization?: string | null | undefined;
   /** Statuses that are taken as answers; others are errors. */
   readonly statuses: readonly number[];
 }
@@ -58,8 +59,6 @@ const MOST_LEVELS = 32;
 const TELL_MS = 2000;
 /** Longest sleep at a time: timers have a limit, and the machine may have been suspended meanwhile. */
 const LONGEST_WAIT_MS = 60_000;
-/** Every status that ends an exchange: what each means is decided here. */
-const EVERY_STATUS: readonly number[] = Array.from({ length: 400 }, (_, at) => 200 + at);
 
 /** The `error` of another server, at most 200 characters and without what would change a terminal. */
 function shown(text: string): string {
@@ -113,11 +112,12 @@ export class Upstream {
   readonly #budget: RequestBudget;
   #requests = 0;
   /** Ends the pauses of requests that wait for the reply of another. */
-  readonly #wakes = new Set<() => void>();
+  #wake = new AbortController();
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
     this.#budget = new RequestBudget(options);
+    options.signal.addEventListener("abort", () => this.#wake.abort());
   }
 
   /** Requests sent so far, failed ones included. */
@@ -170,7 +170,7 @@ export class Upstream {
     let reply: LimitReply | undefined;
     let bytes: Buffer;
     try {
-      bytes = await request(question, EVERY_STATUS, async (answer) => {
+      bytes = await request(question, async (answer) => {
         reply = answer;
         return readWhole(answer, MOST_BODY_BYTES, new SourceError(tooLarge, { isLasting: true }));
       });
@@ -212,29 +212,15 @@ export class Upstream {
       const ms = this.#budget.tryTake();
       if (ms === 0) return;
       if (Number.isFinite(ms) && ms > TELL_MS) onWait?.(ms);
-      await this.#pause(Math.min(ms, LONGEST_WAIT_MS));
+      // Until then, or the reply of another request, or the signal.
+      await sleep(Math.min(ms, LONGEST_WAIT_MS), undefined, { signal: this.#wake.signal }).catch(() => {});
     }
-  }
-
-  /** Waits for so long, for the reply of another request, or for the signal. */
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#options;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#wakes.delete(end);
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#wakes.add(end);
-      signal.addEventListener("abort", end);
-    });
   }
 
   #settle(reply: LimitReply | undefined): void {
     this.#budget.settle(reply);
-    for (const wake of [...this.#wakes]) wake();
+    this.#wake.abort();
+    this.#wake = new AbortController();
     this.#options.onSent?.();
   }
 }

@@ -3,7 +3,7 @@
 import type { DirectDoor } from "../http/direct.ts";
 import type { Store } from "../store/generation.ts";
 import type { MirrorNote } from "../upstream/cli.ts";
-import { runAll, type Upstream, type UpstreamReply } from "../upstream/upstream.ts";
+import { runAll, type Upstream } from "../upstream/upstream.ts";
 import { isObject } from "../util/json.ts";
 import {
   type ApiAnswer,
@@ -12,8 +12,6 @@ import {
   type DifferenceKind,
   Here,
   KINDS,
-  type Note,
-  tellDifference,
 } from "./compare.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
@@ -32,13 +30,18 @@ export interface VerifyOptions {
   readonly onProgress: (left: number) => void;
 }
 
+/** A header that answers differ in and that is no difference. */
+interface Note extends Omit<Difference, "kind"> {
+  /** How many answers; `target` is one of them. */
+  readonly answers: number;
+}
+
 /** What was found. */
 export interface Verified {
   /** Requests whose answers were compared. */
   readonly compared: number;
   readonly differences: readonly Difference[];
   readonly counts: Readonly<Partial<Record<DifferenceKind, number>>>;
-  /** Headers that differ and that the specification does not name. They are no differences. */
   readonly notes: readonly Note[];
   /** How much of each table was compared. */
   readonly coverage: { readonly worldStatistics: string; readonly users: string };
@@ -54,10 +57,6 @@ const ALWAYS_LEFT_OUT = [
   "answers to keys that are unknown, deactivated, expired or lack a scope, and the limit's 429",
   "the order of fields in JSON, the values of ETag and of the limit's headers, conditional requests, HEAD and OPTIONS",
 ];
-
-function answerThere({ status, headers, body }: UpstreamReply): ApiAnswer {
-  return { status, header: (name) => headers.get(name) ?? undefined, body };
-}
 
 /** A platform's counts without that of the users, of whom not all are here. */
 function withoutUserCount(answer: ApiAnswer): ApiAnswer {
@@ -115,25 +114,20 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
   const hide = (text: string): string => upstream.hide(text);
   const here = new Here(options.ask, options.token);
   const probes = planProbes(store, samples, seed, usersHere);
-  const found = new Map<number, Difference[]>();
+  const found = new Map<number, readonly Difference[]>();
   const etags = new Set<string>();
   let left = probes.length;
   onProgress(left);
   await runAll([...probes.entries()], async ([at, probe]) => {
     const { target, authorization } = probe;
-    const asked = authorization === undefined ? {} : { authorization };
     const statuses = authorization === undefined ? STATUSES : [...STATUSES, 401];
-    const reply = await upstream.get(target, { ...asked, statuses });
+    const reply = await upstream.get(target, { authorization, statuses });
     if (reply.etag !== undefined) etags.add(reply.etag);
     const isCut = target === "/stats" && !usersHere.isComplete;
-    const [ours, theirs] = [await here.answer(probe), answerThere(reply)].map((answer) =>
+    const [ours, theirs] = [await here.answer(probe), reply].map((answer) =>
       isCut ? withoutUserCount(answer) : answer,
     );
-    const own = await compareAnswers(target, ours!, theirs!, here);
-    found.set(
-      at,
-      Array.from(own, (one) => tellDifference(one, hide)),
-    );
+    found.set(at, await compareAnswers(target, ours!, theirs!, here, hide));
     onProgress(--left);
   });
   const all = probes.flatMap((_, at) => found.get(at)!);

@@ -61,9 +61,9 @@ export async function askManifest(
   const statuses = etag === undefined ? [200] : [200, 304];
   const late = new SourceError(`${url.href}: not here within ${timing.manifestMs / 1000} s`);
   const tooLarge = new SourceError(`${url.href}: is larger than 1 MiB`, { isLasting: true });
-  const question = { url, token, headers, late, timing, signal };
+  const question = { url, token, headers, statuses, late, timing, signal };
   return await retry(policy, () =>
-    request(question, statuses, async (answer) => {
+    request(question, async (answer) => {
       if (answer.status === 304) return undefined;
       const bytes = await readWhole(answer, MOST_BYTES, tooLarge);
       const announced = answer.headers.get("content-length");
@@ -219,11 +219,10 @@ export async function download(wanted: Wanted, path: string, patience: RetryPoli
     const part: Part = { handle, bytes: 0, hash: createHash("sha256") };
     await retry(patience, async (advanced) => {
       const before = part.bytes;
-      const headers = before === 0 ? {} : { range: `bytes=${before}-` };
+      const ask =
+        before === 0 ? { statuses: [200] } : { statuses: [200, 206], headers: { range: `bytes=${before}-` } };
       try {
-        await request({ url, token, headers, timing, signal }, before === 0 ? [200] : [200, 206], (answer) =>
-          take(wanted, part, answer),
-        );
+        await request({ url, token, timing, signal, ...ask }, (answer) => take(wanted, part, answer));
       } finally {
         if (part.bytes - before >= ADVANCE_BYTES) advanced();
       }
