@@ -31,11 +31,7 @@ function kindOf(token: string, prefixes: Prefixes): KeyKind | undefined {
   return undefined;
 }
 
-/**
- * Finds the key that a header names, valid or not: {@link judgeKey} says that.
- *
- * A record is found only by a token of its own kind's prefix.
- */
+/** Finds the key that a header names, valid or not, by tokens of its own kind alone. */
 export function findKey(
   authorization: string | undefined,
   prefixes: Prefixes,
@@ -50,11 +46,7 @@ export function findKey(
   return kind === "cli" ? "cliTokenUnknown" : "apiKeyUnknown";
 }
 
-/**
- * Why a key is not valid now, if it is not. To be judged at each request: the verdict may not be kept.
- *
- * @param now milliseconds since the epoch
- */
+/** Why a key is not valid now, if it is not. The verdict may not be kept. */
 export function judgeKey({ kind, active, expiresAt }: Key, now: number): FaultName | undefined {
   // A deactivated CLI token is answered as one that nobody has.
   if (!active) return kind === "cli" ? "cliTokenUnknown" : "apiKeyInactive";
@@ -93,11 +85,8 @@ const PROCESS_SLOT = 0xfffff;
 const ADMITTED_PROCESS: Admission = { fault: undefined, quota: undefined, keyId: "", slot: PROCESS_SLOT };
 
 /**
- * Judges one request.
- *
- * @param scope what the operation requires, or null when any key will do
- * @param now milliseconds since the epoch
- * @returns the verdict, later when the limit is shared and somebody must be asked first
+ * Judges one request. @param scope null when any key will do @returns later when the limit is shared and must be asked
+ * for
  */
 export function admit(
   gate: Gate,

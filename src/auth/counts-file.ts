@@ -160,7 +160,7 @@ export async function readCountsHead(file: string): Promise<CountsHead> {
  *
  * @param isWanted looks at the first line; may throw to refuse the rest
  * @param onCount receives each count, before it is known whether the file is whole
- * @throws {CountsFileError} when it cannot be used, or the error of the system
+ * @throws {CountsFileError} or the error of the system
  */
 export async function readCountsFile(
   file: string,
@@ -255,9 +255,8 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
 }
 
 /**
- * Finds out whether a file may be replaced: only an empty file or one of counts is, even if that is damaged.
- *
- * @throws {ForeignFileError} or the error of the system
+ * Refuses to replace a file that is neither empty nor one of counts. @throws {ForeignFileError} or the error of the
+ * system
  */
 export async function refuseForeign(file: string): Promise<void> {
   const stats = await stat(file).catch((error: unknown) => {
@@ -270,10 +269,8 @@ export async function refuseForeign(file: string): Promise<void> {
 }
 
 /**
- * Replaces the file in one step, mode 0600.
- *
- * @param file without symbolic links
- * @throws {ForeignFileError} or the error of the system; the old file stays then
+ * Replaces the file in one step, mode 0600. @throws {ForeignFileError} or the error of the system; the old file stays
+ * then
  */
 export async function writeCounts(file: string, head: CountsHead, counters: Counters): Promise<void> {
   await refuseForeign(file);

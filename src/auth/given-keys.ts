@@ -84,11 +84,7 @@ function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): str
 }
 
 /**
- * Checks keys given in code.
- *
- * @internal
- * @param who begins the message
- * @throws {TypeError} naming the key and what is wrong with it, never its token
+ * @internal Checks keys given in code. @throws {TypeError} naming the key and what is wrong with it, never its token
  */
 export function checkKeys(
   keys: readonly unknown[],

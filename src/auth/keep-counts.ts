@@ -237,10 +237,8 @@ export class CountsKeeper {
 }
 
 /**
- * Takes up the counts of a file and makes its keeper.
- *
- * Never rejects: a file of counts that cannot be used is observed and later replaced, a file of something else is observed
- * and left as it is.
+ * Takes up the counts of a file and makes its keeper. Never rejects: a file of counts that cannot be used is observed
+ * and later replaced, a file of something else is observed and left as it is.
  */
 export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeeper> {
   const file = await behindLinks(options.file).catch(() => resolve(options.file));

@@ -87,11 +87,7 @@ export function unknownFieldWarnings(records: readonly KeyRecord[]): string[] {
   return firstLines(lines, seen.size);
 }
 
-/**
- * What an operator should look at: unknown fields, and API keys that are valid and can read nothing.
- *
- * @param now milliseconds since the epoch
- */
+/** Lines for an operator: unknown fields, and API keys that are valid and can read nothing. */
 export function keyWarnings(records: readonly KeyRecord[], now: number): string[] {
   const lines: string[] = [];
   let count = 0;

@@ -30,11 +30,7 @@ export interface KeyUse {
   readonly rare: Uint32Array;
 }
 
-/**
- * Makes the tables of so many threads; handed to another thread they are the same tables.
- *
- * @param slots how many keys are counted; later ones are not
- */
+/** Makes the tables of so many threads; in another thread they are the same. @param slots keys that are counted */
 export function createKeyUse(threads: number, windowSeconds: number, slots = MOST_SHARED): KeyUse[] {
   const table = (): Uint32Array =>
     new Uint32Array(new SharedArrayBuffer(slots * ROW * Uint32Array.BYTES_PER_ELEMENT));
@@ -62,13 +58,7 @@ function cellOf({ rows, rare }: KeyUse, row: number, refusal: Refusal): readonly
   return place < COMMON ? [rows, row + COMMON + place] : [rare, row + place - COMMON];
 }
 
-/**
- * Counts a request of a key that was found.
- *
- * @param slot of the key; -1 for none
- * @param fault why it was refused, or undefined when it was let in
- * @param now milliseconds since the epoch
- */
+/** Counts a request. @param slot of its key; -1 for none @param fault why it was refused, if it was */
 export function countUse(use: KeyUse, slot: number, fault: FaultName | undefined, now: number): void {
   const { rows, rare, windowSeconds } = use;
   const at = slot * ROW;
@@ -103,15 +93,14 @@ export interface UseOfKey {
 
 export interface UseReader {
   /**
-   * Requests of a key, refused ones included; also requests from before a restart, which only its counter knows.
-   *
-   * @param used requests that were counted against its limit
+   * All requests of a key, those from before a restart included. @param used requests that were counted against its
+   * limit
    */
   readonly requestsBy: (slot: number, used: number) => number;
   readonly useOf: (slot: number) => UseOfKey;
 }
 
-/** @param now milliseconds since the epoch: the window that it lies in is read, or a newer one where the clock stepped back */
+/** Reads the window of `now`, or a newer one where the clock stepped back. */
 export function readUse(threads: readonly KeyUse[], now: number): UseReader {
   const length = threads[0]?.windowSeconds ?? 1;
   const began = Math.floor(now / 1000 / length) * length;

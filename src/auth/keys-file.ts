@@ -54,9 +54,8 @@ async function replaceKeys(
 }
 
 /**
- * The file's text, or undefined when there is none. A device may give text for ever.
- *
- * @param mayBePipe whether it may be what a shell puts for `<(…)`, which is read once and cannot be replaced
+ * Undefined when there is no file. A device may give text for ever. @param mayBePipe a shell's `<(…)`, which is read
+ * once
  */
 async function readIfThere(file: string, mayBePipe: boolean): Promise<string | undefined> {
   try {
@@ -105,11 +104,7 @@ function foundIn(records: readonly KeyRecord[], id: string): KeyRecord {
   throw new KeysFileError(`there is no key ${JSON.stringify(shown)}`);
 }
 
-/**
- * Reads one record of a keys file.
- *
- * @throws {KeysFileError} naming the file, when no record has the id, and as {@link readRecords}
- */
+/** Reads one record. @throws {KeysFileError} naming the file, when no record has the id, and as {@link readRecords} */
 export async function readRecord(file: string, id: string): Promise<KeyRecord> {
   const records = await readRecords(file);
   return explained(file, async () => foundIn(records, id));
@@ -169,8 +164,8 @@ export async function changeRecords(
 /** The receiver of a new token. */
 export interface TokenReceiver extends Pick<ChangeOptions, "tell"> {
   /**
-   * Receives the token, once, before it comes into force: a token that nobody has must not come to be, whenever the
-   * process ends. A throw calls the change off.
+   * Receives the token before it comes into force: no token that nobody has may come to be. A throw calls the change
+   * off.
    */
   readonly show?: (token: string) => Promise<void>;
   /** Receives the record once its token is in force. */
@@ -208,10 +203,7 @@ export function addKey(file: string, key: AddedKey): Promise<string> {
 }
 
 /**
- * Changes one record.
- *
- * @param change returns the new record, or undefined to delete it
- * @throws {KeysFileError} when no record has the id
+ * Changes one record. @param change returns undefined to delete it @throws {KeysFileError} when no record has the id
  */
 export function changeRecord(
   records: readonly KeyRecord[],

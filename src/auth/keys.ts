@@ -54,10 +54,7 @@ export class KeyRing {
   readonly byHash: ReadonlyMap<string, Key>;
   /** Likewise by previous tokens: each is its key but for the end of validity. */
   readonly previous: ReadonlyMap<string, Key>;
-  /**
-   * By token, the keys that were used: no more than there are tokens. To hash a
-   * token at each request would take a tenth of the time of a lookup.
-   */
+  /** Keys that were used, by token: to hash a token at each request would take a tenth of the time of a lookup. */
   readonly #used = new Map<string, Key>();
   #bySlot: readonly (Key | undefined)[] | undefined;
   #byId: ReadonlyMap<string, Key> | undefined;
@@ -110,12 +107,7 @@ const ONE_BYTE = /^[\x00-\xff]*$/;
 
 type HashOnce = (algorithm: string, data: string | Buffer) => string;
 
-/**
- * Makes {@link hashToken}.
- *
- * @param once hashes in one call, in half of the time and without garbage; not every runtime has it
- * @internal
- */
+/** @internal Makes {@link hashToken}. @param once `crypto.hash`, twice as fast; not every runtime has it */
 export function tokenHasher(once: HashOnce | undefined): (token: string) => string {
   const hash: HashOnce =
     once ?? ((algorithm, data) => crypto.createHash(algorithm).update(data).digest("hex"));
@@ -125,9 +117,8 @@ export function tokenHasher(once: HashOnce | undefined): (token: string) => stri
 }
 
 /**
- * The hash under which a token is stored. Header values have one char a byte;
- * only a caller in the same program can hand in other texts.
- * @internal
+ * @internal The hash under which a token is stored. Header values have one char a byte, texts of the same program may
+ * not.
  */
 export const hashToken: (token: string) => string = tokenHasher(
   (crypto as { readonly hash?: HashOnce }).hash,
@@ -193,11 +184,9 @@ function addHash(hashes: Set<string>, sha256: string, where: string): void {
 }
 
 /**
- * Reads the text of a keys file.
+ * @internal Reads the text of a keys file; fields that are not ours are kept.
  *
- * @returns its records as written, fields that are not ours included
  * @throws {KeysFileError} naming the record and the field at fault
- * @internal
  */
 export function parseKeys(text: string): KeyRecord[] {
   const json = text.replace(/^\uFEFF/, "");

@@ -49,11 +49,7 @@ function countersOf(windowSeconds: number, cells: BigUint64Array): Counters {
   return { windowSeconds, split, slots: new Map(), cells };
 }
 
-/**
- * Makes an empty set of counters for windows of the given length.
- *
- * @throws {RangeError} when a window is shorter than a second
- */
+/** @throws {RangeError} when a window is shorter than a second */
 export function createCounters(windowSeconds: number): Counters {
   return countersOf(windowSeconds, new BigUint64Array(64));
 }
@@ -83,41 +79,54 @@ export function slotOf(counters: Counters, keyId: string): number {
   return slot;
 }
 
-/** Halves of two cells, as read and as it shall be: BigInts would allocate at each step of a calculation. */
-const halves = new Uint32Array(4);
-const whole = new BigUint64Array(halves.buffer);
+/** Halves of a cell: BigInts would allocate at each step of a calculation. */
+const halves = new Uint32Array(2);
+/** The cell that is read or made; a reader stores it here first. */
+export const whole = new BigUint64Array(halves.buffer);
+
+/** Window of the cell in {@link whole}, and its count: two functions, since an object would be garbage at each request. */
+export function windowIn(split: number): number {
+  return Math.floor(halves[1]! / split);
+}
+
+export function countIn(split: number): number {
+  return (halves[1]! % split) * HALF + halves[0]!;
+}
+
+/** The largest count that a cell has room for; limits may be higher. */
+export function mostIn(split: number): number {
+  return split * HALF - 1;
+}
+
+/** Makes a cell. @param count at most {@link mostIn} */
+export function cellOf(split: number, window: number, count: number): bigint {
+  halves[0] = count;
+  halves[1] = window * split + Math.floor(count / HALF);
+  return whole[0]!;
+}
 
 /** The window that a time lies in, counted from the epoch. @param now milliseconds since the epoch */
 export function windowAt({ split, windowSeconds }: Counters, now: number): number {
   return Math.min(Math.floor(now / 1000 / windowSeconds), HALF / split - 1);
 }
 
-/**
- * Counts one request of a key.
- *
- * @param now milliseconds since the epoch
- * @returns the quota after this request; a request over the limit is not counted
- */
+/** Counts one request of a key, unless it is over the limit. @param now milliseconds since the epoch */
 export function countRequest(counters: Counters, slot: number, limit: number, now: number): Quota {
   const { cells, split, windowSeconds } = counters;
   const current = windowAt(counters, now);
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
-    const upper = halves[1]!;
-    let window = Math.floor(upper / split);
-    let used = (upper % split) * HALF + halves[0]!;
+    let window = windowIn(split);
+    let used = countIn(split);
     if (current > window) {
       window = current;
       used = 0;
     }
     const reset = (window + 1) * windowSeconds;
-    const count = used + 1;
-    if (used >= limit || count === split * HALF) return { passed: false, limit, remaining: 0, reset };
-    halves[2] = count;
-    halves[3] = window * split + Math.floor(count / HALF);
-    if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) {
-      return { passed: true, limit, remaining: limit - count, reset };
+    if (used >= limit || used >= mostIn(split)) return { passed: false, limit, remaining: 0, reset };
+    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) === cell) {
+      return { passed: true, limit, remaining: limit - used - 1, reset };
     }
   }
 }
@@ -131,28 +140,22 @@ export interface Usage {
 
 export function usageOf({ cells, split }: Counters, slot: number): Usage {
   whole[0] = Atomics.load(cells, slot);
-  const upper = halves[1]!;
-  return { window: Math.floor(upper / split), used: (upper % split) * HALF + halves[0]! };
+  return { window: windowIn(split), used: countIn(split) };
 }
 
 /**
- * Counts requests that passed elsewhere, whatever the limit. Nothing happens when
- * the counter is in a newer window; a full one stays full.
- *
- * @param more how many, a whole number of at least 1
+ * Counts requests that passed elsewhere, whatever the limit, unless the counter is in a newer window; a full one stays
+ * full.
  */
 export function addUsage(counters: Counters, slot: number, window: number, more: number): void {
   const { cells, split } = counters;
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
-    const before = Math.floor(halves[1]! / split);
+    const before = windowIn(split);
     if (before > window) return;
-    const used = before === window ? (halves[1]! % split) * HALF + halves[0]! : 0;
-    const count = Math.min(used + more, split * HALF - 1, Number.MAX_SAFE_INTEGER);
-    halves[2] = count % HALF;
-    halves[3] = window * split + Math.floor(count / HALF);
-    if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) break;
+    const count = Math.min((before === window ? countIn(split) : 0) + more, mostIn(split));
+    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, count)) === cell) break;
   }
   const { elsewhere, ...others } = counters;
   if (elsewhere !== undefined) addUsage({ ...others, cells: elsewhere }, slot, window, more);
@@ -166,11 +169,7 @@ export interface WindowCounts {
   readonly usedBy: (slot: number) => number;
 }
 
-/**
- * What was counted by now, without counting anything. A count that changes meanwhile may be missed.
- *
- * @param now milliseconds since the epoch
- */
+/** Reads the counts, and counts nothing. A count that changes meanwhile may be missed. */
 export function readCounts(counters: Counters, now: number): WindowCounts {
   const { cells, split, windowSeconds } = counters;
   // Numbers in place of BigInts: all keys may be looked at.

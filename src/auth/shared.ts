@@ -9,12 +9,7 @@ import type { Counters, Quota } from "./limit.ts";
 
 /** Counts requests of one thread. */
 export interface SharedCount {
-  /**
-   * Counts one request.
-   *
-   * @param wall milliseconds since the epoch
-   * @returns the quota, later when somebody must be asked first
-   */
+  /** Counts one request. @param wall milliseconds since the epoch @returns later when somebody must be asked first */
   readonly count: (slot: number, limit: number, wall: number) => Quota | Promise<Quota>;
 }
 
@@ -29,10 +24,7 @@ export type CountInThread = (handed: unknown, send: (message: unknown) => void) 
 
 /** What the next request of a key would be judged by. */
 export interface SharedQuota {
-  /**
-   * - `shared`: by the count of all replicas. What others hold is among the used ones.
-   * - `alone`: by this replica's count, since nobody can be asked.
-   */
+  /** By the count of all replicas, or alone, by this replica's, since nobody can be asked. */
   readonly counted: "shared" | "alone";
   readonly used: number;
   /** How many requests would pass here; 0 when the next one would be refused. */

@@ -41,10 +41,8 @@ interface ReadKeys {
 }
 
 /**
- * Reads a keys file.
- *
- * @param before what is in force; its keys are given again when the file holds them
- * @throws {KeysFileError} when it cannot be read or used; the message begins with the file's name
+ * @param before its keys are given again when the file holds them @throws {KeysFileError} that begins with the file's
+ * name
  */
 async function readKeyRing(
   file: string,

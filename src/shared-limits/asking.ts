@@ -7,18 +7,9 @@
  * granted no more than one would be.
  */
 
+import { cellOf, countIn, mostIn, whole, windowIn } from "../auth/limit.ts";
 import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";
-import {
-  type Clocks,
-  cellOf,
-  countIn,
-  countOf,
-  type Leases,
-  mostIn,
-  shareOf,
-  whole,
-  windowIn,
-} from "./leases.ts";
+import { type Clocks, countOf, type Leases, shareOf } from "./leases.ts";
 
 /** Two clocks drift apart by less than this share of the time that passes. */
 const DRIFT = 2e-4;
@@ -38,10 +29,8 @@ export type Notify = (slot: number, sent: number | undefined) => void;
 export interface AskingHost {
   readonly now: () => Clocks;
   /**
-   * Asks the server once.
-   *
    * @param settle called once, later, with undefined when there was no valid answer in time
-   * @param onLate receives an answer that comes after that, if one does
+   * @param onLate receives an answer that comes after that
    */
   readonly lease: (
     slot: number,
@@ -82,9 +71,8 @@ export class Asking {
   }
 
   /**
-   * Asks for permits of a key, or shares the answer to a pending question.
-   *
-   * @param since by the monotonic clock: only the answer to a question that was sent later is shared
+   * Asks, or shares the answer to a pending question. @param since the question must have been sent later, by the
+   * monotonic clock
    */
   ask(slot: number, limit: number, want: number, notify: Notify, since = Number.NEGATIVE_INFINITY): void {
     const newest = this.#questions.get(slot);

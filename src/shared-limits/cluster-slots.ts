@@ -4,10 +4,7 @@ export const SLOTS = 16_384;
 
 const POLYNOMIAL = 0x1021;
 
-/**
- * The slot of a key: CRC-16 (XMODEM) of what stands in its first braces, if anything does, else of the whole key. The
- * client knows it, too, but does not export it.
- */
+/** The slot of a key: CRC-16 (XMODEM) of the text in its first braces, else of all. The client does not export it. */
 export function slotOfKey(key: string): number {
   const [, inBraces = ""] = /^[^{]*\{([^}]*)\}/.exec(key) ?? [];
   let crc = 0;

@@ -17,11 +17,7 @@ export class ReplyError extends Error {
 
 export interface CounterConnection {
   readonly isCluster: boolean;
-  /**
-   * Runs one command, at once or never.
-   *
-   * @throws {ReplyError} the server's; any other error when it is not known whether the command has run
-   */
+  /** Runs a command, at once or never. @throws {ReplyError} the server's; another error when it may have run or not */
   readonly run: (command: readonly string[]) => Promise<unknown>;
   readonly close: () => void;
 }
@@ -59,11 +55,7 @@ export function problemOf(error: unknown, target: Pick<RedisTarget, "password">)
   return withoutPassword(line, target).slice(0, 200);
 }
 
-/**
- * Imports the client: an optional package, which nothing else needs.
- *
- * @throws {MissingClientError} naming the command that installs it
- */
+/** The client is an optional package. @throws {MissingClientError} naming the command that installs it */
 async function importClient() {
   try {
     return await import("@redis/client");

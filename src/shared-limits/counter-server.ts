@@ -116,9 +116,8 @@ export class CounterServer {
   }
 
   /**
-   * Asks once for permits of a key; `onLate` receives an answer that comes too late, after this has thrown.
-   *
-   * @throws {AwayError} when it could not, or when it is not known whether it did
+   * Asks once. @param onLate receives an answer that comes after it has thrown @throws {AwayError} also when it may
+   * have run
    */
   async lease(keyId: string, ask: LeaseAsk, onLate?: ReceiveAnswer): Promise<LeaseAnswer> {
     const { seconds, replica } = this.#options;
@@ -196,10 +195,7 @@ export class CounterServer {
     if (this.#told.delete(place)) this.#options.events.onBack(withoutPassword(place, this.#options.target));
   }
 
-  /**
-   * Finds out whether the server can count: this replica is removed from the state of a key and added again, so the
-   * server has to write something.
-   */
+  /** Has the server write something: this replica is removed from the state of a key and added again. */
   async #checkCounting(connection: CounterConnection, holds: (slot: number) => boolean): Promise<void> {
     const { seconds, replica, events } = this.#options;
     const key = checkKey(holds, seconds);

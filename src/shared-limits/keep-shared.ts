@@ -32,8 +32,8 @@ export interface SharedLimitsSettings {
 const RELEASE_MS = 500;
 
 /**
- * Keys that are reported at a time. The next ones follow when these were answered: a server that is sent all at once
- * answers the last ones too late, and counts as away.
+ * Keys that are reported at a time: a server that is sent all at once answers the last ones too late, and counts as
+ * away.
  */
 const BATCH = 64;
 
@@ -60,12 +60,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   );
   #isClosed = false;
 
-  /**
-   * Begins to connect.
-   *
-   * @param counters in shared memory
-   * @param serve makes what is asked; simulations bring their own
-   */
+  /** Begins to connect. @param counters in shared memory @param serve makes the server; simulations bring their own */
   constructor(
     settings: SharedLimitsSettings,
     counters: Counters,
@@ -232,12 +227,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 }
 
-/**
- * Connects, and begins to share limits.
- *
- * @param counters in shared memory
- * @throws {SettingError} when the client is not installed
- */
+/** Connects. @param counters in shared memory @throws {SettingError} when the client is not installed */
 export async function keepSharedLimits(
   settings: SharedLimitsSettings,
   counters: Counters,

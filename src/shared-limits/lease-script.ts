@@ -40,10 +40,7 @@ export interface LeaseAnswer {
  */
 const PART = 12;
 
-/**
- * A replica may hold this part ahead even if it has used less. Otherwise a key's
- * first requests at each replica would ask one by one, however high its limit.
- */
+/** Held ahead even if less was used. Otherwise the first requests at each replica would ask one by one. */
 const FIRST_PART = 1000;
 
 /** Fewer than these are not leased ahead: then each request asks, and its caller is told exactly what remains. */

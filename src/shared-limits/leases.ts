@@ -6,7 +6,7 @@
  * threads take permits without a lock, and an answer that is lost, late or repeated does no harm.
  */
 
-import type { Counters } from "../auth/limit.ts";
+import { type Counters, countIn, whole, windowIn } from "../auth/limit.ts";
 
 /** Leases of all keys, in shared memory: handed to another thread they are the same. Arrays are by the keys' slots. */
 export interface Leases {
@@ -91,35 +91,7 @@ export function shareOf({ denies, replicas }: Leases, limit: number): number {
   return denies ? 0 : Math.floor(limit / replicas);
 }
 
-// Cells, read and made without garbage.
-
-const HALF = 2 ** 32;
-
-const halves = new Uint32Array(2);
-/** The cell that is read or made; a reader stores it here first. */
-export const whole = new BigUint64Array(halves.buffer);
-
-/** Window of the cell in {@link whole}, and its count: two functions, since an object would be garbage at each request. */
-export function windowIn(split: number): number {
-  return Math.floor(halves[1]! / split);
-}
-
-export function countIn(split: number): number {
-  return (halves[1]! % split) * HALF + halves[0]!;
-}
-
-/** The largest count that a cell has room for; limits may be higher. */
-export function mostIn(split: number): number {
-  return split * HALF - 1;
-}
-
-/** Makes a cell. @param count at most {@link mostIn} */
-export function cellOf(split: number, window: number, count: number): bigint {
-  halves[0] = count;
-  halves[1] = window * split + Math.floor(count / HALF);
-  return whole[0]!;
-}
-
+/** Count of a cell if it is of the window, else 0. */
 export function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
   whole[0] = Atomics.load(cells, slot);
   return windowIn(split) === window ? countIn(split) : 0;

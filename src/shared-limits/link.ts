@@ -93,10 +93,8 @@ export class Link {
   }
 
   /**
-   * Runs one command.
-   *
-   * @param read makes of the answer what is wanted; throws when it is none, which no server that can count gives
-   * @param onLate receives what comes after this has thrown since nothing came in time
+   * @param read makes the result of an answer; throws for one that no server that can count gives
+   * @param onLate receives the result when it comes after this has thrown
    * @throws {AwayError} or an error of the server's after which the link is good
    */
   async run<T>(

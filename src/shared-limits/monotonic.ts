@@ -16,10 +16,8 @@ const MOST_OF_STEP_MS = 10;
 const LONGEST = 5;
 
 /**
- * Starts a timer for answers. What has arrived is handled before it calls, and time in which this thread was busy or did
- * not run hardly counts: a thread that waits for an answer must not take its own delay for the server's.
- *
- * @returns stops it: from then on it does not call
+ * Starts a timer for answers, and returns what stops it. What has arrived is handled before it calls, and time in which
+ * this thread was busy hardly counts: a thread must not take its own delay for the server's.
  */
 export function startRealTimer(callback: () => void, ms: number): () => void {
   const latest = performance.now() + ms * LONGEST;

@@ -9,20 +9,9 @@
  * that nothing remains while others would still be let through.
  */
 
-import { type Quota, windowAt } from "../auth/limit.ts";
+import { cellOf, countIn, mostIn, type Quota, whole, windowAt, windowIn } from "../auth/limit.ts";
 import type { SharedQuota } from "../auth/shared.ts";
-import {
-  ALONE,
-  type Clocks,
-  cellOf,
-  countIn,
-  type Leases,
-  mostIn,
-  REFUSED,
-  shareOf,
-  whole,
-  windowIn,
-} from "./leases.ts";
+import { ALONE, type Clocks, type Leases, REFUSED, shareOf } from "./leases.ts";
 
 /** One key as {@link readHeld} saw it. */
 interface Held {
@@ -181,8 +170,7 @@ function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: He
 }
 
 /**
- * Counts one request while the server cannot be asked: against the permits that are held, then against this replica's
- * share of the window, what it used of that before included.
+ * Counts one request while the server cannot be asked: against the held permits, then against the share of the window.
  */
 export function takeAlone(leases: Leases, slot: number, limit: number, moment: Clocks): Quota {
   for (;;) {

@@ -23,11 +23,7 @@ export class ReplyScanner {
   #items = 0;
   #isBroken = false;
 
-  /**
-   * Takes the next bytes.
-   *
-   * @returns how many at least are still to come by what was announced; Infinity when something is no reply
-   */
+  /** @returns how many bytes at least are announced and still to come; Infinity when something is no reply */
   scan(chunk: Buffer): number {
     const text = chunk.toString("latin1");
     for (let at = 0; at < text.length && !this.#isBroken; ) {

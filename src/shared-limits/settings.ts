@@ -107,10 +107,7 @@ export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
 }
 
 /**
- * @internal Reads how limits are shared.
- *
- * @returns undefined where they are not
- * @throws {SettingError} when the file of the password cannot be used
+ * @internal Undefined where limits are not shared. @throws {SettingError} when the file of the password cannot be used
  */
 export async function shareLimits(settings: Settings): Promise<SharedLimitsPlan | undefined> {
   const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;

@@ -10,8 +10,8 @@ import { type Taking, takeAlone, takePermit } from "./permits.ts";
 export const WAIT_MS = 45;
 
 /**
- * How long it waits for the answer to a question that was sent before it came. Then it asks a question of its own. By
- * the end of its time that one is either answered or so late that the server counts as away.
+ * How long it waits for the answer to a question that was sent before it came. Then it asks its own, whose answer is in
+ * time or so late that the server counts as away.
  */
 const JOIN_MS = 4;
 
@@ -21,9 +21,8 @@ export interface WaitingHost {
   readonly waitMs?: number | undefined;
   readonly mono: () => number;
   /**
-   * Asks for permits; `answered` or `failed` is called later. Does nothing while a question about the key is pending.
-   *
-   * @param since by the monotonic clock: questions that were sent before it do not count as pending
+   * Asks for permits, unless a question is pending. @param since questions that were sent before do not count as
+   * pending
    */
   readonly ask: (slot: number, limit: number, want: number, since?: number) => void;
   /** @returns stops the timer: from then on it does not call */
@@ -157,11 +156,7 @@ export interface PermitAnswer {
   readonly sent: number | undefined;
 }
 
-/**
- * Begins to count in a thread that asks the counter server by way of the main thread.
- *
- * @param handed the leases, in shared memory
- */
+/** Counts in a thread that asks by way of the main thread. @param handed the leases, in shared memory */
 export function countInThread(handed: unknown, send: (message: unknown) => void): ThreadCount {
   const asked = new Set<number>();
   const requests = new WaitingRequests(handed as Leases, {
