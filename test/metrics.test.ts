@@ -15,8 +15,7 @@ import {
   mainThread,
   searchCounter,
 } from "../src/observe/metrics/counters.ts";
-import { createExposition } from "../src/observe/metrics/exposition.ts";
-import type { Measured } from "../src/observe/metrics/families.ts";
+import { createExposition, type Measured } from "../src/observe/metrics/exposition.ts";
 import { figuresOf, quantile, readTotals } from "../src/observe/metrics/figures.ts";
 import {
   BOUNDS_MS,

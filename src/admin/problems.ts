@@ -5,7 +5,7 @@
 
 import type { SharedLimitsPlan } from "../auth/shared.ts";
 import type { Observation, ThreadRole } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../observe/metrics/families.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/exposition.ts";
 import type { ReadinessKeeper } from "./history.ts";
 import {
   type AwayServer,

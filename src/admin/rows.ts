@@ -5,7 +5,7 @@ import { constants, gzip } from "node:zlib";
 import { takesGzip } from "../api/pages/accept-encoding.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { parseTime } from "../model/time.ts";
-import type { Measured } from "../observe/metrics/families.ts";
+import type { Measured } from "../observe/metrics/exposition.ts";
 import { readBoolean } from "../settings/settings.ts";
 import { explain } from "./explain.ts";
 import { NOTHING_LOADED } from "./history.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Observe } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../observe/metrics/families.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/exposition.ts";
 import type { Counters, Quota } from "./limit.ts";
 
 /** Counts requests of one thread. */

@@ -214,10 +214,8 @@ export type NoHead = "partial" | FaultName;
 const NO_FIELDS = new Fields("\r\n");
 
 /**
- * Reads the head that begins at an index of a text.
- *
- * @param before fields of the head before it on the same connection: equal bytes are not read again
- * @param most largest head, in bytes up to and with the empty line
+ * Reads the head at an index. @param before fields of the head before: equal bytes are not read again @param most its
+ * bytes
  */
 export function readHead(
   text: string,
@@ -263,10 +261,8 @@ function isTarget(target: string, method: string): boolean {
 }
 
 /**
- * The head of a request that another parser has taken apart: judged as if it had been read here.
- *
- * @param version as in `HTTP/version`
- * @param raw names and values of all fields in turn
+ * Judges a request that another parser has taken apart. @param version as in `HTTP/version` @param raw names and values
+ * in turn
  */
 export function headOf(
   method: string,

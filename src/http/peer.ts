@@ -14,9 +14,7 @@ const INTERIM = "HTTP/1.1 102 Processing\r\n\r\n";
 const PROBE_MS = 15;
 
 /**
- * Makes a check that also tries a peer that sent its FIN. For connections on which responses are written whole, one
- * after the other: whatever is written stands between two of them.
- *
+ * Makes a check that also tries a peer that sent its FIN. To be called between two responses, which are written whole.
  * @param takesInterim whether the peer knows interim responses, as HTTP/1.0 does not
  */
 export function watchPeer(socket: Socket, takesInterim: () => boolean): () => boolean {

@@ -40,10 +40,7 @@ function hold(options: ListenOptions): Promise<Listener> {
 const LOCK_RETRY_MS = 10;
 const LOCK_PATIENCE_MS = 2000;
 
-/**
- * Lets one process at a time try a port, on Linux: an abstract socket is gone
- * with its process. Goes on without it where that cannot be had.
- */
+/** Lets one process at a time try a port, on Linux: an abstract socket is gone with its process. */
 async function lockPort(port: number): Promise<Listener | undefined> {
   if (process.platform !== "linux") return undefined;
   const end = performance.now() + LOCK_PATIENCE_MS;
@@ -82,8 +79,7 @@ export async function whileAlone(
 }
 
 /**
- * Listens for a moment, so that a port that is in use is known before a long
- * load. Where any free port will do there is nothing to try but the host's name.
+ * Listens for a moment, so that a port that is in use is known before a long load; of any free port the name is tried.
  *
  * @throws the error of the system, such as EADDRINUSE
  */

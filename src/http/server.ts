@@ -102,8 +102,7 @@ const QUEUE_MS = 1000;
 const QUIET_MS = 10;
 
 /**
- * Resolves when everything that the system has received by now was taken: connections, and what came over them.
- * Timers come before it in a turn of the event loop, however long ago it arrived while the thread was busy.
+ * Resolves when all connections and bytes that the system has by now were taken: timers come before those in a turn.
  */
 async function readArrived(): Promise<void> {
   // The first turn may have begun before.

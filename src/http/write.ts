@@ -69,8 +69,7 @@ export function keepAliveLines(timeout: number): string {
 }
 
 /**
- * Most bytes of a response that is put together in {@link scratch}. Copying a
- * longer one costs as much as memory of its own.
+ * Most bytes of a response that is put together in {@link scratch}: copying a longer one costs as much as new memory.
  */
 const SCRATCH_BYTES = 262_144;
 
@@ -123,8 +122,7 @@ export class ReplyWriter {
   }
 
   /**
-   * One copy into memory that was used a moment ago costs less than handing
-   * several views to the system, and far less than new memory for each response.
+   * One copy into memory that was used a moment ago costs less than handing several views to the system, or new memory.
    */
   #writeParts(body: Parts): void {
     const text = this.#text;

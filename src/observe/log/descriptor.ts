@@ -5,8 +5,7 @@ import { devNull } from "node:os";
 import { isatty } from "node:tty";
 
 /**
- * A descriptor for the same file, pipe or terminal that never blocks. A server must not wait for a reader, and a
- * process cannot end before a write of its thread pool that blocks.
+ * A descriptor for the same file, pipe or terminal that never blocks: a process cannot end before a write that blocks.
  */
 export function openWithoutBlocking(fd: 1 | 2): number {
   const file = fstatSync(fd);
@@ -25,10 +24,7 @@ export function openWithoutBlocking(fd: 1 | 2): number {
   return fd;
 }
 
-/**
- * Whether what is written to a descriptor is lost. One that was closed when the
- * process was started is that, too: Node opens the null device in its place.
- */
+/** Whether writes are lost. Where a descriptor was closed at the start of the process, Node opens the null device. */
 export function leadsNowhere(fd: number): boolean {
   const file = fstatSync(fd);
   if (!file.isCharacterDevice()) return false;
@@ -40,10 +36,8 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const PAUSE_MS = 5;
 
 /**
- * Writes all of a text before it returns, so that ending the process cuts nothing off.
- *
- * @param patienceMs how long its reader may take where the descriptor does not block
- * @throws the error of the system, such as EPIPE or ENOSPC
+ * Writes all of a text before it returns. @param patienceMs for its reader @throws the error of the system, such as
+ * EPIPE
  */
 export function writeWhole(fd: number, text: string | Buffer, patienceMs = Number.POSITIVE_INFINITY): void {
   let rest = typeof text === "string" ? Buffer.from(text) : text;

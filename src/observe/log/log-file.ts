@@ -65,9 +65,7 @@ export class LogFile extends Sink {
   }
 
   /**
-   * Opens the file again by its name and makes one when it is gone. Lines go on to the file before until then.
-   *
-   * @returns why it could not be opened, or undefined
+   * Opens the file again by its name; lines go on to the file before until then. @returns why it could not be opened
    */
   async reopen(): Promise<string | undefined> {
     try {
@@ -90,9 +88,9 @@ export class LogFile extends Sink {
 }
 
 /**
- * Opens the file; lines wait, as many as there is room for, while it is a pipe that nobody reads yet or the disk is full.
+ * Opens the file; lines wait while it is a pipe that nobody reads yet or the disk is full.
  *
- * @param beginning of every log; a regular file with another is no log; any will do when absent
+ * @param beginning of every log: a regular file with another is no log
  * @throws {ForeignFileError}, or the error of the system when the name leads to nothing that a log can be
  */
 export async function openLogFile(file: string, beginning = /^/): Promise<LogFile> {

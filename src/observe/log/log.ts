@@ -45,12 +45,7 @@ export const LOG_BEGINNING = /^(?:\{"level":"|\d{4}-\d\d-\d\dT[\d:.]+Z [A-Z])/;
 /** Levels of lines and of the log, least severe first. */
 const LEVELS = ["debug", "info", "warn", "error", "silent"];
 
-/**
- * Makes the log's listener.
- *
- * @param level least severe lines to write, or "silent"; some events are written at any
- * @param omitted events that are not logged
- */
+/** Makes the listener. @param level of the least severe lines, or "silent" @param omitted events that are not logged */
 export function createLog(
   level: string,
   sink: LogSink,

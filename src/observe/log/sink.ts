@@ -89,11 +89,7 @@ export class Sink {
     this.#writeNext();
   }
 
-  /**
-   * Takes one line or more, whole, or drops them.
-   *
-   * @param isBulk one of very many: dropped earlier, so that there is room for others, and written a moment later
-   */
+  /** Takes whole lines, or drops them. @param isBulk one of very many: dropped earlier, and written a moment later */
   write(text: string, isBulk = false): void {
     const bytes = Buffer.byteLength(text);
     const most = isBulk ? MAX_BULK_BYTES : MAX_BYTES;

@@ -25,10 +25,7 @@ export type RequestCells = Float64Array<SharedArrayBuffer>;
 /** The counters of one thread. Only that thread writes to them. */
 export type RequestCounters = Float64Array<SharedArrayBuffer>;
 
-/**
- * Makes the counters of so many threads that serve, and of the main thread after them. The next thread of the same
- * number goes on with those of one that died.
- */
+/** Makes counters for so many serving threads and the main thread. A new thread goes on with those of a dead one. */
 export function createRequestCells(threads: number): RequestCells {
   return new Float64Array(new SharedArrayBuffer((threads + 1) * SLICE * Float64Array.BYTES_PER_ELEMENT));
 }

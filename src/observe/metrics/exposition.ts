@@ -1,8 +1,177 @@
-/** The text of `/metrics`, in either format. Only imported when somebody scrapes. */
+/** The metrics as values, and as the text of `/metrics`, in either format. Only imported when somebody scrapes. */
 
-import { type Measured, readFamilies } from "./families.ts";
+import { BASE_PATH } from "../../model/model.ts";
+import type { CountedMetric } from "../events.ts";
+import { mainThread, type RequestCells } from "./counters.ts";
+import { figuresOf, readTotals } from "./figures.ts";
+import {
+  BOUNDS_MS,
+  BUCKETS,
+  COLLECTION_BOUNDS,
+  COLLECTION_KINDS,
+  COLLECTIONS,
+  DELAY_BOUNDS,
+  DELAYS,
+  DURATIONS,
+  FIRST_SHOWN,
+  HEAP_USED,
+  histogramCells,
+  NO_STATUS,
+  REASONS,
+  REQUESTS,
+  SECONDS,
+  SERIES,
+  SLICE,
+  seriesAt,
+} from "./layout.ts";
+import type { ObservedCounts } from "./observed.ts";
 import { processFamilies } from "./process.ts";
-import type { Family } from "./samples.ts";
+import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
+import { METRICS, type Metric, type MetricName } from "./table.ts";
+
+export interface SharedLimitsFigures {
+  /** Questions to the server, and how many it did not answer. */
+  readonly asks: number;
+  readonly failures: number;
+  /** Requests that waited for it; that were let through while it was away; that were refused then. */
+  readonly waited: number;
+  readonly alone: number;
+  readonly refused: number;
+}
+
+/** What is told of besides counters. Times are seconds since the epoch. */
+export interface Measured {
+  readonly cells: RequestCells;
+  readonly observed: ObservedCounts;
+  readonly version: string;
+  /** Whether the server should be sent requests. */
+  readonly isReady: () => boolean;
+  readonly problems: () => Readonly<Record<string, number>>;
+  /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
+  readonly ageSeconds: () => number | undefined;
+  /** The moment of the data that are served; undefined where it is not told. */
+  readonly createdAt: () => number | undefined;
+  readonly generation: () =>
+    | {
+        readonly id: string;
+        readonly loadedAt: number;
+        readonly rows: Readonly<Record<"users" | "worlds" | "instances", number>>;
+      }
+    | undefined;
+  readonly keys: () => number;
+  /** Undefined without shared limits, and before the first load. */
+  readonly sharedLimits: () => SharedLimitsFigures | undefined;
+}
+
+const SHOWN_BOUNDS = BOUNDS_MS.slice(FIRST_SHOWN).map((ms) => ms / 1000);
+
+/** Durations of requests by series, summed over all threads. */
+function durationSamples(cells: RequestCells): Sample[] {
+  const samples: Sample[] = [];
+  for (let series = 0; series < SERIES; series++) {
+    let count = 0;
+    for (let slice = 0; slice < cells.length; slice += SLICE) count += cells[slice + REQUESTS + series]!;
+    if (count === 0) continue;
+    const shown = new Array<number>(SHOWN_BOUNDS.length + 1).fill(0);
+    let seconds = 0;
+    for (let slice = 0; slice < cells.length; slice += SLICE) {
+      seconds += cells[slice + SECONDS + series]!;
+      const from = slice + DURATIONS + series * BUCKETS;
+      for (let bucket = 0; bucket < BUCKETS; bucket++) {
+        shown[Math.max(0, bucket - FIRST_SHOWN)]! += cells[from + bucket]!;
+      }
+    }
+    samples.push(...histogram(requestLabels(series), shown, SHOWN_BOUNDS, seconds));
+  }
+  return samples;
+}
+
+function requestLabels(series: number): Labels {
+  const { method, route, status } = seriesAt(series);
+  return labelsOf({
+    http_request_method: method,
+    ...(route === "" ? {} : { http_route: BASE_PATH + route }),
+    ...(status === NO_STATUS ? {} : { http_response_status_code: String(status) }),
+  });
+}
+
+function sums(cells: RequestCells, slices: readonly number[], from: number, length: number): number[] {
+  return Array.from({ length }, (_, at) =>
+    slices.reduce((total, slice) => total + cells[slice * SLICE + from + at]!, 0),
+  );
+}
+
+/** A histogram that lies in slices with its sum after it. */
+function histogramAt(labels: Labels, summed: readonly number[], bounds: readonly number[]): Sample[] {
+  return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
+}
+
+/** What threads count of themselves. */
+function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", Sample[]> {
+  const main = mainThread(cells);
+  const serving = Array.from({ length: main }, (_, number) => number);
+  const isThreaded = sums(cells, serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
+  const groups = [
+    { labels: labelsOf({ thread: "main" }), slices: [main] },
+    ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
+  ];
+  const collectionCells = histogramCells(COLLECTION_BOUNDS);
+  return {
+    delay: groups.flatMap(({ labels, slices }) =>
+      histogramAt(labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
+    ),
+    heap: groups.map(({ labels, slices }) => ({ labels, value: sums(cells, slices, HEAP_USED, 1)[0]! })),
+    collections: COLLECTION_KINDS.flatMap((kind, at) => {
+      const summed = sums(cells, [...serving, main], COLLECTIONS + at * collectionCells, collectionCells);
+      return histogramAt(labelsOf({ kind }), summed, COLLECTION_BOUNDS);
+    }),
+  };
+}
+
+/** The values of all metrics that events do not count; none where a figure is not known yet. */
+function valuesOf(measured: Measured): Record<Exclude<MetricName, CountedMetric>, Sample[]> {
+  const { cells, version, isReady, problems, keys } = measured;
+  const { active, rejected, searches } = figuresOf(readTotals(cells));
+  const served = measured.generation();
+  const age = measured.ageSeconds();
+  const created = measured.createdAt();
+  const limits = measured.sharedLimits();
+  return {
+    duration: durationSamples(cells),
+    active: one(active),
+    rejected: by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0]))),
+    searches: searches.map(({ search, outcome, total }) => ({
+      labels: labelsOf({ search, outcome }),
+      value: total,
+    })),
+    build: by("version", { [version]: 1 }),
+    ready: one(isReady() ? 1 : 0),
+    problems: by("kind", problems()),
+    generation: served ? by("generation", { [served.id]: 1 }) : [],
+    loaded: served ? one(served.loadedAt) : [],
+    created: created === undefined ? [] : one(created),
+    age: age === undefined ? [] : one(age),
+    rows: served ? by("table", served.rows) : [],
+    keys: one(keys()),
+    ...vitals(cells),
+    limitsAsks: limits
+      ? by("result", { answered: limits.asks - limits.failures, failed: limits.failures })
+      : [],
+    limitsRequests: limits
+      ? by("outcome", { waited: limits.waited, alone: limits.alone, refused: limits.refused })
+      : [],
+  };
+}
+
+/** All metrics of our own, in the order of their table. */
+function readFamilies(measured: Measured): readonly Family[] {
+  const values: Partial<Record<string, Sample[]>> = valuesOf(measured);
+  const { observed } = measured;
+  return Object.entries<Metric>(METRICS).map(([metric, { name, help, type, labels }]) => ({
+    ...{ name, help, type },
+    values: values[metric] ?? by(labels[0], observed[metric as CountedMetric]),
+  }));
+}
 
 export interface Exposition {
   readonly contentType: string;

@@ -85,11 +85,7 @@ export interface Figures {
   readonly searches: readonly { readonly search: string; readonly outcome: string; readonly total: number }[];
 }
 
-/**
- * Figures of sums, or of what came on top of earlier ones.
- *
- * @param since earlier sums of the same cells; the start when absent
- */
+/** Figures of sums. @param since earlier sums of the same cells, which are subtracted */
 export function figuresOf(totals: Totals, since?: Totals): Figures {
   const requests = difference(totals.requests, since?.requests);
   const durations = difference(totals.durations, since?.durations);
@@ -137,12 +133,9 @@ function quantilesOf(buckets: Float64Array): Quantiles | undefined {
 }
 
 /**
- * A quantile of durations in milliseconds, by linear interpolation within its
- * bucket, as Prometheus does it: one beyond the last bound is the last bound.
+ * A quantile of durations in milliseconds, interpolated within its bucket as Prometheus does it; undefined without any.
  *
- * @param buckets counts by bucket
  * @param share from 0 to 1
- * @returns undefined when there are none
  */
 export function quantile(buckets: Float64Array, share: number): number | undefined {
   const total = sum(buckets);

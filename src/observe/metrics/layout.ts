@@ -61,9 +61,8 @@ export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] a
 export type SearchKind = (typeof SEARCHES)[number];
 
 /**
- * What becomes of a search: `cached`, answered from the cache; `joined`, waited for the same one, which was running;
- * `searched`; `busy`, refused since too many wait; `dropped`, since its client was gone. For similar names
- * it is not known whether a cache had the result: they are `searched`.
+ * `joined` searches waited for the same one; `busy` ones were refused, since too many wait; the client of `dropped`
+ * ones was gone. For similar names it is not known whether a cache had the result: they are `searched`.
  */
 export const OUTCOMES = ["cached", "joined", "searched", "busy", "dropped"] as const;
 export type SearchOutcome = (typeof OUTCOMES)[number];
@@ -72,9 +71,8 @@ export type SearchOutcome = (typeof OUTCOMES)[number];
 export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
 
 /**
- * Upper ends of the buckets of durations, in milliseconds; one without an end
- * follows. From 5 ms on they are those of OpenTelemetry's conventions for HTTP
- * servers. Most answers take less, so below that there are some more, for quantiles.
+ * Upper ends of the buckets of durations, in milliseconds; one without an end follows. From 5 ms on they are those of
+ * OpenTelemetry's conventions; shorter ones are for quantiles, since most answers take less.
  */
 export const BOUNDS_MS: readonly number[] = [
   0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,

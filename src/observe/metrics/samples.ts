@@ -38,8 +38,6 @@ export function by(label: string | undefined, values: Readonly<Record<string, nu
 }
 
 /**
- * A histogram's samples.
- *
  * @param own its labels
  * @param counts by bucket, the one without an end last
  * @param bounds upper ends of the buckets but the last, in seconds

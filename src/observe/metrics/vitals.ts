@@ -50,9 +50,7 @@ function watchCollections(counters: RequestCounters): void {
 const HEAP_EVERY = 50;
 
 /**
- * Begins to watch the calling thread, for good.
- *
- * @returns to be told of the event loop's delays, in milliseconds, fifty times a second
+ * Watches the calling thread, for good. @returns takes a delay of its event loop in milliseconds, fifty times a second
  */
 export function watchVitals(counters: RequestCounters): (delayMs: number) => void {
   watchCollections(counters);
