@@ -54,7 +54,6 @@ export function judgeKey({ kind, active, expiresAt }: Key, now: number): FaultNa
   return kind === "cli" ? "cliTokenExpired" : "apiKeyExpired";
 }
 
-/** What the gate needs to know; only the counters change during a request. */
 export interface Gate {
   readonly prefixes: Prefixes;
   /** Requests per window for keys that name no limit of their own. */
@@ -69,7 +68,6 @@ export interface Gate {
 }
 
 export interface Admission {
-  /** Why the request is turned away, or undefined when it is let in. */
   readonly fault: FaultName | undefined;
   /** The limit's state, for every request that an API key authenticated. */
   readonly quota: Quota | undefined;

@@ -35,7 +35,6 @@ export interface CountsHead {
   readonly writer: string;
   /** When that run began, in milliseconds since the epoch. */
   readonly started: number;
-  /** Grows with each file of a writer. */
   readonly sequence: number;
   /** Whether the writer has stopped and writes no other. */
   readonly last: boolean;
@@ -101,7 +100,6 @@ function countLine({ id, used, ahead }: Count): string {
 
 const PLAIN_COUNT = /^\["([\w.:-]*)",([1-9]\d{0,14})\]$/;
 
-/** Reads a line of a count. @throws {CountsFileError} */
 function parseCount(line: string): Count {
   const plain = PLAIN_COUNT.exec(line);
   if (plain !== null) return { id: plain[1]!, used: Number(plain[2]), ahead: 0 };
@@ -201,7 +199,6 @@ export async function readCountsFile(
   return head;
 }
 
-/** The counts for a file of a window, a few at a time, so that requests get their turn. */
 async function* countsFor(counters: Counters, window: number): AsyncGenerator<readonly Count[]> {
   let began = performance.now();
   let seen = 0;

@@ -31,7 +31,6 @@ const EVERY_MS = 4500;
 /** Between two looks at the file while another server writes it: it is taken over before a third one can find it. */
 const FOLLOW_MS = 50;
 const LAST_MS = 2000;
-/** A temporary file older than this is abandoned: writing one takes far less. */
 const LEFTOVER_MS = 60_000;
 /** Keys of the file that the keys file does not have at the moment, and may have again; counts of more are dropped. */
 const MAX_UNKNOWN = 65_536;
@@ -64,9 +63,7 @@ export class CountsKeeper {
   #sequence = 0;
   /** First line of the newest file of another server that was taken up. */
   #seen: CountsHead | undefined;
-  /** Since when, in milliseconds of the monotonic clock. */
   #seenAt = 0;
-  /** Window and sum of what was written last. */
   #saved = "";
   #problem = "";
   #timer: NodeJS.Timeout | undefined;
@@ -104,7 +101,6 @@ export class CountsKeeper {
     }
   }
 
-  /** From now on writes the file; to be called when requests are accepted. */
   begin(): void {
     this.#timer = setTimeout(() => this.#tick(), this.#isFollowing ? this.#followMs : 0);
   }
@@ -210,7 +206,6 @@ export class CountsKeeper {
     if (window > current + 1) throw new CountsFileError("is of a window that is far from having begun");
   }
 
-  /** Adds what no file has added before. */
   #add(slot: number, window: number, used: number): void {
     const taken = this.#taken;
     if (slot >= taken.cells.length) {

@@ -30,7 +30,6 @@ function addDifferent(slots: Set<number>, from: KeyRing, to: KeyRing): void {
   }
 }
 
-/** Compares the keys in force with their replacements. A key is its id. */
 export function compareKeys(before: KeyRing, after: KeyRing): KeyChanges {
   const { bySlot } = before;
   const changed = new Set<number>();

@@ -83,7 +83,6 @@ export function countBusy(use: KeyUse, slot: number): void {
   if (slot >= 0 && slot * ROW < use.rows.length) add(...cellOf(use, slot * ROW, "busy"));
 }
 
-/** What became of the requests of a key in one window. */
 export interface UseOfKey {
   readonly passed: number;
   readonly refused: Readonly<Record<Refusal, number>>;

@@ -35,7 +35,6 @@ export function makeKey(key: NewKey): { readonly token: string; readonly record:
   return { token, record };
 }
 
-/** Replaces a keys file; tells when others could read the old one. */
 async function replaceKeys(
   file: string,
   text: string,
@@ -161,14 +160,12 @@ export async function changeRecords(
   });
 }
 
-/** The receiver of a new token. */
 export interface TokenReceiver extends Pick<ChangeOptions, "tell"> {
   /**
    * Receives the token before it comes into force: no token that nobody has may come to be. A throw calls the change
    * off.
    */
   readonly show?: (token: string) => Promise<void>;
-  /** Receives the record once its token is in force. */
   readonly onDone?: (record: KeyRecord) => void;
 }
 

@@ -134,7 +134,6 @@ export function countRequest(counters: Counters, slot: number, limit: number, no
 export interface Usage {
   /** Newest window that it was used in, counted from the epoch; 0 for none. */
   readonly window: number;
-  /** Requests that passed in that window. */
   readonly used: number;
 }
 
@@ -161,11 +160,9 @@ export function addUsage(counters: Counters, slot: number, window: number, more:
   if (elsewhere !== undefined) addUsage({ ...others, cells: elsewhere }, slot, window, more);
 }
 
-/** Counts of the running window, by slot. */
 export interface WindowCounts {
   /** Epoch seconds at which the window ends. */
   readonly reset: number;
-  /** Requests that a key has counted in it. */
   readonly usedBy: (slot: number) => number;
 }
 

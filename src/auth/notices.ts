@@ -19,7 +19,6 @@ const MAX_CLIENTS = 4096;
 /** How often an address moves up among those remembered. */
 const TOUCH_MS = 1000;
 
-/** A key that has used up its window, which ends at `reset` (epoch seconds). */
 export type LimitedKey = Omit<Extract<Observation, { kind: "key-limited" }>, "kind">;
 
 /** Refused tokens of an address (`client`), so many, and why the last one was refused. */
@@ -47,7 +46,6 @@ function createRation(): (now: number) => boolean {
   };
 }
 
-/** Sets an entry as the newest and forgets the oldest when there are too many. */
 function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);
@@ -68,7 +66,6 @@ export function networkOf(address: string): string {
 }
 
 interface Client {
-  /** Address, or network, under which it is remembered. */
   readonly name: string;
   /** Bad tokens since the notice before, or since a minute began. */
   count: number;

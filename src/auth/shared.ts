@@ -7,13 +7,11 @@ import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/exposition.ts";
 import type { Counters, Quota } from "./limit.ts";
 
-/** Counts requests of one thread. */
 export interface SharedCount {
   /** Counts one request. @param wall milliseconds since the epoch @returns later when somebody must be asked first */
   readonly count: (slot: number, limit: number, wall: number) => Quota | Promise<Quota>;
 }
 
-/** In a thread that asks nobody itself. */
 export interface ThreadCount extends SharedCount {
   /** Takes what the asking thread says to this one. */
   readonly receive: (message: unknown) => void;
@@ -43,7 +41,6 @@ export interface LimitSharing {
   readonly clockMs: () => number;
   /** What is left of a key's limit, as far as it is known, without counting anything. */
   readonly read: (slot: number, limit: number) => SharedQuota;
-  /** The same after asking. */
   readonly readAnew: (slot: number, limit: number) => Promise<SharedQuota>;
   readonly figures: () => SharedLimitsFigures;
   /** Gives back what is held, as far as that is quick, and closes; to be called when the last request was answered. */

@@ -29,7 +29,6 @@ export interface KeysKeeper {
   readonly reload: () => Promise<ReloadResult>;
   /** Why the last reading changed nothing; undefined when it went well. */
   readonly problem: () => string | undefined;
-  /** Stops looking: no reading begins any more. */
   readonly stop: () => void;
 }
 

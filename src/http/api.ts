@@ -19,7 +19,6 @@ const NOT_READ: Ask = {
   ...{ authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined },
 };
 
-/** What an {@link HttpApp} says of requests. */
 export type ApiApp = Omit<HttpApp, "observe" | "collectGarbage">;
 
 export function createApiApp(state: State): ApiApp {

@@ -70,12 +70,10 @@ export interface ConnectionHost {
   readonly givesUpWork: boolean;
 }
 
-/** A request that was taken, in order of arrival. */
 interface Answer {
   readonly method: string;
   /** As {@link ConnectionHost.begin} gave it; negative for input that is no request. */
   readonly began: number;
-  /** Whether the connection ends after it. */
   readonly closes: boolean;
   reply: Reply | undefined;
 }
@@ -107,7 +105,6 @@ export class Connection {
   #minor: 0 | 1 = 1;
   requests = 0;
   #answers: Answer[] = [];
-  /** Bytes of the answers that are ready and wait for one before them. */
   #heldBytes = 0;
   /** Why parsing waits: for its turn, or for room. */
   #wait: "turn" | "room" | undefined;
@@ -176,7 +173,6 @@ export class Connection {
     if (this.#wait === undefined) this.socket.resume();
   }
 
-  /** Takes the requests that were read, as far as there is room. */
   #parse(): void {
     for (let taken = 0; this.#at < this.#text.length; taken++) {
       const wait = this.#isFull() ? "room" : this.#host.turns.isOver(taken) ? "turn" : undefined;
@@ -251,7 +247,6 @@ export class Connection {
     this.#queue({ method, began, closes, reply: undefined }, reply);
   }
 
-  /** Adds an answer to the queue that is written in order. */
   #queue(answer: Answer, reply: Reply | Promise<Reply>): void {
     this.#answers.push(answer);
     if (reply instanceof Promise) {
@@ -292,7 +287,6 @@ export class Connection {
     else this.#rest();
   }
 
-  /** Writes the answers that are ready, in order. */
   #writeReady(settled?: Answer): void {
     for (;;) {
       const [answer] = this.#answers;

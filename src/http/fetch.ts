@@ -37,7 +37,6 @@ function headersOf({ headers }: RequestLike): Headers {
   return new Headers([...(lines as Iterable<[string, string]>)]);
 }
 
-/** Reads the arguments of `fetch`. @throws {TypeError} for arguments that the global `fetch` refuses, too */
 function readRequest(input: unknown, init: RequestInit | undefined): RequestLike {
   const like = isRequestLike(input) ? input : undefined;
   if (like !== undefined && init === undefined) return like;
@@ -92,7 +91,6 @@ function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> | Blob {
 
 /** Makes what makes a response of a reply, with as few objects as can be. */
 function createResponder(): (reply: Reply, isHead: boolean) => Response {
-  /** Common parts of the newest reply of each status. */
   const newest: Common[] = [];
   return (reply, isHead) => {
     const { status, headers: lines } = reply;

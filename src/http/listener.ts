@@ -4,7 +4,6 @@ import type { State } from "../api/answer.ts";
 import { createApiApp } from "./api.ts";
 import { type HttpApp, type HttpOptions, HttpServer, type Listener } from "./server.ts";
 
-/** Makes a listener; it does not listen yet. */
 export async function createListener(
   state: State,
   options: HttpOptions,

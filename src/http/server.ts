@@ -15,7 +15,6 @@ import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
 import { keepAliveLines } from "./write.ts";
 
-/** Limits of a server. Times are milliseconds. */
 export interface HttpLimits extends ConnectionLimits {
   readonly requestTimeout: number;
   /** Longest time between two sweeps. */
@@ -33,7 +32,6 @@ export interface HttpOptions extends HttpLimits {
   readonly kind: HttpKind;
 }
 
-/** HTTP by its settings, whose times are seconds. */
 export function httpFrom(settings: CoreValues<"demo">): HttpOptions {
   const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
   const { headersTimeout, requestTimeout, maxHeadBytes, maxRequestsPerSocket } = settings;
@@ -52,7 +50,6 @@ export function httpFrom(settings: CoreValues<"demo">): HttpOptions {
 
 export const DEFAULT_HTTP: HttpOptions = httpFrom(CORE_DEFAULTS);
 
-/** A listener of one thread. */
 export interface Listener {
   /** Listens. @returns the address in use @throws the error of the system, such as EADDRINUSE */
   readonly listen: (host: string, port: number, sharing: Sharing) => Promise<AddressInfo>;
@@ -62,7 +59,6 @@ export interface Listener {
   readonly leave: () => Promise<void>;
 }
 
-/** Answers the requests of a server. */
 export interface HttpApp
   extends Pick<ConnectionHost, "answer" | "refuse" | "begin" | "answered" | "aborted"> {
   /** Told of errors of the listener while it listens, and of connections that are refused. */

@@ -17,7 +17,6 @@ const SHARE = 16;
 /** Longer than this, in milliseconds, is long for a turn of the event loop: of each connection one request is answered. */
 const LONG_MS = 2;
 
-/** How long a turn serves the queue, in milliseconds. */
 const SLICE_MS = 1;
 
 export class Turns {

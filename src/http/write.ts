@@ -73,7 +73,6 @@ export function keepAliveLines(timeout: number): string {
  */
 const SCRATCH_BYTES = 262_144;
 
-/** Where responses are put together, used again as soon as the system has taken one. */
 let scratch = Buffer.alloc(0);
 
 /** Whether a write that the system took at once leaves the memory to its owner: so it is in Node alone. */

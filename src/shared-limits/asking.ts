@@ -40,7 +40,6 @@ export interface AskingHost {
   ) => void;
 }
 
-/** A pending question: when it was sent, and who is told of the answer. */
 interface Question {
   readonly sent: number;
   readonly told: Set<Notify>;
@@ -60,12 +59,10 @@ export class Asking {
     this.#host = host;
   }
 
-  /** Keys that were asked for, by slot, and the limits that they were asked for with. */
   get known(): ReadonlyMap<number, number> {
     return this.#known;
   }
 
-  /** Questions to the server, and how many of them it did not answer. */
   figures(): { readonly asks: number; readonly failures: number } {
     return { asks: this.#asks, failures: this.#failures };
   }

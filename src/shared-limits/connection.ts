@@ -10,7 +10,6 @@ export class MissingClientError extends Error {
   override name = "MissingClientError";
 }
 
-/** A server answered a command with an error: it has done nothing. */
 export class ReplyError extends Error {
   override name = "ReplyError";
 }

@@ -69,13 +69,11 @@ export class CounterServer {
   readonly #options: CounterServerOptions;
   readonly #first: Link;
   #kind: "single" | "cluster" = "single";
-  /** To the servers of the cluster, by their places. */
   readonly #nodes = new Map<string, Link>();
   #bySlot: (Link | undefined)[] = [];
   #lastMap = Number.NEGATIVE_INFINITY;
   #attempt: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** Servers that were reported as away, by their places. */
   readonly #told = new Set<string>();
   #missing: MissingClientError | undefined;
 

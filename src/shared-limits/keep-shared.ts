@@ -90,7 +90,6 @@ export class SharedLimitsKeeper implements LimitSharing {
       ask: (slot, limit, want, since) => this.#asking.ask(slot, limit, want, this.#settle, since),
       startTimer: startRealTimer,
     });
-    /** When each server that is away was lost. */
     const awaySince = new Map<string, number>();
     this.#server = serve({
       onAway(server, problem) {
@@ -216,7 +215,6 @@ export class SharedLimitsKeeper implements LimitSharing {
       Atomics.store(this.leases.away, slot, 0);
       return undefined;
     }
-    // It is reported when its server is back.
     if (!this.#server.isUp(this.#nameOf(slot))) return undefined;
     return new Promise((resolve) =>
       this.#asking.ask(slot, limit, 0, (_, sent) => {

@@ -22,7 +22,6 @@ export interface LeaseAsk {
   readonly want: number;
 }
 
-/** A counter server's answer for one key. */
 export interface LeaseAnswer {
   /** The window that is running, counted from the epoch. */
   readonly window: number;
@@ -117,7 +116,6 @@ export function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): st
 /** Windows end before this, in seconds since the epoch: cells have room for no others. */
 const LAST_SECOND = 2 ** 32;
 
-/** Reads what the script returned. @throws {AwayError} when that is no lease */
 export function readAnswer(answer: unknown, seconds: number): LeaseAnswer {
   const numbers: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const [window, total, rest, msLeft] = numbers;

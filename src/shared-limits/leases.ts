@@ -33,7 +33,6 @@ export interface Leases {
   readonly recheck: Float64Array;
   /** More permits are asked for when no more than these are held. */
   readonly askBelow: Float64Array;
-  /** 1 when the last question was not answered. */
   readonly away: Int32Array;
   /** The server's clock minus the wall clock here, in milliseconds; one value. */
   readonly clock: Float64Array;

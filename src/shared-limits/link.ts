@@ -53,9 +53,7 @@ export interface LinkOptions {
   /** Told once at each loss and at each return; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
-  /** Told when the server can be asked: at each connection. */
   readonly onUp: () => void;
-  /** An error as a line that may be shown. */
   readonly say: (error: unknown) => string;
 }
 
@@ -67,7 +65,6 @@ export class Link {
   readonly #options: LinkOptions;
   readonly #answerMs: number;
   #state: "connecting" | "up" | "overdue" | "pausing" | "closed" = "connecting";
-  /** There is one while the link is up or answers are overdue. */
   #connection: CounterConnection | undefined;
   #upSince = 0;
   #lastAnswer = 0;
@@ -75,9 +72,7 @@ export class Link {
   /** Ends the pause, or looks after an idle server. */
   #timer: NodeJS.Timeout | undefined;
   #stopOverdue = (): void => {};
-  /** Attempts to connect since the server was last up for long. */
   #attempts = 0;
-  /** Whether the last change that was told of is a loss. */
   #toldAway = false;
   /** Resolves when the first attempt to connect has ended, either way. */
   readonly tried: Promise<void>;
@@ -182,7 +177,6 @@ export class Link {
     return this.#state === "closed";
   }
 
-  /** Looks after an idle server, so that one that has gone is noticed before a request waits for it. */
   #checkLater(connection: CounterConnection): void {
     this.#timer = setTimeout(() => void this.#checkIdle(connection), IDLE_MS);
   }

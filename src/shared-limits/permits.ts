@@ -13,7 +13,6 @@ import { cellOf, countIn, mostIn, type Quota, whole, windowAt, windowIn } from "
 import type { SharedQuota } from "../auth/shared.ts";
 import { ALONE, type Clocks, type Leases, REFUSED, shareOf } from "./leases.ts";
 
-/** One key as {@link readHeld} saw it. */
 interface Held {
   /** Window of the permits, and how many were leased in it. */
   leased: number;
@@ -100,7 +99,6 @@ export interface Taking {
   readonly askAhead: (slot: number, limit: number) => void;
 }
 
-/** What becomes of a request by what is held of its key. */
 function judge(limit: number, isFresh: boolean): "ask" | "alone" | "refuse" | "pass" {
   const { isGood, asked, rest, leased, newest } = held;
   // Where the limit is another, the keys were loaded again.

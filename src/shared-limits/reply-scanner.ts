@@ -15,7 +15,6 @@ const BEGUN = /^(?:[*~>%$](?:-1?|\d{0,9}|1\d{9})|_|#.?|[-+:,].*)\r?$/;
 const ITEM_BYTES = 3;
 
 export class ReplyScanner {
-  /** As much of a line as has come. */
   #line = "";
   /** Bytes of a string that are still to come, with its line end. */
   #skip = 0;

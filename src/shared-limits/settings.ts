@@ -78,7 +78,6 @@ export interface SharedLimitsOptions {
   readonly limitsWhenAway?: "share" | "deny";
 }
 
-/** Reads a password from the first line of a file. @throws {SettingError} naming the file */
 async function readPassword(file: string): Promise<string> {
   let text: string;
   try {

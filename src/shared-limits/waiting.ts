@@ -6,7 +6,6 @@ import { type Clocks, type Leases, WAITED } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import { type Taking, takeAlone, takePermit } from "./permits.ts";
 
-/** How long a request waits for a permit, in milliseconds. */
 export const WAIT_MS = 45;
 
 /**
@@ -17,7 +16,6 @@ const JOIN_MS = 4;
 
 /** What this needs of the rest of the program; simulations bring their own. */
 export interface WaitingHost {
-  /** How long a request waits; {@link WAIT_MS} when absent. */
   readonly waitMs?: number | undefined;
   readonly mono: () => number;
   /**
@@ -36,7 +34,6 @@ interface Waiter {
   stopTimers: () => void;
 }
 
-/** Takes what is there: asks for no more. */
 const AS_IT_IS: Taking = { isFresh: false, askAhead: ignore };
 
 function ignore(): void {}

@@ -42,7 +42,6 @@ export interface LogSink {
 
 export const LOG_BEGINNING = /^(?:\{"level":"|\d{4}-\d\d-\d\dT[\d:.]+Z [A-Z])/;
 
-/** Levels of lines and of the log, least severe first. */
 const LEVELS = ["debug", "info", "warn", "error", "silent"];
 
 /** Makes the listener. @param level of the least severe lines, or "silent" @param omitted events that are not logged */

@@ -50,7 +50,6 @@ export class Sink {
   readonly #goneMs: number;
   #state: "idle" | "gathering" | "writing" | "pausing" = "idle";
   #fd: number | undefined;
-  /** The descriptor that takes its place before anything else is written. */
   #next: number | undefined;
   /** Lines that wait, oldest first: joined as text and encoded together, which costs least. */
   readonly #chunks: string[] = [];
@@ -62,7 +61,6 @@ export class Sink {
   /** Whether a part of the rest's first line is written. */
   #isInLine = false;
   #waiting = 0;
-  /** Since when nothing of them was taken. */
   #stuckSince = 0;
   #dropped = 0;
   #skipsBulk = false;
@@ -104,7 +102,6 @@ export class Sink {
     if (this.#state === "idle" || this.#state === "gathering") this.#writeSoon();
   }
 
-  /** Calls back, when lines flow again, with the number of lines that were dropped. */
   onDropped(listener: (lines: number) => void): void {
     this.#onDropped = listener;
   }

@@ -44,7 +44,6 @@ export interface Measured {
   readonly cells: RequestCells;
   readonly observed: ObservedCounts;
   readonly version: string;
-  /** Whether the server should be sent requests. */
   readonly isReady: () => boolean;
   readonly problems: () => Readonly<Record<string, number>>;
   /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
@@ -65,7 +64,6 @@ export interface Measured {
 
 const SHOWN_BOUNDS = BOUNDS_MS.slice(FIRST_SHOWN).map((ms) => ms / 1000);
 
-/** Durations of requests by series, summed over all threads. */
 function durationSamples(cells: RequestCells): Sample[] {
   const samples: Sample[] = [];
   for (let series = 0; series < SERIES; series++) {
@@ -101,12 +99,10 @@ function sums(cells: RequestCells, slices: readonly number[], from: number, leng
   );
 }
 
-/** A histogram that lies in slices with its sum after it. */
 function histogramAt(labels: Labels, summed: readonly number[], bounds: readonly number[]): Sample[] {
   return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
 }
 
-/** What threads count of themselves. */
 function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", Sample[]> {
   const main = mainThread(cells);
   const serving = Array.from({ length: main }, (_, number) => number);

@@ -23,17 +23,13 @@ import {
 
 /** The sums at one moment. A few kilobytes: some can be kept, to tell what was new since. */
 export interface Totals {
-  /** By route × status. */
   readonly requests: Float64Array;
-  /** By route × bucket. */
   readonly durations: Float64Array;
   readonly active: number;
   readonly rejected: Float64Array;
-  /** By search × outcome. */
   readonly searches: Float64Array;
 }
 
-/** Sums over all threads. */
 export function readTotals(cells: RequestCells): Totals {
   const requests = new Float64Array(ROUTE_NAMES.length * STATUSES.length);
   const durations = new Float64Array(ROUTE_NAMES.length * BUCKETS);

@@ -91,7 +91,6 @@ export const DELAY_BOUNDS: readonly number[] = [
 export const COLLECTION_KINDS = ["major", "minor", "incremental", "weakcb"] as const;
 export const COLLECTION_BOUNDS: readonly number[] = [0.001, 0.01, 0.1, 1, 2, 5];
 
-/** Cells of a histogram: its buckets, one without an end, and the sum. */
 export function histogramCells(bounds: readonly number[]): number {
   return bounds.length + 2;
 }

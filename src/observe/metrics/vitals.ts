@@ -28,7 +28,6 @@ const KIND_NUMBERS = new Map<number | undefined, number>([
 ]);
 
 function watchCollections(counters: RequestCounters): void {
-  // Other runtimes do not tell.
   const { supportedEntryTypes } = PerformanceObserver as { supportedEntryTypes?: readonly string[] };
   if (!supportedEntryTypes?.includes("gc")) return;
   const observer = new PerformanceObserver((list) => {
