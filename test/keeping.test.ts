@@ -9,8 +9,12 @@ import { type KeyFiles, keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, observeNothing } from "../src/observe/events.ts";
 import { indexTrigrams } from "../src/search/index-trigrams.ts";
-import type { Loader, LoaderOptions } from "../src/server/load/loader.ts";
-import { createLocalLoader, indexLoaded } from "../src/server/load/local-loader.ts";
+import {
+  createLocalLoader,
+  indexLoaded,
+  type Loader,
+  type LoaderOptions,
+} from "../src/server/load/loader.ts";
 import { SnapshotKeeper, type SnapshotOptions } from "../src/server/load/snapshots.ts";
 import { fingerprintOf } from "../src/snapshot/files.ts";
 import { GrowingPauses } from "../src/util/process/pauses.ts";

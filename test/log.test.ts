@@ -22,7 +22,7 @@ import { event, type Observation, type Observe } from "../src/observe/events.ts"
 import { createLog } from "../src/observe/log/log.ts";
 import { openLogFile } from "../src/observe/log/log-file.ts";
 import { Sink } from "../src/observe/log/sink.ts";
-import { BatchSender, type ObservationBatch, takeBatch } from "../src/server/threads/observation-batches.ts";
+import { BatchSender, type ObservationBatch, takeBatch } from "../src/server/threads/serving-messages.ts";
 import { createSampling } from "../src/util/sampling.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, serve, TOKENS } from "./support/http-server.ts";

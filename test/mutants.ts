@@ -282,7 +282,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an old generation is let go while somebody may still ask for it",
-    file: "src/server/threads/question-port.ts",
+    file: "src/server/threads/serving-messages.ts",
     text: 'if (this.#state !== "retired" || this.#questions.size > 0) return;',
     becomes: 'if (this.#state !== "retired") return;',
     tests: {
@@ -292,7 +292,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "small snapshots are loaded on the serving thread while it serves",
-    file: "src/server/open-searching.ts",
+    file: "src/server/open.ts",
     text: "    isFirst = false;\n",
     becomes: "",
     tests: { "all/first-loader": "is done here when it is small, later ones never" },

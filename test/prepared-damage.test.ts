@@ -8,7 +8,7 @@ import { before, describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import type { Observation } from "../src/observe/events.ts";
-import { createLocalLoader } from "../src/server/load/local-loader.ts";
+import { createLocalLoader } from "../src/server/load/loader.ts";
 import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";

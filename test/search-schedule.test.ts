@@ -12,7 +12,7 @@ import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
 import type { Work } from "../src/search/work.ts";
 import { FairQueue } from "../src/server/search/inline-search.ts";
 import { Questions, type SearchBatch } from "../src/server/search/questions.ts";
-import { Asker, answerFrom } from "../src/server/threads/question-port.ts";
+import { Asker, answerFrom } from "../src/server/threads/serving-messages.ts";
 import { BUSY, type Caller, type Found, type Generation } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
 

@@ -69,14 +69,14 @@ function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => str
 /** What a server imports only when it is needed, though it nearly always is. */
 const NEEDED_BY_SERVERS: Readonly<Record<string, string>> = {
   "/src/cli/commands.ts": "./serve|./demo",
-  "/src/server/open-searching.ts": "./load/local-loader",
+  "/src/server/open.ts": "./load/loader",
 };
 
 /** Makes a program of the commands that serve alone; what they need stands in one file. */
 export const serverAlone: Plugin = {
   name: "server-alone",
   setup({ onLoad, onResolve }) {
-    onLoad({ filter: /\/src\/(cli\/commands|server\/open-searching)\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /\/src\/(cli\/commands|server\/open)\.ts$/ }, ({ path }) => {
       const names = Object.entries(NEEDED_BY_SERVERS).find(([file]) => path.endsWith(file))![1];
       const imports: string[] = [];
       const text = readFileSync(path, "utf8");

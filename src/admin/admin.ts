@@ -11,7 +11,7 @@ import { readToken } from "../files/token-file.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
-import { type Admin, type AdminGiven, AdminListenError, type OpenAdmin } from "../server/admin.ts";
+import { type Admin, type AdminGiven, AdminListenError, type OpenAdmin } from "../server/server.ts";
 import { adminConnectionLimit } from "../util/process/connection-limit.ts";
 import { SourceError } from "../util/source-error.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";

@@ -1,7 +1,7 @@
 /** The settings of the listener for operators, and reading whether there is one, without its other parts. */
 
 import type { Options } from "../cli/options.ts";
-import type { OpenAdmin } from "../server/admin.ts";
+import type { OpenAdmin } from "../server/server.ts";
 import { SERVING, type Setting } from "../settings/settings.ts";
 
 const AGE = {

@@ -5,9 +5,9 @@ import { countersOf, mainThread, type RequestCells } from "../observe/metrics/co
 import { type Figures, figuresOf, readTotals, type Totals } from "../observe/metrics/figures.ts";
 import { countObservation, createObservedCounts } from "../observe/metrics/observed.ts";
 import { watchVitals } from "../observe/metrics/vitals.ts";
-import type { AdminGiven } from "../server/admin.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
+import type { AdminGiven } from "../server/server.ts";
 import {
   type CacheQuestion,
   figuresOfThread,

@@ -1,7 +1,7 @@
 /** What a command is, and the streams and signals that it may use. */
 
-import type { OpenAdmin } from "../server/admin.ts";
 import type { Features } from "../server/features.ts";
+import type { OpenAdmin } from "../server/server.ts";
 import type { Command, Setting } from "../settings/settings.ts";
 import type { Environment, Options } from "./options.ts";
 

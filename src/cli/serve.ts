@@ -7,8 +7,13 @@ import { whyNoSharing } from "../http/port.ts";
 import { httpFrom } from "../http/server.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
-import { AdminListenError } from "../server/admin.ts";
-import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
+import {
+  AdminListenError,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+  threadsFrom,
+} from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
 import { SettingError } from "../settings/setting-error.ts";
 import { readsVariable, type Setting, variableOf } from "../settings/settings.ts";

@@ -1,11 +1,227 @@
-/** The state that adapters answer from, opened and kept current. */
+/** The state that adapters answer from, opened and kept current: keys, snapshot, searches, counts and shared limits. */
 
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { State } from "../api/answer.ts";
+import type { CountsKeeper } from "../auth/keep-counts.ts";
+import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
-import { createCounters, createSharedCounters } from "../auth/limit.ts";
+import { type Counters, createCounters, createSharedCounters } from "../auth/limit.ts";
+import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
+import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
+import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
+import type { Observe } from "../observe/events.ts";
+import {
+  countersOf,
+  type RequestCells,
+  type RequestCounters,
+  searchCounter,
+} from "../observe/metrics/counters.ts";
+import type { CountSearch } from "../observe/metrics/layout.ts";
+import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
+import type { Settings } from "../settings/settings.ts";
+import { PREPARED } from "../snapshot/files.ts";
 import { composeState } from "./compose.ts";
-import { type Keepers, type OpenStateOptions, openKeepers, type Takers } from "./keepers.ts";
+import type { Features } from "./features.ts";
+import type { Loader, SnapshotEvents } from "./load/loader.ts";
+import type { TakeGeneration } from "./load/served.ts";
+import { SnapshotKeeper } from "./load/snapshots.ts";
+import type { OpenSource } from "./load/source.ts";
+import { createThreadedLoader } from "./load/threaded-loader.ts";
+import type { SimilarSearching } from "./search/similar.ts";
+
+/** What is asked for. */
+export interface SearchingOptions {
+  readonly settings: Settings;
+  readonly features: Features;
+  /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
+  readonly threads?: boolean;
+  /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
+  readonly startsHere?: boolean;
+  /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
+  readonly searchesHere?: boolean;
+  /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
+  readonly requestCells?: RequestCells | undefined;
+  readonly observe: Observe;
+}
+
+/** What a state is given of them. */
+export interface Searching {
+  readonly pending: PendingSearches;
+  /** Where this thread counts requests; undefined where others serve, or nobody asks for metrics. */
+  readonly requestCounters: RequestCounters | undefined;
+  readonly countSearch: CountSearch | undefined;
+  readonly similar: SimilarSearching | undefined;
+  readonly load: Loader;
+}
+
+/** Most bytes of row files, together, that are small: some 20,000 users. Their longest searches take a few milliseconds. */
+const MOST_BYTES = 8 * 1_048_576;
+/** As many rows, prepared. */
+const MOST_PREPARED_BYTES = 3 * MOST_BYTES;
+
+/** Bytes of files in a folder together; NaN when one cannot be looked at. */
+async function bytesOf(folder: string, names: readonly string[]): Promise<number> {
+  const sizes = names.map(async (name) => (await stat(join(folder, name))).size);
+  return (await Promise.all(sizes).catch(() => [Number.NaN])).reduce((bytes, size) => bytes + size, 0);
+}
+
+/** Whether a folder holds few rows. How many are in a compressed file is not known; to say what is wrong is the load's matter. */
+async function isSmall(folder: string): Promise<boolean> {
+  return (
+    (await bytesOf(folder, ROW_FILES)) <= MOST_BYTES ||
+    (await bytesOf(folder, [PREPARED])) <= MOST_PREPARED_BYTES
+  );
+}
+
+/**
+ * Makes a loader whose first load, if it is small, is done on the serving thread, and its long searches, too: nobody is
+ * served yet, and to start a thread and its own copy of the program takes longer, and more memory, than there is to do.
+ *
+ * @param elsewhere does all others: later ones must not hold up requests
+ * @param importHere gives the one for the calling thread
+ */
+export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<Loader>): Loader {
+  let isFirst = true;
+  return async (folder, options) => {
+    const isHere = isFirst && (await isSmall(folder));
+    isFirst = false;
+    return (isHere ? await importHere() : elsewhere)(folder, options);
+  };
+}
+
+async function chooseLoader(
+  options: SearchingOptions,
+  searchCacheBytes: number,
+  pending: PendingSearches,
+): Promise<Loader> {
+  const { observe, searchesHere = true } = options;
+  // Imported when it is needed: what loads and indexes is half of all code, and mostly threads alone need it.
+  const importLocal = async (): Promise<Loader> =>
+    (await import("./load/loader.ts")).createLocalLoader(searchCacheBytes, pending);
+  if (options.threads === false) return await importLocal();
+  const threaded = createThreadedLoader(observe, searchCacheBytes, searchesHere, pending);
+  return options.startsHere ? createFirstLoader(threaded, importLocal) : threaded;
+}
+
+/** Opens them. */
+export async function openSearching(options: SearchingOptions): Promise<Searching> {
+  const { settings, threads = true, observe } = options;
+  const { searchCacheBytes, maxPendingSearches } = settings;
+  // Threads that ask for long searches keep the bound, and count what became of searches, themselves.
+  const isServing = options.searchesHere !== false;
+  const pending = isServing ? createPendingSearches(maxPendingSearches) : UNBOUNDED;
+  const requestCounters = isServing && options.requestCells ? countersOf(options.requestCells, 0) : undefined;
+  const countSearch = requestCounters && searchCounter(requestCounters);
+  const given = { threads, cacheBytes: searchCacheBytes, pending, observe, count: countSearch };
+  const similar = await options.features.openSimilar?.(settings, given);
+  const load = await chooseLoader(options, searchCacheBytes - (similar?.cacheBytes ?? 0), pending);
+  return { pending, requestCounters, countSearch, similar, load };
+}
+
+/** What to open. */
+export interface OpenStateOptions extends SearchingOptions {
+  /** Records of keys in place of the keys file. */
+  readonly records?: readonly KeyRecord[] | undefined;
+  /** Brings the snapshot, where that is no folder. */
+  readonly source?: OpenSource | undefined;
+  /** Told what share of it was downloaded, from 0 to 1. */
+  readonly onDownload?: (share: number) => void;
+  /** Told what share of a snapshot was read, from 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+  /** Called when an old generation is no longer needed by anybody. */
+  readonly onReleased?: () => void;
+  /** Whether other threads count requests too; false when absent. */
+  readonly sharedCounters?: boolean;
+  /** How limits are shared with other replicas; not at all when absent. */
+  readonly sharedLimits?: SharedLimitsPlan | undefined;
+  /** Where each thread that serves counts the requests of each key; nothing is counted when absent. */
+  readonly keyUse?: readonly KeyUse[] | undefined;
+  /** Takes lines of the access log, whole; each request is observed when absent. */
+  readonly writeAccess?: ((lines: string) => void) | undefined;
+  /** Told of loads and looks. */
+  readonly snapshotEvents?: SnapshotEvents;
+}
+
+/** Told of every key ring and generation, the first included. */
+export interface Takers {
+  readonly takeKeys: (keys: KeyRing) => void;
+  readonly takeGeneration: TakeGeneration;
+}
+
+/** Undefined where keys are given, not their file. */
+async function openKeys(
+  { settings, records, observe }: OpenStateOptions,
+  counters: Counters,
+  onKeys: (keys: KeyRing) => void,
+): Promise<KeysKeeper | undefined> {
+  if (records === undefined) return await keepKeys(settings.keys, counters, observe, onKeys);
+  onKeys(createKeyRing(records, counters));
+  return undefined;
+}
+
+async function openSaving(
+  { settings: { state: file }, observe }: OpenStateOptions,
+  counters: Counters,
+  sharedLimits: LimitSharing | undefined,
+): Promise<CountsKeeper | undefined> {
+  if (file === undefined) return undefined;
+  // Imported when it is needed.
+  const { keepCounts } = await import("../auth/keep-counts.ts");
+  // Shared windows are those of the server's clock.
+  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
+  return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
+}
+
+async function openSnapshots(
+  options: OpenStateOptions,
+  { pending, countSearch, similar, load }: Searching,
+  onGeneration: TakeGeneration,
+): Promise<SnapshotKeeper> {
+  const { settings, onReleased, onProgress, onDownload, snapshotEvents, observe } = options;
+  return await SnapshotKeeper.open(
+    {
+      folder: settings.snapshot,
+      source: options.source?.({ observe, onDownload }),
+      load,
+      openSimilar: similar?.open,
+      maxBytes: settings.maxSnapshotBytes,
+      allowShrink: settings.allowShrink,
+      onReleased,
+      ...(onProgress ? { onProgress } : {}),
+      events: snapshotEvents,
+      pending,
+      countSearch,
+      observe,
+    },
+    onGeneration,
+  );
+}
+
+/** What keeps a state current. */
+export type Keepers = Awaited<ReturnType<typeof openKeepers>>;
+
+/** Opens them one after the other; those before one that fails are closed. */
+export async function openKeepers(
+  options: OpenStateOptions,
+  counters: Counters,
+  { takeKeys, takeGeneration }: Takers,
+) {
+  const sharedLimits = await options.sharedLimits?.open(counters, options.observe);
+  let keys: KeysKeeper | undefined;
+  try {
+    keys = await openKeys(options, counters, takeKeys);
+    const saving = await openSaving(options, counters, sharedLimits);
+    const searching = await openSearching(options);
+    const snapshots = await openSnapshots(options, searching, takeGeneration);
+    return { keys, snapshots, saving, searching, sharedLimits };
+  } catch (error) {
+    keys?.stop();
+    void sharedLimits?.close();
+    throw error;
+  }
+}
 
 /** Told of new keys and generations: hands them to the state, once there is one, and to other threads that serve. */
 class Current implements Takers {

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { openSearch } from "../search/search.ts";
 import { runNow } from "../search/work.ts";
-import { answerInSlices } from "../server/search/answer-batches.ts";
+import { answerInSlices } from "../server/search/questions.ts";
 import { reviveStore } from "../store/generation.ts";
 import { beginWork, stepBack, yieldingCpu } from "../util/process/yield-cpu.ts";
 import type { FromSimilar, SimilarTask } from "./engine.ts";

@@ -23,10 +23,9 @@ import { type Found, reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";
 import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
-import { indexLoaded } from "../load/local-loader.ts";
+import { indexLoaded } from "../load/loader.ts";
 import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
-import { answerInSlices } from "../search/answer-batches.ts";
-import type { SearchAnswer, SearchRequest } from "../search/questions.ts";
+import { answerInSlices, type SearchAnswer, type SearchRequest } from "../search/questions.ts";
 
 const port = parentPort!;
 

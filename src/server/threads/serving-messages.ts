@@ -7,15 +7,21 @@ import type { KeyRing } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { HttpOptions } from "../../http/server.ts";
+import type { Observation, Observe } from "../../observe/events.ts";
 import type { RequestCells } from "../../observe/metrics/counters.ts";
 import type { CacheCounts } from "../../search/cache.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { PageOf, Store } from "../../store/generation.ts";
+import type { Busy, Found, Generation, PageOf, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
-import type { SearchName } from "../search/questions.ts";
-import type { ObservationBatch } from "./observation-batches.ts";
+import {
+  answerBatches,
+  Questions,
+  type SearchAnswer,
+  type SearchBatch,
+  type SearchName,
+} from "../search/questions.ts";
 
 /** A store, what its searches run over, and where those are asked for that take long. */
 export interface StoreToServe {
@@ -107,4 +113,169 @@ export function figuresOfThread(
 ): ThreadFigures {
   const { heapUsed, heapTotal } = process.memoryUsage();
   return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
+}
+
+/*
+ * Observations
+ */
+
+/** Most observations that wait, or were sent and not taken, when one of a request comes. */
+const MAX_REQUESTS = 8192;
+/** Most when any other comes, which are few and matter more. */
+const MAX_ALL = 2 * MAX_REQUESTS;
+/** Most in one batch, so that taking it does not hold up the main thread. */
+const MAX_BATCH = 512;
+/** Most batches that are sent and not yet taken. */
+const MAX_SENT = 2;
+
+/** Lines of the access log and observations, and how many more were not kept. */
+export interface ObservationBatch {
+  readonly lines: string;
+  readonly observations: readonly Observation[];
+  readonly dropped: number;
+}
+
+/** The thread's end. */
+export class BatchSender {
+  readonly #send: (batch: ObservationBatch) => void;
+  #waiting: Observation[] = [];
+  #lines = "";
+  #lineCount = 0;
+  #dropped = 0;
+  /** Batches that the main thread has not taken. */
+  #sent = 0;
+  #isScheduled = false;
+
+  constructor(send: (batch: ObservationBatch) => void) {
+    this.#send = send;
+  }
+
+  readonly observe: Observe = (observation) => {
+    const kept = this.#waiting.length + this.#sent * MAX_BATCH;
+    if (kept >= (observation.kind === "request" ? MAX_REQUESTS : MAX_ALL)) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(observation);
+    this.#schedule();
+  };
+
+  /** Takes a line of the access log. */
+  readonly writeAccess = (line: string): void => {
+    if (this.#lineCount >= MAX_REQUESTS) {
+      this.#dropped++;
+      return;
+    }
+    this.#lines += line;
+    this.#lineCount++;
+    this.#schedule();
+  };
+
+  /** To be called when the main thread has taken a batch. */
+  taken(): void {
+    this.#sent--;
+    this.#sendSome();
+  }
+
+  /** Sends all that waits, however much was not taken; for the thread's end. */
+  flush(): void {
+    while (!this.#isEmpty()) this.#sendOne();
+  }
+
+  #sendOne(): void {
+    const observations = this.#waiting.slice(0, MAX_BATCH);
+    this.#waiting = this.#waiting.slice(MAX_BATCH);
+    this.#sent++;
+    this.#send({ lines: this.#lines, observations, dropped: this.#dropped });
+    this.#lines = "";
+    this.#lineCount = 0;
+    this.#dropped = 0;
+  }
+
+  #isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#lines === "" && this.#dropped === 0;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#sent >= MAX_SENT) return;
+    this.#isScheduled = true;
+    // What one turn of the event loop brings goes together.
+    setImmediate(() => this.#sendSome());
+  }
+
+  #sendSome(): void {
+    this.#isScheduled = false;
+    while (this.#sent < MAX_SENT && !this.#isEmpty()) this.#sendOne();
+  }
+}
+
+/** Takes a batch at the main thread's end. */
+export function takeBatch(
+  { lines, observations, dropped }: ObservationBatch,
+  observe: Observe,
+  writeAccess?: (lines: string) => void,
+): void {
+  if (lines !== "") writeAccess?.(lines);
+  for (const observation of observations) observe(observation);
+  if (dropped > 0) observe({ kind: "log-lines-dropped", count: dropped });
+}
+
+/** The end that asks, in a thread that serves. */
+export class Asker {
+  readonly #port: MessagePort;
+  #state: "open" | "retired" | "over" = "open";
+  readonly #questions = new Questions(
+    (batch) => {
+      this.#port.postMessage(batch);
+      return true;
+    },
+    () => this.#closeIfDone(),
+  );
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.on("message", (answers: readonly SearchAnswer[]) => {
+      for (const answer of answers) this.#questions.settle(answer);
+    });
+    port.on("close", () => {
+      this.#state = "over";
+      this.#questions.giveBack();
+    });
+  }
+
+  /** Resolves with undefined when nobody answers any more. */
+  readonly ask: Questions["ask"] = (...asked) =>
+    this.#state === "over" ? Promise.resolve(undefined) : this.#questions.ask(...asked);
+
+  /** Lets go of the port after the last answer. */
+  readonly retire = (): void => {
+    if (this.#state === "open") this.#state = "retired";
+    this.#closeIfDone();
+  };
+
+  #closeIfDone(): void {
+    if (this.#state !== "retired" || this.#questions.size > 0) return;
+    this.#state = "over";
+    this.#port.close();
+  }
+}
+
+/** Answers from a generation, until the other end is closed or its thread is gone. */
+export function answerFrom(generation: Generation, port: MessagePort): void {
+  let isClosed = false;
+  port.on("close", () => {
+    isClosed = true;
+  });
+  const take = answerBatches({
+    search(
+      { name, term, page, similar },
+      caller,
+    ): Found | Busy | undefined | Promise<Found | Busy | undefined> {
+      const search = similar ? generation.similar : generation.search;
+      return search?.[name](term, page, caller);
+    },
+    send: (answers) => port.postMessage(answers),
+    isGone: () => isClosed,
+  });
+  port.on("message", (batch: SearchBatch) => take(batch));
 }

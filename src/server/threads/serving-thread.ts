@@ -19,9 +19,9 @@ import { watchEventLoop } from "../../util/process/event-loop.ts";
 import { composeState } from "../compose.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 import { type AskSimilar, boundedSimilar } from "../search/similar.ts";
-import { BatchSender } from "./observation-batches.ts";
-import { Asker } from "./question-port.ts";
 import {
+  Asker,
+  BatchSender,
   type FromServing,
   figuresOfThread,
   type ServingTask,

@@ -22,18 +22,17 @@ import { createSharedPending, releasePending, type SharedPending } from "../../s
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
 import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
-import type { OpenStateOptions } from "../keepers.ts";
-import type { OpenState } from "../open.ts";
-import { takeBatch } from "./observation-batches.ts";
-import { answerFrom } from "./question-port.ts";
-import type {
-  CacheQuestion,
-  FromServing,
-  SentKeys,
-  ServingTask,
-  StoreToServe,
-  ThreadFigures,
-  ToServing,
+import type { OpenState, OpenStateOptions } from "../open.ts";
+import {
+  answerFrom,
+  type CacheQuestion,
+  type FromServing,
+  type SentKeys,
+  type ServingTask,
+  type StoreToServe,
+  type ThreadFigures,
+  type ToServing,
+  takeBatch,
 } from "./serving-messages.ts";
 
 /** Between attempts to start a thread that does not start, in milliseconds. */
