@@ -53,7 +53,7 @@ async function loadWell(folder: string): Promise<Loaded> {
 async function follow(t: TestContext, folder: string) {
   const seen: Observation[] = [];
   const state = { loads: 0, createdAt: undefined as string | undefined, confirmed: 0, seen };
-  const real = createLocalLoader(0);
+  const real = createLocalLoader();
   const load: Loader = (...call) => {
     state.loads++;
     return real(...call);

@@ -48,7 +48,7 @@ describe("a load that dies", () => {
   it("is tried again after growing pauses, and at once when the files change", async (t) => {
     const where = join(folder, "dying");
     cpSync(snapshot, where, { recursive: true });
-    const real = createLocalLoader(0);
+    const real = createLocalLoader();
     let loads = 0;
     let isDying = false;
     const seen: Observation[] = [];
@@ -91,7 +91,7 @@ describe("a load that dies", () => {
   });
 
   it("is not tried again once the keeper has stopped", async (t) => {
-    const real = createLocalLoader(0);
+    const real = createLocalLoader();
     let loads = 0;
     const load: Loader = (...call) => (loads++ === 0 ? real(...call) : Promise.resolve(DIED));
     const keeper = await SnapshotKeeper.open(watched(snapshot, load, []), () => {});
@@ -133,7 +133,7 @@ test("an old generation is let go when the new one was handed out, and not befor
   const where = join(folder, "retiring");
   cpSync(snapshot, where, { recursive: true });
   const retired: string[] = [];
-  const real = createLocalLoader(0);
+  const real = createLocalLoader();
   const load: Loader = async (...call) => {
     const loaded = await real(...call);
     return loaded.ok ? { ...loaded, retire: () => void retired.push(loaded.store.id) } : loaded;
@@ -153,7 +153,7 @@ test("an old generation is let go when the new one was handed out, and not befor
 
 describe("close", () => {
   it("ends a running load; reloads that wait settle, and nothing is loaded any more", async () => {
-    const real = createLocalLoader(0);
+    const real = createLocalLoader();
     let loads = 0;
     let aborted = 0;
     const load: Loader = (where, options) => {
@@ -364,7 +364,7 @@ test("progress is told at the start and not in a reload, when it would wake the 
   for (const seed of [1, 2])
     await generateSnapshot({ out: snapshot(seed), users: 5, worlds: 3, instances: 1, seed, gzip: false });
   const loads: LoaderOptions[] = [];
-  const real = createLocalLoader(0);
+  const real = createLocalLoader();
   const load: Loader = (where, options) => {
     loads.push(options);
     return real(where, options);

@@ -324,7 +324,7 @@ function isSameMemory(a: Uint32Array, b: Uint32Array): boolean {
 
 test("threads hand over what is kept: it lies in the same memory in every generation", async (t) => {
   const folder = writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
-  const load = createThreadedLoader(observeNothing, 0, true);
+  const load = createThreadedLoader(observeNothing);
   const first = await load(folder, {});
   assert.ok(first.ok);
   replace(folder, "instances.ndjson", [instance(9)]);

@@ -282,9 +282,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an old generation is let go while somebody may still ask for it",
-    file: "src/server/threads/serving-messages.ts",
-    text: 'if (this.#state !== "retired" || this.#questions.size > 0) return;',
-    becomes: 'if (this.#state !== "retired") return;',
+    file: "src/server/search/questions.ts",
+    text: "return this.#isRetired && this.#open.size === 0;",
+    becomes: "return this.#isRetired;",
     tests: {
       "search-schedule":
         "what was asked is answered after the end of its generation, and what is asked later is given back",

@@ -321,7 +321,7 @@ test("a reload of a bad prepared file, or of one that lost most rows, changes no
   copyFileSync(first, join(served, PREPARED));
   const seen: Observation[] = [];
   const keeper = await SnapshotKeeper.open(
-    { folder: served, load: createLocalLoader(0), allowShrink: false, observe: (one) => void seen.push(one) },
+    { folder: served, load: createLocalLoader(), allowShrink: false, observe: (one) => void seen.push(one) },
     () => undefined,
   );
   t.after(() => keeper.close());

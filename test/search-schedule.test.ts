@@ -227,36 +227,37 @@ const PAGE = { limit: 2, offset: 0 };
 
 function createAsked() {
   const sent: SearchBatch[] = [];
-  const thread = { isThere: true };
-  const settled: number[] = [];
-  const questions: Questions = new Questions(
-    (batch) => {
-      if (thread.isThere) sent.push(batch);
-      return thread.isThere;
-    },
-    () => settled.push(questions.size),
-  );
+  const thread = { postMessage: (batch: SearchBatch) => sent.push(batch) };
+  let ends = 0;
+  const questions = new Questions(() => ends++);
+  questions.sendTo(thread);
   const gone = new Set<string>();
   const ask = (term: string) => questions.ask("users", term, PAGE, { key: 1, isGone: () => gone.has(term) });
   const termsOf = (batch: SearchBatch | undefined) => batch?.asked.map(({ term }) => term);
-  return { questions, sent, thread, settled, gone, ask, termsOf };
+  return { questions, sent, thread, ends: () => ends, gone, ask, termsOf };
 }
 
 describe("questions to a thread", () => {
   it("go out together, and each gets its own answer", async () => {
-    const { questions, sent, settled, ask } = createAsked();
+    const { questions, sent, ends, ask } = createAsked();
     const [a, b, c] = [ask("a"), ask("b"), ask("c")];
     await turn();
     assert.equal(sent.length, 1);
     const [first, second, third] = sent[0]!.asked.map(({ number }) => number);
-    questions.settle({ number: second!, found: { total: 2, rows: [7] } });
-    questions.settle({ number: first!, problem: "no" });
-    questions.settle({ number: third!, over: true });
-    questions.settle({ number: third!, found: { total: 1, rows: [1] } });
+    questions.settle([
+      { number: second!, found: { total: 2, rows: [7] } },
+      { number: first!, problem: "no" },
+    ]);
+    questions.retire();
+    assert.equal(ends(), 0);
+    questions.settle([
+      { number: third!, over: true },
+      { number: third!, found: { total: 1, rows: [1] } },
+    ]);
+    assert.equal(ends(), 1);
     await assert.rejects(a, /no/);
     assert.deepEqual(await b, { total: 2, rows: [7] });
     assert.equal(await c, undefined);
-    assert.deepEqual(settled, [2, 1, 0]);
   });
 
   it("are dropped when their callers are gone", async () => {
@@ -272,7 +273,7 @@ describe("questions to a thread", () => {
     assert.ok(sent.some(({ dropped }) => dropped.includes(sent[0]!.asked[1]!.number)));
     assert.ok(!sent[0]!.dropped.includes(sent[0]!.asked[0]!.number));
     assert.deepEqual(termsOf(sent[0]), ["kept", "sent"]);
-    questions.settle({ number: sent[0]!.asked[0]!.number, found: { total: 0, rows: [] } });
+    questions.settle([{ number: sent[0]!.asked[0]!.number, found: { total: 0, rows: [] } }]);
     await kept;
   });
 
@@ -280,11 +281,10 @@ describe("questions to a thread", () => {
     const { questions, sent, thread, ask, termsOf } = createAsked();
     const a = ask("a");
     await turn();
-    thread.isThere = false;
+    questions.sendTo(undefined);
     const b = ask("b");
     await turn();
-    thread.isThere = true;
-    questions.askAgain();
+    questions.sendTo(thread);
     assert.deepEqual(termsOf(sent.at(-1)), ["a", "b"]);
     await turn();
     assert.equal(sent.length, 2);

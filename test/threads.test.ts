@@ -64,7 +64,7 @@ async function search(orrery: Orrery, table: "users" | "worlds", query: string):
 // Before any other test, as one thread exposes the collector for all.
 test("a thread has a collector from its start, and makes no context for one", async () => {
   const types = [runInNewContext("typeof gc")];
-  const loading = createThreadedLoader(() => {}, 0, true)(small, {});
+  const loading = createThreadedLoader(() => {})(small, {});
   // Before the thread runs.
   types.push(runInNewContext("typeof gc"));
   const loaded = await loading;
@@ -84,7 +84,7 @@ test("a thread has a collector from its start, and makes no context for one", as
 });
 
 test("what two threads index together is what one thread indexes", async () => {
-  const load = createThreadedLoader(() => {}, 0, true, undefined, 1);
+  const load = createThreadedLoader(() => {}, { mostAlone: 1 });
   const first = await load(large, {});
   assert.ok(!("problems" in first));
   const later = await load(large, {});

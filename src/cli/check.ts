@@ -1,9 +1,7 @@
 /** `orrery check`: would this snapshot load, and what is in it? */
 
-import { observeNothing } from "../observe/events.ts";
-import type { LoaderOptions } from "../server/load/loader.ts";
-import { createThreadedLoader } from "../server/load/threaded-loader.ts";
-import { type FileReport, type Loaded, loadSnapshot, type Refused } from "../snapshot/load.ts";
+import { loadAsServed } from "../server/load/threaded-loader.ts";
+import { type FileReport, type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { formatColumns } from "./columns.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
@@ -60,13 +58,6 @@ function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
   const result = { ok: true, generation: store.id, bytes, files };
   if (prepared === undefined) return result;
   return { ...result, prepared: { ...prepared, sections: Object.fromEntries(prepared.sections) } };
-}
-
-/** Loads as a server does, in a thread and with an index, so that what is well here is well there. */
-async function loadAsServed(folder: string, options: LoaderOptions): Promise<Loaded | Refused> {
-  const loaded = await createThreadedLoader(observeNothing, 0, false)(folder, options);
-  if (loaded.ok) loaded.retire();
-  return loaded;
 }
 
 /** Runs the command. */

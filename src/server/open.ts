@@ -12,48 +12,95 @@ import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
 import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
-import {
-  countersOf,
-  type RequestCells,
-  type RequestCounters,
-  searchCounter,
-} from "../observe/metrics/counters.ts";
-import type { CountSearch } from "../observe/metrics/layout.ts";
-import { createPendingSearches, type PendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
+import { countersOf, type RequestCells, searchCounter } from "../observe/metrics/counters.ts";
+import { createPendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
 import type { Settings } from "../settings/settings.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { composeState } from "./compose.ts";
 import type { Features } from "./features.ts";
-import type { Loader, SnapshotEvents } from "./load/loader.ts";
+import type { Loader, LoaderSearching, SnapshotEvents } from "./load/loader.ts";
 import type { TakeGeneration } from "./load/served.ts";
 import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { createThreadedLoader } from "./load/threaded-loader.ts";
-import type { SimilarSearching } from "./search/similar.ts";
 
-/** What is asked for. */
-export interface SearchingOptions {
+/** What to open. */
+export interface OpenStateOptions {
   readonly settings: Settings;
   readonly features: Features;
+  readonly observe: Observe;
+  /** In place of the keys file. */
+  readonly records?: readonly KeyRecord[] | undefined;
+  /** Brings the snapshot, where that is no folder. */
+  readonly source?: OpenSource | undefined;
+  /** How limits are shared with other replicas; not at all when absent. */
+  readonly sharedLimits?: SharedLimitsPlan | undefined;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
-  /** Whether a small first snapshot is loaded and searched on the calling thread for all that; false when absent. */
+  /** Whether other threads serve; they then do short searches, and count, themselves. False when absent. */
+  readonly servesElsewhere?: boolean;
+  /** Whether a small first snapshot is loaded and searched on the calling thread, if that serves; false when absent. */
   readonly startsHere?: boolean;
-  /** Whether short searches are done on the calling thread, not asked for by others as long ones; true when absent. */
-  readonly searchesHere?: boolean;
-  /** Where requests are counted; nothing is when absent. Threads that serve count for themselves. */
+  /** Told what share of the source was downloaded, from 0 to 1. */
+  readonly onDownload?: (share: number) => void;
+  /** Told what share of a snapshot was read, from 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+  /** Called when nobody needs an old generation any longer. */
+  readonly onReleased?: () => void;
+  /** Where requests are counted, and those of each key by thread; nothing is counted when absent. */
   readonly requestCells?: RequestCells | undefined;
-  readonly observe: Observe;
+  readonly keyUse?: readonly KeyUse[] | undefined;
+  /** Takes lines of the access log, whole; each request is observed when absent. */
+  readonly writeAccess?: ((lines: string) => void) | undefined;
+  readonly snapshotEvents?: SnapshotEvents;
 }
 
-/** What a state is given of them. */
-export interface Searching {
-  readonly pending: PendingSearches;
-  /** Where this thread counts requests; undefined where others serve, or nobody asks for metrics. */
-  readonly requestCounters: RequestCounters | undefined;
-  readonly countSearch: CountSearch | undefined;
-  readonly similar: SimilarSearching | undefined;
-  readonly load: Loader;
+/** Told of every key ring and generation, the first included. */
+interface Takers {
+  readonly takeKeys: (keys: KeyRing) => void;
+  readonly takeGeneration: TakeGeneration;
+}
+
+/** Hands new keys and generations to the state, once there is one, and to other threads that serve. */
+class Current implements Takers {
+  keys = new KeyRing();
+  state: State | undefined;
+  follower: Takers | undefined;
+
+  readonly takeKeys: Takers["takeKeys"] = (keys) => {
+    this.keys = keys;
+    if (this.state) this.state.gate.keys = keys;
+    this.follower?.takeKeys(keys);
+  };
+
+  readonly takeGeneration: Takers["takeGeneration"] = (generation, index) => {
+    if (this.state) this.state.generation = generation;
+    this.follower?.takeGeneration(generation, index);
+  };
+}
+
+/** Undefined where keys are given, not their file. */
+async function openKeys(
+  { settings, records, observe }: OpenStateOptions,
+  counters: Counters,
+  onKeys: (keys: KeyRing) => void,
+): Promise<KeysKeeper | undefined> {
+  if (records === undefined) return await keepKeys(settings.keys, counters, observe, onKeys);
+  onKeys(createKeyRing(records, counters));
+  return undefined;
+}
+
+async function openSaving(
+  { settings: { state: file }, observe }: OpenStateOptions,
+  counters: Counters,
+  sharedLimits: LimitSharing | undefined,
+): Promise<CountsKeeper | undefined> {
+  if (file === undefined) return undefined;
+  // Imported when it is needed.
+  const { keepCounts } = await import("../auth/keep-counts.ts");
+  // Shared windows are those of the server's clock.
+  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
+  return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
 }
 
 /** Most bytes of row files, together, that are small: some 20,000 users. Their longest searches take a few milliseconds. */
@@ -92,153 +139,31 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
 }
 
 async function chooseLoader(
-  options: SearchingOptions,
-  searchCacheBytes: number,
-  pending: PendingSearches,
+  { threads = true, startsHere = false, servesElsewhere = false, observe }: OpenStateOptions,
+  searching: LoaderSearching,
 ): Promise<Loader> {
-  const { observe, searchesHere = true } = options;
   // Imported when it is needed: what loads and indexes is half of all code, and mostly threads alone need it.
   const importLocal = async (): Promise<Loader> =>
-    (await import("./load/loader.ts")).createLocalLoader(searchCacheBytes, pending);
-  if (options.threads === false) return await importLocal();
-  const threaded = createThreadedLoader(observe, searchCacheBytes, searchesHere, pending);
-  return options.startsHere ? createFirstLoader(threaded, importLocal) : threaded;
+    (await import("./load/loader.ts")).createLocalLoader(searching);
+  if (!threads) return await importLocal();
+  const threaded = createThreadedLoader(observe, { ...searching, offloadsAll: servesElsewhere });
+  return startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
 }
 
-/** Opens them. */
-export async function openSearching(options: SearchingOptions): Promise<Searching> {
-  const { settings, threads = true, observe } = options;
+/** What searches need: who loads and indexes, and where they are counted. */
+async function openSearching(options: OpenStateOptions) {
+  const { settings, features, threads = true, servesElsewhere, requestCells, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
-  // Threads that ask for long searches keep the bound, and count what became of searches, themselves.
-  const isServing = options.searchesHere !== false;
-  const pending = isServing ? createPendingSearches(maxPendingSearches) : UNBOUNDED;
-  const requestCounters = isServing && options.requestCells ? countersOf(options.requestCells, 0) : undefined;
-  const countSearch = requestCounters && searchCounter(requestCounters);
-  const given = { threads, cacheBytes: searchCacheBytes, pending, observe, count: countSearch };
-  const similar = await options.features.openSimilar?.(settings, given);
-  const load = await chooseLoader(options, searchCacheBytes - (similar?.cacheBytes ?? 0), pending);
-  return { pending, requestCounters, countSearch, similar, load };
-}
-
-/** What to open. */
-export interface OpenStateOptions extends SearchingOptions {
-  /** Records of keys in place of the keys file. */
-  readonly records?: readonly KeyRecord[] | undefined;
-  /** Brings the snapshot, where that is no folder. */
-  readonly source?: OpenSource | undefined;
-  /** Told what share of it was downloaded, from 0 to 1. */
-  readonly onDownload?: (share: number) => void;
-  /** Told what share of a snapshot was read, from 0 to 1. */
-  readonly onProgress?: (share: number) => void;
-  /** Called when an old generation is no longer needed by anybody. */
-  readonly onReleased?: () => void;
-  /** Whether other threads count requests too; false when absent. */
-  readonly sharedCounters?: boolean;
-  /** How limits are shared with other replicas; not at all when absent. */
-  readonly sharedLimits?: SharedLimitsPlan | undefined;
-  /** Where each thread that serves counts the requests of each key; nothing is counted when absent. */
-  readonly keyUse?: readonly KeyUse[] | undefined;
-  /** Takes lines of the access log, whole; each request is observed when absent. */
-  readonly writeAccess?: ((lines: string) => void) | undefined;
-  /** Told of loads and looks. */
-  readonly snapshotEvents?: SnapshotEvents;
-}
-
-/** Told of every key ring and generation, the first included. */
-export interface Takers {
-  readonly takeKeys: (keys: KeyRing) => void;
-  readonly takeGeneration: TakeGeneration;
-}
-
-/** Undefined where keys are given, not their file. */
-async function openKeys(
-  { settings, records, observe }: OpenStateOptions,
-  counters: Counters,
-  onKeys: (keys: KeyRing) => void,
-): Promise<KeysKeeper | undefined> {
-  if (records === undefined) return await keepKeys(settings.keys, counters, observe, onKeys);
-  onKeys(createKeyRing(records, counters));
-  return undefined;
-}
-
-async function openSaving(
-  { settings: { state: file }, observe }: OpenStateOptions,
-  counters: Counters,
-  sharedLimits: LimitSharing | undefined,
-): Promise<CountsKeeper | undefined> {
-  if (file === undefined) return undefined;
-  // Imported when it is needed.
-  const { keepCounts } = await import("../auth/keep-counts.ts");
-  // Shared windows are those of the server's clock.
-  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
-  return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
-}
-
-async function openSnapshots(
-  options: OpenStateOptions,
-  { pending, countSearch, similar, load }: Searching,
-  onGeneration: TakeGeneration,
-): Promise<SnapshotKeeper> {
-  const { settings, onReleased, onProgress, onDownload, snapshotEvents, observe } = options;
-  return await SnapshotKeeper.open(
-    {
-      folder: settings.snapshot,
-      source: options.source?.({ observe, onDownload }),
-      load,
-      openSimilar: similar?.open,
-      maxBytes: settings.maxSnapshotBytes,
-      allowShrink: settings.allowShrink,
-      onReleased,
-      ...(onProgress ? { onProgress } : {}),
-      events: snapshotEvents,
-      pending,
-      countSearch,
-      observe,
-    },
-    onGeneration,
-  );
-}
-
-/** What keeps a state current. */
-export type Keepers = Awaited<ReturnType<typeof openKeepers>>;
-
-/** Opens them one after the other; those before one that fails are closed. */
-export async function openKeepers(
-  options: OpenStateOptions,
-  counters: Counters,
-  { takeKeys, takeGeneration }: Takers,
-) {
-  const sharedLimits = await options.sharedLimits?.open(counters, options.observe);
-  let keys: KeysKeeper | undefined;
-  try {
-    keys = await openKeys(options, counters, takeKeys);
-    const saving = await openSaving(options, counters, sharedLimits);
-    const searching = await openSearching(options);
-    const snapshots = await openSnapshots(options, searching, takeGeneration);
-    return { keys, snapshots, saving, searching, sharedLimits };
-  } catch (error) {
-    keys?.stop();
-    void sharedLimits?.close();
-    throw error;
-  }
-}
-
-/** Told of new keys and generations: hands them to the state, once there is one, and to other threads that serve. */
-class Current implements Takers {
-  keys = new KeyRing();
-  state: State | undefined;
-  follower: Takers | undefined;
-
-  readonly takeKeys: Takers["takeKeys"] = (keys) => {
-    this.keys = keys;
-    if (this.state) this.state.gate.keys = keys;
-    this.follower?.takeKeys(keys);
-  };
-
-  readonly takeGeneration: Takers["takeGeneration"] = (generation, index) => {
-    if (this.state) this.state.generation = generation;
-    this.follower?.takeGeneration(generation, index);
-  };
+  // Half of the memory for results goes to the threads that serve, if others do. They keep the bound of searches
+  // that wait, and count searches, themselves.
+  const cacheBytes = servesElsewhere ? Math.floor(searchCacheBytes / 2) : searchCacheBytes;
+  const pending = servesElsewhere ? UNBOUNDED : createPendingSearches(maxPendingSearches);
+  const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
+  const count = requestCounters && searchCounter(requestCounters);
+  const similar = await features.openSimilar?.(settings, { threads, cacheBytes, pending, observe, count });
+  const ofExact = cacheBytes - (similar?.cacheBytes ?? 0);
+  const load = await chooseLoader(options, { cacheBytes: ofExact, pending, count });
+  return { requestCounters, similar, load };
 }
 
 /**
@@ -248,9 +173,9 @@ class Current implements Takers {
  * @throws {SnapshotError} when the snapshot cannot be loaded
  */
 export async function openState(options: OpenStateOptions): Promise<OpenState> {
-  const { settings, observe } = options;
+  const { settings, servesElsewhere = false, observe } = options;
   const { rateWindow, watch } = settings;
-  const mayShare = options.sharedCounters || options.sharedLimits !== undefined;
+  const mayShare = servesElsewhere || options.sharedLimits !== undefined;
   const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
   const current = new Current();
   const keepers = await openKeepers(options, counters, current);
@@ -261,7 +186,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
     keys: current.keys,
     generation: keepers.snapshots.current(),
     requestCounters: keepers.searching.requestCounters,
-    keyUse: options.searchesHere === false ? undefined : options.keyUse?.[0],
+    keyUse: servesElsewhere ? undefined : options.keyUse?.[0],
     observe,
     writeAccess: options.writeAccess,
     features: options.features,
@@ -269,6 +194,40 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
   current.state = state;
   if (watch > 0) keepers.snapshots.watch(watch * 1000);
   return opened(current, state, keepers);
+}
+
+type Keepers = Awaited<ReturnType<typeof openKeepers>>;
+
+/** Opens what keeps a state current, one after the other; on a failure closes what was opened. */
+async function openKeepers(options: OpenStateOptions, counters: Counters, takers: Takers) {
+  const { settings, onDownload, onProgress, onReleased, observe } = options;
+  const sharedLimits = await options.sharedLimits?.open(counters, observe);
+  let keys: KeysKeeper | undefined;
+  try {
+    keys = await openKeys(options, counters, takers.takeKeys);
+    const saving = await openSaving(options, counters, sharedLimits);
+    const searching = await openSearching(options);
+    const snapshots = await SnapshotKeeper.open(
+      {
+        folder: settings.snapshot,
+        source: options.source?.({ observe, onDownload }),
+        load: searching.load,
+        openSimilar: searching.similar?.open,
+        maxBytes: settings.maxSnapshotBytes,
+        allowShrink: settings.allowShrink,
+        onReleased,
+        onProgress,
+        events: options.snapshotEvents,
+        observe,
+      },
+      takers.takeGeneration,
+    );
+    return { keys, snapshots, saving, searching, sharedLimits };
+  } catch (error) {
+    keys?.stop();
+    void sharedLimits?.close();
+    throw error;
+  }
 }
 
 /** A state and what keeps it current. */

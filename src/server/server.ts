@@ -120,20 +120,11 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
 
 async function startWith(options: ServerOptions, admin: Admin | undefined) {
   const { settings, observe } = options;
-  const { host, port, sharePort, searchCacheBytes: bytes } = settings;
+  const { host, port, sharePort } = settings;
   const count = threadsFrom(settings.threads);
   // A load can take minutes, and all of them would be for nothing.
   await tryPort(host, port, sharePort ? "anybody" : "alone");
-  // Half of the memory for search results goes to the threads that serve, if there are several.
-  const searchCacheBytes = count > 1 ? Math.floor(bytes / 2) : bytes;
-  const opened = await openState({
-    ...options,
-    settings: { ...settings, searchCacheBytes },
-    onReleased: collectGarbage,
-    searchesHere: count === 1,
-    startsHere: (options.startsHere ?? false) && count === 1,
-    sharedCounters: count > 1,
-  });
+  const opened = await openState({ ...options, onReleased: collectGarbage, servesElsewhere: count > 1 });
   const { state } = opened;
   admin?.takeState(opened);
   const listener = await (count > 1

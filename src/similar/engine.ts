@@ -2,8 +2,7 @@
 
 import type { Observe } from "../observe/events.ts";
 import type { SearchIndex } from "../search/search.ts";
-import type { SearchAnswer } from "../server/search/questions.ts";
-import type { AskSimilar } from "../server/search/similar.ts";
+import type { AskPage, SearchAnswer } from "../server/search/questions.ts";
 import type { Store } from "../store/generation.ts";
 
 /** What its thread is started with. */
@@ -24,7 +23,7 @@ export interface SimilarOptions extends SimilarTask {
 
 /** The similar search of one generation. */
 export interface SimilarEngine {
-  readonly ask: AskSimilar;
+  readonly ask: AskPage;
   /** Begins to index. */
   start(): void;
   /** Lets go of the index after the last answer. */

@@ -7,13 +7,8 @@
  */
 
 import type { Worker } from "node:worker_threads";
-import { Questions } from "../server/search/questions.ts";
-import {
-  type AskSimilar,
-  boundedSimilar,
-  type SimilarGiven,
-  type SimilarSearching,
-} from "../server/search/similar.ts";
+import { type AskPage, Questions } from "../server/search/questions.ts";
+import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/search/similar.ts";
 import { whyNoThread } from "../util/process/connection-limit.ts";
 import { GrowingPauses } from "../util/process/pauses.ts";
 import { causeOfDeath, startWorker } from "../util/process/worker-options.ts";
@@ -64,13 +59,7 @@ const RESTART_MS = 1000;
 /** The thread of a generation; another takes its place when it dies. */
 class SimilarThread implements SimilarEngine {
   readonly #options: SimilarOptions;
-  readonly #questions = new Questions(
-    (batch) => {
-      this.#worker?.postMessage(batch);
-      return this.#worker !== undefined;
-    },
-    () => this.#endIfDone(),
-  );
+  readonly #questions = new Questions(() => this.#end());
   readonly #pauses = new GrowingPauses(RESTART_MS);
   #worker: Worker | undefined;
   #isReady = false;
@@ -82,17 +71,16 @@ class SimilarThread implements SimilarEngine {
     this.#options = options;
   }
 
-  readonly ask: AskSimilar = (name, term, page, caller) =>
+  readonly ask: AskPage = (name, term, page, caller) =>
     this.#isReady ? this.#questions.ask(name, term, page, caller) : Promise.resolve(undefined);
 
   retire(): void {
     this.#retired = true;
     clearTimeout(this.#timer);
-    this.#endIfDone();
+    this.#questions.retire();
   }
 
-  #endIfDone(): void {
-    if (!this.#retired || this.#questions.size > 0) return;
+  #end(): void {
     const worker = this.#worker;
     this.#worker = undefined;
     this.#isReady = false;
@@ -111,11 +99,12 @@ class SimilarThread implements SimilarEngine {
     const task: SimilarTask = { store, index, cacheBytes };
     const worker = startWorker(SIMILAR_THREAD, task);
     this.#worker = worker;
+    this.#questions.sendTo(worker);
     let cause = "";
     // With a heap that is too small the next one would die of the same.
     let mayWork = true;
     worker.on("message", (message: FromSimilar) => {
-      if (message.kind === "answers") for (const answer of message.answers) this.#questions.settle(answer);
+      if (message.kind === "answers") this.#questions.settle(message.answers);
       else if (message.kind === "ready") this.#ready(message.names, performance.now() - began);
       else {
         cause = message.problem;

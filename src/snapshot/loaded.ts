@@ -12,16 +12,16 @@ import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 /** How to load. */
 export interface LoadOptions {
   /** Most bytes of uncompressed rows. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** Told what share of the stored bytes was read, from 0 to 1. */
-  readonly onProgress?: (share: number) => void;
+  readonly onProgress?: ((share: number) => void) | undefined;
   /** Keep the ids of hidden rows for a report; a server must not. */
   readonly keepHiddenIds?: boolean;
   /**
    * The generation that is being served. Files that did not change since it was loaded are not read again; what comes
    * of the load is the same. Not together with `keepHiddenIds`.
    */
-  readonly before?: Before;
+  readonly before?: Before | undefined;
   /** Ends the load: what it comes to is of no more interest. */
   readonly signal?: AbortSignal;
   /** Stands in for the file system in tests. */

@@ -61,7 +61,7 @@ it("a small first snapshot starts no thread and answers as one in a thread does;
   const snapshot = join(folder, "served");
   const open = async (startsHere: boolean, path: string) => {
     const options = await testOptions({ snapshot: path, threads: true, startsHere }, observations);
-    const opened = await openState({ ...options, searchesHere: true });
+    const opened = await openState(options);
     t.after(() => {
       opened.stop();
       opened.close();

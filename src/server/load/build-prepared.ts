@@ -3,13 +3,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isForeign } from "../../files/foreign.ts";
-import { observeNothing } from "../../observe/events.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writeLoaded } from "../../snapshot/prepared/write.ts";
 import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
-import { createThreadedLoader } from "./threaded-loader.ts";
+import { loadAsServed } from "./threaded-loader.ts";
 
 /** How to prepare. */
 export interface BuildOptions {
@@ -78,14 +77,8 @@ export async function buildPrepared(
     const problem = `${to}: holds ${foreign}, which is none of orrery's and is not replaced; name another folder`;
     return { ok: false, problems: [problem], fingerprint: undefined };
   }
-  const load = createThreadedLoader(observeNothing, 0, false);
-  const loaded = await load(from, {
-    keepHiddenIds: true,
-    ...(maxBytes === undefined ? {} : { maxBytes }),
-    ...(onProgress ? { onProgress } : {}),
-  });
+  const loaded = await loadAsServed(from, { keepHiddenIds: true, maxBytes, onProgress });
   if (!loaded.ok) return loaded;
-  loaded.retire();
   await judge?.(visibleIn(loaded.store));
   const bytes = await writeLoaded(to, loaded, loaded.index, {
     manifest,

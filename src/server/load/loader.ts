@@ -1,6 +1,7 @@
 /** Folders to stores with their searches: what a loader is, and the one that loads and searches on the calling thread. */
 
-import type { UncachedSearch } from "../../search/cache.ts";
+import type { CountSearch } from "../../observe/metrics/layout.ts";
+import { type CachedSearch, withCache } from "../../search/cache.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import { type Indexed, indexStore, openSearch, type SearchIndex } from "../../search/search.ts";
 import {
@@ -11,23 +12,21 @@ import {
   type Refused,
 } from "../../snapshot/load.ts";
 import { LimitError } from "../../store/limits.ts";
-import { createInlineSearch, createSlicedSearch } from "../search/inline-search.ts";
+import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 
-/** What is being served, as far as the next load can use it again. All of it can be handed to other threads. */
+/** The served generation, as far as the next load can use it again. All of it can be handed to other threads. */
 export type Serving = Before & Indexed;
 
 /** How to load. */
 export interface LoaderOptions extends LoadOptions {
-  readonly before?: Serving;
+  readonly before?: Serving | undefined;
 }
 
 /** A snapshot that can be served, its searches included. */
 export interface LoadedSearchable extends Loaded {
-  readonly search: UncachedSearch;
+  readonly search: CachedSearch;
   /** For other threads that search. */
   readonly index: SearchIndex;
-  /** What a cache in front of the search may take. */
-  readonly cacheBytes: number;
   /** Milliseconds that indexing took. */
   readonly indexMs: number;
   /** Lets go of what the search holds, once its last answer is given. */
@@ -36,6 +35,15 @@ export interface LoadedSearchable extends Loaded {
 
 /** Loads a folder. Never rejects for what is wrong with a snapshot or the file system. */
 export type Loader = (folder: string, options: LoaderOptions) => Promise<LoadedSearchable | Refused>;
+
+/** How the searches of all generations of a loader are bounded and counted. */
+export interface LoaderSearching {
+  /** Memory for results; none when absent. */
+  readonly cacheBytes?: number;
+  /** Bounds the searches that wait; no bound when absent. */
+  readonly pending?: PendingSearches;
+  readonly count?: CountSearch | undefined;
+}
 
 /** Told of events that are not worth a line in a log. */
 export interface SnapshotEvents {
@@ -80,13 +88,12 @@ export async function indexLoaded(
   }
 }
 
-/**
- * Makes a loader that loads and searches on the calling thread: for hosts without worker threads.
- *
- * @param cacheBytes memory for search results
- * @param pending bounds the searches that wait
- */
-export function createLocalLoader(cacheBytes: number, pending: PendingSearches = UNBOUNDED): Loader {
+/** Makes a loader that loads and searches on the calling thread: for hosts without worker threads. */
+export function createLocalLoader({
+  cacheBytes = 0,
+  pending = UNBOUNDED,
+  count,
+}: LoaderSearching = {}): Loader {
   return async (folder, options) => {
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
@@ -94,7 +101,8 @@ export function createLocalLoader(cacheBytes: number, pending: PendingSearches =
     const indexed = await indexLoaded(folder, result, () => indexStore(store, options.before));
     if ("problems" in indexed) return indexed;
     const searches = openSearch(indexed.index);
-    const search = createInlineSearch(searches, createSlicedSearch(searches), pending);
-    return { ...result, ...indexed, search, cacheBytes, retire: () => {} };
+    const inline = createInlineSearch(searches, createOffloadedSearch(searches), pending);
+    const search = withCache(inline, cacheBytes, pending, count);
+    return { ...result, ...indexed, search, retire: () => {} };
   };
 }

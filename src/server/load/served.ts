@@ -1,9 +1,7 @@
 /** The generation that is served: its searches, and how the next one takes its place. */
 
 import type { Observation, Observe } from "../../observe/events.ts";
-import type { CountSearch } from "../../observe/metrics/layout.ts";
-import { type CacheCounts, type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
-import type { PendingSearches } from "../../search/schedule/pending.ts";
+import { type CacheCounts, type CachedSearch, observeSearches } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
@@ -19,10 +17,6 @@ export interface ServedOptions {
   readonly openSimilar?: SimilarSearching["open"] | undefined;
   /** Called when an old generation is no longer needed by anybody. */
   readonly onReleased?: (() => void) | undefined;
-  /** Bounds the searches that wait for others; no bound when absent. */
-  readonly pending?: PendingSearches | undefined;
-  /** Told of each search. */
-  readonly countSearch?: CountSearch | undefined;
   readonly observe: Observe;
 }
 
@@ -63,10 +57,9 @@ export class ServedGeneration {
 
   /** Serves what was loaded, and lets go of what was served before. */
   replace(loaded: LoadedSearchable): void {
-    const { store, kept, index } = loaded;
-    const { onReleased, pending, countSearch, observe } = this.#options;
+    const { store, kept, index, search } = loaded;
+    const { onReleased, observe } = this.#options;
     const before = this.#generation?.store;
-    const search = withCache(loaded.search, loaded.cacheBytes, pending, countSearch);
     const retireSimilar = this.#replaceSimilar(store, index);
     const next = createGeneration(store, search, this.#similar?.search);
     if (before) {

@@ -202,10 +202,10 @@ export class SnapshotKeeper {
     this.#allowsShrinkOnce = false;
     const result = await this.#folder.load(options.load, {
       ...options,
-      ...(serving && { before: serving }),
+      before: serving,
       // Nobody looks on once requests are served. A message wakes the serving thread while the one that loads still has the
       // port locked: with the lower priority that it has, on a busy machine that can last for as long as a slice of others.
-      ...(serving === undefined && onProgress ? { onProgress } : {}),
+      onProgress: serving === undefined ? onProgress : undefined,
       signal: this.#closing.signal,
     });
     if (!result.ok || generation === undefined) return result;

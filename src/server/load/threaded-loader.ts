@@ -8,24 +8,18 @@
 
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
-import type { Observe } from "../../observe/events.ts";
-import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
+import { type Observe, observeNothing } from "../../observe/events.ts";
+import { withCache } from "../../search/cache.ts";
+import { UNBOUNDED } from "../../search/schedule/pending.ts";
 import { openSearch, type SearchIndex } from "../../search/search.ts";
 import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
-import {
-  type Busy,
-  type Caller,
-  type Found,
-  type PageOf,
-  reviveStore,
-  type Store,
-} from "../../store/generation.ts";
+import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { causeOfDeath, GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
-import { Questions, type SearchAnswer, type SearchBatch, type SearchName } from "../search/questions.ts";
-import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
+import { type AskPage, Questions, type SearchAnswer } from "../search/questions.ts";
+import type { LoadedSearchable, Loader, LoaderOptions, LoaderSearching, Serving } from "./loader.ts";
 
 /** What a thread is started for: a folder to load, an index whose search died with its thread, or worlds to index. */
 export type Task =
@@ -82,13 +76,9 @@ class GenerationThread {
   readonly #observe: Observe;
   /** For whole results, in the thread. */
   readonly #cacheBytes: number;
-  readonly #questions = new Questions(
-    (batch) => this.#send(batch),
-    () => this.#endIfDone(),
-  );
+  readonly #questions = new Questions(() => this.#end());
   #worker: Worker | undefined;
   #index: SearchIndex | undefined;
-  #retired = false;
   /** No thread can be started now. */
   #isDown = false;
   readonly #pauses = new GrowingPauses(RESTART_MS);
@@ -115,7 +105,7 @@ class GenerationThread {
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
         if (message.kind === "answers") {
-          for (const answer of message.answers) this.#questions.settle(answer);
+          this.#questions.settle(message.answers);
           return;
         }
         if (message.kind === "progress") {
@@ -134,7 +124,7 @@ class GenerationThread {
         const index = { ...given, ...made } as SearchIndex;
         given = undefined;
         this.#index = index;
-        this.#questions.askAgain();
+        this.#questions.sendTo(worker);
         resolve({ loaded, index, indexMs });
       });
       worker.on("error", (error) => {
@@ -155,28 +145,17 @@ class GenerationThread {
     });
   }
 
-  /** Resolves with undefined when the thread has ended for good. */
-  search(name: SearchName, term: string, page: PageOf, caller: Caller): Promise<Found | Busy | undefined> {
+  readonly search: AskPage = (...asked) => {
     // While others wait, the thread is there or is being replaced.
-    const isOver = this.#retired && this.#worker === undefined && this.#questions.size === 0;
+    const isOver = this.#questions.isDone && this.#worker === undefined;
     if (isOver || this.#isDown) return Promise.resolve(undefined);
-    return this.#questions.ask(name, term, page, caller);
-  }
+    return this.#questions.ask(...asked);
+  };
 
-  /** Ends the thread behind its last answer. */
-  retire(): void {
-    this.#retired = true;
-    this.#endIfDone();
-  }
+  /** Ends the thread after its last answer. */
+  readonly retire = (): void => this.#questions.retire();
 
-  /** Without a thread questions wait for the next one. */
-  #send(batch: SearchBatch): boolean {
-    this.#worker?.postMessage(batch);
-    return this.#worker !== undefined;
-  }
-
-  #endIfDone(): void {
-    if (!this.#retired || this.#questions.size > 0) return;
+  #end(): void {
     const worker = this.#worker;
     this.#worker = undefined;
     void worker?.terminate();
@@ -186,6 +165,7 @@ class GenerationThread {
   #restart(cause: string): void {
     if (this.#worker === undefined) return;
     this.#worker = undefined;
+    this.#questions.sendTo(undefined);
     this.#questions.fail((question) => ++question.deaths >= MOST_DEATHS, `the search thread died: ${cause}`);
     this.#observe({ kind: "thread-died", role: "search", cause });
     void this.#replace();
@@ -193,7 +173,7 @@ class GenerationThread {
 
   async #replace(): Promise<void> {
     // Nobody searches an old generation any more once its last answers are given.
-    if (this.#retired && this.#questions.size === 0) return;
+    if (this.#questions.isDone) return;
     const began = performance.now();
     const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
@@ -207,7 +187,6 @@ class GenerationThread {
     this.#isDown = false;
     this.#pauses.reset();
     this.#observe({ kind: "thread-replaced", role: "search", ms: Math.round(performance.now() - began) });
-    this.#endIfDone();
   }
 }
 
@@ -222,22 +201,22 @@ const THREAD_SHARE = 1 / 2;
 /** Fewer users and worlds are indexed before another thread has started. */
 const MOST_ALONE = 200_000;
 
+/** How a threaded loader searches, and when its threads get help. */
+interface ThreadedSearching extends LoaderSearching {
+  /** Whether its threads do short searches, too; false when absent. */
+  readonly offloadsAll?: boolean;
+  /** Users and worlds that a thread indexes without help. */
+  readonly mostAlone?: number;
+}
+
 /**
  * Makes a loader that gives every generation a thread of its own. The first
  * generation's gets help when it is large: nobody is served yet, while in a
  * reload the other processor is the requests'.
- *
- * @param cacheBytes memory for search results, in the thread and here
- * @param searchesInline whether short searches are done on the calling thread
- * @param pending bounds the searches that wait
- * @param mostAlone users and worlds that a thread indexes without help
  */
 export function createThreadedLoader(
   observe: Observe,
-  cacheBytes: number,
-  searchesInline: boolean,
-  pending: PendingSearches = UNBOUNDED,
-  mostAlone = MOST_ALONE,
+  { cacheBytes = 0, pending = UNBOUNDED, count, offloadsAll, mostAlone = MOST_ALONE }: ThreadedSearching = {},
 ): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   let isFirst = true;
@@ -257,19 +236,21 @@ export function createThreadedLoader(
     const started = await thread.start(task, options);
     if ("problems" in started) return started.died ? withFolder(folder, started) : started;
     const loaded = started.loaded!;
-    const searches = openSearch(started.index);
-    const offloaded = createOffloadedSearch(searches, (name, term, page, caller) =>
-      thread.search(name, term, page, caller),
-    );
-    const search = searchesInline ? createInlineSearch(searches, offloaded, pending) : offloaded;
-    return {
-      ...loaded,
-      store: reviveStore(loaded.store),
-      search,
-      index: started.index,
-      cacheBytes: cacheBytes - threadBytes,
-      indexMs: started.indexMs,
-      retire: () => thread.retire(),
-    };
+    const { index, indexMs } = started;
+    const searches = openSearch(index);
+    const offloaded = createOffloadedSearch(searches, thread.search);
+    const found = offloadsAll ? offloaded : createInlineSearch(searches, offloaded, pending);
+    const search = withCache(found, cacheBytes - threadBytes, pending, count);
+    return { ...loaded, store: reviveStore(loaded.store), search, index, indexMs, retire: thread.retire };
   };
+}
+
+/** Loads as a server does, in a thread and with an index, for reports and files: what is well here is well there. */
+export async function loadAsServed(
+  folder: string,
+  options: LoaderOptions,
+): Promise<LoadedSearchable | Refused> {
+  const loaded = await createThreadedLoader(observeNothing, { offloadsAll: true })(folder, options);
+  if (loaded.ok) loaded.retire();
+  return loaded;
 }

@@ -14,8 +14,8 @@ import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.t
 import { Scheduler } from "../../search/schedule/scheduler.ts";
 import type { Searches } from "../../search/search.ts";
 import type { Work } from "../../search/work.ts";
-import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
-import type { SearchName } from "./questions.ts";
+import { BUSY, type Busy, type Caller, type PageOf } from "../../store/generation.ts";
+import type { AskPage, SearchName } from "./questions.ts";
 
 /** How long an inline search may take before it is offloaded, in milliseconds, if its work yields as often. */
 const MOST_MS = 0.5;
@@ -35,42 +35,24 @@ interface Waiting extends Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Asks the thread of long searches for a page; undefined when there is none any more. */
-export type AskForPage = (
-  name: SearchName,
-  term: string,
-  page: PageOf,
-  caller: Caller,
-) => Promise<Found | Busy | undefined>;
-
 /** Long searches hand over the first so many rows; later pages are asked for one by one. */
 const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
 
 /**
- * Makes a search that offloads everything. A generation that was replaced has nobody to ask; what is left to
- * be searched in it is done here, in slices.
+ * Makes a search that offloads everything. Where there is nobody to ask, as in a generation that was replaced, it
+ * searches on the calling thread, in slices.
  */
-export function createOffloadedSearch(searches: Searches, ask: AskForPage): UncachedSearch {
+export function createOffloadedSearch(searches: Searches, ask?: AskPage): UncachedSearch {
   const scheduler = new Scheduler<ResultSet>();
   const search =
     (name: SearchName): FindResults =>
     async (term, page, caller) => {
       // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
       const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
-      const found = await ask(name, term, asked, caller);
+      const found = await ask?.(name, term, asked, caller);
       if (found === undefined) return scheduler.run(() => searches[name](term, page), caller);
       return found === BUSY ? BUSY : new PartialResults(found, asked.offset);
     };
-  return { users: search("users"), worlds: search("worlds") };
-}
-
-/** Makes a search that does everything on the calling thread, in time slices. */
-export function createSlicedSearch(searches: Searches): UncachedSearch {
-  const scheduler = new Scheduler<ResultSet>();
-  const search =
-    (name: SearchName): FindResults =>
-    (term, page, caller) =>
-      scheduler.run(() => searches[name](term, page), caller);
   return { users: search("users"), worlds: search("worlds") };
 }
 

@@ -44,6 +44,14 @@ export type SearchAnswer =
 /** How often it is looked whether callers are gone, in milliseconds. */
 const LOOK_MS = 20;
 
+/** Asks for a page of a search; resolves with undefined where the caller must search itself. */
+export type AskPage = (
+  name: SearchName,
+  term: string,
+  page: PageOf,
+  caller: Caller,
+) => Promise<Found | Busy | undefined>;
+
 /** A question, and who waits for its answer. */
 export interface Question {
   readonly request: SearchRequest;
@@ -54,30 +62,47 @@ export interface Question {
   readonly reject: (error: Error) => void;
 }
 
-/** The questions to one thread. */
+/** A thread that can be asked, or a port to one. */
+interface Asked {
+  postMessage(batch: SearchBatch): void;
+}
+
+/** The questions to one thread, and to the ones that take its place. */
 export class Questions {
-  readonly #send: (batch: SearchBatch) => boolean;
+  readonly #onDone: () => void;
   readonly #open = new Map<number, Question>();
+  #thread: Asked | undefined;
+  #isRetired = false;
   /** What the thread was not told yet. */
   #asked: Question[] = [];
   #dropped: number[] = [];
   #isSending = false;
   #timer: NodeJS.Timeout | undefined;
   #numbers = 0;
-  readonly #onSettled: () => void;
 
-  /**
-   * @param send gives a batch to the thread; false when there is none at the moment
-   * @param onSettled called when a question is no longer open
-   */
-  constructor(send: (batch: SearchBatch) => boolean, onSettled: () => void = () => {}) {
-    this.#send = send;
-    this.#onSettled = onSettled;
+  /** @param onDone called when it is retired and no question is open */
+  constructor(onDone: () => void) {
+    this.#onDone = onDone;
   }
 
   /** How many are not answered. */
   get size(): number {
     return this.#open.size;
+  }
+
+  /** Whether it is retired and no question is open. */
+  get isDone(): boolean {
+    return this.#isRetired && this.#open.size === 0;
+  }
+
+  /** Asks a thread everything that is open, and all that comes; undefined has questions wait for the next one. */
+  sendTo(thread: Asked | undefined): void {
+    this.#thread = thread;
+    if (thread === undefined) return;
+    this.#asked = [...this.#open.values()];
+    this.#dropped = [];
+    this.#sendNow();
+    this.#checkDone();
   }
 
   /** Resolves with {@link BUSY} when the caller is gone. */
@@ -101,19 +126,14 @@ export class Questions {
     });
   }
 
-  /** Gives an answer to its caller. */
-  settle(answer: SearchAnswer): void {
-    const question = this.#close(answer.number);
-    if ("found" in answer) question?.resolve(answer.found);
-    else if ("over" in answer) question?.resolve(undefined);
-    else question?.reject(new Error(answer.problem));
-  }
-
-  /** Asks a new thread everything that is open. */
-  askAgain(): void {
-    this.#asked = [...this.#open.values()];
-    this.#dropped = [];
-    this.#sendNow();
+  /** Gives answers to their callers. */
+  settle(answers: readonly SearchAnswer[]): void {
+    for (const answer of answers) {
+      const question = this.#close(answer.number);
+      if ("found" in answer) question?.resolve(answer.found);
+      else if ("over" in answer) question?.resolve(undefined);
+      else question?.reject(new Error(answer.problem));
+    }
   }
 
   /** Gives up all questions that this is true of. */
@@ -133,6 +153,12 @@ export class Questions {
     }
   }
 
+  /** No more questions will come. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#checkDone();
+  }
+
   #close(number: number): Question | undefined {
     const question = this.#open.get(number);
     if (question === undefined) return undefined;
@@ -141,8 +167,12 @@ export class Questions {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
-    this.#onSettled();
+    this.#checkDone();
     return question;
+  }
+
+  #checkDone(): void {
+    if (this.isDone) this.#onDone();
   }
 
   #dropGone(): void {
@@ -165,7 +195,10 @@ export class Questions {
     this.#isSending = false;
     const asked = this.#asked.filter(({ request }) => this.#open.has(request.number));
     const batch = { asked: asked.map(({ request }) => request), dropped: this.#dropped };
-    if (batch.asked.length + batch.dropped.length > 0 && !this.#send(batch)) return;
+    if (batch.asked.length + batch.dropped.length > 0) {
+      if (this.#thread === undefined) return;
+      this.#thread.postMessage(batch);
+    }
     this.#asked = [];
     this.#dropped = [];
   }

@@ -5,37 +5,17 @@ import type { CountSearch } from "../../observe/metrics/layout.ts";
 import { whyBusy } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
-import {
-  BUSY,
-  type Busy,
-  type Caller,
-  type Found,
-  type FoundSimilar,
-  type PageOf,
-  type SimilarSearch,
-  type Store,
-} from "../../store/generation.ts";
-import type { SearchName } from "./questions.ts";
-
-/** Asks for a page of similar names; resolves with undefined while there is no index of them. */
-export type AskSimilar = (
-  name: SearchName,
-  term: string,
-  page: PageOf,
-  caller: Caller,
-) => Promise<Found | Busy | undefined>;
+import { BUSY, type FoundSimilar, type SimilarSearch, type Store } from "../../store/generation.ts";
+import type { AskPage, SearchName } from "./questions.ts";
 
 /**
  * Bounds searches that wait, as any others. What is always asked of another thread, or done in slices, waits
  * until it is answered.
  *
+ * @param ask resolves with undefined while there is no index
  * @param count told of each search that is answered as one for similar names
  */
-export function boundedSimilar(
-  ask: AskSimilar,
-  pending: PendingSearches,
-  count?: CountSearch,
-): SimilarSearch {
+export function boundedSimilar(ask: AskPage, pending: PendingSearches, count?: CountSearch): SimilarSearch {
   const search =
     (name: SearchName): SimilarSearch["users"] =>
     (term, page, caller) => {

@@ -68,7 +68,7 @@ const MUCH_BYTES = 2 ** 25;
 async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, known: {}, indexMs: 0 };
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
-  const loaded = await loadSnapshot(task.folder, { ...optionsOf(task), ...(before ? { before } : {}) });
+  const loaded = await loadSnapshot(task.folder, { ...optionsOf(task), before });
   // The task lives as long as the thread does.
   task.before = undefined;
   if (!loaded.ok) return loaded;
@@ -133,7 +133,7 @@ function optionsOf(task: Extract<Task, { kind: "load" }>): LoadOptions {
     told = share;
     say({ kind: "progress", share });
   };
-  return { onProgress, keepHiddenIds, ...(maxBytes === undefined ? {} : { maxBytes }) };
+  return { onProgress, keepHiddenIds, maxBytes };
 }
 
 stepBack();

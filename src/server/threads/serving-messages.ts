@@ -222,42 +222,28 @@ export function takeBatch(
 
 /** The end that asks, in a thread that serves. */
 export class Asker {
-  readonly #port: MessagePort;
-  #state: "open" | "retired" | "over" = "open";
-  readonly #questions = new Questions(
-    (batch) => {
-      this.#port.postMessage(batch);
-      return true;
-    },
-    () => this.#closeIfDone(),
-  );
+  readonly #questions: Questions;
+  #isOver = false;
 
   constructor(port: MessagePort) {
-    this.#port = port;
-    port.on("message", (answers: readonly SearchAnswer[]) => {
-      for (const answer of answers) this.#questions.settle(answer);
+    this.#questions = new Questions(() => {
+      this.#isOver = true;
+      port.close();
     });
+    this.#questions.sendTo(port);
+    port.on("message", (answers: readonly SearchAnswer[]) => this.#questions.settle(answers));
     port.on("close", () => {
-      this.#state = "over";
+      this.#isOver = true;
       this.#questions.giveBack();
     });
   }
 
   /** Resolves with undefined when nobody answers any more. */
   readonly ask: Questions["ask"] = (...asked) =>
-    this.#state === "over" ? Promise.resolve(undefined) : this.#questions.ask(...asked);
+    this.#isOver ? Promise.resolve(undefined) : this.#questions.ask(...asked);
 
   /** Lets go of the port after the last answer. */
-  readonly retire = (): void => {
-    if (this.#state === "open") this.#state = "retired";
-    this.#closeIfDone();
-  };
-
-  #closeIfDone(): void {
-    if (this.#state !== "retired" || this.#questions.size > 0) return;
-    this.#state = "over";
-    this.#port.close();
-  }
+  readonly retire = (): void => this.#questions.retire();
 }
 
 /** Answers from a generation, until the other end is closed or its thread is gone. */

@@ -18,7 +18,8 @@ import { collectGarbage, RELEASE_MS } from "../../util/process/collect.ts";
 import { watchEventLoop } from "../../util/process/event-loop.ts";
 import { composeState } from "../compose.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
-import { type AskSimilar, boundedSimilar } from "../search/similar.ts";
+import type { AskPage } from "../search/questions.ts";
+import { boundedSimilar } from "../search/similar.ts";
 import {
   Asker,
   BatchSender,
@@ -59,7 +60,7 @@ function take({ questions, store, index, hasSimilar }: StoreToServe): Generation
   ({ retire } = asker);
   const searches = openSearch(index);
   const ask =
-    (isSimilar: boolean): AskSimilar =>
+    (isSimilar: boolean): AskPage =>
     (name, term, page, caller) =>
       asker.ask(name, term, page, caller, isSimilar);
   const offloaded = createOffloadedSearch(searches, ask(false));
