@@ -35,7 +35,7 @@ import type { CacheCounts } from "./search/cache.ts";
 import { findSource } from "./server/load/source.ts";
 import { openState } from "./server/open.ts";
 import { checkOptions } from "./server/open-options.ts";
-import { SettingError } from "./settings/setting-error.ts";
+import { SettingError } from "./settings/settings.ts";
 
 // An import without a name would stand in the declarations, too.
 void IS_SUPPORTED;

@@ -17,7 +17,7 @@ import {
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { keepStatusBelow } from "../src/cli/console.ts";
-import { CLEAR_LINE, startProgress } from "../src/cli/progress.ts";
+import { CLEAR_LINE, startProgress } from "../src/cli/terminal.ts";
 import { event, type Observation, type Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { openLogFile } from "../src/observe/log/log-file.ts";

@@ -68,7 +68,7 @@ function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => str
 
 /** What a server imports only when it is needed, though it nearly always is. */
 const NEEDED_BY_SERVERS: Readonly<Record<string, string>> = {
-  "/src/cli/commands.ts": "./serve|./demo",
+  "/src/cli/commands.ts": "./serve",
   "/src/server/open.ts": "./load/loader",
 };
 
@@ -116,7 +116,7 @@ export const withoutCommands: Plugin = {
 export const othersAlone: Plugin = {
   name: "others-alone",
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\/(serve|demo)\.ts$/ }, ({ kind }) =>
+    onResolve({ filter: /^\.\/serve\.ts$/ }, ({ kind }) =>
       kind === "dynamic-import" ? { path: "./server.js", external: true } : undefined,
     ),
 };

@@ -13,8 +13,8 @@ import { refuseShrunk, ShrunkError } from "../snapshot/refusals.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, ProblemsError } from "./options.ts";
-import { startProgress } from "./progress.ts";
 import { refuseAddress } from "./source.ts";
+import { startProgress } from "./terminal.ts";
 
 /** What a build makes; the first is always there. */
 const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;

@@ -18,7 +18,7 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     name: "demo",
     usage: "",
     summary: "Serve the sample snapshot with a temporary key.",
-    run: async (options, io, program) => (await import("./demo.ts")).demo(options, io, program),
+    run: async (options, io, program) => (await import("./serve.ts")).demo(options, io, program),
   },
   {
     name: "keys create",
@@ -78,7 +78,7 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     name: "diff",
     usage: "FROM TO",
     summary: "Show what a reload from one snapshot to another would change.",
-    run: async (options, io) => (await import("./diff.ts")).diff(options, io),
+    run: async (options, io) => (await import("./check.ts")).diff(options, io),
   },
   {
     name: "build",

@@ -9,7 +9,7 @@ import { type LogFile, openLogFile } from "../observe/log/log-file.ts";
 import { createSink, EXIT_PATIENCE_MS } from "../observe/log/sink.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { CommandError } from "./options.ts";
-import { CLEAR_LINE } from "./progress.ts";
+import { CLEAR_LINE } from "./terminal.ts";
 
 /** The outputs of a server. */
 export interface Console {

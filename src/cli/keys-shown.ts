@@ -6,10 +6,10 @@ import { readRecord, readRecords } from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { askUsage, type KeyUsage } from "./ask-usage.ts";
-import { formatColumns } from "./columns.ts";
 import type { CommandIo } from "./command.ts";
 import { withKeysFile } from "./keys.ts";
 import type { Options } from "./options.ts";
+import { formatColumns } from "./terminal.ts";
 
 /** What a record amounts to at a moment. */
 interface KeyState {

@@ -2,7 +2,6 @@
 
 import { parseArgs } from "node:util";
 import type { Prefixes } from "../auth/admit.ts";
-import { SettingError } from "../settings/setting-error.ts";
 import {
   type Command,
   nameOf,
@@ -12,6 +11,7 @@ import {
   readsVariable,
   readValue,
   type Setting,
+  SettingError,
   settingsOf,
   type Values,
   variableOf,

@@ -1,10 +1,16 @@
-/** `orrery serve`: the server. */
+/** `orrery serve`: the server; and `orrery demo`, which is `npm start`: the same with the sample and keys made on the spot. */
 
+import { rmSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { KeysFileError } from "../auth/keys.ts";
+import { makeKey } from "../auth/keys-file.ts";
 import { ForeignFileError } from "../files/foreign.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { httpFrom } from "../http/server.ts";
+import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
 import {
@@ -15,8 +21,7 @@ import {
   threadsFrom,
 } from "../server/server.ts";
 import { ServingThreadError } from "../server/threads/serving-threads.ts";
-import { SettingError } from "../settings/setting-error.ts";
-import { readsVariable, type Setting, variableOf } from "../settings/settings.ts";
+import { defaultsOf, readsVariable, type Setting, SettingError, variableOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
 import { nearest } from "../util/distance.ts";
 import {
@@ -37,8 +42,8 @@ import {
   readPrefixes,
   UsageError,
 } from "./options.ts";
-import { startProgress } from "./progress.ts";
 import { sourceOf } from "./source.ts";
+import { startProgress } from "./terminal.ts";
 
 /** The outputs of a server, and its log. */
 export interface ServerLog {
@@ -226,7 +231,7 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
   });
 }
 
-/** Runs the command. */
+/** `serve` */
 export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const { values, names } = options;
   const log = await openLog(options);
@@ -239,4 +244,36 @@ export async function serve(options: Options<"serve">, io: CommandIo, program: P
   });
   const admin = await program.readAdmin?.(options, false);
   await runServer(options, { io, program, log }, { settings: values, source, sharedLimits, admin });
+}
+
+/** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
+async function makePlace(prefix: string): Promise<{ keys: string; token: string; sample: string }> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    const { token, record } = makeKey({ name: "demo", kind: "api", prefix });
+    const keys = join(folder, "keys.json");
+    // Nobody else knows of the folder, and nothing in it has to last: so without a lock.
+    await writeFile(keys, JSON.stringify({ keys: [record] }), { mode: 0o600 });
+    return { keys, token, sample: sampleFolder(folder) };
+  } catch (error) {
+    const words = systemErrorText(error);
+    if (words === undefined) throw error;
+    throw new CommandError(`cannot write to the temporary folder ${tmpdir()}: ${words}`);
+  }
+}
+
+/** `demo` */
+export async function demo(options: Options<"demo">, io: CommandIo, program: Program): Promise<void> {
+  const admin = await program.readAdmin?.(options, true);
+  const { values } = options;
+  const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
+  const log = await openLog(options);
+  readPrefixes(options);
+  const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
+  await runServer(options, { io, program, log }, { settings, admin }, ({ url, adminUrl, pagesUrl }) => [
+    `curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`,
+    ...(adminUrl === undefined ? [] : [`orrery admin on ${adminUrl}\n`]),
+    ...(pagesUrl === undefined ? [] : [`API reference on ${pagesUrl}\n`]),
+  ]);
 }

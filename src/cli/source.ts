@@ -6,7 +6,7 @@ import type { Values } from "../settings/settings.ts";
 import { SourceError } from "../util/source-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { CommandError, nameSetting, type Options, UsageError } from "./options.ts";
-import { startProgress } from "./progress.ts";
+import { startProgress } from "./terminal.ts";
 
 /** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
 export function refuseAddress(name: string, snapshot: string): void {

@@ -2,8 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { SharedLimitsPlan } from "../auth/shared.ts";
-import { SettingError } from "../settings/setting-error.ts";
-import type { Setting, Settings } from "../settings/settings.ts";
+import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { SharedLimitsSettings } from "./keep-shared.ts";
 import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";

@@ -2,7 +2,7 @@
 
 import type { CommandIo } from "../cli/command.ts";
 import { CommandError, UsageError } from "../cli/options.ts";
-import { type ProgressBar, startProgress } from "../cli/progress.ts";
+import { type ProgressBar, startProgress } from "../cli/terminal.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { readManifestOf } from "../snapshot/manifest.ts";
 import { isObject } from "../util/json.ts";

@@ -2,10 +2,10 @@
 
 import { randomBytes } from "node:crypto";
 import { hashToken } from "../auth/keys.ts";
-import { formatColumns } from "../cli/columns.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
 import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
+import { formatColumns } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
 import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";

@@ -2,8 +2,7 @@
 
 import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
-import { SettingError } from "../../settings/setting-error.ts";
-import type { Values } from "../../settings/settings.ts";
+import { SettingError, type Values } from "../../settings/settings.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
