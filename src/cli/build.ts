@@ -10,9 +10,8 @@ import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
 import { refuseShrunk, ShrunkError } from "../snapshot/refusals.ts";
-import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
-import { CommandError, type Options, ProblemsError } from "./options.ts";
+import { CommandError, failureAt, type Options, ProblemsError } from "./options.ts";
 import { refuseAddress } from "./source.ts";
 import { startProgress } from "./terminal.ts";
 
@@ -25,10 +24,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
   refuseAddress("DIR", from);
   const { out: to, keep, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
   const cannotWrite = (error: unknown): never => {
-    const isTold = error instanceof OvertakenError || error instanceof ShrunkError;
-    const why = isTold ? error.message : systemErrorText(error);
-    if (why === undefined) throw error;
-    throw new CommandError(`${to}: ${why}`);
+    throw failureAt(to, error, OvertakenError, ShrunkError);
   };
   const unclaim = await claimFolder(to).catch(cannotWrite);
   const bar = startProgress(io, "reading");
@@ -42,9 +38,9 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     // A folder whose neighbours cannot be written, such as a mount, is built into all the same.
     ready: async () => {
       await keepEarlier(to, PUBLISHED_FILES, keep).catch((error: unknown) => {
-        const why = systemErrorText(error);
-        if (why === undefined) throw error;
-        io.complain(`orrery: the version before is not kept: ${versionsOf(to)}: ${why}\n`);
+        const failure = failureAt(versionsOf(to), error);
+        if (!(failure instanceof CommandError)) throw failure;
+        io.complain(`orrery: the version before is not kept: ${failure.message}\n`);
       });
     },
     onProgress: bar.show,
@@ -69,8 +65,7 @@ export async function rollback(options: Options<"rollback">, io: CommandIo): Pro
   refuseAddress("DIR", dir);
   const { to, maxSnapshotBytes: maxBytes } = options.values;
   const cannot = (error: unknown): never => {
-    const why = error instanceof OccupiedError ? error.message : systemErrorText(error);
-    throw why === undefined ? error : new CommandError(`${dir}: ${why}`);
+    throw failureAt(dir, error, OccupiedError);
   };
   const found = await findEarlier(dir, to, PUBLISHED_FILES).catch(cannot);
   if (typeof found === "number") {

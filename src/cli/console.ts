@@ -7,8 +7,7 @@ import { ForeignFileError } from "../files/foreign.ts";
 import { LOG_BEGINNING, type LogSink } from "../observe/log/log.ts";
 import { type LogFile, openLogFile } from "../observe/log/log-file.ts";
 import { createSink, EXIT_PATIENCE_MS } from "../observe/log/sink.ts";
-import { systemErrorText } from "../util/system-error.ts";
-import { CommandError } from "./options.ts";
+import { failureAt } from "./options.ts";
 import { CLEAR_LINE } from "./terminal.ts";
 
 /** The outputs of a server. */
@@ -57,9 +56,7 @@ async function openFile(file: string): Promise<LogFile> {
   try {
     return await openLogFile(resolve(file), LOG_BEGINNING);
   } catch (error) {
-    const words = error instanceof ForeignFileError ? error.message : systemErrorText(error);
-    if (words === undefined) throw error;
-    throw new CommandError(`cannot open the log file ${file}: ${words}`);
+    throw failureAt(`cannot open the log file ${file}`, error, ForeignFileError);
   }
 }
 

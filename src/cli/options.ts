@@ -17,6 +17,7 @@ import {
   variableOf,
 } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
+import { systemErrorText } from "../util/system-error.ts";
 
 /** The command was called wrongly: exit status 2. */
 export class UsageError extends Error {
@@ -35,6 +36,15 @@ export class ProblemsError extends CommandError {
   constructor(problems: readonly string[]) {
     super(problems.join("\n"));
   }
+}
+
+type ErrorClass = new (...given: never[]) => Error;
+
+/** An error of the system, or one of these kinds, as the failure of a command at a place; any other one as it is. */
+export function failureAt(place: string, error: unknown, ...kinds: readonly ErrorClass[]): unknown {
+  const isTold = kinds.some((kind) => error instanceof kind);
+  const why = isTold ? (error as Error).message : systemErrorText(error);
+  return why === undefined ? error : new CommandError(`${place}: ${why}`);
 }
 
 /** Environment variables by name. */
@@ -221,20 +231,12 @@ export function readOptions<C extends Command>(
   return read as unknown as Options<C>;
 }
 
-/**
- * What tokens begin with, by their kind.
- *
- * @throws {UsageError} naming the settings at fault
- */
+/** The prefixes of tokens, by their kind. @throws {UsageError} naming the settings at fault */
 export function readPrefixes({
   values,
   names,
 }: Options<"serve" | "demo" | "keys create" | "keys rotate">): Prefixes {
-  const { apiKeyPrefix: api, cliTokenPrefix: cli } = values;
-  const problem = problemWithPrefixes(
-    { prefix: api, name: names.apiKeyPrefix },
-    { prefix: cli, name: names.cliTokenPrefix },
-  );
+  const problem = problemWithPrefixes(values, names);
   if (problem !== undefined) throw new UsageError(problem);
-  return { api, cli };
+  return { api: values.apiKeyPrefix, cli: values.cliTokenPrefix };
 }

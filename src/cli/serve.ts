@@ -30,12 +30,13 @@ import {
   releaseSignals,
   STOP_SIGNALS,
 } from "../util/process/early-signals.ts";
-import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { codeOf } from "../util/system-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import {
   CommandError,
   type Environment,
+  failureAt,
   nameSetting,
   type Options,
   ProblemsError,
@@ -87,13 +88,11 @@ async function start(
     );
     if (isTold) throw new CommandError((error as Error).message);
     if (error instanceof SettingError) throw nameSetting(error, names);
-    const words = systemErrorText(error);
-    if (words !== undefined) {
-      const { host, port } = options.settings;
-      const why = codeOf(error) === "EADDRINUSE" ? "the port is in use; choose another with --port" : words;
-      throw new CommandError(`cannot listen on ${host} port ${port}: ${why}`);
-    }
-    throw error;
+    const { host, port } = options.settings;
+    const where = `cannot listen on ${host} port ${port}`;
+    if (codeOf(error) === "EADDRINUSE")
+      throw new CommandError(`${where}: the port is in use; choose another with --port`);
+    throw failureAt(where, error);
   } finally {
     // Later loads go on behind a running server and are the log's matter.
     isOver = true;
@@ -257,9 +256,7 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
     await writeFile(keys, JSON.stringify({ keys: [record] }), { mode: 0o600 });
     return { keys, token, sample: sampleFolder(folder) };
   } catch (error) {
-    const words = systemErrorText(error);
-    if (words === undefined) throw error;
-    throw new CommandError(`cannot write to the temporary folder ${tmpdir()}: ${words}`);
+    throw failureAt(`cannot write to the temporary folder ${tmpdir()}`, error);
   }
 }
 

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { CommandIo } from "../cli/command.ts";
-import { CommandError, type Options } from "../cli/options.ts";
+import { failureAt, type Options } from "../cli/options.ts";
 import { makeFolder } from "../files/folders.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { ROW_FILES } from "../model/model.ts";
@@ -18,7 +18,6 @@ import { formatTime } from "../model/time.ts";
 import type { Values } from "../settings/settings.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
-import { systemErrorText } from "../util/system-error.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
 const CHUNK_BYTES = 1 << 20;
@@ -185,9 +184,7 @@ export async function generate({ values }: Options<"generate">, io: CommandIo): 
   try {
     await generateSnapshot(values);
   } catch (error) {
-    const why = error instanceof OccupiedError ? error.message : systemErrorText(error);
-    if (why === undefined) throw error;
-    throw new CommandError(`${values.out}: ${why}`);
+    throw failureAt(values.out, error, OccupiedError);
   }
   io.complain(`orrery: wrote ${values.out}\n`);
 }

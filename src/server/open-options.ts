@@ -173,12 +173,11 @@ export function checkOptions(given: unknown, table: readonly Setting[]): Checked
     snapshot,
     keys: typeof keys === "string" ? keys : "",
   };
-  const { apiKeyPrefix: api, cliTokenPrefix: cli } = settings;
-  const problem = problemWithPrefixes(
-    { prefix: api, name: 'option "apiKeyPrefix"' },
-    { prefix: cli, name: 'option "cliTokenPrefix"' },
-  );
+  const problem = problemWithPrefixes(settings, {
+    apiKeyPrefix: 'option "apiKeyPrefix"',
+    cliTokenPrefix: 'option "cliTokenPrefix"',
+  });
   if (problem !== undefined) fail(problem);
-  if (typeof keys !== "string") checkKeys(keys, { api, cli });
+  if (typeof keys !== "string") checkKeys(keys, { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix });
   return { settings, keys: typeof keys === "string" ? undefined : keys, threads, observe } as CheckedOptions;
 }

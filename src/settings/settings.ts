@@ -679,25 +679,23 @@ export class SettingError extends Error {
   }
 }
 
-/** A prefix of tokens, and where it was set. */
-interface NamedPrefix {
-  readonly prefix: string;
-  /** For messages. */
-  readonly name: string;
-}
+/** Something for each of the two prefixes of tokens. */
+type ForPrefixes = { readonly [Name in "apiKeyPrefix" | "cliTokenPrefix"]: string };
 
 /**
  * Checks that the kind of every token can be told from its prefix.
  *
+ * @param names where they were set, for messages
  * @returns what is wrong with one or the pair, or undefined
  */
-export function problemWithPrefixes(api: NamedPrefix, cli: NamedPrefix): string | undefined {
-  for (const { prefix, name } of [api, cli]) {
-    if (!/^[\x21-\x7e]+$/.test(prefix)) {
-      return `${name}: must be visible ASCII without spaces, is ${JSON.stringify(prefix)}`;
+export function problemWithPrefixes(prefixes: ForPrefixes, names: ForPrefixes): string | undefined {
+  for (const kind of ["apiKeyPrefix", "cliTokenPrefix"] as const) {
+    if (!/^[\x21-\x7e]+$/.test(prefixes[kind])) {
+      return `${names[kind]}: must be visible ASCII without spaces, is ${JSON.stringify(prefixes[kind])}`;
     }
   }
-  if (!api.prefix.startsWith(cli.prefix) && !cli.prefix.startsWith(api.prefix)) return undefined;
-  const are = `are ${JSON.stringify(api.prefix)} and ${JSON.stringify(cli.prefix)}`;
-  return `${api.name}, ${cli.name}: neither may begin with the other, ${are}`;
+  const { apiKeyPrefix: api, cliTokenPrefix: cli } = prefixes;
+  if (!api.startsWith(cli) && !cli.startsWith(api)) return undefined;
+  const are = `are ${JSON.stringify(api)} and ${JSON.stringify(cli)}`;
+  return `${names.apiKeyPrefix}, ${names.cliTokenPrefix}: neither may begin with the other, ${are}`;
 }

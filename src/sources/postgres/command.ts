@@ -2,9 +2,8 @@
 
 import { readFile } from "node:fs/promises";
 import type { CommandIo } from "../../cli/command.ts";
-import { CommandError, type Options, UsageError } from "../../cli/options.ts";
+import { failureAt, type Options, UsageError } from "../../cli/options.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { systemErrorText } from "../../util/system-error.ts";
 import { runRounds } from "../rounds.ts";
 import { type ExportOptions, exportLive, exportOnce, type LastPublished } from "./export.ts";
 import { readPostgresUrl } from "./postgres-url.ts";
@@ -15,9 +14,7 @@ async function readQueries(file: string | undefined): Promise<Queries> {
   try {
     return parseQueries(await readFile(file, "utf8"));
   } catch (error) {
-    const why = error instanceof SourceError ? error.message : systemErrorText(error);
-    if (why === undefined) throw error;
-    throw new CommandError(`${file}: ${why}`);
+    throw failureAt(file, error, SourceError);
   }
 }
 
