@@ -17,15 +17,13 @@ import type { Generation } from "../store/generation.ts";
 import { createSampling } from "../util/sampling.ts";
 import type { ThreadFeatures } from "./features.ts";
 
-/** What they are answered from. */
 export interface StateParts {
   readonly counters: Counters;
   /** Limits that are shared with other replicas. */
   readonly shared: SharedCount | undefined;
   readonly keys: KeyRing;
-  /** Where this thread counts requests; undefined when nobody asks. */
+  /** Where this thread counts requests, and those of each key; undefined when nobody asks. */
   readonly requestCounters: RequestCounters | undefined;
-  /** Where it counts the requests of each key, likewise. */
   readonly keyUse: KeyUse | undefined;
   readonly generation: Generation;
   readonly observe: Observe;

@@ -237,13 +237,10 @@ function opened(current: Current, state: State, keepers: Keepers) {
   const { keys, snapshots, saving, searching, sharedLimits } = keepers;
   return {
     state,
-    /** Limits that are shared with other replicas. */
     sharedLimits,
     /** What the searches of its generation run over, for other threads. */
     searchIndex: () => snapshots.served.serving!.index,
-    /** What became of the searches of the generation that is served. */
     searchCounts: () => snapshots.served.searchCounts(),
-    /** Whether a page of a search would be answered from the cache. */
     searchHolds: snapshots.served.searchHolds,
     /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
     keysProblem: () => keys?.problem(),
@@ -251,11 +248,7 @@ function opened(current: Current, state: State, keepers: Keepers) {
     follow(follower: Takers): void {
       current.follower = follower;
     },
-    /**
-     * Reads keys and snapshot again; tells what became of both.
-     *
-     * @param allowShrink whether the snapshot may have less than half of the users or worlds
-     */
+    /** Reads keys and snapshot again. @param allowShrink whether less than half of the users or worlds will do */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
       const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
         keys?.reload(),
@@ -268,11 +261,11 @@ function opened(current: Current, state: State, keepers: Keepers) {
     /** Takes records in place of the given ones, at once. */
     takeRecords: (records: readonly KeyRecord[]) =>
       current.takeKeys(createKeyRing(records, state.gate.counters)),
-    /** Begins to index similar names, where that was asked for; to be called when requests are accepted. */
+    /** To be called when requests are accepted, as the next: begins to index similar names, if the settings say so. */
     beginSimilar: () => searching.similar?.begin(),
-    /** Begins to save the counts, where that was asked for; to be called when requests are accepted. */
+    /** Begins to save the counts, likewise. */
     beginSaving: () => saving?.begin(),
-    /** Stops looking at the files. */
+    /** Stops the looks at the files. */
     stop(): void {
       keys?.stop();
       snapshots.stop();

@@ -17,22 +17,20 @@ import { collectGarbage } from "../util/process/collect.ts";
 import { connectionLimit } from "../util/process/connection-limit.ts";
 import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
-import type { ServingThreads } from "./threads/serving-threads.ts";
+import { ServingThreads } from "./threads/serving-threads.ts";
 
-/** It cannot listen. */
+/** The listener for operators cannot listen. */
 export class AdminListenError extends Error {
   override name = "AdminListenError";
 }
 
-/** What it is opened with. */
+/** What the listener for operators is opened with. */
 export interface AdminGiven {
   readonly settings: Settings;
   readonly servingThreads: number;
-  /** How limits are shared; undefined where they are not. */
   readonly sharedLimits: SharedLimitsPlan | undefined;
-  /** Where requests are counted. */
+  /** Where requests are counted, and those of each key by thread. */
   readonly requestCells: RequestCells;
-  /** Where each thread that serves counts the requests of keys. */
   readonly keyUse: readonly KeyUse[];
   readonly observe: Observe;
 }
@@ -41,30 +39,26 @@ export interface AdminGiven {
 export interface Admin {
   /** Ends with a slash. */
   readonly url: string;
-  /** Most connections, for which descriptors are to be left. */
+  /** For so many connections descriptors are left. */
   readonly maxConnections: number;
-  /** To be told of all that is observed. */
   readonly observe: Observe;
   readonly snapshotEvents: SnapshotEvents;
   /** @param share of a snapshot that was read, 0 to 1 */
   readonly onProgress: (share: number) => void;
   /** Hands over the state, when the first snapshot is loaded. */
   readonly takeState: (opened: OpenState) => void;
-  /** The threads that serve, where there are several. */
+  /** Takes what asks the threads that serve, where there are several. */
   readonly takeThreads: (tell: ServingThreads["tell"]) => void;
   /** The server stops: no more requests should be sent. */
   readonly startDraining: () => void;
-  /** Stops listening. */
   readonly close: () => Promise<void>;
 }
 
 /** Starts it. @throws {AdminListenError} */
 export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
-/** Everything a server needs to know. */
 export interface ServerOptions extends OpenStateOptions {
   readonly http: HttpOptions;
-  /** The listener for operators; none when absent. */
   readonly admin?: OpenAdmin | undefined;
 }
 
@@ -145,13 +139,11 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   return {
     /** Base URL of the API. */
     url,
-    /** URL of the listener for operators, where there is one. */
+    /** Undefined where there is none, likewise that of the pages. */
     adminUrl: admin?.url,
-    /** URL of the pages beside the API, where there are any. */
     pagesUrl: state.pages && new URL(state.pages.home, url).href,
     /** Id of the generation being served. */
     generation,
-    /** Reads keys and snapshot again. */
     reload: (): Promise<unknown> => opened.reload(),
     /** Stops without losing a request. */
     async stop(why: string): Promise<void> {
@@ -208,13 +200,8 @@ async function listenInThreads(
     keyUse,
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
-  // Imported when it is needed: most servers have one thread.
-  const { ServingThreads } = await import("./threads/serving-threads.ts");
-  const threads = await ServingThreads.start(count, task, {
-    ...opened,
-    observe: mergeNotices(observe),
-    writeAccess,
-  });
+  const served = { ...opened, observe: mergeNotices(observe), writeAccess };
+  const threads = await ServingThreads.start(count, task, served);
   admin?.takeThreads(threads.tell);
   return threads;
 }

@@ -10,7 +10,6 @@ import { writeLoaded } from "../../snapshot/prepared/write.ts";
 import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
 import { loadAsServed } from "./threaded-loader.ts";
 
-/** How to prepare. */
 export interface BuildOptions {
   /** Most bytes of uncompressed rows; the setting's default when absent. */
   readonly maxBytes?: number;
@@ -26,7 +25,6 @@ export interface BuildOptions {
   readonly onWritten?: (share: number) => void;
 }
 
-/** What was made. */
 export interface Built {
   readonly ok: true;
   readonly generation: string;
@@ -34,17 +32,18 @@ export interface Built {
   readonly bytes: number;
 }
 
-/** Row files in a folder, which may be missing. */
-async function rowFilesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.filter(isRowFile).sort();
-}
-
-/** The first file in a folder that a build would replace and that no build and no snapshot has made; undefined for none. */
-async function foreignIn(folder: string): Promise<string | undefined> {
-  if (await isForeign(join(folder, PREPARED), PREPARED_BEGINNING)) return PREPARED;
+/** Why a folder, which may be missing, is not written to: it holds rows, or a file that no build and no snapshot has made. */
+async function problemOf(folder: string): Promise<string | undefined> {
+  const [row] = (await readdir(folder).catch(() => [])).filter(isRowFile).sort();
+  if (row !== undefined)
+    return `${folder}: holds ${row}; a folder holds rows or a prepared snapshot (${PREPARED})`;
   const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => "");
-  return text === "" || isManifest(text) ? undefined : MANIFEST;
+  let foreign = text === "" || isManifest(text) ? undefined : MANIFEST;
+  if (await isForeign(join(folder, PREPARED), PREPARED_BEGINNING)) foreign = PREPARED;
+  return (
+    foreign &&
+    `${folder}: holds ${foreign}, which is none of orrery's and is not replaced; name another folder`
+  );
 }
 
 function isManifest(text: string): boolean {
@@ -67,23 +66,11 @@ export async function buildPrepared(
   to: string,
   { maxBytes, manifest = false, judge, ready, onProgress, onWritten }: BuildOptions = {},
 ): Promise<Built | Refused> {
-  const [row] = await rowFilesIn(to);
-  if (row !== undefined) {
-    const problem = `${to}: holds ${row}; a folder holds rows or a prepared snapshot (${PREPARED})`;
-    return { ok: false, problems: [problem], fingerprint: undefined };
-  }
-  const foreign = await foreignIn(to);
-  if (foreign !== undefined) {
-    const problem = `${to}: holds ${foreign}, which is none of orrery's and is not replaced; name another folder`;
-    return { ok: false, problems: [problem], fingerprint: undefined };
-  }
+  const problem = await problemOf(to);
+  if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
   const loaded = await loadAsServed(from, { keepHiddenIds: true, maxBytes, onProgress });
   if (!loaded.ok) return loaded;
   await judge?.(visibleIn(loaded.store));
-  const bytes = await writeLoaded(to, loaded, loaded.index, {
-    manifest,
-    ...(ready ? { ready } : {}),
-    ...(onWritten ? { onProgress: onWritten } : {}),
-  });
+  const bytes = await writeLoaded(to, loaded, loaded.index, { manifest, ready, onProgress: onWritten });
   return { ok: true, generation: loaded.store.id, bytes };
 }

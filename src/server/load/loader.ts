@@ -17,7 +17,6 @@ import { createInlineSearch, createOffloadedSearch } from "../search/inline-sear
 /** The served generation, as far as the next load can use it again. All of it can be handed to other threads. */
 export type Serving = Before & Indexed;
 
-/** How to load. */
 export interface LoaderOptions extends LoadOptions {
   readonly before?: Serving | undefined;
 }
@@ -60,21 +59,12 @@ export interface SnapshotEvents {
   readonly confirmed: (ageMs: number, createdAt?: string | undefined) => void;
 }
 
-/** An index and the milliseconds it took. */
-interface IndexMade {
-  readonly index: SearchIndex;
-  readonly indexMs: number;
-}
-
-/**
- * Indexes what was loaded, unless its index was loaded, too. What is too large to be indexed is refused like what
- * cannot be read.
- */
+/** Indexes what was loaded, unless its index was loaded, too. A store that is too large for an index is refused. */
 export async function indexLoaded(
   folder: string,
   { fingerprint, index }: Pick<Loaded, "fingerprint" | "index">,
   makeIndex: () => SearchIndex | Promise<SearchIndex>,
-): Promise<IndexMade | Refused> {
+): Promise<Pick<LoadedSearchable, "index" | "indexMs"> | Refused> {
   if (index !== undefined) return { index, indexMs: 0 };
   const began = performance.now();
   try {

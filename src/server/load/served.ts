@@ -11,11 +11,10 @@ import type { LoadedSearchable, Serving } from "./loader.ts";
 /** Takes a generation to serve, and what its searches run over. */
 export type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
 
-/** What generations are served with, and who is told. */
 export interface ServedOptions {
   /** Makes the similar search of a generation; there is none when absent. */
   readonly openSimilar?: SimilarSearching["open"] | undefined;
-  /** Called when an old generation is no longer needed by anybody. */
+  /** Called when nobody needs an old generation any longer. */
   readonly onReleased?: (() => void) | undefined;
   readonly observe: Observe;
 }
@@ -111,7 +110,7 @@ function countsOf(store: Store): { users: number; worlds: number; instances: num
   return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
 }
 
-/** What there is to say of a store that follows another: the tables, however small, of which less than half is left. */
+/** The tables, however small, of which less than half is left. */
 function shrunkTables(before: Store, after: Store): Observation[] {
   const counts = countsOf(after);
   return Object.entries(countsOf(before)).flatMap(([table, from]) => {

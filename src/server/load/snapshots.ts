@@ -30,7 +30,7 @@ import {
 } from "./served.ts";
 import { SnapshotFolder, type Source } from "./source.ts";
 
-/** @internal What to keep current, and who is told. */
+/** @internal */
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly folder: string;
   /** Gives the folder instead, and brings what belongs into it. */
@@ -41,7 +41,7 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly events?: SnapshotEvents | undefined;
 }
 
-/** @internal What became of a load. */
+/** @internal */
 export interface SnapshotOutcome {
   readonly result: ReloadResult;
   /** Why it was refused, a line each. */
@@ -58,7 +58,6 @@ const UNSEEN = "unseen";
 export class SnapshotKeeper {
   readonly #options: SnapshotOptions;
   readonly #folder: SnapshotFolder;
-  /** The generation that is served, with its searches. */
   readonly served: ServedGeneration;
   #state: "starting" | "serving" | "stopped" | "closed" = "starting";
   readonly #closing = new AbortController();
@@ -66,7 +65,7 @@ export class SnapshotKeeper {
   readonly #pauses = new GrowingPauses(RETRY_MS);
   #watch: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
-  /** What became of the newest load. */
+  /** Of the newest load. */
   #outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
   #loadedFingerprint: string | undefined;
@@ -98,7 +97,6 @@ export class SnapshotKeeper {
     return keeper;
   }
 
-  /** The generation to serve. */
   current(): Generation {
     return this.served.generation!;
   }
@@ -114,7 +112,6 @@ export class SnapshotKeeper {
     return this.#outcome;
   }
 
-  /** Checks the folder every so many milliseconds. */
   watch(everyMs: number): void {
     this.#watch = setTimeout(() => {
       void this.#check().finally(() => {
@@ -194,7 +191,6 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Loads what is in the folder, and compares it with what is served. */
   async #read(): Promise<LoadedSearchable | Refused> {
     const { generation, serving } = this.served;
     const { onProgress, ...options } = this.#options;

@@ -32,7 +32,6 @@ export interface Source {
   readonly ageMs: () => number;
 }
 
-/** Which source is wanted. */
 export interface SourceQuestion {
   /** The value of `--snapshot`, or what is checked. */
   readonly snapshot: string;
@@ -43,25 +42,19 @@ export interface SourceQuestion {
   readonly cacheHome: () => string | undefined;
 }
 
-/** Who is told of a source. */
 export interface SourceListeners {
   readonly observe: Observe;
-  /** Told what share was downloaded, from 0 to 1. */
+  /** @param share that was downloaded, from 0 to 1 */
   readonly onDownload?: ((share: number) => void) | undefined;
 }
 
-/** Opens a source whose settings are right. Nothing is asked for before its first use. */
+/** Opens a source; it is asked for nothing before its first use. */
 export type OpenSource = (listeners: SourceListeners) => Source;
 
 /** Finds what opens a source. @throws {SettingError} when its settings are wrong */
 export type FindSource = (question: SourceQuestion) => Promise<OpenSource>;
 
-/**
- * Finds the source of a snapshot; undefined where that is a folder.
- *
- * @param find absent where no feature brings snapshots
- * @throws {SettingError}
- */
+/** The same; undefined where the snapshot is a folder. @param find absent where no feature brings snapshots */
 export async function findSource(
   find: FindSource | undefined,
   question: SourceQuestion,
@@ -86,7 +79,7 @@ export class SnapshotFolder {
     return this.#path;
   }
 
-  /** Whether it is whole whenever it is another. */
+  /** Whether a change of it is always a whole one. */
   get isSettled(): boolean {
     return this.#source !== undefined;
   }
@@ -96,11 +89,7 @@ export class SnapshotFolder {
     return this.#source?.ageMs() ?? 0;
   }
 
-  /**
-   * Has the source bring what it has; to be called before the folder is looked at.
-   *
-   * @throws {SourceError} when there is nothing to load; the signal's reason
-   */
+  /** Has the source bring what it has. @throws {SourceError} when there is nothing to load; the signal's reason */
   async refresh(occasion: Occasion, signal: AbortSignal): Promise<void> {
     if (this.#source) this.#path = await this.#source.refresh(occasion, signal);
   }

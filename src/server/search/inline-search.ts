@@ -22,7 +22,6 @@ const MOST_MS = 0.5;
 /** The time slice of searches in a turn, in milliseconds; the last of them may go over it. */
 const TURN_MS = 0.3;
 
-/** A search that somebody asks for. */
 interface Asked {
   readonly name: SearchName;
   readonly term: string;
@@ -56,12 +55,7 @@ export function createOffloadedSearch(searches: Searches, ask?: AskPage): Uncach
   return { users: search("users"), worlds: search("worlds") };
 }
 
-/**
- * Makes a search that does inline what is short.
- *
- * @param offloaded takes what is long
- * @param pending bounds what waits
- */
+/** Makes a search that does short ones inline. @param offloaded takes the long ones @param pending bounds all that wait */
 export function createInlineSearch(
   searches: Searches,
   offloaded: UncachedSearch,
@@ -127,7 +121,7 @@ export function createInlineSearch(
   };
 }
 
-/** Does work that is short; undefined when it is not. */
+/** Undefined when the work is not short. */
 function runShort<Result>(work: Work<Result>, began: number): Result | undefined {
   for (;;) {
     const step = work.next();

@@ -12,10 +12,8 @@ import type { Work } from "../../search/work.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
 import { beginWork, yieldCpu, yieldingCpu } from "../../util/process/yield-cpu.ts";
 
-/** Which of the two searches. */
 export type SearchName = "users" | "worlds";
 
-/** One search. */
 export interface SearchRequest {
   readonly number: number;
   /** Slot of the caller's key; see {@link Caller}. */
@@ -41,7 +39,7 @@ export type SearchAnswer =
   /** The asking thread must search itself. Only the main thread says so. */
   | { readonly number: number; readonly over: true };
 
-/** How often it is looked whether callers are gone, in milliseconds. */
+/** Milliseconds between two looks for callers that are gone. */
 const LOOK_MS = 20;
 
 /** Asks for a page of a search; resolves with undefined where the caller must search itself. */
@@ -52,7 +50,6 @@ export type AskPage = (
   caller: Caller,
 ) => Promise<Found | Busy | undefined>;
 
-/** A question, and who waits for its answer. */
 export interface Question {
   readonly request: SearchRequest;
   readonly caller: Caller;
@@ -204,19 +201,13 @@ export class Questions {
   }
 }
 
-/** Where the answers come from. */
 export interface Answering {
-  /**
-   * Does one search; undefined leaves it to the asking thread.
-   *
-   * @param sendAnswers to be called before the thread sleeps
-   */
+  /** Does one search; undefined leaves it to the asking thread. @param sendAnswers to be called before the thread sleeps */
   readonly search: (
     request: SearchRequest,
     caller: Caller,
     sendAnswers: () => void,
   ) => Found | Busy | undefined | Promise<Found | Busy | undefined>;
-  /** Gives answers to the asking thread. */
   readonly send: (answers: readonly SearchAnswer[]) => void;
   /** Whether the asking thread is gone; never when absent. */
   readonly isGone?: () => boolean;
@@ -226,11 +217,7 @@ export interface Answering {
   readonly onAnswer?: (sendAnswers: () => void) => void;
 }
 
-/**
- * Answers what it is asked.
- *
- * @returns what takes a batch
- */
+/** Answers questions. @returns takes a batch of them */
 export function answerBatches({
   search,
   send,
@@ -277,12 +264,7 @@ export function answerBatches({
   };
 }
 
-/**
- * Answers in a thread that only searches: in slices that are fair between keys, and sleeping between them.
- *
- * @param send gives answers to the asking thread
- * @returns what takes a batch
- */
+/** Answers in a thread that only searches: in slices that are fair between keys, and sleeping between them. */
 export function answerInSlices(
   search: (request: SearchRequest) => Work<Found>,
   send: (answers: readonly SearchAnswer[]) => void,

@@ -44,21 +44,18 @@ export interface OpenSimilar {
 export interface SimilarSearching {
   /** For a new generation. It is indexed at once, but none before {@link begin} was called. */
   readonly open: (store: Store, index: SearchIndex) => OpenSimilar;
-  /** To be called when the first generation is served: loading and listening go first. */
+  /** To be called when the first generation is served. */
   readonly begin: () => void;
-  /** What it takes of the memory for results. */
+  /** Its share of the memory for results. */
   readonly cacheBytes: number;
 }
 
-/** What it is made with. */
 export interface SimilarGiven {
   /** Whether there are threads. */
   readonly threads: boolean;
   /** Memory for the results of all searches of a generation. */
   readonly cacheBytes: number;
-  /** Bounds the searches that wait. */
   readonly pending: PendingSearches;
   readonly observe: Observe;
-  /** Told of each search. */
   readonly count: CountSearch | undefined;
 }

@@ -23,16 +23,15 @@ import {
   type SearchName,
 } from "../search/questions.ts";
 
-/** A store, what its searches run over, and where those are asked for that take long. */
+/** A generation; long searches are asked for over its port. */
 export interface StoreToServe {
   readonly questions: MessagePort;
   readonly store: Store;
   readonly index: SearchIndex;
-  /** Whether names that are similar are searched for, too. */
   readonly hasSimilar: boolean;
 }
 
-/** What a key ring is made of; the ring itself stays in its thread. */
+/** The parts of a key ring; the ring itself stays in its thread. */
 export type SentKeys = Pick<KeyRing, "byHash" | "previous">;
 
 /** What a serving thread is started with. */
@@ -46,13 +45,13 @@ export interface ServingTask {
   readonly writesAccess: boolean;
   /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
   readonly requestCells: RequestCells | undefined;
-  /** Where the requests of each key are counted, by thread, likewise. */
+  /** The same of each key, by thread. */
   readonly keyUse: readonly KeyUse[] | undefined;
   /** Memory for search results. */
   readonly cacheBytes: number;
   /** In shared memory. */
   readonly counters: Counters;
-  /** What it counts with where limits are shared; undefined where they are not. */
+  /** For `countInThread`; undefined where limits are not shared. */
   readonly shared: unknown;
   /** Its number among the running threads. */
   readonly thread: number;
@@ -99,7 +98,7 @@ export interface ThreadFigures {
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
   readonly eventLoop: EventLoopFigures;
-  /** What became of the searches of the generation that is served. */
+  /** Of the generation that is served. */
   readonly searches: CacheCounts;
   /** Whether its cache holds what was asked about; false when nothing was. */
   readonly holds: boolean;
@@ -115,27 +114,27 @@ export function figuresOfThread(
   return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
 }
 
-/*
- * Observations
- */
-
 /** Most observations that wait, or were sent and not taken, when one of a request comes. */
 const MAX_REQUESTS = 8192;
-/** Most when any other comes, which are few and matter more. */
+/** The same for any other, which are few and matter more. */
 const MAX_ALL = 2 * MAX_REQUESTS;
 /** Most in one batch, so that taking it does not hold up the main thread. */
 const MAX_BATCH = 512;
 /** Most batches that are sent and not yet taken. */
 const MAX_SENT = 2;
 
-/** Lines of the access log and observations, and how many more were not kept. */
+/**
+ * Lines of the access log and observations on their way to the main thread, and how many more were not kept. Few
+ * batches are on their way at a time: while the main thread has not taken them, requests beyond a bound are counted
+ * instead of kept, so that a flood of them fills no memory.
+ */
 export interface ObservationBatch {
   readonly lines: string;
   readonly observations: readonly Observation[];
   readonly dropped: number;
 }
 
-/** The thread's end. */
+/** Collects observations in a serving thread. */
 export class BatchSender {
   readonly #send: (batch: ObservationBatch) => void;
   #waiting: Observation[] = [];
@@ -160,7 +159,6 @@ export class BatchSender {
     this.#schedule();
   };
 
-  /** Takes a line of the access log. */
   readonly writeAccess = (line: string): void => {
     if (this.#lineCount >= MAX_REQUESTS) {
       this.#dropped++;
@@ -209,7 +207,7 @@ export class BatchSender {
   }
 }
 
-/** Takes a batch at the main thread's end. */
+/** Takes a batch in the main thread. */
 export function takeBatch(
   { lines, observations, dropped }: ObservationBatch,
   observe: Observe,
@@ -220,7 +218,10 @@ export function takeBatch(
   if (dropped > 0) observe({ kind: "log-lines-dropped", count: dropped });
 }
 
-/** The end that asks, in a thread that serves. */
+/**
+ * Asks the main thread for long searches of a generation, over a port of its own. The port goes with the generation:
+ * nobody counts who still uses an old one. When nobody answers any more, the asking thread searches itself.
+ */
 export class Asker {
   readonly #questions: Questions;
   #isOver = false;

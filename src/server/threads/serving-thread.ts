@@ -59,16 +59,12 @@ function take({ questions, store, index, hasSimilar }: StoreToServe): Generation
   const asker = new Asker(questions);
   ({ retire } = asker);
   const searches = openSearch(index);
-  const ask =
-    (isSimilar: boolean): AskPage =>
-    (name, term, page, caller) =>
-      asker.ask(name, term, page, caller, isSimilar);
-  const offloaded = createOffloadedSearch(searches, ask(false));
-  const inline = createInlineSearch(searches, offloaded, pending);
+  const inline = createInlineSearch(searches, createOffloadedSearch(searches, asker.ask), pending);
   const search = withCache(inline, task.cacheBytes, pending, countSearch);
   cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
-  const similar = hasSimilar ? boundedSimilar(ask(true), pending, countSearch) : undefined;
+  const askSimilar: AskPage = (...asked) => asker.ask(...asked, true);
+  const similar = hasSimilar ? boundedSimilar(askSimilar, pending, countSearch) : undefined;
   return createGeneration(reviveStore(store), search, similar);
 }
 

@@ -50,14 +50,12 @@ export class ServingThreadError extends Error {
   }
 }
 
-/** What all threads are started with, but for what changes. */
+/** The part of their task that never changes. */
 type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
-/** What threads serve, and who is told of them. */
 type Served = Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
 
-/** Figures of one thread. */
 export interface ToldFigures {
   readonly number: number;
   /** Undefined when it did not answer in time. */
@@ -84,7 +82,6 @@ function tell({ worker }: Thread, message: ToServing): void {
   worker.postMessage(message, message.kind === "generation" ? [message.generation.questions] : []);
 }
 
-/** A generation for one thread. */
 function toServe(generation: Generation, index: SearchIndex): StoreToServe {
   const { port1, port2 } = new MessageChannel();
   answerFrom(generation, port1);
@@ -94,7 +91,6 @@ function toServe(generation: Generation, index: SearchIndex): StoreToServe {
   };
 }
 
-/** The threads. */
 export class ServingThreads {
   readonly #shared: SharedTask;
   readonly #served: Served;

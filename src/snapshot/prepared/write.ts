@@ -32,9 +32,9 @@ export interface WriteOptions {
   /** Whether a manifest is written where there is none; one that is there is always made anew. */
   readonly manifest: boolean;
   /** Called when the new file is complete on the disk and the old one is still in its place; a throw leaves that. */
-  readonly ready?: () => Promise<void>;
+  readonly ready?: (() => Promise<void>) | undefined;
   /** Told what share was written, from 0 to 1. */
-  readonly onProgress?: (share: number) => void;
+  readonly onProgress?: ((share: number) => void) | undefined;
 }
 
 /** Somebody else's build was put in place, or is about to be. */
