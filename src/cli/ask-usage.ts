@@ -11,14 +11,13 @@ const PATIENCE_MS = 15_000;
 /** Most bytes of a page; one of a server is a twentieth of that. */
 const MOST_BYTES = 16_777_216;
 
-/** What became of a key's requests in the window that runs. */
+/** A key's requests in the window that runs. */
 export interface KeyUsage {
   readonly passed: number;
   readonly refused: Readonly<Record<string, number>>;
   readonly lastUsedAt: string | null;
 }
 
-/** Where it is asked, and with which token. */
 interface Asked {
   readonly url: URL;
   readonly token: string | undefined;
@@ -41,7 +40,6 @@ async function readAsked(address: string, { values, names }: Options<"keys list"
   }
 }
 
-/** The reply's text, as far as it may go. */
 async function textOf(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -72,20 +70,16 @@ async function askPage({ url, token }: Asked, query: string): Promise<Record<str
   const fail = (why: string): never => {
     throw new CommandError(`--usage: ${url.origin}${url.pathname}: ${why}`);
   };
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(new URL(`keys?${query}`, url), {
+  const ask = async (): Promise<{ status: number; text: string }> => {
+    const response = await fetch(new URL(`keys?${query}`, url), {
       // A token goes nowhere else.
       redirect: "manual",
       signal: AbortSignal.timeout(PATIENCE_MS),
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     });
-    text = await textOf(response);
-  } catch (error) {
-    return fail(whyNoAnswer(error));
-  }
-  const { status } = response;
+    return { status: response.status, text: await textOf(response) };
+  };
+  const { status, text } = await ask().catch((error: unknown) => fail(whyNoAnswer(error)));
   if (status === 404 && query.startsWith("id=") && text.includes("No key has this id")) return undefined;
   if (status !== 200) return fail(STATUSES[status] ?? `it answered ${status}`);
   let page: unknown;
@@ -99,7 +93,7 @@ async function askPage({ url, token }: Asked, query: string): Promise<Record<str
   return page;
 }
 
-/** The usage in a page's entry, as far as it is one. */
+/** Undefined where a page's entry is no usage. */
 function usageIn(entry: unknown): (KeyUsage & { readonly id: string }) | undefined {
   if (!isObject(entry)) return undefined;
   const { id, passed, refused, lastUsedAt } = entry;
@@ -112,12 +106,10 @@ function usageIn(entry: unknown): (KeyUsage & { readonly id: string }) | undefin
 }
 
 /**
- * Asks for the usage of keys, where `--usage` says so.
+ * Asks for the usage of keys, where `--usage` says so. One key is asked for by its id; for several all pages are read.
  *
- * @param ids of the keys; one is asked for by its id, of several all pages are read
  * @returns by id; a key that the server does not know is missing; undefined when nothing was asked for
- * @throws {UsageError} when the URL is none
- * @throws {CommandError} naming the URL, when it gives no usage
+ * @throws {UsageError} when the URL is none, {@link CommandError} when it gives no usage
  */
 export async function askUsage(
   options: Options<"keys list">,

@@ -8,12 +8,7 @@ import type { Environment, Options } from "./options.ts";
 /** The output, environment and exit of a command. */
 export interface CommandIo {
   readonly environment: Environment;
-  /**
-   * Prints all of a text to standard output. That its reader has gone is no error.
-   *
-   * @returns false when nobody reads it
-   * @throws {CommandError} when it cannot be written, as on a full disk
-   */
+  /** Prints to standard output. @returns false when its reader has gone @throws {CommandError} as on a full disk */
   readonly print: (text: string) => boolean;
   /** Prints what must not be lost: rejects with the error of the system, also when its reader has gone. */
   readonly deliver: (text: string) => Promise<void>;
@@ -23,11 +18,9 @@ export interface CommandIo {
   readonly isTerminal: boolean;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
-  /** Ends the process at once. */
   readonly exit: (status: number) => never;
 }
 
-/** One command. */
 export interface CommandRow<C extends Command = Command> {
   /** Its words, in order. */
   readonly name: C;
@@ -36,7 +29,6 @@ export interface CommandRow<C extends Command = Command> {
   /** The words that it takes beside its settings, and the settings that it needs. */
   readonly usage: string;
   readonly summary: string;
-  /** Does the work; resolves when done. */
   run(options: Options<C>, io: CommandIo, program: Program): Promise<void>;
 }
 
@@ -48,11 +40,7 @@ export interface Program {
   readonly settings: readonly Setting[];
   readonly commands: readonly CommandRow[];
   readonly features: Features;
-  /**
-   * Reads what starts the listener for operators; undefined where it is off.
-   *
-   * @param always whether it is also there when nothing is said
-   */
+  /** Reads what starts the listener for operators; undefined where it is off. @param always its default is on */
   readonly readAdmin?: (
     options: Options<"serve" | "demo">,
     always: boolean,

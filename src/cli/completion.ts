@@ -36,7 +36,6 @@ function valueTextOf({ kind, choices, value }: Setting): ValueText {
   return { bash: `reply=${quote("-W ''")}`, zsh: ":value: ", fish: " -x" };
 }
 
-/** One command with its flags. */
 interface Row {
   readonly name: string;
   readonly summary: string;
@@ -49,10 +48,7 @@ interface Row {
 function rowOf(row: CommandRow, settings: readonly Setting[]): Row {
   const { name, summary } = row;
   const positionals = positionalsOf(row);
-  const flags = settingsOf(settings, name).map((setting) => {
-    const { flag, meaning } = setting;
-    return { flag, meaning, value: valueTextOf(setting) };
-  });
+  const flags = settingsOf(settings, name).map((setting) => ({ ...setting, value: valueTextOf(setting) }));
   return {
     name,
     summary,
@@ -62,7 +58,6 @@ function rowOf(row: CommandRow, settings: readonly Setting[]): Row {
   };
 }
 
-/** All commands, by their words. */
 interface Grammar {
   readonly rows: readonly Row[];
   /** First words, each with its summary. */
@@ -216,7 +211,6 @@ function fish({ rows, first, second }: Grammar): string {
 
 const SHELLS: Readonly<Record<string, (grammar: Grammar) => string>> = { bash, zsh, fish };
 
-/** Runs the command. */
 export async function completion(
   options: Options<"completion">,
   io: CommandIo,

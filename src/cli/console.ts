@@ -10,7 +10,6 @@ import { createSink, EXIT_PATIENCE_MS } from "../observe/log/sink.ts";
 import { failureAt } from "./options.ts";
 import { CLEAR_LINE } from "./terminal.ts";
 
-/** The outputs of a server. */
 export interface Console {
   /** Standard error, or a file. On a terminal a status line stays below the lines of the log. */
   readonly log: LogSink;
@@ -28,11 +27,7 @@ export interface Console {
   readonly flush: () => Promise<void>;
 }
 
-/**
- * Keeps a status line below other lines.
- *
- * @returns what writes the other lines, and what replaces the status line
- */
+/** Keeps a status line below other lines. @returns writes the other lines, and replaces the status line */
 export function keepStatusBelow(write: (text: string, isBulk?: boolean) => void): {
   readonly write: (text: string, isBulk?: boolean) => void;
   readonly status: (text: string) => void;
@@ -51,7 +46,6 @@ function isOneTerminal(): boolean {
   return isatty(1) && isatty(2) && fstatSync(1).rdev === fstatSync(2).rdev;
 }
 
-/** @throws {CommandError} */
 async function openFile(file: string): Promise<LogFile> {
   try {
     return await openLogFile(resolve(file), LOG_BEGINNING);
@@ -60,13 +54,7 @@ async function openFile(file: string): Promise<LogFile> {
   }
 }
 
-/**
- * Opens the process's outputs as a server's.
- *
- * @param logFile where the log goes instead of standard error
- * @param format of the log; `auto` is pretty on a terminal
- * @throws {CommandError} when that cannot be opened
- */
+/** Opens the process's outputs as a server's. @throws {CommandError} when the log file cannot be opened */
 export async function openConsole(logFile?: string, format = "auto"): Promise<Console> {
   const file = logFile === undefined ? undefined : await openFile(logFile);
   const errors = createSink(2);
@@ -89,9 +77,7 @@ export async function openConsole(logFile?: string, format = "auto"): Promise<Co
     isOneTerminal: isTerminal && isPretty && isOneTerminal(),
     reopenLog: file && (() => file.reopen()),
     async flush() {
-      await Promise.all(
-        [errors, output, ...(file ? [file] : [])].map((sink) => sink.flush(EXIT_PATIENCE_MS)),
-      );
+      await Promise.all([errors, output, file].map((sink) => sink?.flush(EXIT_PATIENCE_MS)));
     },
   };
 }

@@ -25,7 +25,7 @@ export function defaultText(setting: Setting): string {
   return setting.default ?? (setting.kind === "flag" ? "off" : "none");
 }
 
-/** What stands behind the flag. */
+/** The word after the flag. */
 export function valueText({ kind, value, choices }: Setting): string {
   if (kind === "flag") return "[on|off]";
   return value ?? choices?.join("|") ?? "";
@@ -46,7 +46,6 @@ function wrap(text: string): string[] {
   return lines;
 }
 
-/** One option: its flag, what it means, its default and its variable. */
 function optionLines(command: string, setting: Setting): string {
   const left = `  --${setting.flag} ${valueText(setting)}`;
   // A setting without a default says in its meaning what happens without it.

@@ -11,7 +11,6 @@ import { withKeysFile } from "./keys.ts";
 import type { Options } from "./options.ts";
 import { formatColumns } from "./terminal.ts";
 
-/** What a record amounts to at a moment. */
 interface KeyState {
   readonly state: "active" | "disabled" | "expired";
   /** Its scopes as far as they grant something; of a CLI token all. */
@@ -44,10 +43,12 @@ function scopesText({ kind }: KeyRecord, { scopes, unknownScopes }: KeyState): s
 const limitText = ({ kind, limit }: KeyRecord): string =>
   kind === "cli" ? "none" : limit === null ? "default" : String(limit);
 
-/** What a server says of keys, by id; undefined when none was asked. */
+/** By id; undefined when no server was asked. */
 type Usages = ReadonlyMap<string, KeyUsage> | undefined;
 
-/** Requests that passed, were refused, and the last one, for people. A server may not know a key yet. */
+const USAGE_TITLES = ["passed", "refused", "last used"];
+
+/** The cells below them. A server may not know a key yet. */
 function usageCells(usage: KeyUsage | undefined): [passed: string, refused: string, lastUsed: string] {
   if (usage === undefined) return ["unknown", "unknown", "unknown"];
   const reasons = Object.entries(usage.refused).filter(([, times]) => times > 0);
@@ -63,7 +64,7 @@ function listText(records: readonly KeyRecord[], now: number, usages: Usages): s
     const scopes = scopesText(record, state);
     return [id, kind, state.state, limitText(record), expiresAt ?? "never", ...usage, scopes, name];
   });
-  const usage = usages ? ["passed", "refused", "last used"] : [];
+  const usage = usages ? USAGE_TITLES : [];
   return formatColumns([["id", "kind", "state", "limit", "expires", ...usage, "scopes", "name"], ...rows]);
 }
 
@@ -72,7 +73,6 @@ function previousEnds({ previous = [] }: KeyRecord, now: number): string[] {
   return previous.map(({ expiresAt }) => expiresAt).filter((end) => parseTime(end) > now);
 }
 
-/** A key for programs. */
 function keyJson(record: KeyRecord, now: number, usages: Usages) {
   const { state, scopes, unknownScopes } = stateOf(record, now);
   const { id, kind, name, limit, expiresAt, createdAt } = record;
@@ -99,10 +99,8 @@ const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 export async function listKeys(options: Options<"keys list">, io: CommandIo): Promise<void> {
   const { values } = options;
   const records = await withKeysFile(() => readRecords(values.keys));
-  const usages = await askUsage(
-    options,
-    records.map(({ id }) => id),
-  );
+  const ids = records.map(({ id }) => id);
+  const usages = await askUsage(options, ids);
   const now = Date.now();
   for (const warning of unknownFieldWarnings(records)) {
     io.complain(`orrery: warning: ${values.keys}: ${warning}\n`);
@@ -111,12 +109,10 @@ export async function listKeys(options: Options<"keys list">, io: CommandIo): Pr
   io.print(values.json ? json({ keys: keys() }) : listText(records, now, usages));
 }
 
-/** One key for people, a field a line. */
 function showText(record: KeyRecord, now: number, usages: Usages): string {
   const state = stateOf(record, now);
   const ends = previousEnds(record, now);
   const unknown = unknownFieldsOf(record);
-  const [passed, refused, lastUsed] = usageCells(usages?.get(record.id));
   return formatColumns([
     ["id", record.id],
     ["kind", record.kind],
@@ -128,13 +124,7 @@ function showText(record: KeyRecord, now: number, usages: Usages): string {
     ["expires", record.expiresAt ?? "never"],
     ...ends.map((end) => ["previous token", `works until ${end}`]),
     ...(unknown.length > 0 ? [["unknown fields", unknown.join(", ")]] : []),
-    ...(usages
-      ? [
-          ["passed", passed],
-          ["refused", refused],
-          ["last used", lastUsed],
-        ]
-      : []),
+    ...(usages ? usageCells(usages.get(record.id)).map((cell, at) => [USAGE_TITLES[at]!, cell]) : []),
   ]);
 }
 

@@ -9,7 +9,7 @@ import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 
-/** Runs what reads or changes a keys file, whose faults its user can understand. @throws {CommandError} */
+/** Makes faults of a keys file {@link CommandError}s. */
 export async function withKeysFile<T>(run: () => Promise<T>): Promise<T> {
   return await run().catch((error: unknown) => {
     throw error instanceof KeysFileError ? new CommandError(error.message) : error;
@@ -84,7 +84,6 @@ function readOverlap(text: string, now: number): number {
   return span;
 }
 
-/** What is to be made, checked. */
 function readAddedKey(options: Options<"keys create">): AddedKey {
   const prefixes = readPrefixes(options);
   const { name, kind, limit = null, scope, expires } = options.values;
@@ -98,11 +97,7 @@ function readAddedKey(options: Options<"keys create">): AddedKey {
   };
 }
 
-/**
- * Runs a change that shows a token before it comes into force.
- *
- * @param undone what is said where the token cannot be shown: nothing has changed then
- */
+/** Runs a change that shows a token before it comes into force. @param undone said where the token cannot be shown */
 async function showingToken(
   io: CommandIo,
   undone: string,
@@ -162,16 +157,12 @@ function refuseExpired({ id, expiresAt }: KeyRecord): void {
 export async function rotate(options: Options<"keys rotate">, io: CommandIo): Promise<void> {
   const prefixes = readPrefixes(options);
   const overlapMs = readOverlap(options.values.overlap, Date.now());
-  const rotation = {
-    id: options.positionals[0]!,
-    overlapMs,
-    prefixes,
-    check: refuseExpired,
-    onDone: (record: KeyRecord) => io.complain(rotatedText(record)),
-    tell: io.complain,
-  };
   await showingToken(io, "the key is as before", (show) =>
-    rotateKey(options.values.keys, { ...rotation, show }),
+    rotateKey(options.values.keys, {
+      ...{ id: options.positionals[0]!, overlapMs, prefixes, check: refuseExpired, show },
+      onDone: (record) => io.complain(rotatedText(record)),
+      tell: io.complain,
+    }),
   );
 }
 
@@ -182,15 +173,11 @@ async function changeOne(
   change: (record: KeyRecord) => KeyRecord | undefined,
 ): Promise<void> {
   const id = options.positionals[0]!;
-  await withKeysFile(() =>
-    changeRecords(options.values.keys, (records) => changeRecord(records, id, change), {
-      tell: io.complain,
-    }),
-  );
+  const changeIt = (records: readonly KeyRecord[]) => changeRecord(records, id, change);
+  await withKeysFile(() => changeRecords(options.values.keys, changeIt, { tell: io.complain }));
   io.complain(`orrery: ${done} ${id}\n`);
 }
 
-/** What `keys update` changes, checked. */
 function readChanges({ values }: Options<"keys update">): Partial<KeyRecord> {
   const { name, scope, limit, expires } = values;
   const changes: Partial<KeyRecord> = {};

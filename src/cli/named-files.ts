@@ -13,7 +13,6 @@ import { type Options, positionalsOf, UsageError } from "./options.ts";
 /** Names that files of a snapshot have in its folder. */
 const OF_SNAPSHOTS: ReadonlySet<string> = new Set([MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]);
 
-/** One path that a command was given. */
 interface Named {
   /** For messages: the flag, the variable or the word. */
   readonly name: string;
@@ -70,12 +69,7 @@ function problemOf(
   return isInside ? `would be a file of the snapshot in ${other.name}` : undefined;
 }
 
-/**
- * Refuses settings that would have one file written that another setting names, however the two spell it.
- *
- * @param table the settings of all commands
- * @throws {UsageError} naming both
- */
+/** Refuses to write a file that another setting names, however the two spell it. @throws {UsageError} naming both */
 export async function refuseSameFiles(
   row: CommandRow,
   options: Options,

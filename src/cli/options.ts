@@ -47,7 +47,6 @@ export function failureAt(place: string, error: unknown, ...kinds: readonly Erro
   return why === undefined ? error : new CommandError(`${place}: ${why}`);
 }
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An error of a setting under the name that gave it; any other one as it is. */
@@ -72,7 +71,6 @@ export interface Options<C extends Command = Command> {
   readonly values: Values<C>;
   /** What each value came from, for messages: the variable if that gave it, else the flag. */
   readonly names: Names<Values<C>>;
-  /** Names of the settings that are given. */
   readonly given: ReadonlySet<string>;
   /** Settings that need another one, which is not given. */
   readonly withoutEffect: readonly WithoutEffect[];
@@ -115,15 +113,12 @@ function attachValues(args: readonly string[], settings: readonly Setting[], tak
   return [...given, ...args.slice(words.length)];
 }
 
-/** What is wrong with the arguments, in a sentence. */
 function problemOf(error: Error, settings: readonly Setting[]): string {
   // The first sentence says what is wrong; the rest explains how to pass such an argument by position.
   const problem = error.message.split(/\. (?=To )|\n/)[0]!;
   const [, flag] = /^Unknown option '--([^']+)'/.exec(problem) ?? [];
-  const meant = nearest(
-    flag ?? "",
-    settings.map((setting) => setting.flag),
-  );
+  const flags = settings.map((setting) => setting.flag);
+  const meant = nearest(flag ?? "", flags);
   return meant === undefined ? problem : `${problem}; did you mean --${meant}?`;
 }
 
@@ -158,7 +153,6 @@ function check(command: Command, setting: Setting, texts: readonly string[], nam
   }
 }
 
-/** The options while they are made, of whichever command. */
 interface Read extends Pick<Options, "given"> {
   readonly values: Readonly<Record<string, unknown>>;
   readonly names: Readonly<Record<string, string>>;
@@ -197,12 +191,7 @@ function parse(settings: readonly Setting[], args: readonly string[], words: rea
   return parsed;
 }
 
-/**
- * Reads the settings of a command.
- *
- * @param table the settings of all
- * @throws {UsageError} naming what is wrong
- */
+/** Reads the settings of a command. @param table the settings of all @throws {UsageError} naming what is wrong */
 export function readOptions<C extends Command>(
   row: { readonly name: C; readonly usage: string },
   args: readonly string[],

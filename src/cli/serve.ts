@@ -46,20 +46,19 @@ import {
 import { sourceOf } from "./source.ts";
 import { startProgress } from "./terminal.ts";
 
-/** The outputs of a server, and its log. */
-export interface ServerLog {
+interface ServerLog {
   readonly console: Console;
   readonly observe: Observe;
 }
 
 /** Opens them. Where the log would stand beside the listening line, it does not say that once more. @throws {CommandError} */
-export async function openLog({ values }: Options<"serve"> | Options<"demo">): Promise<ServerLog> {
+async function openLog({ values }: Options<"serve"> | Options<"demo">): Promise<ServerLog> {
   const console = await openConsole(values.logFile, values.logFormat);
   const unsaid = new Set(console.isOneTerminal ? (["listening"] as const) : []);
   return { console, observe: createLog(values.logLevel, console.log, unsaid) };
 }
 
-/** Starts a server, or says in one line (or a line a problem) why not. @param names of its settings, for messages */
+/** @param names of its settings, for messages */
 async function start(
   options: ServerOptions,
   names: Readonly<Record<string, string>>,
@@ -152,7 +151,7 @@ export function takeSignals(
   };
 }
 
-/** Refuses to share a port where that cannot be. @throws {UsageError} */
+/** @throws {UsageError} where a port cannot be shared */
 function checkSharing({ values, names }: Options<"serve">): void {
   const why = whyNoSharing();
   if (why === undefined) return;
@@ -160,7 +159,6 @@ function checkSharing({ values, names }: Options<"serve">): void {
   if (values.sharePort) throw new UsageError(`${names.sharePort}: ${why}`);
 }
 
-/** What the variables of all settings begin with. */
 const PREFIX = "ORRERY_";
 
 /**
@@ -190,13 +188,8 @@ export function reportUnknownVariables(
   }
 }
 
-/**
- * Runs a server until a signal stops it.
- *
- * @param own what this command says of the server
- * @param lines what is printed after the listening line
- */
-export async function runServer(
+/** Runs a server until a signal stops it. @param lines are printed after the listening line */
+async function runServer(
   options: Options<"serve"> | Options<"demo">,
   { io, program, log }: { readonly io: CommandIo; readonly program: Program; readonly log: ServerLog },
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
@@ -221,7 +214,7 @@ export async function runServer(
   io.exit(0);
 }
 
-/** Refuses a file of counts that is a file of something else. What cannot be read yet is the log's matter. @throws {CommandError} */
+/** Refuses a file of something else. One that cannot be read yet is the log's matter. @throws {CommandError} */
 async function checkCountsFile({ values: { state: file }, names }: Options<"serve">): Promise<void> {
   if (file === undefined) return;
   await refuseForeign(file).catch((error: unknown) => {

@@ -29,7 +29,6 @@ export function sourceOf(
   });
 }
 
-/** A folder to read, and what else to read when it would not load. */
 export interface Fetched {
   readonly folder: string;
   /** @returns the folder to read instead, if this one was damaged */
@@ -39,7 +38,6 @@ export interface Fetched {
 /**
  * Gives the folder of a snapshot; one by URL is downloaded first.
  *
- * @throws {UsageError} when the URL will not do
  * @throws {CommandError} when it cannot be downloaded: an older copy is not what was asked for
  */
 export async function fetchSnapshot(
