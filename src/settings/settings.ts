@@ -1,11 +1,6 @@
 /**
- * The settings of all commands: what a row of the table is, the rows of the core, and what a row says of values.
- * The argument reader, the help texts, the documents' table and the validation are made from the table, to which each
- * feature adds its own rows (`src/<feature>/settings.ts`); `features.ts` puts it together.
- *
- * A setting is a flag (`--rate-limit 50`) or, for commands that serve, an
- * environment variable (`ORRERY_RATE_LIMIT=50`); the flag wins. An empty
- * variable counts as absent.
+ * The settings of all commands: the rows of the core, their type, and checking and reading values by a row. The argument
+ * reader, the help texts and the documents are made from the table; features add rows, which `features.ts` puts in.
  *
  * Long: the table of all settings, a row each.
  */
@@ -26,7 +21,6 @@ const KEYS = [
   "keys delete",
 ] as const;
 
-/** Name of a command of the core. */
 export type CoreCommand =
   | (typeof SERVING | typeof KEYS)[number]
   | ("check" | "diff" | "build" | "rollback" | "openapi" | "completion");
@@ -37,7 +31,7 @@ export type CoreCommand =
  */
 export type SettingKind = "text" | "integer" | "number" | "choice" | "flag" | "list";
 
-/** One row of the table. */
+/** A row of the table. */
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
   readonly flag: string;
@@ -69,10 +63,8 @@ export interface Setting<C extends string = string> {
   readonly commands: readonly C[];
 }
 
-/** Most threads that can be asked for. */
 export const MOST_THREADS = 64;
 
-/** For settings that mean nothing for one kind of keys. */
 const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
 
 /** The row of all commands that read a snapshot. */
@@ -108,6 +100,12 @@ export const KEEP = {
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
 const COUNT = { kind: "integer", value: "N", min: 1 } as const;
+const SERVED_COUNT = { ...COUNT, commands: SERVING } as const;
+const SERVED_BYTES = { kind: "integer", value: "BYTES", commands: SERVING } as const;
+const SERVED_CHOICE = { kind: "choice", commands: SERVING } as const;
+const SERVED_FLAG = { kind: "flag", commands: SERVING } as const;
+const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
+const SCOPE = { flag: "scope", kind: "list", value: "SCOPE", choices: SCOPES } as const;
 const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
 const TIMEOUT = { kind: "number", value: "SECONDS", min: 0.1, max: 3600, commands: SERVING } as const;
 
@@ -118,7 +116,6 @@ const PREFIX = {
   commands: [...SERVING, "keys create", "keys rotate"],
 } as const;
 
-/** Fields of the access log that are written where they are asked for. */
 const ACCESS_FIELDS = ["query", "userAgent"] as const;
 
 /** The rows of the core. */
@@ -180,12 +177,11 @@ export const CORE_SETTINGS = [
     commands: ["serve"],
   },
   {
-    ...COUNT,
+    ...SERVED_COUNT,
     flag: "rate-limit",
     isOption: true,
     default: "1000",
     meaning: "Requests per window for an API key that has no limit of its own.",
-    commands: SERVING,
   },
   {
     flag: "rate-window",
@@ -206,12 +202,11 @@ export const CORE_SETTINGS = [
     commands: ["serve"],
   },
   {
+    ...SERVED_FLAG,
     flag: "cors",
     isOption: true,
-    kind: "flag",
     default: "on",
     meaning: "Allow web pages from any origin to read the responses.",
-    commands: SERVING,
   },
   {
     flag: "watch",
@@ -224,58 +219,38 @@ export const CORE_SETTINGS = [
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
     commands: SERVING,
   },
-  {
-    ...MAX_SNAPSHOT_BYTES,
-    isOption: true,
-    commands: [...SERVING, "check", "diff", "build", "rollback"],
-  },
+  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build", "rollback"] },
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
   { ...KEEP, commands: ["build"] },
-  {
-    ...COUNT,
-    flag: "to",
-    default: "1",
-    meaning: "How many versions to go back.",
-    commands: ["rollback"],
-  },
+  { ...COUNT, flag: "to", default: "1", meaning: "How many versions to go back.", commands: ["rollback"] },
   { ...PREFIX, flag: "api-key-prefix", default: "svc_sk_", meaning: "Prefix of every API key." },
   { ...PREFIX, flag: "cli-token-prefix", default: "svcx_", meaning: "Prefix of every CLI token." },
   {
+    ...SERVED_BYTES,
     flag: "search-cache-bytes",
     isOption: true,
-    kind: "integer",
-    value: "BYTES",
     default: "67108864",
     min: 0,
     meaning: "Memory for the results of recent searches; 0 turns the cache off.",
-    commands: SERVING,
   },
   {
-    ...COUNT,
+    ...SERVED_COUNT,
     flag: "max-pending-searches",
     isOption: true,
     default: "256",
     max: 65_536,
     meaning:
       "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
-    commands: SERVING,
   },
+  { ...SERVED_FLAG, flag: "access-log", isOption: true, meaning: "Log every request." },
   {
-    flag: "access-log",
-    isOption: true,
-    kind: "flag",
-    meaning: "Log every request.",
-    commands: SERVING,
-  },
-  {
-    ...COUNT,
+    ...SERVED_COUNT,
     flag: "access-log-sample",
     needs: "access-log",
     default: "1",
     max: 1_000_000_000,
     meaning:
       "Of the access log write one line in N; requests that were answered with a 5xx and slow ones are always written.",
-    commands: SERVING,
   },
   {
     flag: "slow-ms",
@@ -318,30 +293,27 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...SERVED_CHOICE,
     flag: "log-level",
-    kind: "choice",
     choices: ["debug", "info", "warn", "error", "silent"],
     default: "info",
     meaning: "Lowest level of the lines that are logged.",
-    commands: SERVING,
   },
   {
+    ...SERVED_CHOICE,
     flag: "log-format",
-    kind: "choice",
     choices: ["auto", "json", "pretty"],
     default: "auto",
     meaning:
       "Form of the log: `json`, a line an event, `pretty`, for people, or `auto`: pretty on a terminal.",
-    commands: SERVING,
   },
   {
+    ...SERVED_CHOICE,
     flag: "http",
-    kind: "choice",
     choices: ["direct", "node"],
     default: "direct",
     meaning:
       "What reads requests: `direct`, orrery's own HTTP, or `node`, the runtime's node:http, which bounds less and is slower.",
-    commands: SERVING,
   },
   {
     ...TIMEOUT,
@@ -375,30 +347,20 @@ export const CORE_SETTINGS = [
     meaning: "How long a connection with a request in progress may be inactive.",
   },
   {
+    ...SERVED_BYTES,
     flag: "max-head-bytes",
-    kind: "integer",
-    value: "BYTES",
     default: "16384",
     min: 1024,
     max: 1_048_576,
     meaning: "Maximum size of a request head, including the URL.",
-    commands: SERVING,
   },
   {
-    ...COUNT,
+    ...SERVED_COUNT,
     flag: "max-requests-per-socket",
     default: "1000000",
     meaning: "Maximum number of requests on one connection before it is closed.",
-    commands: SERVING,
   },
-  {
-    flag: "name",
-    kind: "text",
-    value: "NAME",
-    required: true,
-    meaning: "Who or what the key is for.",
-    commands: ["keys create"],
-  },
+  { ...NAME, required: true, meaning: "Who or what the key is for.", commands: ["keys create"] },
   {
     flag: "kind",
     kind: "choice",
@@ -408,11 +370,8 @@ export const CORE_SETTINGS = [
     commands: ["keys create"],
   },
   {
-    flag: "scope",
-    kind: "list",
+    ...SCOPE,
     notWith: CLI,
-    value: "SCOPE",
-    choices: SCOPES,
     meaning:
       "A scope to grant: `read:worlds`, `read:users` or `read:instances`. For several, repeat the option or join them with commas. Default: all three.",
     commands: ["keys create"],
@@ -432,18 +391,9 @@ export const CORE_SETTINGS = [
       "End of validity: `30m`, `12h`, `90d` or `1w` from now, a date (00:00 UTC) or a time. Default: never.",
     commands: ["keys create"],
   },
+  { ...NAME, meaning: "A new name. Default: as before.", commands: ["keys update"] },
   {
-    flag: "name",
-    kind: "text",
-    value: "NAME",
-    meaning: "A new name. Default: as before.",
-    commands: ["keys update"],
-  },
-  {
-    flag: "scope",
-    kind: "list",
-    value: "SCOPE",
-    choices: SCOPES,
+    ...SCOPE,
     meaning:
       "A scope to grant, in place of all that were granted: `read:worlds`, `read:users` or `read:instances`. For several, repeat the option or join them with commas. Default: as before.",
     commands: ["keys update"],
@@ -524,7 +474,6 @@ export interface FeatureRows {}
 
 type Row = CoreRow | (FeatureRows extends { readonly rows: infer R } ? R : never);
 
-/** Name of a command that takes settings. */
 export type Command = CoreCommand | (Row extends { readonly commands: readonly (infer C)[] } ? C : never);
 
 type RowOf<C extends string, R> = R extends { readonly commands: readonly (infer Of)[] }
@@ -554,13 +503,10 @@ type ValuesIn<R extends Setting, C extends string> = C extends string
   ? { readonly [One in RowOf<C, R> as Named<One["flag"]>]: ValueOf<One> | MissingOf<One> }
   : never;
 
-/**
- * The settings of a command by name, those of features included: `rate-limit` is `rateLimit`, undefined where it is not
- * given and has no default.
- */
+/** The settings of a command by name, features' included; undefined where one is not given and has no default. */
 export type Values<C extends Command> = ValuesIn<Row, C>;
 
-/** Those of the core alone. */
+/** The core's alone. */
 export type CoreValues<C extends CoreCommand> = ValuesIn<CoreRow, C>;
 
 /** Name of a setting in {@link Values}: `rate-limit` is `rateLimit`. */
@@ -582,7 +528,7 @@ export function variableOf(flag: string): string {
   return `ORRERY_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** Whether a command reads the variable of a setting. Only servers do, lest what is meant for one changes what a short command does; the keys file is the same for all. */
+/** Whether a command reads the variable of a setting. Servers do; a variable meant for one must not change a short command. */
 export function readsVariable(command: string, flag: string): boolean {
   return SERVING.some((name) => name === command) || flag === "keys";
 }
@@ -614,7 +560,6 @@ export function settingsOf(table: readonly Setting[], command: string): Setting[
 /** The settings of a server. */
 export type Settings = Values<"serve">;
 
-/** A server's settings where nothing is said. */
 export type Defaults = Omit<Settings, "snapshot" | "keys">;
 
 /** The defaults of all settings of a server. @param table of the core and all features */
@@ -641,7 +586,7 @@ function problemWithNumber(setting: Setting, value: string): string | undefined 
     : `must be ${what} from ${min} to ${max}`;
 }
 
-/** Checks one value against its row. @returns what is wrong with it, or undefined */
+/** @returns what is wrong with a value, or undefined */
 export function problemWith(setting: Setting, value: string): string | undefined {
   const { kind, choices = [], problem } = setting;
   switch (kind) {
@@ -658,10 +603,7 @@ export function problemWith(setting: Setting, value: string): string | undefined
   }
 }
 
-/**
- * A setting that cannot be used, for the caller, which knows how it was given: by a flag, a variable, or an option of
- * the library. Its message is the name that it has there and {@link detail}.
- */
+/** A setting that cannot be used. The caller knows whether it is a flag, a variable or an option of the library. */
 export class SettingError extends Error {
   override name = "SettingError";
   /** As in `Settings`. */
@@ -682,12 +624,7 @@ export class SettingError extends Error {
 /** Something for each of the two prefixes of tokens. */
 type ForPrefixes = { readonly [Name in "apiKeyPrefix" | "cliTokenPrefix"]: string };
 
-/**
- * Checks that the kind of every token can be told from its prefix.
- *
- * @param names where they were set, for messages
- * @returns what is wrong with one or the pair, or undefined
- */
+/** @returns why the kind of a token cannot be told from its prefix, or undefined @param names of both, for messages */
 export function problemWithPrefixes(prefixes: ForPrefixes, names: ForPrefixes): string | undefined {
   for (const kind of ["apiKeyPrefix", "cliTokenPrefix"] as const) {
     if (!/^[\x21-\x7e]+$/.test(prefixes[kind])) {
