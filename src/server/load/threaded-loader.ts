@@ -59,16 +59,14 @@ const RESTART_MS = 1000;
 /** How often a search is tried before it is taken for what the thread died of. */
 const MOST_DEATHS = 2;
 
-/** What a thread that is ready has. */
 interface Ready {
   readonly loaded: Loaded | undefined;
   readonly index: SearchIndex;
   readonly indexMs: number;
 }
 
-/** The index that a thread was given parts of. */
-function givenIndex(task: Task): SearchIndex | undefined {
-  return task.kind === "load" ? task.before?.index : undefined;
+function diedOf(problem: string): Refused {
+  return { ok: false, problems: [problem], fingerprint: undefined, died: true };
 }
 
 /** The searches of one generation, wherever their thread is. */
@@ -91,11 +89,9 @@ class GenerationThread {
   /** Starts a thread; resolves with its first word, or with how it died before it. A signal ends it before that. */
   start(task: Task, { onProgress, signal }: LoadOptions = {}): Promise<Ready | Refused> {
     const problem = whyNoThread();
-    if (problem !== undefined) {
-      return Promise.resolve({ ok: false, problems: [problem], fingerprint: undefined, died: true });
-    }
+    if (problem !== undefined) return Promise.resolve(diedOf(problem));
     const worker = startWorker(GENERATION_THREAD, task);
-    let given = givenIndex(task);
+    let given = task.kind === "load" ? task.before?.index : undefined;
     // Nothing in here may hold the task: it holds the generation before, and this lives as long as the thread.
     return new Promise((resolve) => {
       const end = (): void => void worker.terminate();
@@ -104,28 +100,22 @@ class GenerationThread {
       let ready = false;
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
-        if (message.kind === "answers") {
-          this.#questions.settle(message.answers);
-          return;
-        }
-        if (message.kind === "progress") {
-          onProgress?.(message.share);
-          return;
-        }
-        if (message.kind === "refused") {
+        if (message.kind === "answers") this.#questions.settle(message.answers);
+        else if (message.kind === "progress") onProgress?.(message.share);
+        else if (message.kind === "refused") {
           resolve(message.refused);
           void worker.terminate();
-          return;
+        } else {
+          signal?.removeEventListener("abort", end);
+          ready = true;
+          this.#worker = worker;
+          const { loaded, made, indexMs } = message;
+          const index = { ...given, ...made } as SearchIndex;
+          given = undefined;
+          this.#index = index;
+          this.#questions.sendTo(worker);
+          resolve({ loaded, index, indexMs });
         }
-        signal?.removeEventListener("abort", end);
-        ready = true;
-        this.#worker = worker;
-        const { loaded, made, indexMs } = message;
-        const index = { ...given, ...made } as SearchIndex;
-        given = undefined;
-        this.#index = index;
-        this.#questions.sendTo(worker);
-        resolve({ loaded, index, indexMs });
       });
       worker.on("error", (error) => {
         cause = causeOfDeath(GENERATION_THREAD, error);
@@ -134,22 +124,15 @@ class GenerationThread {
         signal?.removeEventListener("abort", end);
         cause ||= `exit status ${status}`;
         if (ready) this.#restart(cause);
-        else
-          resolve({
-            ok: false,
-            problems: [`the loading thread died: ${cause}`],
-            fingerprint: undefined,
-            died: true,
-          });
+        else resolve(diedOf(`the loading thread died: ${cause}`));
       });
     });
   }
 
   readonly search: AskPage = (...asked) => {
     // While others wait, the thread is there or is being replaced.
-    const isOver = this.#questions.isDone && this.#worker === undefined;
-    if (isOver || this.#isDown) return Promise.resolve(undefined);
-    return this.#questions.ask(...asked);
+    const isOver = this.#questions.isDone || this.#isDown;
+    return isOver ? Promise.resolve(undefined) : this.#questions.ask(...asked);
   };
 
   /** Ends the thread after its last answer. */
@@ -190,18 +173,12 @@ class GenerationThread {
   }
 }
 
-/** What a thread says of itself names no folder. */
-function withFolder(folder: string, refused: Refused): Refused {
-  return { ...refused, problems: refused.problems.map((problem) => `${folder}: ${problem}`) };
-}
-
 /** The thread's share of the memory for results: it keeps whole results of long searches. */
 const THREAD_SHARE = 1 / 2;
 
 /** Fewer users and worlds are indexed before another thread has started. */
 const MOST_ALONE = 200_000;
 
-/** How a threaded loader searches, and when its threads get help. */
 interface ThreadedSearching extends LoaderSearching {
   /** Whether its threads do short searches, too; false when absent. */
   readonly offloadsAll?: boolean;
@@ -234,7 +211,11 @@ export function createThreadedLoader(
     };
     isFirst = false;
     const started = await thread.start(task, options);
-    if ("problems" in started) return started.died ? withFolder(folder, started) : started;
+    if ("problems" in started) {
+      if (!started.died) return started;
+      // A thread that says how it died names no folder.
+      return { ...started, problems: started.problems.map((problem) => `${folder}: ${problem}`) };
+    }
     const loaded = started.loaded!;
     const { index, indexMs } = started;
     const searches = openSearch(index);
