@@ -7,7 +7,7 @@ import { type FileReport, type Loaded, loadSnapshot } from "../snapshot/load.ts"
 import type { CommandIo, Program } from "./command.ts";
 import { type Options, ProblemsError } from "./options.ts";
 import { fetchSnapshot, refuseAddress } from "./source.ts";
-import { formatColumns, startProgress } from "./terminal.ts";
+import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
 function hiddenIn({ hidden }: FileReport): number {
   return [...hidden.values()].reduce((sum, count) => sum + count, 0);
@@ -61,6 +61,11 @@ function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
   return { ...result, prepared: { ...prepared, sections: Object.fromEntries(prepared.sections) } };
 }
 
+function fail(problems: readonly string[], { json }: { readonly json: boolean }, io: CommandIo): never {
+  if (json) io.print(jsonText({ ok: false, problems }));
+  throw new ProblemsError(problems);
+}
+
 /** `check` */
 export async function checkSnapshot(
   options: Options<"check">,
@@ -77,12 +82,8 @@ export async function checkSnapshot(
     if (repaired !== undefined) result = await load(repaired, loadOptions);
   }
   bar.end();
-  const json = options.values.json;
-  if (!result.ok) {
-    if (json) io.print(`${JSON.stringify({ ok: false, problems: result.problems }, null, 2)}\n`);
-    throw new ProblemsError(result.problems);
-  }
-  io.print(json ? `${JSON.stringify(jsonOf(result), null, 2)}\n` : textOf(result));
+  if (!result.ok) return fail(result.problems, options.values, io);
+  io.print(options.values.json ? jsonText(jsonOf(result)) : textOf(result));
 }
 
 async function loadForDiff(folder: string, options: Options<"diff">, io: CommandIo): Promise<Loaded> {
@@ -90,12 +91,9 @@ async function loadForDiff(folder: string, options: Options<"diff">, io: Command
   const maxBytes = options.values.maxSnapshotBytes;
   const result = await loadSnapshot(folder, { maxBytes, keepHiddenIds: true, onProgress: bar.show });
   bar.end();
-  if (!result.ok) {
-    const problems = result.problems.map((problem) => `${folder}: ${problem}`);
-    if (options.values.json) io.print(`${JSON.stringify({ ok: false, problems }, null, 2)}\n`);
-    throw new ProblemsError(problems);
-  }
-  return result;
+  if (result.ok) return result;
+  const problems = result.problems.map((problem) => `${folder}: ${problem}`);
+  return fail(problems, options.values, io);
 }
 
 function diffText({ from, to, refusals, tables, becomeHidden, moves }: SnapshotDiff): string {
@@ -134,5 +132,5 @@ export async function diff(options: Options<"diff">, io: CommandIo): Promise<voi
   const after = await loadForDiff(to!, options, io);
   const hidden = after.reports.find((report) => report.table === "worlds.ndjson")!.hiddenIds!;
   const found = diffStores(before.store, after.store, hidden);
-  io.print(options.values.json ? `${JSON.stringify(found, null, 2)}\n` : diffText(found));
+  io.print(options.values.json ? jsonText(found) : diffText(found));
 }

@@ -9,7 +9,7 @@ import { askUsage, type KeyUsage } from "./ask-usage.ts";
 import type { CommandIo } from "./command.ts";
 import { withKeysFile } from "./keys.ts";
 import type { Options } from "./options.ts";
-import { formatColumns } from "./terminal.ts";
+import { formatColumns, jsonText } from "./terminal.ts";
 
 interface KeyState {
   readonly state: "active" | "disabled" | "expired";
@@ -93,8 +93,6 @@ function keyJson(record: KeyRecord, now: number, usages: Usages) {
   };
 }
 
-const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-
 /** `keys list` */
 export async function listKeys(options: Options<"keys list">, io: CommandIo): Promise<void> {
   const { values } = options;
@@ -105,8 +103,8 @@ export async function listKeys(options: Options<"keys list">, io: CommandIo): Pr
   for (const warning of unknownFieldWarnings(records)) {
     io.complain(`orrery: warning: ${values.keys}: ${warning}\n`);
   }
-  const keys = (): object[] => records.map((record) => keyJson(record, now, usages));
-  io.print(values.json ? json({ keys: keys() }) : listText(records, now, usages));
+  const keys = records.map((record) => keyJson(record, now, usages));
+  io.print(values.json ? jsonText({ keys }) : listText(records, now, usages));
 }
 
 function showText(record: KeyRecord, now: number, usages: Usages): string {
@@ -134,5 +132,5 @@ export async function showKey(options: Options<"keys show">, io: CommandIo): Pro
   const record = await withKeysFile(() => readRecord(values.keys, positionals[0]!));
   const usages = await askUsage(options, [record.id]);
   const now = Date.now();
-  io.print(values.json ? json(keyJson(record, now, usages)) : showText(record, now, usages));
+  io.print(values.json ? jsonText(keyJson(record, now, usages)) : showText(record, now, usages));
 }

@@ -1,15 +1,15 @@
-/** Text for terminals: columns, and a progress bar on standard error. */
+/** Text for terminals: JSON, columns, and a progress bar on standard error. */
 
 import type { CommandIo } from "./command.ts";
+
+export function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/**
- * Lays out rows of cells, one row a line, columns padded to their widest cell.
- *
- * @param numbers columns, from 0, that are aligned to the right
- */
+/** Lays out rows of cells, one row a line. @param numbers columns, from 0, that are aligned to the right */
 export function formatColumns(rows: readonly (readonly string[])[], numbers: readonly number[] = []): string {
   const clean = rows.map((row) => row.map((cell) => cell.replace(CONTROL, "?")));
   const widths: number[] = [];
