@@ -4,8 +4,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { CommandRows } from "../cli/command.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
-import { SettingError } from "../settings/settings.ts";
-import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
+import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
 import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
 /** @internal Their rows. */

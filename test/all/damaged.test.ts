@@ -152,7 +152,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     assert.ok(unneeded.length < files.length / 3, unneeded.join());
     assert.ok(
       unneeded.every((file) =>
-        /^((server-)?(local-similar|searching|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|local-loader|build|command|diff|keys|openapi|routes)-|^(similar-thread|client)\./.test(
+        /^((server-)?(local-similar|searching|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|loader|build|command|keys|openapi|routes)-|^(similar-thread|client)\./.test(
           file,
         ),
       ),
