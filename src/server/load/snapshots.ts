@@ -65,7 +65,6 @@ export class SnapshotKeeper {
   readonly #pauses = new GrowingPauses(RETRY_MS);
   #watch: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
-  /** Of the newest load. */
   #outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
   #loadedFingerprint: string | undefined;

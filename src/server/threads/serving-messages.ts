@@ -98,7 +98,7 @@ export interface ThreadFigures {
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
   readonly eventLoop: EventLoopFigures;
-  /** Of the generation that is served. */
+  /** In the generation that is served. */
   readonly searches: CacheCounts;
   /** Whether its cache holds what was asked about; false when nothing was. */
   readonly holds: boolean;
