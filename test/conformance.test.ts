@@ -1,14 +1,17 @@
 /** One suite over all adapters: every case is answered through each as the model answers it. */
 
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { PROGRAM } from "../src/features.ts";
 import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
+import { BASE_PATH } from "../src/model/model.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
 import {
@@ -33,15 +36,16 @@ import {
   fitsFetch,
   type Got,
   nodeDoor,
+  type Step,
 } from "./support/doors.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { startGiven } from "./support/given.ts";
 import { IS_NODE_HTTP } from "./support/http-server.ts";
 import { IS_LONG, part } from "./support/long.ts";
-import { keysFileText, MODEL_OPERATIONS, Model, type TestKey } from "./support/model.ts";
-import { judged, judgeReply } from "./support/openapi-replies.ts";
+import { MODEL_OPERATIONS, Model, type ModelSettings, type TestKey } from "./support/model.ts";
 import { DEFAULTS } from "./support/options.ts";
+import { writeTestKeys } from "./support/place.ts";
 import { listen } from "./support/ports.ts";
+import { serve } from "./support/process.ts";
 import { IS_GIVEN } from "./support/program.ts";
 import { Recording } from "./support/recorded.ts";
 import { writeSnapshot } from "./support/snapshot.ts";
@@ -71,7 +75,102 @@ const BULK_GROUPS: Readonly<Record<string, Group>> = {
   crawls,
 };
 
-// ---------------------------------------------------------------- running them
+// ---------------------------------------------------------------- the OpenAPI document as a judge
+
+interface Response {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, { $ref: string }>>;
+  readonly content?: { readonly "application/json": object };
+}
+
+interface Document {
+  readonly paths: Record<string, { get: { responses: Record<string, Response> } }>;
+  readonly components: {
+    readonly responses: Record<string, Response>;
+    readonly headers: Record<string, { schema: { type?: string } }>;
+  };
+}
+
+const document = createOpenApi(ROUTES) as unknown as Document;
+const ajv = new Ajv2020({ strict: false, schemas: [{ ...document, $id: "openapi" }] });
+addFormats.default(ajv);
+
+const PATTERNS = ROUTES.map(({ path }) => ({
+  path: path.replace(":id", "{id}"),
+  pattern: new RegExp(`^${BASE_PATH}${path.replace(":id", "[^/]+")}$`),
+}));
+
+/** Headers that must be there where they are named: those of a limit depend on the token. */
+const REQUIRED = ["ETag", "Cache-Control", "WWW-Authenticate", "Retry-After"];
+/** Those of every HTTP message, which an OpenAPI document leaves out; all others it must name where they are sent. */
+const OF_HTTP = ["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"];
+
+interface Checks {
+  readonly body: ValidateFunction | undefined;
+  readonly headers: ReadonlyMap<string, ValidateFunction>;
+}
+
+const known = new Map<string, Checks | undefined>();
+
+function escapePointer(name: string): string {
+  return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
+}
+
+function compile(path: string, status: string): Checks | undefined {
+  const place = `#/paths/${escapePointer(path)}/get/responses/${status}`;
+  const own = document.paths[path]!.get.responses[status];
+  if (own === undefined) return undefined;
+  const at = own.$ref ?? place;
+  const response = own.$ref === undefined ? own : document.components.responses[own.$ref.split("/").at(-1)!]!;
+  const schemaOf = (pointer: string): ValidateFunction => ajv.compile({ $ref: `openapi${pointer}` });
+  return {
+    body: response.content && schemaOf(`${at}/content/application~1json/schema`),
+    headers: new Map(
+      Object.values(response.headers ?? {}).map(({ $ref }) => [
+        $ref.split("/").at(-1)!,
+        schemaOf(`${$ref}/schema`),
+      ]),
+    ),
+  };
+}
+
+/** How many replies were judged, by status. */
+const judged = new Map<number, number>();
+
+/** Judges what an operation replied; a request of anything else is no matter of the document. */
+function judgeReply({ method = "GET", target }: Step, { status, headers, body }: Got): void {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, "").split("?", 1)[0]!;
+  const route = PATTERNS.find(({ pattern }) => pattern.test(path));
+  if (route === undefined || (method !== "GET" && method !== "HEAD")) return;
+  const key = `${route.path} ${status}`;
+  if (!known.has(key)) known.set(key, compile(route.path, String(status)));
+  const checks = known.get(key);
+  assert.ok(checks !== undefined, `${key} is not in the OpenAPI document`);
+  const values = new Map(headers);
+  for (const [name, validate] of checks.headers) {
+    const value = values.get(name.toLowerCase());
+    if (value === undefined) assert.ok(!REQUIRED.includes(name), `${key}: ${name} is missing`);
+    else {
+      const isNumber = document.components.headers[name]!.schema.type === "integer";
+      assert.ok(validate(isNumber ? Number(value) : value), `${key}: ${name}: ${value}`);
+    }
+  }
+  const told = [...checks.headers.keys()].map((name) => name.toLowerCase());
+  for (const [name] of headers) {
+    const isTold = OF_HTTP.includes(name) || told.includes(name);
+    assert.ok(isTold, `${key}: the OpenAPI document does not know its ${name}`);
+  }
+  if (method === "GET") {
+    assert.equal(checks.body === undefined, body === "", `${key}: a body, or none`);
+    assert.ok(
+      checks.body?.(JSON.parse(body)) ?? true,
+      `${key}: ${ajv.errorsText(checks.body?.errors)}: ${body}`,
+    );
+  }
+  judged.set(status, (judged.get(status) ?? 0) + 1);
+}
+
+// ---------------------------------------------------------------- running the cases
 
 function fits(door: DoorName, { doors, steps }: Case): boolean {
   if (doors && !doors.includes(door === "handler" ? "node" : door)) return false;
@@ -153,6 +252,26 @@ interface Shared {
   cors: boolean;
 }
 
+/** Starts it on a snapshot and a keys file. */
+async function startGiven(
+  { apiPrefix, cliPrefix, rateLimit, rateWindow, cors }: ModelSettings,
+  { snapshot, keys }: { readonly snapshot: string; readonly keys: string },
+): Promise<RunningServer> {
+  const { url, generation, stop } = await serve(snapshot, keys, [
+    ...["--watch", "0", "--search-cache-bytes", "0", "--cors", cors ? "on" : "off"],
+    ...["--rate-limit", String(rateLimit), "--rate-window", String(rateWindow)],
+    ...["--api-key-prefix", apiPrefix, "--cli-token-prefix", cliPrefix],
+  ]);
+  return {
+    adminUrl: undefined,
+    pagesUrl: undefined,
+    url,
+    generation: () => generation,
+    reload: async () => {},
+    stop,
+  };
+}
+
 function startHere({ settings }: World, shared: Shared): Promise<RunningServer> {
   return startServer({
     features: PROGRAM.features,
@@ -169,9 +288,8 @@ function startHere({ settings }: World, shared: Shared): Promise<RunningServer> 
 
 async function open(world: World): Promise<Opened> {
   const folder = temporaryFolder();
-  await writeSnapshot(folder, world.rows, world.write);
-  const keys = path.join(folder, "keys.json");
-  await writeFile(keys, keysFileText(world.keys));
+  writeSnapshot(folder, world.rows, world.write);
+  const keys = writeTestKeys(path.join(folder, "keys.json"), world.keys);
   const { apiPrefix, cliPrefix, rateLimit, rateWindow, cors } = world.settings;
   const shared = { snapshot: folder, keys, rateLimit, rateWindow, cors };
   const openReplica = (threads: boolean) =>
@@ -295,9 +413,9 @@ describe("with a clock", () => {
 
   before(async () => {
     const folder = temporaryFolder();
-    await writeSnapshot(folder, nasty.rows, nasty.write);
-    await writeFile(path.join(folder, "keys.json"), keysFileText(keys));
-    orrery = await openOrrery({ snapshot: folder, keys: path.join(folder, "keys.json"), threads: false });
+    writeSnapshot(folder, nasty.rows, nasty.write);
+    const file = writeTestKeys(path.join(folder, "keys.json"), keys);
+    orrery = await openOrrery({ snapshot: folder, keys: file, threads: false });
     door = directDoor(orrery.ask);
     model = new Model(nasty.rows, keys, { ...nasty.settings, rateLimit: 1000, rateWindow: 3600 });
   });

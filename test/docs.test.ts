@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -12,9 +12,9 @@ import { helpFor, overview } from "../src/cli/help.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS } from "../src/model/fault.ts";
 import { settingsOf, variableOf } from "../src/settings/settings.ts";
-import { commandsOf, DOCUMENTS, documentOf, linksOf, problemWithLink, ROOT } from "./support/documents.ts";
+import { DOCUMENTS, type Document, documentOf } from "./support/documents.ts";
 import { optionsOf } from "./support/options.ts";
-import { CLIENT, LIBRARY } from "./support/program.ts";
+import { CLIENT, LIBRARY, ROOT } from "./support/program.ts";
 import { GENERATED, withSections } from "./tools/docs.ts";
 import { EXAMPLES_FILE, makeExamples } from "./tools/examples.ts";
 
@@ -22,6 +22,70 @@ function sources(folder = join(ROOT, "src")): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? sources(join(folder, entry.name)) : [join(folder, entry.name)],
   );
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
+}
+
+/** Names by which the headings of a document can be linked to. */
+function anchorsOf({ text }: Document): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
+  return [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+/** A link to a file of ours. */
+interface Link {
+  readonly text: string;
+  /** Path from the root. */
+  readonly path: string;
+  readonly anchor: string | undefined;
+}
+
+/** The links of a document that stay within the project. */
+function linksOf({ name, text }: Document): Link[] {
+  return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
+    if (/^[a-z]+:/.test(target!)) return [];
+    const [path, anchor] = target!.split("#");
+    const from = dirname(join(ROOT, name));
+    const file = path === "" ? join(ROOT, name) : join(from, path!);
+    return [{ text: target!, path: relative(ROOT, file), anchor }];
+  });
+}
+
+/** What is wrong with a link, or undefined. */
+function problemWithLink({ path, anchor }: Link): string | undefined {
+  if (!existsSync(join(ROOT, path))) return "there is no such file";
+  if (anchor === undefined) return undefined;
+  return anchorsOf(documentOf(path)).includes(anchor) ? undefined : "there is no such heading";
+}
+
+/**
+ * The commands of a shell script, each as its words. Enough of a shell for documents: quotes, comments, redirections,
+ * subshells and lists; nothing is expanded.
+ */
+function commandsOf(script: string): string[][] {
+  const commands: string[][] = [[]];
+  const joined = script.replaceAll("\\\n", " ");
+  const token =
+    /\s*(?:(#[^\n]*)|(\d?>>?|<)|([;&|()\n]+)|((?:[^\s;&|()<>"'\\]|\\.|"(?:[^"\\]|\\[\s\S])*"|'[^']*')+))/gy;
+  let isTarget = false;
+  for (let match = token.exec(joined); match !== null; match = token.exec(joined)) {
+    const [whole, comment, redirection, operator, word] = match;
+    // A line ends a command, though it is white space as well.
+    if (/\n/.test(whole.slice(0, whole.length - (word ?? "").length)) || operator) commands.push([]);
+    if (comment !== undefined) continue;
+    if (redirection !== undefined) isTarget = true;
+    if (word === undefined) continue;
+    if (!isTarget) commands.at(-1)!.push(word.replace(/"((?:[^"\\]|\\[\s\S])*)"|'([^']*)'/g, "$1$2"));
+    isTarget = false;
+  }
+  return commands.filter((words) => words.length > 0);
 }
 
 describe("generated tables", () => {

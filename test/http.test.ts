@@ -13,14 +13,25 @@ import {
   isStats,
   main,
   OK,
-  rateOf,
   SEARCH,
   STATS,
 } from "./support/hostile.ts";
 import { BASE, exceptOverNodeHttp, FEW, TOKENS, USER, WORLD } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
-import { dial, errorOf, header, headerValues, lastWord, requestHead } from "./support/raw.ts";
+import {
+  dial,
+  errorOf,
+  header,
+  headerValues,
+  lastWord,
+  type RawResponse,
+  requestHead,
+} from "./support/raw.ts";
 import { MALFORMED } from "./support/requests.ts";
+
+function rateOf(response: RawResponse): (string | undefined)[] {
+  return ["Limit", "Remaining", "Reset"].map((name) => header(response, `X-RateLimit-${name}`));
+}
 
 /** Over node:http the connection may be reset while the peer goes on sending after the answer that ends it. */
 const GOES_ON = { skip: exceptOverNodeHttp("resets while the peer sends") };

@@ -53,7 +53,7 @@ describe("a prepared snapshot", () => {
       fc.asyncProperty(snapshot, fc.boolean(), async (some, named) => {
         rmSync(rows, { recursive: true, force: true });
         mkdirSync(rows);
-        await writeRows(rows, some, ...(named ? [{ generation: "g-1" }] : []));
+        writeRows(rows, some, ...(named ? [{ generation: "g-1" }] : []));
         const before = await prepare(rows, prepared);
         const after = mustLoad(await loadSnapshot(prepared, { keepHiddenIds: true }));
         assert.deepEqual(everythingIn(after), everythingIn(before));

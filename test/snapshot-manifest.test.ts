@@ -5,8 +5,7 @@ import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROW_FILES } from "../src/model/model.ts";
 import { listed, manifestOf, snapshotFiles, user } from "./support/folders.ts";
-import { lines, mustLoad, problemsOf } from "./support/loaded.ts";
-import { CANARY, load, MIB } from "./support/loading.ts";
+import { CANARY, lines, load, MIB, mustLoad, problemsOf } from "./support/loaded.ts";
 
 describe("manifest", () => {
   const files = snapshotFiles({ "users.ndjson": `\ufeff\n${lines(user(1), user(2))}\r\n` });

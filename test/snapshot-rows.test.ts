@@ -6,8 +6,7 @@ import { gzipSync } from "node:zlib";
 import { ROW_FILES, type RowFile, tableOf, type User, type World } from "../src/model/model.ts";
 import { type Field, type FieldType, ROWS } from "../src/model/schema.ts";
 import { GOOD_ROWS, id, instance, type RawRow, user, world, worldStats } from "./support/folders.ts";
-import { lines, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
-import { assertProblems, CANARY, load, MIB } from "./support/loading.ts";
+import { assertProblems, CANARY, lines, load, MIB, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
 import { IS_LONG } from "./support/long.ts";
 
 describe("lines", () => {

@@ -20,8 +20,17 @@ import {
   writeFiles,
   writeSnapshot,
 } from "./support/folders.ts";
-import { lines, mustLoad, problemsOf, rowsOf } from "./support/loaded.ts";
-import { assertProblems, CANARY, freshFolder, load, MIB } from "./support/loading.ts";
+import {
+  assertProblems,
+  CANARY,
+  freshFolder,
+  lines,
+  load,
+  MIB,
+  mustLoad,
+  problemsOf,
+  rowsOf,
+} from "./support/loaded.ts";
 import { within } from "./support/patience.ts";
 
 // ---------------------------------------------------------------- good snapshots

@@ -11,10 +11,10 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { transformSync } from "esbuild";
-import { type Block, DOCUMENTS, ROOT } from "../support/documents.ts";
+import { type Block, DOCUMENTS } from "../support/documents.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/ports.ts";
-import { CLIENT, LIBRARY, LIBRARY_RUNNER, PROGRAM } from "../support/program.ts";
+import { CLIENT, LIBRARY, LIBRARY_RUNNER, PROGRAM, ROOT } from "../support/program.ts";
 
 /** Runs a program to its end; rejects with what it said when it fails. */
 const runFile = promisify(execFile);

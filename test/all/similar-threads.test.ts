@@ -78,7 +78,7 @@ function rename(generation: string): void {
 
 for (const threads of [false, true]) {
   it(`similar search goes on ${threads ? "in its thread" : "here"} while names stay, and begins anew when they change`, async (t) => {
-    await writeRows("one", NAMES);
+    writeRows("one", NAMES);
     const { orrery, ask, seen, observed } = await open(t, { threads });
     const ready = () => seen.flatMap((one) => (one.kind === "similar-ready" ? [one.generation] : []));
     const target = "/users/search?q=rabit&match=similar";
@@ -97,7 +97,7 @@ for (const threads of [false, true]) {
     assert.equal(pageOf(second).match, "similar");
     assert.equal(ready().length, 1);
 
-    await writeRows("four", ["Rabot"]);
+    writeRows("four", ["Rabot"]);
     await orrery.reload();
     await observed("similar-ready", 2);
     assert.equal(ready()[1], "four");
@@ -123,11 +123,11 @@ describe("serving threads", { skip: why !== undefined && why }, () => {
     const [body, ...others] = await bodies();
     assert.deepEqual(others, []);
     assert.match(body!, /"Rabbit".*"match":"similar"\}$/);
-    await writeRows("threads", ["Gopher"]);
+    writeRows("threads", ["Gopher"]);
     await server.reload();
     for (const exact of await bodies()) assert.match(exact, /"match":"(exact|similar)"\}$/);
     await until(() => seen.filter(({ kind }) => kind === "similar-ready").length === 2, "the next index");
     assert.doesNotMatch((await bodies()).join(), /"Rabbit"/);
-    await writeRows("one", NAMES);
+    writeRows("one", NAMES);
   });
 });

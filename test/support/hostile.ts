@@ -73,7 +73,3 @@ export function slowSearches() {
     },
   };
 }
-
-export function rateOf(response: RawResponse): (string | undefined)[] {
-  return ["Limit", "Remaining", "Reset"].map((name) => header(response, `X-RateLimit-${name}`));
-}

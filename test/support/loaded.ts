@@ -1,9 +1,13 @@
-/** What came of loading a snapshot, and files of rows. */
+/** Loads snapshots that are written for one test; what came of it, and files of rows. */
 
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import type { Loaded, Refused } from "../../src/snapshot/load.ts";
+import { type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
 import { type Block, rowObject } from "../../src/store/table.ts";
 import type { RawRow } from "./folders.ts";
+import { type Files, snapshotFiles, temporaryFolder, writeFiles } from "./folders.ts";
 
 /** What was loaded; the snapshot must be good. */
 export function mustLoad(result: Loaded | Refused): Loaded {
@@ -28,3 +32,32 @@ export function rowsOf<Row>(block: Block): Row[] {
 /** The text of a file of rows; texts stand in it as they are. */
 export const lines = (...rows: (RawRow | string)[]): string =>
   rows.map((row) => `${typeof row === "string" ? row : JSON.stringify(row)}\n`).join("");
+
+export const MIB = 1_048_576;
+export const CANARY = "canary-4711";
+
+const root = temporaryFolder();
+let folders = 0;
+
+export function freshFolder(): string {
+  return join(root, String(++folders));
+}
+
+/** Writes a snapshot (one good row a file unless given), loads it, and removes it. */
+export async function load(given: Files | ReadonlyMap<string, Buffer> = {}, options: LoadOptions = {}) {
+  const files = given instanceof Map ? (given as ReadonlyMap<string, Buffer>) : snapshotFiles(given as Files);
+  const folder = writeFiles(freshFolder(), files);
+  try {
+    return await loadSnapshot(folder, options);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The snapshot is refused with problems that begin like these, one each, in this order. */
+export async function assertProblems(given: Files, ...starts: string[]): Promise<readonly string[]> {
+  const problems = problemsOf(await load(given));
+  const matching = problems.filter((line, at) => line.startsWith(starts[at] ?? "\n"));
+  assert.deepEqual(problems, starts.length === matching.length ? matching : starts);
+  return problems;
+}

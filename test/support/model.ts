@@ -4,7 +4,6 @@
  * code, so that an error in one is not an error in both.
  */
 
-import { createHash } from "node:crypto";
 import type { Instance, User, World } from "../../src/model/model.ts";
 import type { Field, ROWS } from "../../src/model/schema.ts";
 
@@ -616,20 +615,4 @@ export class Model {
     if (!key?.active) return "Invalid CLI token";
     return isOver ? "CLI token has expired" : key;
   }
-}
-
-/** The text of a keys file that holds these keys. */
-export function keysFileText(keys: readonly TestKey[]): string {
-  const records = keys.map(({ id, kind, token, scopes, limit, active, expiresAt }) => ({
-    id,
-    kind,
-    name: `name of ${id}`,
-    sha256: createHash("sha256").update(token).digest("hex"),
-    scopes,
-    limit,
-    active,
-    expiresAt,
-    createdAt: "2024-01-01T00:00:00.000Z",
-  }));
-  return JSON.stringify({ keys: records });
 }

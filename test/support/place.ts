@@ -4,6 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hashToken, type KeyRecord, parseKeys } from "../../src/auth/keys.ts";
 import { temporaryFolder, writeSnapshot } from "./folders.ts";
+import type { TestKey } from "./model.ts";
 
 /** The token of the API key that every place has. */
 export const TOKEN = "svc_sk_process-test-token-4711";
@@ -34,6 +35,11 @@ export function replace(file: string, contents: string | Buffer): void {
 export function writeKeys(file: string, ...records: KeyRecord[]): string {
   replace(file, JSON.stringify({ keys: records }));
   return file;
+}
+
+/** Puts keys whose tokens a test knows into a keys file. */
+export function writeTestKeys(file: string, keys: readonly TestKey[]): string {
+  return writeKeys(file, ...keys.map(({ token, ...more }) => keyRecord(token, more)));
 }
 
 /** The records of a keys file. */

@@ -1,20 +1,13 @@
 /** Rows, texts and requests drawn for property tests, and a replica beside the model. */
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
 import path from "node:path";
 import fc from "fast-check";
 import { openOrrery } from "../../src/mod.ts";
 import { askAndCompare, type Door, directDoor } from "./doors.ts";
 import { temporaryFolder } from "./folders.ts";
-import {
-  keysFileText,
-  MODEL_BASE,
-  Model,
-  type ModelSettings,
-  type SnapshotRows,
-  type TestKey,
-} from "./model.ts";
+import { MODEL_BASE, Model, type ModelSettings, type SnapshotRows, type TestKey } from "./model.ts";
+import { writeTestKeys } from "./place.ts";
 import { UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
 
 /** Pieces whose folding, case, width, order or length is special. */
@@ -245,7 +238,7 @@ export async function withRows(
   rows: SnapshotRows,
   run: (door: Door, model: Model) => Promise<void>,
 ): Promise<void> {
-  await writeSnapshot(folder, rows, { generation: "g-1" });
+  writeSnapshot(folder, rows, { generation: "g-1" });
   const orrery = await openOrrery({
     snapshot: folder,
     keys: path.join(folder, "keys.json"),
@@ -261,7 +254,7 @@ export async function withRows(
 }
 
 export const folder = temporaryFolder();
-writeFileSync(path.join(folder, "keys.json"), keysFileText(KEYS));
+writeTestKeys(path.join(folder, "keys.json"), KEYS);
 
 /** Runs of a property that loads a snapshot each: a failure must not be shrunk for minutes. */
 export function loading(numRuns: number): fc.Parameters<unknown> {

@@ -2,19 +2,16 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
-import { beforeTimer, within } from "./patience.ts";
+import { temporaryFolder } from "./folders.ts";
+import { beforeTimer } from "./patience.ts";
 import { freePort } from "./ports.ts";
-import { until } from "./process.ts";
+import { start, until } from "./process.ts";
 
 const installed = ["redis-server", "valkey-server"].filter(
   (program) => spawnSync(program, ["--version"]).status === 0,
@@ -50,7 +47,6 @@ const MOST_KEYS = 100;
 const PATIENT = { answerMs: 600, waitMs: 650 };
 
 const started = new Set<ChildProcess>();
-const folders = new Set<string>();
 const keepers = new Set<SharedLimitsKeeper>();
 
 /** Ends all that was started here. */
@@ -59,26 +55,15 @@ export async function endAll(): Promise<void> {
   keepers.clear();
   for (const child of started) child.kill("SIGKILL");
   started.clear();
-  for (const folder of folders) await rm(folder, { recursive: true, force: true });
-  folders.clear();
 }
 
 async function run(program: string, folder: string, args: readonly string[]): Promise<ChildProcess> {
-  const child = spawn(program, ["--save", "", "--dir", folder, ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const { child, stdout } = start(["--save", "", "--dir", folder, ...args], {}, [program]);
   started.add(child);
-  let text = "";
-  await within(
-    new Promise<void>((resolve, reject) => {
-      child.stdout!.on("data", (chunk: Buffer) => {
-        text += chunk.toString();
-        if (text.includes("Ready to accept connections")) resolve();
-      });
-      child.once("exit", () => reject(new Error(`${program} ended: ${text}`)));
-    }),
-    `${program} to start`,
-  );
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`${program} ended: ${stdout()}`);
+    return stdout().includes("Ready to accept connections");
+  }, `${program} to start`);
   return child;
 }
 
@@ -107,8 +92,7 @@ export async function startRedis(
   port?: number,
   program = PROGRAM,
 ): Promise<Redis> {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-test-redis-"));
-  folders.add(folder);
+  const folder = temporaryFolder();
   const rest = more.map((text) => text.replaceAll("FOLDER", folder));
   let [child, at] =
     port === undefined

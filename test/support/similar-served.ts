@@ -21,7 +21,7 @@ const WORLD_NAMES = ["Secret Garden", "Garden of Cats", "秘密の庭園"];
 export const folder = temporaryFolder();
 
 /** Replaces the snapshot by one with other users. */
-export async function writeRows(generation: string, names: readonly string[]): Promise<void> {
+export function writeRows(generation: string, names: readonly string[]): void {
   const rows = bulkRows(120);
   const [user, world] = [rows.users[0]!, rows.worlds[0]!];
   for (const [at, displayName] of names.entries()) {
@@ -32,7 +32,7 @@ export async function writeRows(generation: string, names: readonly string[]): P
     rows.worlds.push({ ...world, id: madeId("b0", at), name, description, isPublic: true, status: "ACTIVE" });
   }
   rows.worlds.push({ ...world, id: madeId("b1", 0), name: "Hidden Garden", isPublic: false });
-  await writeSnapshot(folder, rows, { generation });
+  writeSnapshot(folder, rows, { generation });
 }
 
 /** A replica, and what it observed. */
@@ -88,7 +88,7 @@ export const namesIn = ({ data }: Page): string[] =>
 
 /** While names are indexed the exact search answers, after a reload, too; a reply is of one generation. */
 export async function answersWhileIndexing(t: TestContext, threads: boolean): Promise<void> {
-  await writeRows("one", NAMES);
+  writeRows("one", NAMES);
   const { ask, observed, orrery } = await open(t, { threads });
   const target = "/users/search?q=rabbit&limit=3";
   const asExact = async (): Promise<void> => {
@@ -104,7 +104,7 @@ export async function answersWhileIndexing(t: TestContext, threads: boolean): Pr
   await observed("similar-ready");
   assert.equal(pageOf(await ask(`${target}&match=similar`)).match, "similar");
 
-  await writeRows("two", ["Gopher"]);
+  writeRows("two", ["Gopher"]);
   const asked = Array.from({ length: 20 }, () => ask("/users/search?q=gohper&match=similar"));
   const reloaded = orrery.reload();
   await reloaded;
@@ -118,7 +118,7 @@ export async function answersWhileIndexing(t: TestContext, threads: boolean): Pr
   const later = await ask("/users/search?q=gohper&match=similar");
   assert.equal(later.headers.etag, '"two"');
   assert.deepEqual(namesIn(pageOf(later)), ["Gopher"]);
-  await writeRows("one", NAMES);
+  writeRows("one", NAMES);
 }
 
 /** To close while names are indexed harms nothing. */

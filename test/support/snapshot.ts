@@ -1,9 +1,8 @@
 /** Snapshots for tests: writing rows to a folder, and rows that are hard to serve well. */
 
 import { createHash } from "node:crypto";
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import { gzipSync } from "node:zlib";
+import { withManifest, writeFiles } from "./folders.ts";
 import type { InstanceRow, SnapshotRows, StatsRow, UserRow, WorldRow } from "./model.ts";
 
 /** How the files are written. */
@@ -12,7 +11,7 @@ export interface WriteOptions {
   gzip?: boolean;
   /** Byte order mark, CRLF, blank lines, no newline at the end. */
   untidy?: boolean;
-  /** Write a manifest that names this generation. */
+  /** Write a manifest that names this generation; not with `gzip`. */
   generation?: string;
 }
 
@@ -22,35 +21,23 @@ function linesOf(rows: readonly object[], untidy: boolean): string {
   return `\ufeff${lines.join("\r\n \t\r\n")}`;
 }
 
-/** Writes a snapshot into a folder that exists. */
-export async function writeSnapshot(
+/** Writes a snapshot into a folder, which is made when missing. */
+export function writeSnapshot(
   folder: string,
   rows: SnapshotRows,
   { gzip = false, untidy = false, generation }: WriteOptions = {},
-): Promise<void> {
+): void {
   const tables = {
     "users.ndjson": rows.users,
     "worlds.ndjson": rows.worlds,
     "world-stats.ndjson": rows.stats,
     "instances.ndjson": rows.instances,
   };
-  const files: Record<string, { rows: number; bytes: number; sha256: string }> = {};
-  for (const [table, tableRows] of Object.entries(tables)) {
+  const files = Object.entries(tables).map(([name, tableRows]): [string, Buffer] => {
     const text = Buffer.from(linesOf(tableRows, untidy));
-    const stored = gzip ? gzipSync(text) : text;
-    const name = gzip ? `${table}.gz` : table;
-    const sha256 = createHash("sha256").update(stored).digest("hex");
-    files[name] = { rows: tableRows.length, bytes: stored.length, sha256 };
-    await writeFile(path.join(folder, name), stored);
-  }
-  if (generation === undefined) return;
-  const manifest = {
-    format: "orrery-snapshot/1",
-    generation,
-    createdAt: "2024-01-01T00:00:00.000Z",
-    files,
-  };
-  await writeFile(path.join(folder, "manifest.json"), JSON.stringify(manifest));
+    return gzip ? [`${name}.gz`, gzipSync(text)] : [name, text];
+  });
+  writeFiles(folder, generation === undefined ? new Map(files) : withManifest(new Map(files), generation));
 }
 
 /** Must not appear in any answer: it stands in fields that are not declared. */
