@@ -13,6 +13,7 @@ import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { countRequest, createCounters, readCounts } from "../src/auth/limit.ts";
 import { bodyText } from "../src/model/body.ts";
 import type { Ask } from "../src/model/message.ts";
+import { keyRecord } from "./support/place.ts";
 
 describe("an address", () => {
   test("is a port, or a host and a port", () => {
@@ -184,19 +185,8 @@ describe("a question of /explain", () => {
   });
 });
 
-function record(at: number, limit: number | null = null): KeyRecord {
-  return {
-    id: `key-${at}`,
-    kind: "api",
-    name: `Key ${at}`,
-    sha256: at.toString(16).padStart(64, "0"),
-    scopes: [],
-    limit,
-    active: true,
-    expiresAt: null,
-    createdAt: "2024-01-01T00:00:00Z",
-  };
-}
+const record = (at: number, limit: number | null = null): KeyRecord =>
+  keyRecord(`svc_sk_${at}`, { id: `key-${at}`, name: `Key ${at}`, limit });
 
 describe("the busiest keys", () => {
   const NOW = 7_200_000;

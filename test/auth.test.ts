@@ -22,23 +22,12 @@ import {
   slotOf,
 } from "../src/auth/limit.ts";
 import { type Counted, type Counting, countAll } from "./support/counting-thread.ts";
+import { keyRecord } from "./support/place.ts";
 
 const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
 
-function record(token: string, changes: Partial<KeyRecord> = {}): KeyRecord {
-  return {
-    id: `id of ${token}`,
-    kind: "api",
-    name: "n",
-    sha256: createHash("sha256").update(token).digest("hex"),
-    scopes: ["read:worlds"],
-    limit: null,
-    active: true,
-    expiresAt: null,
-    createdAt: "2026-01-01T00:00:00Z",
-    ...changes,
-  };
-}
+const record = (token: string, changes: Partial<KeyRecord> = {}): KeyRecord =>
+  keyRecord(token, { id: `id of ${token}`, kind: "api", ...changes });
 
 /** The id of the key that a header lets in, or why it lets in none. */
 function verdict(header: string | undefined, ring: KeyRing, now: number): string {

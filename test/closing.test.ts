@@ -7,7 +7,7 @@ import type { Found } from "../src/store/generation.ts";
 import { BASE, cleanUp, serveOpen, type TestOptions, TOKENS } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
 import { until } from "./support/process.ts";
-import { closeWires, dial, header, requestHead } from "./support/raw.ts";
+import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
 
 const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
 /** Less than what one read takes. */
@@ -136,65 +136,64 @@ describe("after an answer that ends its connection", () => {
   });
 });
 
-/** Searches that wait until the test lets them finish. */
-function pendingSearches() {
-  const finish: (() => void)[] = [];
-  const found: Found = { total: 0, rows: new Uint32Array(0) };
-  const later = (): Promise<Found> => new Promise((resolve) => finish.push(() => resolve(found)));
-  return { finish, search: { users: later, worlds: later } };
+const SEARCH = requestHead(`${BASE}/worlds/search?q=world`, [AUTH]);
+
+/** A server, and a connection to it whose search waits until the test lets it finish; `rest` is sent with it. */
+async function openSlow(rest: string, options: TestOptions = {}) {
+  let finish: (() => void) | undefined;
+  const later = (): Promise<Found> =>
+    new Promise((resolve) => {
+      finish = () => resolve({ total: 0, rows: new Uint32Array(0) });
+    });
+  const server = await open(options, { users: later, worlds: later });
+  const wire = await dial(server.port);
+  void wire.send(SEARCH + rest);
+  return { server, wire, finish: await until(() => finish, "the search") };
 }
 
-const SEARCH = requestHead(`${BASE}/worlds/search?q=world`, [AUTH]);
+/** Asks on another connection, so that the server has had turns. */
+async function askBeside(port: number): Promise<void> {
+  const other = await dial(port);
+  for (let at = 0; at < 3; at++) {
+    void other.send(SMALL);
+    await other.response();
+  }
+}
+
+async function allMissing(wire: Wire, count: number): Promise<void> {
+  for (let at = 0; at < count; at++) assert.equal((await wire.response()).status, 404);
+}
 
 describe("what a peer can make pending", () => {
   test("of a read full of requests few are made while the first is not answered, and all are answered", async () => {
-    const { finish, search } = pendingSearches();
-    const { port } = await open({}, search);
-    const wire = await dial(port);
-    void wire.send(SEARCH + SMALL.repeat(MANY));
-    const other = await dial(port);
-    await until(() => finish.length === 1, "the search");
-    for (let at = 0; at < 3; at++) {
-      void other.send(SMALL);
-      await other.response();
-    }
+    const { server, wire, finish } = await openSlow(SMALL.repeat(MANY));
+    await askBeside(server.port);
     assert.ok(made <= MOST_TAKEN + 3, `${made} requests were made`);
-    finish[0]!();
+    finish();
     assert.equal((await wire.response()).status, 200);
-    for (let at = 0; at < MANY; at++) assert.equal((await wire.response()).status, 404);
+    await allMissing(wire, MANY);
     assert.equal(made, MANY + 4);
   });
 
   test("of many large answers few are made while the first is not sent", async () => {
-    const { finish, search } = pendingSearches();
-    const { port, observations } = await open({ accessLog: true }, search);
     const pages = 20;
-    const wire = await dial(port);
-    void wire.send(SEARCH + requestHead(`${BASE}/worlds?limit=50`, [AUTH]).repeat(pages));
-    await until(() => finish.length === 1, "the search");
-    const other = await dial(port);
-    for (let at = 0; at < 3; at++) {
-      void other.send(SMALL);
-      await other.response();
-    }
-    const answers = observations.filter(({ kind }) => kind === "request").length - 3;
+    const page = requestHead(`${BASE}/worlds?limit=50`, [AUTH]);
+    const { server, wire, finish } = await openSlow(page.repeat(pages), { accessLog: true });
+    await askBeside(server.port);
+    const answers = server.observations.filter(({ kind }) => kind === "request").length - 3;
     // 150 KB each: what is unsent is at most a quarter of a megabyte and one more.
     assert.ok(answers <= 2, `${answers} pages were made`);
-    finish[0]!();
+    finish();
     for (let at = 0; at <= pages; at++) assert.equal((await wire.response()).status, 200);
   });
 
   test("a stop: half a request after a slow answer is waited for", async () => {
-    const { finish, search } = pendingSearches();
-    const server = await open({}, search);
-    const wire = await dial(server.port);
-    void wire.send(SEARCH + SMALL.slice(0, 10));
-    await until(() => finish.length === 1, "the search");
+    const { server, wire, finish } = await openSlow(SMALL.slice(0, 10));
     const stopped = server.stop();
     const other = await dial(server.port).catch(() => undefined);
     other?.destroy();
     await new Promise((resolve) => setTimeout(resolve, 100));
-    finish[0]!();
+    finish();
     assert.equal(header(await wire.response(), "Connection"), "keep-alive");
     void wire.send(SMALL.slice(10));
     assert.equal(header(await wire.response(), "Connection"), "close");
@@ -203,45 +202,38 @@ describe("what a peer can make pending", () => {
   });
 
   test("a pipeline whose peer half-closes is answered whole", async () => {
-    const { port } = main;
-    const wire = await dial(port);
+    const wire = await dial(main.port);
     void wire.send(SMALL.repeat(MANY));
     wire.end();
-    for (let at = 0; at < MANY; at++) assert.equal((await wire.response()).status, 404);
+    await allMissing(wire, MANY);
     await wire.closed();
   });
 
   test("garbage at the end of a pipeline is refused in its turn", async () => {
-    const { port } = main;
-    const wire = await dial(port);
+    const wire = await dial(main.port);
     void wire.send(`${SMALL.repeat(MANY)}BREW / HTTP/1.1\r\n\r\n${SMALL.repeat(MANY)}`);
-    for (let at = 0; at < MANY; at++) assert.equal((await wire.response()).status, 404);
+    await allMissing(wire, MANY);
     assert.equal((await wire.response()).status, 400);
     await wire.closed();
     assert.equal(made, MANY);
   });
 
   test("a body in the middle of a full pipeline is never taken for a request", async () => {
-    const { finish, search } = pendingSearches();
-    const { port } = await open({}, search);
-    const wire = await dial(port);
     const body = requestHead("/inside", [AUTH]);
     const post = requestHead("/", [`Content-Length: ${body.length}`], "POST");
     // It is the first that has to wait.
-    void wire.send(SEARCH + SMALL.repeat(31) + post + body + SMALL.repeat(5));
-    await until(() => finish.length === 1, "the search");
-    finish[0]!();
+    const { wire, finish } = await openSlow(SMALL.repeat(31) + post + body + SMALL.repeat(5));
+    finish();
     for (let at = 0; at < 33; at++) await wire.response();
     await wire.closed();
     assert.equal(made, 33);
   });
 
   test("requests after an Upgrade that is ignored are answered", async () => {
-    const { port } = main;
-    const wire = await dial(port);
+    const wire = await dial(main.port);
     const upgrade = requestHead("/", ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"]);
     void wire.send(upgrade.repeat(3) + SMALL.repeat(100) + upgrade + SMALL);
-    for (let at = 0; at < 105; at++) assert.equal((await wire.response()).status, 404);
+    await allMissing(wire, 105);
     wire.end();
     await wire.closed();
   });

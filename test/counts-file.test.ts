@@ -81,8 +81,13 @@ async function saved(
 ): Promise<void> {
   const server = await open(file, () => now, Object.keys(uses), seconds);
   for (const [id, times] of Object.entries(uses)) server.use(id, times);
-  server.keeper.begin();
-  await server.keeper.stop();
+  await save(server);
+}
+
+/** Begins to keep the counts, and stops, which writes them. */
+async function save({ keeper }: Pick<Server, "keeper">): Promise<void> {
+  keeper.begin();
+  await keeper.stop();
 }
 
 describe("a file of counts", () => {
@@ -90,8 +95,7 @@ describe("a file of counts", () => {
     const file = newFile();
     const first = await open(file);
     for (const [at, id] of IDS.entries()) first.use(id, at + 1);
-    first.keeper.begin();
-    await first.keeper.stop();
+    await save(first);
     assert.deepEqual(first.observations, []);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     const second = await open(file);
@@ -249,8 +253,7 @@ describe("a file of counts that cannot be used", () => {
         "nothing of it is taken",
       );
       server.use("key_1", 2);
-      server.keeper.begin();
-      await server.keeper.stop();
+      await save(server);
       const next = await open(file);
       assert.equal(next.used("key_1"), 2);
       assert.deepEqual(server.observations.slice(1), []);
@@ -293,8 +296,7 @@ describe("a file of something else", () => {
       const before = lookOf(file);
       const server = await open(file);
       server.use("key_1", 1);
-      server.keeper.begin();
-      await server.keeper.stop();
+      await save(server);
       assert.deepEqual(server.kinds(), ["state-refused", "state-failed"]);
       assert.match((server.observations[1] as { problem: string }).problem, /, and is not replaced$/);
       assert.deepEqual(lookOf(file), before);
@@ -361,8 +363,7 @@ describe("a clock", () => {
     assert.deepEqual(usageOf(back.counters, 0), { window: windowAt(back.counters, NOW) + 1, used: 6 });
     // Written while the clock is behind, read when it is right again.
     back.use("key_2", 2);
-    back.keeper.begin();
-    await back.keeper.stop();
+    await save(back);
     const right = await open(file, () => NOW + HOUR * 1000);
     assert.deepEqual([right.used("key_1"), right.used("key_2")], [6, 0]);
   });
@@ -382,8 +383,7 @@ describe("a clock that is not the one of windows", () => {
     };
     const first = await openOne();
     for (let time = 0; time < 7; time++) countRequest(first.counters, first.slot, 100, windowClock());
-    first.keeper.begin();
-    await first.keeper.stop();
+    await save(first);
     const second = await openOne();
     assert.deepEqual(usageOf(second.counters, second.slot), {
       window: windowAt(second.counters, windowClock()),

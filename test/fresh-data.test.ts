@@ -23,15 +23,10 @@ import { createLocalLoader, type Loader } from "../src/server/load/loader.ts";
 import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { replace } from "./support/place.ts";
 import { until } from "./support/process.ts";
 
 const WATCH_MS = 10;
-
-/** Puts a file in its place in one step, as publishers do. */
-function replace(file: string, text: string | Buffer): void {
-  writeFileSync(`${file}.new`, text);
-  renameSync(`${file}.new`, file);
-}
 
 function changeManifest(folder: string, change: object): void {
   const file = join(folder, "manifest.json");

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { type TestContext, test } from "node:test";
-import { type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
-import { place, TOKEN } from "./support/place.ts";
+import { test } from "node:test";
+import { openPlace as open } from "./support/library.ts";
+import { TOKEN } from "./support/place.ts";
 import { serveHttp as serve } from "./support/ports.ts";
 import { until } from "./support/process.ts";
 
@@ -25,13 +25,6 @@ function host(...layers: Layer[]): RequestListener {
     }
     go(0);
   };
-}
-
-async function open(t: TestContext, more: Partial<OpenOptions> = {}): Promise<Orrery> {
-  const { snapshot, keys } = place(t);
-  const orrery = await openOrrery({ snapshot, keys, threads: false, watch: 0, ...more });
-  t.after(orrery.close);
-  return orrery;
 }
 
 /** The status of each path. */

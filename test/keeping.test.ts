@@ -20,6 +20,7 @@ import { fingerprintOf } from "../src/snapshot/files.ts";
 import { GrowingPauses } from "../src/util/process/pauses.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { PATIENCE_MS } from "./support/patience.ts";
+import { keyRecord } from "./support/place.ts";
 import { until } from "./support/process.ts";
 
 const folder = temporaryFolder();
@@ -205,11 +206,8 @@ describe("indexing", () => {
 });
 
 describe("keys", () => {
-  const record = (id: string) => ({
-    ...{ id, kind: "cli", name: id, sha256: id.padEnd(64, "0"), scopes: [], limit: null, active: true },
-    ...{ expiresAt: null, createdAt: "2026-01-01T00:00:00.000Z" },
-  });
-  const textOf = (...ids: string[]): string => JSON.stringify({ keys: ids.map(record) });
+  const textOf = (...ids: string[]): string =>
+    JSON.stringify({ keys: ids.map((id) => keyRecord(`svcx_${id}`, { id })) });
 
   /** A keys file in memory, each reading of which can be held up. */
   function fakeFiles(): KeyFiles & {

@@ -63,13 +63,8 @@ describe("the log", () => {
 
   it("warns of a keys file without keys", () => {
     const lines: string[] = [];
-    createLog("warn", { write: (text: string) => lines.push(text) })({
-      kind: "keys-loaded",
-      keys: 0,
-      added: 0,
-      changed: 0,
-      removed: 0,
-    });
+    const observe = createLog("warn", { write: (text: string) => lines.push(text) });
+    observe({ kind: "keys-loaded", keys: 0, added: 0, changed: 0, removed: 0 });
     assert.equal((JSON.parse(lines[0]!) as { level: string }).level, "warn");
   });
 
@@ -103,6 +98,22 @@ void misspell;
 const folder = temporaryFolder({ after });
 
 const PATIENCE_MS = 60_000;
+
+/** A pipe, and a reader of it that waits for nothing. */
+function makePipe(name: string): { readonly file: string; readonly openReader: () => number } {
+  const file = join(folder, name);
+  execFileSync("mkfifo", [file]);
+  return { file, openReader: () => openSync(file, constants.O_RDONLY | constants.O_NONBLOCK) };
+}
+
+/** How many lines a log has said to be dropped since. */
+function countDropped(log: Awaited<ReturnType<typeof openLogFile>>): () => number {
+  let dropped = 0;
+  log.onDropped((lines) => {
+    dropped += lines;
+  });
+  return () => dropped;
+}
 
 /** All that is in a pipe by now. */
 function drain(fd: number): string {
@@ -174,33 +185,28 @@ describe("a log file", () => {
   });
 
   it("can be a pipe whose reader comes late and goes; what does not fit is dropped and told of", async () => {
-    const file = join(folder, "pipe");
-    execFileSync("mkfifo", [file]);
+    const { file, openReader } = makePipe("pipe");
     const log = await openLogFile(file);
-    let dropped = 0;
-    log.onDropped((lines) => {
-      dropped += lines;
-    });
+    const dropped = countDropped(log);
     log.write("early\n");
-    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const reader = openReader();
     await until(() => drain(reader) === "early\n", "the line from before");
     closeSync(reader);
     const line = `${"x".repeat(1023)}\n`;
     const count = 6000;
     for (let at = 0; at < count; at++) log.write(line);
-    const next = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const next = openReader();
     let bytes = 0;
     await until(() => {
       bytes += drain(next).length;
-      return dropped > 0 && bytes / line.length + dropped === count;
+      return dropped() > 0 && bytes / line.length + dropped() === count;
     }, "every line, or that it was dropped");
     closeSync(next);
   });
 
   it("counts every line of a batch that is dropped, and writes bulk lines a moment later, or with the next other line", async () => {
-    const file = join(folder, "bulk-pipe");
-    execFileSync("mkfifo", [file]);
-    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { file, openReader } = makePipe("bulk-pipe");
+    const reader = openReader();
     const log = await openLogFile(file);
     log.write("bulk\n", true);
     assert.equal(drain(reader), "");
@@ -208,30 +214,23 @@ describe("a log file", () => {
     log.write("bulk\n", true);
     log.write("other\n");
     await until(() => drain(reader) === "bulk\nother\n", "both in their order");
-    let dropped = 0;
-    log.onDropped((lines) => {
-      dropped += lines;
-    });
+    const dropped = countDropped(log);
     const batch = `${"x".repeat(99)}\n`.repeat(100);
     const count = 500;
     for (let at = 0; at < count; at++) log.write(batch, true);
     let bytes = 0;
     await until(() => {
       bytes += drain(reader).length;
-      return dropped > 0 && bytes / 100 + dropped === count * 100;
+      return dropped() > 0 && bytes / 100 + dropped() === count * 100;
     }, "every line, or that it was dropped");
     closeSync(reader);
   });
 
   it("cuts no line in two when it moves on from a pipe that is full", async () => {
-    const file = join(folder, "full-pipe");
-    execFileSync("mkfifo", [file]);
-    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { file, openReader } = makePipe("full-pipe");
+    const reader = openReader();
     const log = await openLogFile(file);
-    let dropped = 0;
-    log.onDropped((lines) => {
-      dropped += lines;
-    });
+    const dropped = countDropped(log);
     const count = 200;
     for (let line = 0; line < count; line++) log.write(`${"x".repeat(1000)}.\n`);
     // The pipe is full in the middle of a line.
@@ -245,13 +244,12 @@ describe("a log file", () => {
     const stayed = drain(reader).split("\n").filter(isWhole);
     closeSync(reader);
     assert.ok(moved.length > 0 && stayed.length > 0);
-    assert.equal(moved.length + stayed.length + dropped, count);
+    assert.equal(moved.length + stayed.length + dropped(), count);
   });
 
   it("is not waited for at the end where its reader has taken nothing for long", async () => {
-    const file = join(folder, "stuck-pipe");
-    execFileSync("mkfifo", [file]);
-    const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { file, openReader } = makePipe("stuck-pipe");
+    const reader = openReader();
     const sink = new Sink(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK), 20);
     sink.write("x".repeat(1e6));
     const began = performance.now();
@@ -377,14 +375,7 @@ it("a server logs one in N of its requests and all failures, and answers each wi
 });
 
 const request: Observation = {
-  kind: "request",
-  id: "r",
-  method: "GET",
-  path: "/",
-  route: "",
-  status: 404,
-  bytes: 1,
-  ms: 1,
+  ...{ kind: "request", id: "r", method: "GET", path: "/", route: "", status: 404, bytes: 1, ms: 1 },
   keyId: "",
 };
 

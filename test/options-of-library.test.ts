@@ -12,6 +12,7 @@ import { PROGRAM } from "../src/features.ts";
 import { type DirectAsk, type OpenOptions, openOrrery } from "../src/mod.ts";
 import { checkOptions } from "../src/server/open-options.ts";
 import { defaultCache } from "../src/sources/feature.ts";
+import { openPlace } from "./support/library.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { place, TOKEN } from "./support/place.ts";
 
@@ -165,16 +166,8 @@ describe("options of openOrrery", () => {
   });
 
   it("say whether there are pages beside the API", async (t) => {
-    const { snapshot, keys } = place(t);
     for (const docs of [undefined, false]) {
-      const orrery = await openOrrery({
-        snapshot,
-        keys,
-        threads: false,
-        watch: 0,
-        ...(docs === false && { docs }),
-      });
-      t.after(() => orrery.close());
+      const orrery = await openPlace(t, docs === false ? { docs } : {});
       const status = docs === false ? 404 : 200;
       assert.equal((await orrery.ask({ target: "/docs" })).status, status);
       const headers = { "accept-encoding": "gzip" };
@@ -193,9 +186,7 @@ describe("options of openOrrery", () => {
   });
 
   it("are applied", async (t) => {
-    const { snapshot, keys } = place(t);
-    const orrery = await openOrrery({ snapshot, keys, threads: false, cors: false, rateLimit: 5, watch: 0 });
-    t.after(() => orrery.close());
+    const orrery = await openPlace(t, { cors: false, rateLimit: 5 });
     const reply = await orrery.ask({ target: "/api/public/v1/stats", authorization: `Bearer ${TOKEN}` });
     assert.equal(reply.status, 200);
     assert.equal(reply.headers["x-ratelimit-limit"], "5");
@@ -207,9 +198,7 @@ describe("what is asked of an open replica", () => {
   const target = "/api/public/v1/stats";
 
   it("is told when it has the wrong shape", async (t) => {
-    const { snapshot, keys } = place(t);
-    const orrery = await openOrrery({ snapshot, keys, threads: false, watch: 0 });
-    t.after(() => orrery.close());
+    const orrery = await openPlace(t);
     const wrong: [asked: unknown, says: RegExp][] = [
       [undefined, /target must be a string/],
       [{}, /target must be a string/],

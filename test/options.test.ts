@@ -27,25 +27,28 @@ import {
   settingsOf,
   variableOf,
 } from "../src/settings/settings.ts";
-import type { Store } from "../src/store/generation.ts";
 import { nearest } from "../src/util/distance.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { DEFAULTS, optionsOf, optionsOf as read } from "./support/options.ts";
+import { DEFAULTS, optionsOf as read } from "./support/options.ts";
 import { until } from "./support/process.ts";
 
 const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
 
 const SERVE = ["--snapshot", "s", "--keys", "k"];
 
-function problem(command: Command, args: readonly string[], environment: Environment = {}): string {
+/** The words in which a use of options is refused, or none. */
+function problemOf(use: () => unknown): string {
   try {
-    read(command, args, environment);
+    use();
   } catch (error) {
     assert.ok(error instanceof UsageError, String(error));
     return error.message;
   }
   return "";
 }
+
+const problem = (command: Command, args: readonly string[], environment: Environment = {}): string =>
+  problemOf(() => read(command, args, environment));
 
 /** The value of a setting by its flag. */
 function valueIn({ values }: Options, flag: string): unknown {
@@ -268,7 +271,7 @@ describe("lists", () => {
   });
 
   it("say which of their words is wrong", () => {
-    const serve = (...args: string[]) => problem("serve", ["--snapshot", "s", "--keys", "k", ...args]);
+    const serve = (...args: string[]) => problem("serve", [...SERVE, ...args]);
     assert.equal(
       serve("--trusted-proxies", "loopback, 10.0.0.0/8,10.0.0.0/33"),
       '--trusted-proxies: must be an address, a range such as 10.0.0.0/8, or loopback, is "10.0.0.0/33"',
@@ -301,10 +304,7 @@ describe("numbers below zero", () => {
 
 describe("timeouts", () => {
   it("of the head is never longer than that of the whole request, which Node would refuse", () => {
-    const limits = (...args: string[]) => {
-      const options = read("serve", [...SERVE, ...args]);
-      return httpFrom(options.values);
-    };
+    const limits = (...args: string[]) => httpFrom(read("serve", [...SERVE, ...args]).values);
     assert.equal(limits().headersTimeout, 10_000);
     assert.equal(limits("--request-timeout", "5").headersTimeout, 5000);
     assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
@@ -335,9 +335,11 @@ describe("a password that stands in the wrong place", () => {
   }
 });
 
-function told(args: readonly string[], environment: Environment = {}): readonly WithoutEffect[] {
-  return optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment).withoutEffect;
-}
+const serveOptions = (args: readonly string[], environment: Environment = {}): Options<"serve"> =>
+  read("serve", [...SERVE, ...args], environment);
+
+const told = (args: readonly string[], environment: Environment = {}): readonly WithoutEffect[] =>
+  serveOptions(args, environment).withoutEffect;
 
 test("settings of what is off are told, with what turns it on", () => {
   assert.deepEqual(told(["--max-age", "5"], { ORRERY_ACCESS_LOG_SAMPLE: "100" }), [
@@ -348,15 +350,8 @@ test("settings of what is off are told, with what turns it on", () => {
   assert.deepEqual(told(on, {}), []);
 });
 
-function prefixProblem(args: readonly string[], environment: Environment = {}): string {
-  try {
-    readPrefixes(optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment));
-  } catch (error) {
-    assert.ok(error instanceof UsageError, String(error));
-    return error.message;
-  }
-  return assert.fail("nothing is wrong");
-}
+const prefixProblem = (args: readonly string[], environment: Environment = {}): string =>
+  problemOf(() => readPrefixes(serveOptions(args, environment)));
 
 const ASCII = "must be visible ASCII without spaces, is";
 
@@ -382,10 +377,6 @@ test("of the library by option", async () => {
 });
 
 const folder = temporaryFolder({ after });
-
-function serveOptions(args: readonly string[], environment: Environment = {}): Options<"serve"> {
-  return optionsOf("serve", ["--snapshot", "s", "--keys", "k", ...args], environment);
-}
 
 describe("a value that is refused", () => {
   it("is shown with the flag or the variable that it came from", () => {
@@ -462,20 +453,7 @@ describe("a snapshot that changes while it is read", () => {
         load: async () => {
           if (!isFirst) return changed;
           isFirst = false;
-          return {
-            ok: true,
-            store: store as unknown as Store,
-            search: {} as never,
-            index: {} as never,
-            reports: [],
-            cacheBytes: 0,
-            bytes: 0,
-            readMs: 0,
-            packMs: 0,
-            indexMs: 0,
-            fingerprint: "",
-            retire: () => {},
-          } as never;
+          return { ok: true, store, reports: [], cacheBytes: 0, fingerprint: "", retire() {} } as never;
         },
       },
       () => undefined,

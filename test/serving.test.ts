@@ -10,7 +10,6 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
-import { hashToken } from "../src/auth/keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { whileAlone, whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
@@ -18,6 +17,7 @@ import { type RunningServer, startServer, threadsFrom } from "../src/server/serv
 import { MOST_THREADS } from "../src/settings/settings.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
+import { keyRecord, writeKeys } from "./support/place.ts";
 import { freePort, listen } from "./support/ports.ts";
 import { run, until } from "./support/process.ts";
 import { workersOf } from "./support/workers.ts";
@@ -37,19 +37,8 @@ before(async () => {
 after(cleanUp);
 
 /** Writes a keys file with one API key of a limit; the token is its id after the prefix. */
-function writeKeys(file: string, ...keys: readonly [id: string, limit: number][]): void {
-  const records = keys.map(([id, limit]) => ({
-    id,
-    kind: "api",
-    name: id,
-    sha256: hashToken(`svc_sk_${id}`),
-    scopes: ["read:worlds", "read:users", "read:instances"],
-    limit,
-    active: true,
-    expiresAt: null,
-    createdAt: "2024-01-01T00:00:00Z",
-  }));
-  writeFileSync(file, JSON.stringify({ keys: records }));
+function writeKey(file: string, id: string, limit: number): void {
+  writeKeys(file, keyRecord(`svc_sk_${id}`, { id, limit }));
 }
 
 interface Serving {
@@ -65,7 +54,7 @@ async function serveInThreads(t: TestContext, name: string, limit = 1_000_000): 
   const own = join(folder, name);
   cpSync(snapshot, own, { recursive: true });
   const keys = join(folder, `${name}.json`);
-  writeKeys(keys, ["k", limit]);
+  writeKey(keys, "k", limit);
   const seen: Observation[] = [];
   const options = await testOptions({ snapshot: own, keys, servingThreads: THREADS, threads: true }, seen);
   let server: RunningServer | undefined;
@@ -205,7 +194,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     await clients.stop();
     assert.deepEqual([...clients.statuses.keys()], [200]);
     for (let at = 0; at < 20; at++) assert.equal((await ask(`${server.url}/stats`)).etag, '"three"');
-    writeKeys(keys, ["other", 1_000_000]);
+    writeKey(keys, "other", 1_000_000);
     await server.reload();
     for (let at = 0; at < 20; at++) {
       assert.equal((await ask(`${server.url}/stats`)).status, 401);

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, describe, it, test } from "node:test";
 import fc from "fast-check";
 import { explainKey } from "../src/admin/explain.ts";
-import { createKeyRing, type KeyRecord, KeysFileError } from "../src/auth/keys.ts";
+import { createKeyRing, KeysFileError } from "../src/auth/keys.ts";
 import { createCounters, createSharedCounters, type Quota, slotOf, usageOf } from "../src/auth/limit.ts";
 import { openState } from "../src/server/open.ts";
 import { Asking } from "../src/shared-limits/asking.ts";
@@ -22,6 +22,7 @@ import { WaitingRequests } from "../src/shared-limits/waiting.ts";
 import { createKeyState, grant, type KeyState } from "./support/grant.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { part, untilCovered } from "./support/long.ts";
+import { keyRecord } from "./support/place.ts";
 import { until } from "./support/process.ts";
 import { type History, type Load, runHistory, type Trouble } from "./support/shared-world.ts";
 
@@ -320,10 +321,7 @@ describe("a replica whose clock is wrong", () => {
   }
 });
 
-const KEY: KeyRecord = {
-  ...{ id: "k", kind: "api", name: "k", sha256: "0".repeat(64), scopes: [], limit: null, active: true },
-  ...{ expiresAt: null, createdAt: "2026-01-01T00:00:00Z" },
-};
+const KEY = keyRecord("svc_sk_k", { id: "k" });
 
 /** A replica by a counter server of one key, which can go away. */
 function replica(server: { state: KeyState; isAway: boolean }, name: string, limit: number, replicas = 2) {
