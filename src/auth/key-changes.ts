@@ -10,16 +10,11 @@ export interface KeyChanges {
   readonly removed: number;
 }
 
+const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt"] as const;
+
 /** Whether all but the token is the same. Sets of scopes are shared, so that equal ones are the same. */
 function isSame(a: Key, b: Key): boolean {
-  return (
-    a.name === b.name &&
-    a.kind === b.kind &&
-    a.scopes === b.scopes &&
-    a.limit === b.limit &&
-    a.active === b.active &&
-    a.expiresAt === b.expiresAt
-  );
+  return COMPARED.every((field) => a[field] === b[field]);
 }
 
 /** Adds the slots of keys with a previous token that the other ring does not have like that. */

@@ -5,33 +5,16 @@
  * more below 10 kB, and a slow reader would keep its generation in memory.
  */
 
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { areCheaperAsText, bodyText, copyBody, type Parts } from "../model/body.ts";
 import type { Reply } from "../model/message.ts";
 
-const REASONS: Readonly<Record<number, string>> = {
-  200: "OK",
-  204: "No Content",
-  302: "Found",
-  304: "Not Modified",
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  409: "Conflict",
-  412: "Precondition Failed",
-  417: "Expectation Failed",
-  421: "Misdirected Request",
-  429: "Too Many Requests",
-  431: "Request Header Fields Too Large",
-  500: "Internal Server Error",
-  503: "Service Unavailable",
-};
-
 const STATUS_LINES = new Map(
-  Object.entries(REASONS).map(([status, reason]) => [Number(status), `HTTP/1.1 ${status} ${reason}\r\n`]),
+  Object.entries(STATUS_CODES).map(([status, reason]) => [
+    Number(status),
+    `HTTP/1.1 ${status} ${reason}\r\n`,
+  ]),
 );
 
 function statusLine(status: number): string {

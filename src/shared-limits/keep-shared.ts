@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Counters, windowAt } from "../auth/limit.ts";
 import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
@@ -36,10 +37,6 @@ const RELEASE_MS = 500;
  * away.
  */
 const BATCH = 64;
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
 
 const now = (): Clocks => ({ mono: monotonic(), wall: Date.now() });
 

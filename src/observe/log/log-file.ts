@@ -1,6 +1,7 @@
 /** The file of the log (`--log-file`), which rotation moves away. Whatever becomes of it, nothing waits for it. */
 
 import { constants, open, openSync } from "node:fs";
+import { promisify } from "node:util";
 import { ForeignFileError, isForeign } from "../../files/foreign.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
 import { Sink } from "./sink.ts";
@@ -28,11 +29,7 @@ const PASSING: ReadonlySet<string | undefined> = new Set([
   "ENOMEM",
 ]);
 
-function openLater(file: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    open(file, FLAGS, MODE, (error, fd) => (error === null ? resolve(fd) : reject(error)));
-  });
-}
+const openLater = promisify(open);
 
 function openNow(file: string): number | undefined {
   try {
@@ -70,7 +67,7 @@ export class LogFile extends Sink {
   async reopen(): Promise<string | undefined> {
     try {
       await refuseForeign(this.#file, this.#beginning);
-      this.moveTo(await openLater(this.#file));
+      this.moveTo(await openLater(this.#file, FLAGS, MODE));
       this.#isOpen = true;
       return undefined;
     } catch (error) {
