@@ -105,6 +105,7 @@ export class Connection {
   #minor: 0 | 1 = 1;
   requests = 0;
   #answers: Answer[] = [];
+  /** Bytes of the answers that are ready and wait for one before them. */
   #heldBytes = 0;
   /** Why parsing waits: for its turn, or for room. */
   #wait: "turn" | "room" | undefined;
