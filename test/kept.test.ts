@@ -138,7 +138,7 @@ describe("a load while a snapshot is published", () => {
   });
 });
 
-describe("a load behind another", () => {
+describe("a load after another", () => {
   const place = (t: Parameters<typeof temporaryFolder>[0]): string =>
     writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
 
@@ -220,7 +220,7 @@ describe("a load behind another", () => {
     });
     assert.deepEqual(touched.read, []);
     assert.deepEqual(touched.known, ["users", "worlds"]);
-    // Of the same size, but other bytes.
+    // The same size, but other bytes.
     const file = join(folder, "users.ndjson");
     const other = await loadAgain(folder, () =>
       replace(folder, "users.ndjson", readFileSync(file, "utf8").replace("user 1", "user 7")),

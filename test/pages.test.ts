@@ -22,9 +22,9 @@ interface Got {
 }
 
 /** Asks; undefined where the path is none of theirs. */
-async function ask(path: string, more: Partial<PageRequest> = {}): Promise<Got | undefined> {
+async function ask(path: string, more: Partial<PageRequest> = {}, from = pages): Promise<Got | undefined> {
   const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
-  const reply = await pages.answer({ method: "GET", path, ...none, ...more });
+  const reply = await from.answer({ method: "GET", path, ...none, ...more });
   if (reply === undefined) return undefined;
   const headers = new Map<string, string>();
   const list = splitHeaders(reply.headers);
@@ -36,8 +36,8 @@ async function ask(path: string, more: Partial<PageRequest> = {}): Promise<Got |
   return { status: reply.status, headers, body: bodyBytes(reply.body) };
 }
 
-async function asked(path: string, more: Partial<PageRequest> = {}): Promise<Got> {
-  const got = await ask(path, more);
+async function asked(path: string, more: Partial<PageRequest> = {}, from = pages): Promise<Got> {
+  const got = await ask(path, more, from);
   assert.ok(got !== undefined, path);
   return got;
 }
@@ -81,24 +81,20 @@ describe("what is served", () => {
       JSON.parse(body.toString("utf8")),
       JSON.parse(JSON.stringify(createOpenApi(ROUTES, "50 a minute"))),
     );
-    const without = await openPages({ docs: true, cors: false }, "")!.answer({
-      ...{ method: "GET", path: "/openapi.json" },
-      ...{ ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined },
-    });
-    assert.doesNotMatch(without!.headers, /access-control/i);
+    const without = await asked("/openapi.json", {}, openPages({ docs: true, cors: false }, "")!);
+    assert.doesNotMatch([...without.headers.keys()].join(), /access-control/);
   });
 
   it("says the server's own limit, under tags of its own", async () => {
     const other = openPages({ docs: true, cors: true }, "7 in 90 seconds")!;
-    const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
     for (const path of ["/docs", "/openapi.json"]) {
       const own = await asked(path);
       assert.match(own.body.toString("utf8"), /50 a minute where nothing else/);
-      const reply = (await other.answer({ method: "GET", path, ...none }))!;
-      const text = bodyBytes(reply.body).toString("utf8");
+      const { headers, body } = await asked(path, {}, other);
+      const text = body.toString("utf8");
       assert.match(text, /7 in 90 seconds where nothing else/);
       assert.doesNotMatch(text, /an hour|\{\{/);
-      assert.ok(!reply.headers.includes(own.headers.get("etag")!), path);
+      assert.notEqual(headers.get("etag"), own.headers.get("etag"), path);
     }
     const zipped = await asked("/openapi.json", { acceptEncoding: "gzip" });
     assert.deepEqual(gunzipSync(zipped.body), (await asked("/openapi.json")).body);

@@ -21,11 +21,7 @@ import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { type Entry, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
-const cleanups: (() => void)[] = [];
-const root = temporaryFolder({ after: (done) => void cleanups.push(done) });
-process.on("exit", () => {
-  for (const done of cleanups) done();
-});
+const root = temporaryFolder();
 const good = join(root, "good");
 const rows = join(root, "rows");
 const bad = join(root, "bad");
