@@ -272,7 +272,7 @@ describe("packages", () => {
     assert.deepEqual(importers("esbuild"), ["api/pages/make.ts"]);
     assert.deepEqual(importers("fast-json-stringify"), ["store/encoders.ts"]);
     assert.deepEqual(importers("flexsearch"), ["similar/names.ts"]);
-    assert.deepEqual(importers("lru-cache"), ["search/result-cache.ts"]);
+    assert.deepEqual(importers("lru-cache"), ["search/cache.ts"]);
     assert.deepEqual(importers("pg"), ["sources/postgres/postgres.ts"]);
     assert.deepEqual(importers("@redis/client"), ["shared-limits/connection.ts"]);
     assert.deepEqual(importers("pg-copy-streams"), ["sources/postgres/postgres.ts"]);

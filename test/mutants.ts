@@ -143,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "names that are the query do not come first",
-    file: "src/search/top-documents.ts",
+    file: "src/search/rank.ts",
     text: "for (let at = from; at < equalEnd && this.room > 0; at++)",
     becomes: "for (let at = equalEnd; at < equalEnd && this.room > 0; at++)",
     tests: { search: "worlds are found as a scan finds them, in every script" },

@@ -8,17 +8,18 @@
  */
 
 import type { PageOf, Rows } from "../store/generation.ts";
-import type { BitsetLoan } from "./bitset.ts";
+import { type BitsetLoan, lowestBit } from "./bitset.ts";
 import {
   AT_ONCE,
   addEntries,
   type DocumentBitset,
+  type DocumentCounter,
   type DocumentSet,
   documentBitsetOf,
   takePair,
   uniteFew,
 } from "./document-sets.ts";
-import { findNameRange, type NameOrder } from "./name-order.ts";
+import { findNameRange, type NameOrder, type NameRange } from "./name-order.ts";
 import {
   bitsetResults,
   NO_RESULTS,
@@ -26,10 +27,10 @@ import {
   type RankClass,
   type ResultSet,
   retainPage,
+  TopK,
   topResults,
   toRows,
 } from "./result-set.ts";
-import { topOfCounter, topOfList } from "./top-documents.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import { STEP, type Work } from "./work.ts";
 
@@ -135,4 +136,118 @@ function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: Bits
     if (at < end) yield;
   }
   return bits;
+}
+
+/*
+ * The top-k of found worlds, for a first page: most searches are asked for no other, and to list all of them
+ * in order takes longer than to find them.
+ *
+ * Class by class until there are k: names equal to the term are the beginning of their range in the order of
+ * names, of longer ones that begin with it the k smallest documents are kept, and the rest is taken in
+ * document order.
+ */
+
+/** The largest k; the largest first page of a client has fewer. */
+const MOST_TOP = 64;
+
+type Class = typeof BEGINNING | typeof IN_NAME | typeof IN_DESCRIPTION;
+/** Its name begins with the term, and is longer. */
+const BEGINNING = 0;
+const IN_NAME = 1;
+const IN_DESCRIPTION = 2;
+
+/** The top-k of a list, which must be short: there is no pause. @param k no more than there are */
+export function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
+  const top = new TopDocuments(k, nameOrder, term);
+  if (k <= MOST_TOP) top.takeBeginning();
+  else if (top.hasBeginning) top.takeEntries(entries, BEGINNING);
+  top.takeEntries(entries, IN_NAME);
+  top.takeEntries(entries, IN_DESCRIPTION);
+  return top.documents;
+}
+
+/** The top-k of counted documents. @param total how many these are */
+export function topOfCounter(
+  { any, flagged }: DocumentCounter,
+  total: number,
+  nameOrder: NameOrder,
+  term: string,
+): Rows {
+  const top = new TopDocuments(Math.min(total, MOST_TOP), nameOrder, term);
+  top.takeBeginning();
+  for (let at = 0; at < any.length && top.room > 0; at++) {
+    for (let word = flagged[at]!; word !== 0 && top.room > 0; word &= word - 1) {
+      const document = at * 32 + lowestBit(word);
+      if (!top.begins(document)) top.take(document);
+    }
+  }
+  for (let at = 0; at < any.length && top.room > 0; at++) {
+    for (let word = any[at]! & ~flagged[at]!; word !== 0 && top.room > 0; word &= word - 1) {
+      top.take(at * 32 + lowestBit(word));
+    }
+  }
+  return top.documents;
+}
+
+/** Takes documents, the best first, until there are k; from the beginning those whose names are the term. */
+class TopDocuments {
+  /** An array of the engine's where they are few. */
+  readonly documents: Rows;
+  readonly range: NameRange;
+  room: number;
+  readonly #nameOrder: NameOrder;
+  readonly #k: number;
+
+  constructor(k: number, nameOrder: NameOrder, term: string) {
+    this.documents = k > MOST_TOP ? new Uint32Array(k) : [];
+    this.range = findNameRange(nameOrder, term);
+    this.room = k;
+    this.#nameOrder = nameOrder;
+    this.#k = k;
+    const { from, equalEnd } = this.range;
+    for (let at = from; at < equalEnd && this.room > 0; at++) this.take(nameOrder.byName[at]!);
+  }
+
+  take(document: number): void {
+    this.documents[this.#k - this.room--] = document;
+  }
+
+  /** Whether names begin with the term and are longer. */
+  get hasBeginning(): boolean {
+    return this.range.equalEnd < this.range.end;
+  }
+
+  /** Takes the first documents whose names begin with the term and are longer. */
+  takeBeginning(): void {
+    if (this.room === 0 || !this.hasBeginning) return;
+    const { byName } = this.#nameOrder;
+    const smallest = new TopK(this.room);
+    for (let at = this.range.equalEnd; at < this.range.end; at++) {
+      if (byName[at]! < smallest.limit) smallest.add(byName[at]!);
+    }
+    for (const document of smallest.numbers) this.take(document);
+  }
+
+  takeEntries(entries: Uint32Array, rankClass: Class): void {
+    const flag = rankClass === IN_DESCRIPTION ? 0 : 1;
+    for (let at = 0; at < entries.length && this.room > 0; at++) {
+      if ((entries[at]! & 1) !== flag) continue;
+      const document = entries[at]! >>> 1;
+      if (flag === 1) {
+        const begins = this.begins(document);
+        if (begins !== (rankClass === BEGINNING)) continue;
+        if (begins && this.#nameOrder.ranks[document]! < this.range.equalEnd) continue;
+      }
+      this.take(document);
+    }
+  }
+
+  /** Whether the name of a document begins with the term. */
+  begins(document: number): boolean {
+    const { from, end } = this.range;
+    // For most queries there is no such name, and no need to read a rank that is anywhere in memory.
+    if (from === end) return false;
+    const rank = this.#nameOrder.ranks[document]!;
+    return rank >= from && rank < end;
+  }
 }

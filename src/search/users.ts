@@ -23,10 +23,10 @@ import {
   type RankClass,
   type ResultSet,
   retainPage,
+  TopK,
   topResults,
 } from "./result-set.ts";
 import { lengthOf, TextsBuilder } from "./texts.ts";
-import { TopK } from "./top-k.ts";
 import { beginningMask, GRAM, isBeginning, isRepeated, type TrigramIndex, textOf } from "./trigrams.ts";
 import { STEP, type Work } from "./work.ts";
 

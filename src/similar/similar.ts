@@ -11,8 +11,8 @@
  * So a row can be missed; what is found always lies within the distance.
  */
 
+import { createResultCache } from "../search/cache.ts";
 import { fold } from "../search/fold.ts";
-import { createResultCache } from "../search/result-cache.ts";
 import { ListedResults, pageOf } from "../search/result-set.ts";
 import type { Searches } from "../search/search.ts";
 import { WHITE_SPACE } from "../search/texts.ts";

@@ -5,7 +5,7 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { createResultCache } from "../../search/result-cache.ts";
+import { createResultCache } from "../../search/cache.ts";
 import { pageOf } from "../../search/result-set.ts";
 import {
   indexesOf,
