@@ -1,16 +1,18 @@
 /**
- * Reads the postings of a term block by block, so that a search needs no list of them, however many there
- * are. Candidates of a longer term are verified, each block by the postings of the term's other parts or by
- * the texts.
+ * Reads the postings of a term block by block, so that a search needs no list of them, however many there are.
+ *
+ * Candidates of a longer term are verified. Few are, by their texts. For many the term is covered by parts as long as
+ * lists are in order, so that the postings of each part are in order of the texts: the term is where a posting of the
+ * located part has one of every other part at the right distance. A positional merge of these lists tells that in a
+ * part of the time of reading each text.
  */
 
 import { gallopWhere } from "../util/sorted.ts";
 import { type Located, postingsIn, postingsOfPart, sizeOfRange } from "./locate.ts";
-import { compare, lengthOf, PAD_TEXT } from "./texts.ts";
+import { compare, PAD_TEXT } from "./texts.ts";
 import {
   CHUNK,
   isSameChunk,
-  isSamePosition,
   makePosting,
   NUMBER_SHIFT,
   positionOf,
@@ -26,6 +28,8 @@ import { STEP, type Work } from "./work.ts";
 const BLOCK = 4096;
 /** To compare so many code units of a term with a text takes about as long as a step of a merge. */
 const UNITS_A_STEP = 8;
+/** To compare with a text takes about as long as so many steps of a merge. */
+const TEXT_WORK = 8;
 
 /**
  * Reads the postings of a term in order of their list; see `listPostings` for their meaning. Where a text has
@@ -49,16 +53,12 @@ export class PostingReader {
     this.#block = new Uint32Array(located.isExact ? 0 : BLOCK);
   }
 
-  /**
-   * Reads some postings, maybe none, which the next call may overwrite; undefined after the last. Needs no
-   * pause.
-   */
+  /** Reads some postings, maybe none, which the next call may overwrite; undefined after the last. Needs no pause. */
   next(): Uint32Array | undefined {
     const { range, isExact } = this.#located;
     const from = this.#at;
     if (from === range[1]) return undefined;
-    const textWork = TEXT_WORK + Math.ceil(this.#term.length / UNITS_A_STEP);
-    const most = isExact ? STEP : this.#parts === undefined ? Math.ceil(BLOCK / textWork) : BLOCK;
+    const most = isExact ? STEP : this.#parts === undefined ? mostVerified(this.#term) : BLOCK;
     this.#at = Math.min(from + most, range[1]);
     const read = postingsIn(this.#trigrams, [from, this.#at]);
     if (isExact) return read;
@@ -95,17 +95,44 @@ export class PostingReader {
     const block = this.#block;
     let count = read.length;
     block.set(read);
-    if (this.#parts === undefined) count = keepByText(this.#trigrams, this.#term, offset, block, count);
-    else {
-      for (const part of this.#parts) count = keepByPart(this.#trigrams, part, offset, block, count);
-      // Half of a surrogate pair looks like the end of a text.
-      if (this.#term.includes(PAD_TEXT)) {
-        count = keepByText(this.#trigrams, this.#term, offset, block, count);
-      }
+    for (const part of this.#parts ?? []) count = keepByPart(this.#trigrams, part, offset, block, count);
+    // Half of a surrogate pair looks like the end of a text.
+    if (this.#parts === undefined || this.#term.includes(PAD_TEXT)) {
+      count = keepByText(this.#trigrams, this.#term, offset, block, count);
     }
     moveBack(this.#trigrams, offset, block, count);
     return block.subarray(0, count);
   }
+}
+
+/**
+ * All postings of a term, in any order; a text may contain it several times, but its beginning comes only
+ * once. Not to be changed: mostly a range of the index. A posting outside of the index that is no beginning
+ * tells only the text and whether it is repeated.
+ * @param located so few postings that they can be listed
+ */
+export function* listPostings(trigrams: TrigramIndex, located: Located, term: string): Work<Uint32Array> {
+  const { range, offset, isExact } = located;
+  const postings = postingsIn(trigrams, range);
+  if (isExact) return postings;
+  const found = postings.slice();
+  const most = mostVerified(term);
+  let count = 0;
+  for (let at = 0; at < found.length; at += most) {
+    if (at > 0) yield;
+    const block = found.subarray(at, at + most);
+    const kept = keepByText(trigrams, term, offset, block, block.length);
+    found.copyWithin(count, at, at + kept);
+    count += kept;
+  }
+  moveBack(trigrams, offset, found, count);
+  // A copy, since results may be kept for long.
+  return found.slice(0, count);
+}
+
+/** So many candidates are compared with their texts without a pause. */
+function mostVerified(term: string): number {
+  return Math.ceil(BLOCK / (TEXT_WORK + Math.ceil(term.length / UNITS_A_STEP)));
 }
 
 /** Moves postings back by some code units, within their texts. */
@@ -118,58 +145,124 @@ function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: 
     else {
       const text = textOf(trigrams, posting);
       const position = positionOf(trigrams, posting) - by - trigrams.texts.starts[text]!;
-      block[at] = makePosting(text, Math.min(position, CHUNK - 1));
+      block[at] = makePosting(text, Math.min(position, CHUNK - 1)) | (posting & REPEATED);
     }
   }
+}
+
+/** With fewer candidates texts are read. */
+const MOST_BY_TEXT = 4096;
+
+/** The postings of another part of the term. */
+interface Part {
+  /** The index of its next posting, and where its postings end. */
+  at: number;
+  readonly to: number;
+  readonly offset: number;
+}
+
+/** The other parts, which together with the one that was located cover a term; undefined when to read the texts takes less. */
+function partsOf(trigrams: TrigramIndex, { range, offset }: Located, term: string): Part[] | undefined {
+  const { depth } = trigrams;
+  if (term.length < depth || sizeOfRange(range) <= MOST_BY_TEXT) return undefined;
+  const parts: Part[] = [];
+  let steps = 0;
+  for (let at = 0; at < term.length; at += depth) {
+    // Parts after the one that was located begin where it ends.
+    if (at === offset || (at > offset && at < offset + depth)) at = offset + depth;
+    if (at >= term.length) break;
+    const from = Math.min(at, term.length - depth);
+    const [first, to] = postingsOfPart(trigrams, term, from);
+    parts.push({ at: first, to, offset: from });
+    steps += to - first;
+  }
+  // The rarest comes first.
+  parts.sort((a, b) => a.to - a.at - (b.to - b.at));
+  return steps / TEXT_WORK > sizeOfRange(range) ? undefined : parts;
 }
 
 /**
- * All postings of a term, in any order; a text may contain it several times, but its beginning comes only
- * once. Not to be changed: mostly a range of the index. A posting outside of the index that is no beginning
- * tells only the text and whether it is repeated.
- * @param located so few postings that they can be listed
+ * Keeps the candidates whose text has the term so many code units before; in a row of one text the first, and
+ * its beginning: in a text of one letter a term is at every position.
+ * @returns how many are left
  */
-export function* listPostings(trigrams: TrigramIndex, located: Located, term: string): Work<Uint32Array> {
-  const postings = postingsIn(trigrams, located.range);
-  return located.isExact ? postings : yield* verify(trigrams, term, postings, located.offset);
-}
-
-/** To compare with a text takes about as long as to pass over so many postings. */
-const VERIFY_WORK = 32;
-
-/** The candidates that are followed by all of the term, moved back to its beginning. */
-function* verify(
+function keepByText(
   trigrams: TrigramIndex,
   term: string,
-  candidates: Uint32Array,
   offset: number,
-): Work<Uint32Array> {
-  const { texts } = trigrams;
-  const { units, starts } = texts;
-  const found = new Uint32Array(candidates.length);
+  block: Uint32Array,
+  many: number,
+): number {
+  const { units, starts } = trigrams.texts;
   let count = 0;
-  let work = 0;
-  /** In a text of one letter a term is at every position: one is enough, and the beginning. */
   let latest = -1;
-  for (const candidate of candidates) {
-    const text = textOf(trigrams, candidate);
-    const from = positionOf(trigrams, candidate) - offset - starts[text]!;
-    work++;
-    const fits = from >= 0 && from + term.length <= lengthOf(texts, text);
-    if (fits && (text !== latest || from === 0)) {
-      work += VERIFY_WORK + term.length;
-      if (compare(units, starts[text]! + from, term, 0, term.length) === 0) {
-        found[count++] = makePosting(text, Math.min(from, CHUNK - 1)) | (candidate & REPEATED);
-        latest = text;
-      }
-    }
-    if (work > STEP) {
-      work = 0;
-      yield;
+  for (let at = 0; at < many; at++) {
+    const posting = block[at]!;
+    const text = textOf(trigrams, posting);
+    const position = positionOf(trigrams, posting) - offset;
+    if (text === latest && position !== starts[text]) continue;
+    if (position < starts[text]! || position + term.length >= starts[text + 1]!) continue;
+    if (compare(units, position, term, 0, term.length) !== 0) continue;
+    latest = text;
+    block[count++] = posting;
+  }
+  return count;
+}
+
+/** Keeps the candidates that have a posting of another part at the right distance. @returns how many are left */
+function keepByPart(
+  trigrams: TrigramIndex,
+  part: Part,
+  offset: number,
+  block: Uint32Array,
+  many: number,
+): number {
+  const shift = shiftOf(part.offset - offset);
+  const firstEnd = makePosting(trigrams.texts.count, 0);
+  let count = 0;
+  for (let at = 0; at < many; at++) {
+    const posting = block[at]!;
+    const wanted = posting + shift;
+    const near = isSameChunk(posting, wanted) ? stepTo(trigrams.postings, part, wanted, firstEnd) : undefined;
+    if (near ?? jumpTo(trigrams, part, positionOf(trigrams, posting) - offset + part.offset)) {
+      block[count++] = posting;
+      part.at++;
     }
   }
-  // A copy, since what is left may be kept for long.
-  return found.slice(0, count);
+  return count;
+}
+
+/** So many postings are passed over one by one before galloping. */
+const LINEAR_STEPS = 8;
+
+/**
+ * Goes on to a posting by a few steps. Mostly both are in first chunks of texts, or both in further ones:
+ * numbers tell their order, without reading where texts begin.
+ * @param firstEnd above the postings of first chunks
+ * @returns whether it is there; undefined when that is not known
+ */
+function stepTo(postings: Uint32Array, part: Part, wanted: number, firstEnd: number): boolean | undefined {
+  const least = wanted < firstEnd ? 0 : firstEnd;
+  const end = Math.min(part.at + LINEAR_STEPS, part.to);
+  let next = part.at;
+  while (next < end && postings[next]! >= least && postings[next]! >>> 1 < wanted >>> 1) next++;
+  part.at = next;
+  if (next === part.to) return false;
+  const posting = postings[next]!;
+  if (posting >>> 1 === wanted >>> 1) return true;
+  return posting > wanted && (least > 0 || posting < firstEnd) ? false : undefined;
+}
+
+/** Goes on to a position by galloping. @returns whether a posting is there */
+function jumpTo(trigrams: TrigramIndex, part: Part, position: number): boolean {
+  part.at = gallopTo(trigrams, part.at, part.to, position);
+  return part.at < part.to && positionOf(trigrams, trigrams.postings[part.at]!) === position;
+}
+
+/** The index of the first posting, from one on, that is not before a position. */
+function gallopTo(trigrams: TrigramIndex, from: number, to: number, position: number): number {
+  const { postings } = trigrams;
+  return gallopWhere(from, to, (at) => positionOf(trigrams, postings[at]!) < position);
 }
 
 /*
@@ -185,7 +278,7 @@ const LEAST = 256;
  * if there are few.
  * @param trigrams of texts in order of their code units
  */
-export function endOfSharedPrefix(
+function endOfSharedPrefix(
   trigrams: TrigramIndex,
   { range, offset }: Located,
   term: string,
@@ -217,9 +310,8 @@ function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, t
 }
 
 /**
- * Whether two postings are in first chunks, as far from the beginnings of their texts, with no more texts
- * than postings between them, so that each of these contains the term. Mostly not, and texts need not be
- * read.
+ * Whether two postings are in first chunks, as far from the beginnings of their texts, with no more texts than
+ * postings between them, so that each of these contains the term. Mostly not, and texts need not be read.
  */
 function areClose({ texts, postings }: TrigramIndex, one: number, other: number): boolean {
   const a = postings[one]!;
@@ -235,137 +327,7 @@ function sharePrefix(trigrams: TrigramIndex, one: number, other: number, shared:
   const { units, starts } = trigrams.texts;
   const startA = starts[trigrams.postings[one]! >>> NUMBER_SHIFT]!;
   const startB = starts[trigrams.postings[other]! >>> NUMBER_SHIFT]!;
-  // No two texts are equal, so these differ before either ends, or share what is asked for.
+  // No two texts are equal, so these differ before either ends, or share the prefix.
   for (let at = 0; at < shared; at++) if (units[startA + at] !== units[startB + at]) return false;
   return true;
-}
-
-/*
- * Verifies candidates of a term that is longer than posting lists are in order.
- *
- * The term is covered by parts as long as lists are in order, so the postings of each part are in order of
- * the texts. The term is where a posting of its first part has one of every other part at the right distance.
- * A positional merge of all these lists tells that in a part of the time of reading each text.
- */
-
-/** To compare with a text takes about as long as so many steps of a merge. */
-export const TEXT_WORK = 8;
-/** With fewer candidates texts are read. */
-const MOST_BY_TEXT = 4096;
-
-/** The postings of another part of the term. */
-export interface Part {
-  /** The index of its next posting, and where its postings end. */
-  at: number;
-  readonly to: number;
-  readonly offset: number;
-}
-
-/** The other parts, which together with the one that was located cover a term; undefined when to read the texts takes less. */
-export function partsOf(
-  trigrams: TrigramIndex,
-  { range, offset }: Located,
-  term: string,
-): Part[] | undefined {
-  const { depth } = trigrams;
-  if (term.length < depth || sizeOfRange(range) <= MOST_BY_TEXT) return undefined;
-  const parts: Part[] = [];
-  let steps = 0;
-  for (let at = 0; at < term.length; at += depth) {
-    // Those behind the one that was located begin where it ends.
-    if (at === offset || (at > offset && at < offset + depth)) at = offset + depth;
-    if (at >= term.length) break;
-    const from = Math.min(at, term.length - depth);
-    const [first, to] = postingsOfPart(trigrams, term, from);
-    parts.push({ at: first, to, offset: from });
-    steps += to - first;
-  }
-  // The rarest comes first.
-  parts.sort((a, b) => a.to - a.at - (b.to - b.at));
-  return steps / TEXT_WORK > sizeOfRange(range) ? undefined : parts;
-}
-
-/**
- * Keeps the candidates whose text has the term so many code units before; in a row of one text the first, and
- * its beginning: in a text of one letter a term is at every position.
- * @returns how many are left
- */
-export function keepByText(
-  trigrams: TrigramIndex,
-  term: string,
-  offset: number,
-  block: Uint32Array,
-  many: number,
-): number {
-  const { units, starts } = trigrams.texts;
-  let count = 0;
-  let latest = -1;
-  for (let at = 0; at < many; at++) {
-    const posting = block[at]!;
-    const text = textOf(trigrams, posting);
-    const position = positionOf(trigrams, posting) - offset;
-    if (text === latest && position !== starts[text]) continue;
-    if (position < starts[text]! || position + term.length >= starts[text + 1]!) continue;
-    if (compare(units, position, term, 0, term.length) !== 0) continue;
-    latest = text;
-    block[count++] = posting;
-  }
-  return count;
-}
-
-/** So many postings are passed over one by one before galloping. */
-const LINEAR_STEPS = 8;
-
-/** Keeps the candidates that have a posting of another part at the right distance. @returns how many are left */
-export function keepByPart(
-  trigrams: TrigramIndex,
-  part: Part,
-  offset: number,
-  block: Uint32Array,
-  many: number,
-): number {
-  const shift = shiftOf(part.offset - offset);
-  const firstEnd = makePosting(trigrams.texts.count, 0);
-  let count = 0;
-  for (let at = 0; at < many; at++) {
-    const posting = block[at]!;
-    const wanted = posting + shift;
-    const near = isSameChunk(posting, wanted) ? stepTo(trigrams.postings, part, wanted, firstEnd) : undefined;
-    if (near ?? jumpTo(trigrams, part, positionOf(trigrams, posting) - offset + part.offset)) {
-      block[count++] = posting;
-      part.at++;
-    }
-  }
-  return count;
-}
-
-/**
- * Goes on to a posting by a few steps. Mostly both are in first chunks of texts, or both in further ones:
- * numbers tell their order, without reading where texts begin.
- *
- * @param firstEnd above the postings of first chunks
- * @returns whether it is there; undefined when that is not known
- */
-function stepTo(postings: Uint32Array, part: Part, wanted: number, firstEnd: number): boolean | undefined {
-  const least = wanted < firstEnd ? 0 : firstEnd;
-  const end = Math.min(part.at + LINEAR_STEPS, part.to);
-  let next = part.at;
-  while (next < end && postings[next]! >= least && postings[next]! >>> 1 < wanted >>> 1) next++;
-  part.at = next;
-  if (next === part.to) return false;
-  const posting = postings[next]!;
-  if (isSamePosition(posting, wanted)) return true;
-  return posting > wanted && (least > 0 || posting < firstEnd) ? false : undefined;
-}
-
-/** Goes on to a position by galloping. @returns whether a posting is there */
-function jumpTo(trigrams: TrigramIndex, part: Part, position: number): boolean {
-  part.at = gallopTo(trigrams, part.at, part.to, position);
-  return part.at < part.to && positionOf(trigrams, trigrams.postings[part.at]!) === position;
-}
-
-/** The index of the first posting, from one on, that is not before a position, by galloping search. */
-export function gallopTo(trigrams: TrigramIndex, from: number, to: number, position: number): number {
-  const { postings } = trigrams;
-  return gallopWhere(from, to, (at) => positionOf(trigrams, postings[at]!) < position);
 }
