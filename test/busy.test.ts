@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { BASE_PATH } from "../src/model/model.ts";
-import { type UncachedSearch, withCache } from "../src/search/cache.ts";
+import { CachedSearch, type UncachedSearch } from "../src/search/cache.ts";
 import { ListedResults, type ResultSet } from "../src/search/result-set.ts";
 import { createPendingSearches } from "../src/search/schedule/pending.ts";
 import type { Searches } from "../src/search/search.ts";
@@ -45,7 +45,7 @@ function createSearch(most: number, cacheBytes = 0) {
   const search: UncachedSearch = { users: elsewhere, worlds: elsewhere };
   const pending = createPendingSearches(most);
   const near = createInlineSearch(searches, search, pending);
-  return { begun, far, near, search: withCache(near, cacheBytes, pending) };
+  return { begun, far, near, search: new CachedSearch(near, cacheBytes, pending) };
 }
 
 async function until(what: () => boolean): Promise<void> {

@@ -8,7 +8,7 @@ import { describe, it, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { sliceAll } from "../src/model/body.ts";
-import { withCache } from "../src/search/cache.ts";
+import { CachedSearch } from "../src/search/cache.ts";
 import { ListedResults, PartialResults, type ResultSet } from "../src/search/result-set.ts";
 import {
   createPendingSearches,
@@ -128,7 +128,7 @@ describe("the cache", () => {
   test("searches once for many pages, users and worlds apart", () => {
     const users = recorded();
     const worlds = recorded();
-    const search = asOne(withCache({ users: users.find, worlds: worlds.find }, 1_000_000));
+    const search = asOne(new CachedSearch({ users: users.find, worlds: worlds.find }, 1_000_000));
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
       const page = search.users("a", { limit: 2, offset }) as Found;
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
@@ -141,7 +141,7 @@ describe("the cache", () => {
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
-    const search = asOne(withCache({ users: users.find, worlds: nobody }, 20_000));
+    const search = asOne(new CachedSearch({ users: users.find, worlds: nobody }, 20_000));
     for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
@@ -154,7 +154,7 @@ describe("the cache", () => {
   test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
-      const search = asOne(withCache({ users: users.find, worlds: nobody }, bytes));
+      const search = asOne(new CachedSearch({ users: users.find, worlds: nobody }, bytes));
       search.users("a", PAGE);
       search.users("a", PAGE);
       assert.equal(users.asked.length, 2);
@@ -170,7 +170,7 @@ describe("the cache", () => {
         Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
       );
     };
-    const search = asOne(withCache({ users: numbers, worlds: nobody }, 1_000_000));
+    const search = asOne(new CachedSearch({ users: numbers, worlds: nobody }, 1_000_000));
     let kept = 0;
     let given = 0;
     const random = createRandom(7, "pages");
@@ -205,7 +205,7 @@ describe("the cache", () => {
     let asked = 0;
     let fail = true;
     const search = asOne(
-      withCache(
+      new CachedSearch(
         {
           users: async () => {
             asked++;
@@ -243,7 +243,7 @@ describe("the cache", () => {
       return new PartialResults({ total, rows }, told.offset);
     };
     const search = asOne(
-      withCache(
+      new CachedSearch(
         { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
         1_000_000,
       ),

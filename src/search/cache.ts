@@ -1,4 +1,4 @@
-/** A cache of recent results in front of the searches. */
+/** Results of recent searches: an LRU cache bounded in bytes, and the searches behind it. */
 
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
@@ -8,22 +8,8 @@ import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } fr
 import { pageOf, type ResultSet } from "./result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 
-/* Results of searches that are kept: an LRU cache bounded in bytes. */
-
 /** Bytes that an entry costs beside its rows and its JSON; measured roughly. */
 const ENTRY_BYTES = 200;
-
-/** Kept results, by the search and its term. */
-export interface ResultCache {
-  /** A page of a kept result; undefined when it is not known. */
-  find(key: string, page: PageOf): Found | undefined;
-  /** Whether a page is known; asking leaves everything as it is. */
-  holds(key: string, page: PageOf): boolean;
-  /** @param page the one that was asked for */
-  keep(key: string, results: ResultSet, page: PageOf): void;
-  /** How many are kept, and the memory they take. */
-  readonly size: () => { readonly entries: number; readonly bytes: number };
-}
 
 interface Entry {
   readonly results: ResultSet;
@@ -43,25 +29,46 @@ const TEXT_BYTES = 8192;
 
 const FIRST_RESULT: PageOf = { limit: 1, offset: 0 };
 
-/** Makes a cache for results. @param maxBytes memory for them; 0 keeps none */
-export function createResultCache(maxBytes: number): ResultCache {
-  const cache = new LRUCache<string, Entry>({
+/** @internal Kept results, by the search and its term. */
+export class ResultCache {
+  readonly #maxBytes: number;
+  readonly #entries: LRUCache<string, Entry>;
+
+  /** @param maxBytes memory for them; 0 keeps none */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
     // The cache takes no bound of 0; with 1 byte nothing fits.
-    maxSize: Math.max(maxBytes, 1),
-    sizeCalculation: bytesOf,
-  });
-  function keep(key: string, results: ResultSet, { limit, offset }: PageOf): void {
-    // A page from far behind is asked for once.
-    if (maxBytes === 0 || !results.has(FIRST_RESULT)) return;
+    this.#entries = new LRUCache({ maxSize: Math.max(maxBytes, 1), sizeCalculation: bytesOf });
+  }
+
+  /** A page of a kept result; undefined when it is not known. */
+  find(key: string, page: PageOf): Found | undefined {
+    const known = this.#entries.get(key);
+    return known?.results.has(page) ? this.#pageOf(key, known, page) : undefined;
+  }
+
+  /** Whether a page is known; asking leaves everything as it is. */
+  holds(key: string, page: PageOf): boolean {
+    return this.#entries.peek(key)?.results.has(page) ?? false;
+  }
+
+  /** @param page the one that was asked for */
+  keep(key: string, results: ResultSet, { limit, offset }: PageOf): void {
+    // A page of late results is asked for once.
+    if (this.#maxBytes === 0 || !results.has(FIRST_RESULT)) return;
     // Text of its own: a part of the bytes that were read with the request would keep all of these.
-    cache.set(Buffer.from(key).toString(), { results, limit, offset });
+    this.#entries.set(Buffer.from(key).toString(), { results, limit, offset });
+  }
+
+  size(): { readonly entries: number; readonly bytes: number } {
+    return { entries: this.#entries.size, bytes: this.#entries.calculatedSize };
   }
 
   /**
-   * A page of a kept result. One that is asked for again, with no other between, is kept as JSON: to put it
-   * together takes a sixth of the time of its reply.
+   * A page that is asked for again, with no other between, is kept as JSON: to put it together takes a sixth of the
+   * time of its reply.
    */
-  function pageOfEntry(key: string, entry: Entry, asked: PageOf): Found {
+  #pageOf(key: string, entry: Entry, asked: PageOf): Found {
     const { results, kept } = entry;
     const { limit, offset } = asked;
     if (kept !== undefined && kept.limit === limit && kept.offset === offset) return kept.page;
@@ -78,20 +85,10 @@ export function createResultCache(maxBytes: number): ResultCache {
       const json = slices.length < TEXT_BYTES ? bytes.toString("latin1") : bytes;
       const larger = { ...entry, kept: { limit, offset, page: { ...page, json } } };
       // The cache would throw out what has become too large for it.
-      if (bytesOf(larger, key) <= maxBytes) cache.set(key, larger);
+      if (bytesOf(larger, key) <= this.#maxBytes) this.#entries.set(key, larger);
     };
     return { ...page, keepJson };
   }
-
-  return {
-    find(key, page) {
-      const known = cache.get(key);
-      return known?.results.has(page) ? pageOfEntry(key, known, page) : undefined;
-    },
-    holds: (key, page) => cache.peek(key)?.results.has(page) ?? false,
-    keep,
-    size: () => ({ entries: cache.size, bytes: cache.calculatedSize }),
-  };
 }
 
 /** What became of the searches of a generation, and what the cache holds. */
@@ -107,13 +104,6 @@ export interface CacheCounts {
 export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
   if (counts.hits + counts.joined + counts.misses === 0) return;
   observe({ kind: "search-cache", generation, ...counts });
-}
-
-/** @internal A search behind a cache. */
-export interface CachedSearch extends Search {
-  readonly counts: () => CacheCounts;
-  /** Whether a page would be answered from the cache. */
-  readonly holds: (table: "users" | "worlds", term: string, page: PageOf) => boolean;
 }
 
 /** @internal Finds what matches a query, or as much of it as a page takes. */
@@ -139,46 +129,64 @@ export function whyBusy(caller: Caller): SearchOutcome {
   return caller.isGone() ? "dropped" : "busy";
 }
 
-/** A search whose result comes later, and who waits for it. */
+/** A search whose result comes later, and its callers. */
 interface UnderWay {
   readonly result: Promise<ResultSet | Busy>;
   readonly callers: Caller[];
 }
 
 interface Asked {
-  readonly name: "users" | "worlds";
+  readonly name: keyof UncachedSearch;
   readonly key: string;
   readonly term: string;
   readonly page: PageOf;
   readonly caller: Caller;
 }
 
-/** Both searches of a generation, their cache, and the searches that wait. */
-class CachedSearches {
+/** @internal Both searches of a generation, their cache, and the searches that wait. To page a query again mostly costs a slice. */
+export class CachedSearch implements Search {
   readonly #find: UncachedSearch;
-  readonly cache: ResultCache;
+  readonly #cache: ResultCache;
   readonly #keepsResults: boolean;
   readonly #pending: PendingSearches;
   readonly #count: CountSearch | undefined;
   /** By key and search. Callers of another key do not join: they would wait in the queue of the first. */
   readonly #underWay = new Map<string, UnderWay>();
-  hits = 0;
-  joined = 0;
-  misses = 0;
+  #hits = 0;
+  #joined = 0;
+  #misses = 0;
 
-  constructor(find: UncachedSearch, maxBytes: number, pending: PendingSearches, count?: CountSearch) {
+  /** @param maxBytes 0 keeps none */
+  constructor(find: UncachedSearch, maxBytes: number, pending = UNBOUNDED, count?: CountSearch) {
     this.#find = find;
-    this.cache = createResultCache(maxBytes);
+    this.#cache = new ResultCache(maxBytes);
     this.#keepsResults = maxBytes > 0;
     this.#pending = pending;
     this.#count = count;
   }
 
-  find(name: Asked["name"], term: string, page: PageOf, caller: Caller): Answer {
+  users(term: string, page: PageOf, caller: Caller): Answer {
+    return this.#answer("users", term, page, caller);
+  }
+
+  worlds(term: string, page: PageOf, caller: Caller): Answer {
+    return this.#answer("worlds", term, page, caller);
+  }
+
+  counts(): CacheCounts {
+    return { hits: this.#hits, joined: this.#joined, misses: this.#misses, ...this.#cache.size() };
+  }
+
+  /** Whether a page would be answered from the cache. */
+  holds(table: Asked["name"], term: string, page: PageOf): boolean {
+    return this.#cache.holds(PREFIXES[table] + term, page);
+  }
+
+  #answer(name: Asked["name"], term: string, page: PageOf, caller: Caller): Answer {
     const key = PREFIXES[name] + term;
-    const known = this.cache.find(key, page);
+    const known = this.#cache.find(key, page);
     if (known !== undefined) {
-      this.hits++;
+      this.#hits++;
       this.#count?.(name, "cached");
       return known;
     }
@@ -195,7 +203,7 @@ class CachedSearches {
 
   #search(asked: Asked): Answer {
     const { name, key, term, page, caller } = asked;
-    this.misses++;
+    this.#misses++;
     const callers = [caller];
     const isGone = (): boolean => callers.every((one) => one.isGone());
     const found = this.#find[name](term, page, { key: caller.key, isGone });
@@ -203,7 +211,7 @@ class CachedSearches {
       const result = this.#keepsResults ? this.#share(asked, found, callers) : found;
       return result.then((results) => this.#pageOf(results, asked, "searched"));
     }
-    if (found !== BUSY) this.cache.keep(key, found, page);
+    if (found !== BUSY) this.#cache.keep(key, found, page);
     return this.#pageOf(found, asked, "searched");
   }
 
@@ -212,7 +220,7 @@ class CachedSearches {
     const joint = `${caller.key} ${key}`;
     const result = found
       .then((results) => {
-        if (results !== BUSY) this.cache.keep(key, results, page);
+        if (results !== BUSY) this.#cache.keep(key, results, page);
         return results;
       })
       .finally(() => {
@@ -226,31 +234,12 @@ class CachedSearches {
     const { name, term, page, caller } = asked;
     const leave = this.#pending.enter(caller.key);
     if (leave === undefined) return this.#pageOf(BUSY, asked, "busy");
-    this.joined++;
+    this.#joined++;
     callers.push(caller);
     return result.finally(leave).then((results) => {
       // The result may hold another page: the first of all that wait asks for this one.
       if (results !== BUSY && results.has(page)) return this.#pageOf(results, asked, "joined");
-      return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.find(name, term, page, caller);
+      return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.#answer(name, term, page, caller);
     });
   }
-}
-
-/**
- * @internal Puts a cache in front of both searches: to page a query again mostly costs a slice.
- * @param maxBytes 0 keeps none
- */
-export function withCache(
-  search: UncachedSearch,
-  maxBytes: number,
-  pending: PendingSearches = UNBOUNDED,
-  count?: CountSearch,
-): CachedSearch {
-  const all = new CachedSearches(search, maxBytes, pending, count);
-  return {
-    users: (term, page, caller) => all.find("users", term, page, caller),
-    worlds: (term, page, caller) => all.find("worlds", term, page, caller),
-    holds: (table, term, page) => all.cache.holds(PREFIXES[table] + term, page),
-    counts: () => ({ hits: all.hits, joined: all.joined, misses: all.misses, ...all.cache.size() }),
-  };
 }

@@ -11,7 +11,7 @@
  * So a row can be missed; what is found always lies within the distance.
  */
 
-import { createResultCache } from "../search/cache.ts";
+import { ResultCache } from "../search/cache.ts";
 import { fold } from "../search/fold.ts";
 import { ListedResults, pageOf } from "../search/result-set.ts";
 import type { Searches } from "../search/search.ts";
@@ -120,7 +120,7 @@ export function keepSimilar(
   searches: SimilarSearches,
   cacheBytes: number,
 ): (name: SearchName, term: string, page: PageOf) => Work<Found> {
-  const cache = createResultCache(cacheBytes);
+  const cache = new ResultCache(cacheBytes);
   return function* search(name, term, page) {
     const key = `${name} ${term}`;
     const known = cache.find(key, page);

@@ -5,7 +5,7 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { createResultCache } from "../../search/cache.ts";
+import { ResultCache } from "../../search/cache.ts";
 import { pageOf } from "../../search/result-set.ts";
 import {
   indexesOf,
@@ -89,7 +89,7 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
  * @param cacheBytes memory for results; they are kept whole
  */
 function searchesOf(searches: Searches, cacheBytes: number): (request: SearchRequest) => Work<Found> {
-  const cache = createResultCache(cacheBytes);
+  const cache = new ResultCache(cacheBytes);
   return function* search({ name, term, page }) {
     const key = `${name} ${term}`;
     // Known by the time it begins, if another key asked the same.

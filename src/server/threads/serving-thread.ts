@@ -10,7 +10,7 @@ import { IN_THREADS } from "../../features.ts";
 import { createListener } from "../../http/listener.ts";
 import { countersOf, searchCounter } from "../../observe/metrics/counters.ts";
 import { watchVitals } from "../../observe/metrics/vitals.ts";
-import { type CachedSearch, observeSearches, withCache } from "../../search/cache.ts";
+import { CachedSearch, observeSearches } from "../../search/cache.ts";
 import { sharePending } from "../../search/schedule/pending.ts";
 import { openSearch } from "../../search/search.ts";
 import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
@@ -60,7 +60,7 @@ function take({ questions, store, index, hasSimilar }: StoreToServe): Generation
   ({ retire } = asker);
   const searches = openSearch(index);
   const inline = createInlineSearch(searches, createOffloadedSearch(searches, asker.ask), pending);
-  const search = withCache(inline, task.cacheBytes, pending, countSearch);
+  const search = new CachedSearch(inline, task.cacheBytes, pending, countSearch);
   cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
   const askSimilar: AskPage = (...asked) => asker.ask(...asked, true);
