@@ -173,9 +173,9 @@ export class CachedSearch implements Search {
     return this.#answer("worlds", term, page, caller);
   }
 
-  counts(): CacheCounts {
+  readonly counts = (): CacheCounts => {
     return { hits: this.#hits, joined: this.#joined, misses: this.#misses, ...this.#cache.size() };
-  }
+  };
 
   /** Whether a page would be answered from the cache. */
   holds(table: Asked["name"], term: string, page: PageOf): boolean {

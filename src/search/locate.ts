@@ -107,7 +107,7 @@ export function locate(trigrams: TrigramIndex, term: string): Located {
 }
 
 /** Postings of as many code units of a term as lists are in order of; these postings are in order of the texts. */
-export function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): Range {
+function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): Range {
   const { depth, gram } = trigrams;
   const part = term.slice(offset, offset + depth);
   const range = postingsOfSubstring(trigrams, part.slice(0, gram * 2));
@@ -131,7 +131,7 @@ export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint3
 /**
  * Whether a text can contain a term of a trigram or more. One bit tells it of most terms that are nowhere.
  */
-export function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
+function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
   const mask = bits.length * 32 - 1;
   for (let at = 0; at + gram <= term.length; at++) {
     const third = gram === GRAM ? term.charCodeAt(at + 2) : 0;
@@ -162,7 +162,7 @@ function pairsWithPrefix(text: string, from: number, to: number): Range {
 }
 
 /** The postings of one to three code units: the lists of all trigrams that begin with these. */
-export function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
+function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
   const [from, to] = trigramsWithPrefix(trigrams, term, 0, term.length);
   return [trigrams.starts[from]!, trigrams.starts[to]!];
 }
@@ -174,13 +174,13 @@ function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at
   return slots[trigramSlotOf(slots, pairs, thirds, pair, third)]! - 1;
 }
 
-export function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
+function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
   const number = numberOf(trigrams, text, 0);
   return number < 0 ? NOTHING : [trigrams.starts[number]!, trigrams.starts[number + 1]!];
 }
 
 /** The part of a range of a trigram's list where one to three code units of a text follow the trigram. */
-export function postingsFollowedBy(
+function postingsFollowedBy(
   trigrams: TrigramIndex,
   [from, to]: Range,
   text: string,

@@ -1,15 +1,11 @@
 /**
  * Reads the postings of a term block by block, so that a search needs no list of them, however many there are.
- *
- * Candidates of a longer term are verified. Few are, by their texts. For many the term is covered by parts as long as
- * lists are in order, so that the postings of each part are in order of the texts: the term is where a posting of the
- * located part has one of every other part at the right distance. A positional merge of these lists tells that in a
- * part of the time of reading each text.
+ * Candidates of a longer term are verified by their texts.
  */
 
 import { gallopWhere } from "../util/sorted.ts";
-import { type Located, postingsIn, postingsOfPart, sizeOfRange } from "./locate.ts";
-import { compare, PAD_TEXT } from "./texts.ts";
+import { type Located, postingsIn } from "./locate.ts";
+import { compare } from "./texts.ts";
 import {
   CHUNK,
   isSameChunk,
@@ -24,13 +20,6 @@ import {
 } from "./trigrams.ts";
 import { STEP, type Work } from "./work.ts";
 
-/** So many postings are read at a time. */
-const BLOCK = 4096;
-/** To compare so many code units of a term with a text takes about as long as a step of a merge. */
-const UNITS_A_STEP = 8;
-/** To compare with a text takes about as long as so many steps of a merge. */
-const TEXT_WORK = 8;
-
 /**
  * Reads the postings of a term in order of their list; see `listPostings` for their meaning. Where a text has
  * a longer term at very many positions some are left out, never its beginning.
@@ -39,9 +28,6 @@ export class PostingReader {
   readonly #trigrams: TrigramIndex;
   readonly #term: string;
   readonly #located: Located;
-  /** Undefined when candidates are verified by their texts, or need not be. */
-  readonly #parts: readonly Part[] | undefined;
-  readonly #block: Uint32Array;
   #at: number;
 
   constructor(trigrams: TrigramIndex, located: Located, term: string) {
@@ -49,22 +35,21 @@ export class PostingReader {
     this.#term = term;
     this.#located = located;
     this.#at = located.range[0];
-    this.#parts = located.isExact ? undefined : partsOf(trigrams, located, term);
-    this.#block = new Uint32Array(located.isExact ? 0 : BLOCK);
   }
 
   /** Reads some postings, maybe none, which the next call may overwrite; undefined after the last. Needs no pause. */
   next(): Uint32Array | undefined {
-    const { range, isExact } = this.#located;
+    const { range, offset, isExact } = this.#located;
     const from = this.#at;
     if (from === range[1]) return undefined;
-    const most = isExact ? STEP : this.#parts === undefined ? mostVerified(this.#term) : BLOCK;
-    this.#at = Math.min(from + most, range[1]);
+    this.#at = Math.min(from + (isExact ? STEP : mostVerified(this.#term)), range[1]);
     const read = postingsIn(this.#trigrams, [from, this.#at]);
     if (isExact) return read;
-    const found = this.#verify(read);
-    if (found.length > 0) this.#passText(found[found.length - 1]!, read[read.length - 1]!);
-    return found;
+    const found = read.slice();
+    const count = keepByText(this.#trigrams, this.#term, offset, found);
+    if (count > 0) this.#passText(found[count - 1]!, read[read.length - 1]!);
+    moveBack(this.#trigrams, offset, found, count);
+    return found.subarray(0, count);
   }
 
   /**
@@ -86,22 +71,12 @@ export class PostingReader {
     const trigrams = this.#trigrams;
     const text = textOf(trigrams, found);
     if (textOf(trigrams, read) !== text) return;
-    this.#at = gallopTo(trigrams, this.#at, this.#located.range[1], trigrams.texts.starts[text + 1]!);
-  }
-
-  /** The candidates that are followed by all of the term, moved back to its beginning. */
-  #verify(read: Uint32Array): Uint32Array {
-    const { offset } = this.#located;
-    const block = this.#block;
-    let count = read.length;
-    block.set(read);
-    for (const part of this.#parts ?? []) count = keepByPart(this.#trigrams, part, offset, block, count);
-    // Half of a surrogate pair looks like the end of a text.
-    if (this.#parts === undefined || this.#term.includes(PAD_TEXT)) {
-      count = keepByText(this.#trigrams, this.#term, offset, block, count);
-    }
-    moveBack(this.#trigrams, offset, block, count);
-    return block.subarray(0, count);
+    const end = trigrams.texts.starts[text + 1]!;
+    this.#at = gallopWhere(
+      this.#at,
+      this.#located.range[1],
+      (at) => positionOf(trigrams, trigrams.postings[at]!) < end,
+    );
   }
 }
 
@@ -120,8 +95,7 @@ export function* listPostings(trigrams: TrigramIndex, located: Located, term: st
   let count = 0;
   for (let at = 0; at < found.length; at += most) {
     if (at > 0) yield;
-    const block = found.subarray(at, at + most);
-    const kept = keepByText(trigrams, term, offset, block, block.length);
+    const kept = keepByText(trigrams, term, offset, found.subarray(at, at + most));
     found.copyWithin(count, at, at + kept);
     count += kept;
   }
@@ -132,7 +106,7 @@ export function* listPostings(trigrams: TrigramIndex, located: Located, term: st
 
 /** So many candidates are compared with their texts without a pause. */
 function mostVerified(term: string): number {
-  return Math.ceil(BLOCK / (TEXT_WORK + Math.ceil(term.length / UNITS_A_STEP)));
+  return Math.ceil(STEP / (16 + term.length / 4));
 }
 
 /** Moves postings back by some code units, within their texts. */
@@ -150,53 +124,16 @@ function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: 
   }
 }
 
-/** With fewer candidates texts are read. */
-const MOST_BY_TEXT = 4096;
-
-/** The postings of another part of the term. */
-interface Part {
-  /** The index of its next posting, and where its postings end. */
-  at: number;
-  readonly to: number;
-  readonly offset: number;
-}
-
-/** The other parts, which together with the one that was located cover a term; undefined when to read the texts takes less. */
-function partsOf(trigrams: TrigramIndex, { range, offset }: Located, term: string): Part[] | undefined {
-  const { depth } = trigrams;
-  if (term.length < depth || sizeOfRange(range) <= MOST_BY_TEXT) return undefined;
-  const parts: Part[] = [];
-  let steps = 0;
-  for (let at = 0; at < term.length; at += depth) {
-    // Parts after the one that was located begin where it ends.
-    if (at === offset || (at > offset && at < offset + depth)) at = offset + depth;
-    if (at >= term.length) break;
-    const from = Math.min(at, term.length - depth);
-    const [first, to] = postingsOfPart(trigrams, term, from);
-    parts.push({ at: first, to, offset: from });
-    steps += to - first;
-  }
-  // The rarest comes first.
-  parts.sort((a, b) => a.to - a.at - (b.to - b.at));
-  return steps / TEXT_WORK > sizeOfRange(range) ? undefined : parts;
-}
-
 /**
  * Keeps the candidates whose text has the term so many code units before; in a row of one text the first, and
  * its beginning: in a text of one letter a term is at every position.
  * @returns how many are left
  */
-function keepByText(
-  trigrams: TrigramIndex,
-  term: string,
-  offset: number,
-  block: Uint32Array,
-  many: number,
-): number {
+function keepByText(trigrams: TrigramIndex, term: string, offset: number, block: Uint32Array): number {
   const { units, starts } = trigrams.texts;
   let count = 0;
   let latest = -1;
-  for (let at = 0; at < many; at++) {
+  for (let at = 0; at < block.length; at++) {
     const posting = block[at]!;
     const text = textOf(trigrams, posting);
     const position = positionOf(trigrams, posting) - offset;
@@ -207,62 +144,6 @@ function keepByText(
     block[count++] = posting;
   }
   return count;
-}
-
-/** Keeps the candidates that have a posting of another part at the right distance. @returns how many are left */
-function keepByPart(
-  trigrams: TrigramIndex,
-  part: Part,
-  offset: number,
-  block: Uint32Array,
-  many: number,
-): number {
-  const shift = shiftOf(part.offset - offset);
-  const firstEnd = makePosting(trigrams.texts.count, 0);
-  let count = 0;
-  for (let at = 0; at < many; at++) {
-    const posting = block[at]!;
-    const wanted = posting + shift;
-    const near = isSameChunk(posting, wanted) ? stepTo(trigrams.postings, part, wanted, firstEnd) : undefined;
-    if (near ?? jumpTo(trigrams, part, positionOf(trigrams, posting) - offset + part.offset)) {
-      block[count++] = posting;
-      part.at++;
-    }
-  }
-  return count;
-}
-
-/** So many postings are passed over one by one before galloping. */
-const LINEAR_STEPS = 8;
-
-/**
- * Goes on to a posting by a few steps. Mostly both are in first chunks of texts, or both in further ones:
- * numbers tell their order, without reading where texts begin.
- * @param firstEnd above the postings of first chunks
- * @returns whether it is there; undefined when that is not known
- */
-function stepTo(postings: Uint32Array, part: Part, wanted: number, firstEnd: number): boolean | undefined {
-  const least = wanted < firstEnd ? 0 : firstEnd;
-  const end = Math.min(part.at + LINEAR_STEPS, part.to);
-  let next = part.at;
-  while (next < end && postings[next]! >= least && postings[next]! >>> 1 < wanted >>> 1) next++;
-  part.at = next;
-  if (next === part.to) return false;
-  const posting = postings[next]!;
-  if (posting >>> 1 === wanted >>> 1) return true;
-  return posting > wanted && (least > 0 || posting < firstEnd) ? false : undefined;
-}
-
-/** Goes on to a position by galloping. @returns whether a posting is there */
-function jumpTo(trigrams: TrigramIndex, part: Part, position: number): boolean {
-  part.at = gallopTo(trigrams, part.at, part.to, position);
-  return part.at < part.to && positionOf(trigrams, trigrams.postings[part.at]!) === position;
-}
-
-/** The index of the first posting, from one on, that is not before a position. */
-function gallopTo(trigrams: TrigramIndex, from: number, to: number, position: number): number {
-  const { postings } = trigrams;
-  return gallopWhere(from, to, (at) => positionOf(trigrams, postings[at]!) < position);
 }
 
 /*

@@ -144,7 +144,3 @@ export function shiftOf(units: number): number {
 export function isSameChunk(a: number, b: number): boolean {
   return a >>> NUMBER_SHIFT === b >>> NUMBER_SHIFT;
 }
-
-export function isSamePosition(a: number, b: number): boolean {
-  return a >>> 1 === b >>> 1;
-}
