@@ -1,4 +1,4 @@
-/** Results of recent searches: an LRU cache bounded in bytes, and the searches behind it. */
+/** Results of recent searches: an LRU cache bounded in bytes, before both searches. */
 
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
