@@ -4,21 +4,38 @@
  * from it: adding an operation is adding a row.
  */
 
-import {
-  findUsers,
-  findWorlds,
-  getInstance,
-  getStats,
-  getUser,
-  getWorld,
-  getWorldStats,
-  listInstances,
-  listUserWorlds,
-  listWorldInstances,
-  listWorlds,
-  popularWorlds,
-} from "./handlers/resources.ts";
-import type { Route } from "./handlers/route.ts";
+import type { FaultName } from "../model/fault.ts";
+import { FOUND_WORLD_CUT } from "../store/encode.ts";
+import { findId } from "../store/ids.ts";
+import { rowsOf } from "../store/lists.ts";
+import { oneRow, oneText, rowsPage, tablePage } from "./handlers/envelope.ts";
+import type { Call, Outcome, Route } from "./handlers/route.ts";
+import { searchPage } from "./handlers/search.ts";
+
+const MISSING = {
+  worlds: "worldMissing",
+  users: "userMissing",
+  instances: "instanceMissing",
+} as const satisfies Record<string, FaultName>;
+
+/** An operation on the row of a table that the path names. */
+function ofRow(
+  table: keyof typeof MISSING,
+  answer: (call: Call, row: number) => Outcome,
+): (call: Call) => Outcome {
+  return (call) => {
+    const row = findId(call.store[table].ids, call.id);
+    return row < 0 ? { fault: MISSING[table] } : answer(call, row);
+  };
+}
+
+/** All visible instances, or the instances of the world that `worldId` names. */
+function listInstances({ store, parameters }: Call): Outcome {
+  if (parameters.worldId === "") return tablePage(store.instances, parameters);
+  const world = findId(store.worlds.ids, parameters.worldId);
+  const rows = world < 0 ? new Uint32Array(0) : rowsOf(store.instancesByWorld, world);
+  return rowsPage(store.instances, rows, parameters);
+}
 
 /** Every operation. */
 export const ROUTES: readonly Route[] = [
@@ -30,7 +47,7 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "list", schema: "world" },
     faults: [],
     summary: "All public worlds, newest first.",
-    run: listWorlds,
+    run: ({ store, parameters }) => tablePage(store.worlds, parameters),
   },
   {
     name: "searchWorlds",
@@ -40,7 +57,7 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "list", schema: "foundWorld" },
     faults: ["noQuery", "busy"],
     summary: "Worlds whose name or description contains every word of `q`, best matches first.",
-    run: findWorlds,
+    run: (call) => searchPage("worlds", call.store.worlds, call, FOUND_WORLD_CUT),
   },
   {
     name: "listPopularWorlds",
@@ -50,7 +67,13 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "ranking", schema: "world" },
     faults: [],
     summary: "All public worlds, most visited first.",
-    run: popularWorlds,
+    run: ({ store, parameters }) =>
+      rowsPage(
+        store.worlds,
+        store.popular[parameters.period],
+        parameters,
+        `,"period":"${parameters.period}"`,
+      ),
   },
   {
     name: "getWorld",
@@ -60,7 +83,7 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "one", schema: "world" },
     faults: ["worldMissing"],
     summary: "One world.",
-    run: getWorld,
+    run: ofRow("worlds", ({ store }, row) => oneRow(store.worlds, row)),
   },
   {
     name: "getWorldStats",
@@ -70,7 +93,7 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "one", schema: "worldStats" },
     faults: ["worldMissing"],
     summary: "Visit counts of one world.",
-    run: getWorldStats,
+    run: ofRow("worlds", ({ store }, row) => oneRow(store.worldStats, row)),
   },
   {
     name: "listWorldInstances",
@@ -80,7 +103,9 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "list", schema: "instance" },
     faults: ["worldMissing"],
     summary: "Public instances of one world, newest first.",
-    run: listWorldInstances,
+    run: ofRow("worlds", ({ store, parameters }, row) =>
+      rowsPage(store.instances, rowsOf(store.instancesByWorld, row), parameters),
+    ),
   },
   {
     name: "searchUsers",
@@ -90,7 +115,7 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "list", schema: "user" },
     faults: ["noQuery", "busy"],
     summary: "Users whose display name contains `q`, best matches first.",
-    run: findUsers,
+    run: (call) => searchPage("users", call.store.users, call),
   },
   {
     name: "getUser",
@@ -100,7 +125,7 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "one", schema: "user" },
     faults: ["userMissing"],
     summary: "One user's public profile.",
-    run: getUser,
+    run: ofRow("users", ({ store }, row) => oneRow(store.users, row)),
   },
   {
     name: "listUserWorlds",
@@ -110,7 +135,9 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "list", schema: "world" },
     faults: ["userMissing"],
     summary: "Public worlds of one user, newest first.",
-    run: listUserWorlds,
+    run: ofRow("users", ({ store, parameters }, row) =>
+      rowsPage(store.worlds, rowsOf(store.worldsByOwner, row), parameters),
+    ),
   },
   {
     name: "listInstances",
@@ -130,7 +157,7 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "one", schema: "instance" },
     faults: ["instanceMissing"],
     summary: "One instance.",
-    run: getInstance,
+    run: ofRow("instances", ({ store }, row) => oneRow(store.instances, row)),
   },
   {
     name: "getStats",
@@ -140,6 +167,6 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "one", schema: "platformStats" },
     faults: [],
     summary: "Counts of users, public worlds and public instances.",
-    run: getStats,
+    run: ({ store }) => oneText(store.platformStats),
   },
 ];
