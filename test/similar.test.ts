@@ -119,7 +119,7 @@ function searchesOf(names: readonly string[]) {
       return value;
     })();
   return openSimilar(
-    { worlds: { rows: names.length } as Store["worlds"], popular: popular as Store["popular"] },
+    { popular: popular as Store["popular"] },
     { users: index, worlds },
     {
       users: (term) => yieldNothing(new ListedResults(Uint32Array.from(exact(false)(term)))),

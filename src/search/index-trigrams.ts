@@ -1,16 +1,13 @@
 /**
- * Builds a trigram index.
- *
- * The trigram at each position is numbered, and numbers are given anew in order of the code units. Postings
- * are sorted by their trigram and the two that follow. Where there are more distinct trigrams than is worth
- * it, those of bigrams are listed.
+ * Builds a trigram index: the trigram at each position is numbered, and numbers are given anew in order of the code
+ * units. Postings are sorted by their trigram and the two that follow.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
 import { countUp, sortByKey } from "../store/order.ts";
 import { sortBigrams } from "./bigrams.ts";
-import { PAD, type Texts } from "./texts.ts";
+import { PAD, ranksIn, type Texts } from "./texts.ts";
 import {
   BIGRAM,
   CHUNK,
@@ -92,12 +89,11 @@ export function indexTrigrams(
   const trigrams = numberTrigrams(texts, numbers, mostTrigrams);
   if (trigrams === undefined) return indexBigrams(texts, chunks);
   const sorted = sortTrigrams(numbers);
-  const ranks = new Uint32Array(sorted.length);
+  const ranks = ranksIn(sorted);
   const pairs = sharedUint32(sorted.length);
   const thirds = sharedUint32(sorted.length);
   for (let rank = 0; rank < sorted.length; rank++) {
     const trigram = sorted[rank]!;
-    ranks[trigram] = rank;
     pairs[rank] = numbers.pairs.values[trigram]!;
     thirds[rank] = numbers.thirds.values[trigram]!;
   }

@@ -6,7 +6,7 @@
 import { sharedUint32 } from "../store/bytes.ts";
 import { endWhere, gallopWhere } from "../util/sorted.ts";
 import type { Renumbering } from "./document-sets.ts";
-import { lengthOf, reorderTexts, sortTexts, type Texts } from "./texts.ts";
+import { lengthOf, ranksIn, reorderTexts, sortTexts, type Texts } from "./texts.ts";
 
 /** What found documents are ranked by. All of it lies in shared memory. */
 export interface NameOrder {
@@ -24,15 +24,13 @@ export interface NameOrder {
 export function orderNames(names: Texts, rows: Uint32Array): NameOrder {
   const byName = sharedUint32(names.count);
   byName.set(sortTexts(names));
-  const ranks = sharedUint32(names.count);
-  for (let rank = 0; rank < byName.length; rank++) ranks[byName[rank]!] = rank;
+  const ranks = ranksIn(byName, sharedUint32(names.count));
   return { names: reorderTexts(names, byName), byName, ranks, rows };
 }
 
 /** The numbers that documents get in another ranking of the same rows. */
 export function renumber({ rows }: NameOrder, ranking: Uint32Array): Renumbering {
-  const ofRow = new Uint32Array(ranking.length);
-  for (let document = 0; document < ranking.length; document++) ofRow[ranking[document]!] = document;
+  const ofRow = ranksIn(ranking);
   return rows.map((row) => ofRow[row]!);
 }
 
@@ -49,9 +47,7 @@ export function renumberNames(
     while (to < byName.length && isSameText(names, from, to)) to++;
     if (to - from > 1) byName.subarray(from, to).sort();
   }
-  const ranks = sharedUint32(byName.length);
-  for (let rank = 0; rank < byName.length; rank++) ranks[byName[rank]!] = rank;
-  return { names, byName, ranks, rows };
+  return { names, byName, ranks: ranksIn(byName, sharedUint32(byName.length)), rows };
 }
 
 function isSameText(texts: Texts, a: number, b: number): boolean {

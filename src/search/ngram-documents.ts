@@ -1,14 +1,15 @@
 /**
  * The documents of n-grams of one to three code units, kept beforehand.
  *
- * These terms would cost most: "a" is in a hundred thousand words and most descriptions, three letters are in
- * a hundred words whose postings lie anywhere in memory. An n-gram in a good part of all documents is kept as
- * a bitset, most others as sorted lists; both are found by halving on their keys.
+ * These terms would cost most: "a" is in a hundred thousand words and most descriptions, three letters are in a hundred
+ * words whose postings lie anywhere in memory. The work of an n-gram to a query, the postings of all words that hold it,
+ * decides: much of it makes a bitset, some a list, little nothing. Where long texts would take more memory than their
+ * number of documents warrants, the n-grams of the most work are kept. Both kinds are found by halving on their keys.
  */
 
 import { sharedCopy, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
 import { MOST_FOUND_BYTES } from "../store/limits.ts";
-import { endWhere, gallop } from "../util/sorted.ts";
+import { endWhere } from "../util/sorted.ts";
 import { bitWords, countBits, EntrySorter, lowestBit } from "./bitset.ts";
 import {
   addToBits,
@@ -17,103 +18,14 @@ import {
   type Renumbering,
   type WordPostings,
 } from "./document-sets.ts";
-import { PAD, PAD_TEXT } from "./texts.ts";
+import {
+  type ShortNgram,
+  shortNgrams,
+  type WeighedRange,
+  type WeighedTrigrams,
+  weighTrigrams,
+} from "./short-ngrams.ts";
 import { GRAM, type TrigramIndex, textOf } from "./trigrams.ts";
-
-/*
- * N-grams of one to three code units: trigrams are in order, so all that begin with an n-gram are neighbours,
- * and so are their posting lists.
- */
-
-/** A range of the postings of words. */
-export interface WeighedRange {
-  readonly from: number;
-  readonly to: number;
-  /** How many entries the words of these postings have, each word counted for each posting. */
-  readonly entries: number;
-}
-
-/** An n-gram of up to three code units and its postings: the lists of all trigrams that begin with it. */
-export interface ShortNgram extends WeighedRange {
-  readonly ngram: string;
-}
-
-/** The trigrams of words, and by trigram how many entries the words of all lists before its own have; one more at the end. */
-export interface WeighedTrigrams {
-  readonly trigrams: TrigramIndex;
-  readonly wordPostings: WordPostings;
-  readonly sums: Float64Array;
-}
-
-export function weighTrigrams(trigrams: TrigramIndex, wordPostings: WordPostings): WeighedTrigrams {
-  const sums = new Float64Array(trigrams.starts.length);
-  for (let trigram = 0; trigram + 1 < sums.length; trigram++) {
-    const [from, to] = [trigrams.starts[trigram]!, trigrams.starts[trigram + 1]!];
-    sums[trigram + 1] = sums[trigram]! + countEntriesIn(trigrams, wordPostings, from, to);
-  }
-  return { trigrams, wordPostings, sums };
-}
-
-function countEntriesIn(trigrams: TrigramIndex, { starts }: WordPostings, from: number, to: number): number {
-  let sum = 0;
-  for (let at = from; at < to; at++) {
-    const word = textOf(trigrams, trigrams.postings[at]!);
-    sum += starts[word + 1]! - starts[word]!;
-  }
-  return sum;
-}
-
-/**
- * The n-grams of so many code units, up to three, that are worth it, which no part of a range is that is not.
- */
-export function* shortNgrams(
-  weighed: WeighedTrigrams,
-  units: number,
-  isWorth: (range: WeighedRange) => boolean,
-): Generator<ShortNgram> {
-  const { gram, pairs, thirds, starts } = weighed.trigrams;
-  if (units > gram) {
-    yield* extendShort(weighed, units, isWorth);
-    return;
-  }
-  for (let trigram = 0, next = 0; trigram < pairs.length; trigram = next) {
-    next = trigram + 1;
-    while (next < pairs.length && beginAlike(weighed.trigrams, trigram, next, units)) next++;
-    const entries = weighed.sums[next]! - weighed.sums[trigram]!;
-    const range = { from: starts[trigram]!, to: starts[next]!, entries };
-    // Most are not, and to make their texts would take the longest.
-    if (!isWorth(range)) continue;
-    const pair = pairs[trigram]!;
-    const ngram = String.fromCharCode(pair >>> 16, pair & 0xffff, thirds[trigram]!).slice(0, units);
-    // What ends with a pad is a shorter n-gram. What ends with the half of a pair that looks like one is left out, too.
-    if (!ngram.includes(PAD_TEXT)) yield { ngram, ...range };
-  }
-}
-
-/** Whether two trigrams share so many first code units. */
-function beginAlike({ pairs, thirds }: TrigramIndex, one: number, other: number, units: number): boolean {
-  if (units === 1) return pairs[one]! >>> 16 === pairs[other]! >>> 16;
-  return pairs[one] === pairs[other] && (units === 2 || thirds[one] === thirds[other]);
-}
-
-/** Trigrams where the dictionary is one of bigrams: parts of its lists, which are in order of what follows. */
-function* extendShort(
-  weighed: WeighedTrigrams,
-  units: number,
-  isWorth: (range: WeighedRange) => boolean,
-): Generator<ShortNgram> {
-  const { trigrams, wordPostings } = weighed;
-  const { followers } = trigrams;
-  for (const { ngram, from, to: last } of shortNgrams(weighed, units - 1, isWorth)) {
-    for (let at = from, to = from; at < last; at = to) {
-      const unit = followers[at]! >>> 16;
-      to = gallop(followers, (unit + 1) * 65_536, at, last);
-      if (unit === PAD) continue;
-      const range = { from: at, to, entries: countEntriesIn(trigrams, wordPostings, at, to) };
-      if (isWorth(range)) yield { ngram: ngram + String.fromCharCode(unit), ...range };
-    }
-  }
-}
 
 /** N-grams whose documents are kept, in shared memory. */
 export interface NgramDocuments {
@@ -151,12 +63,6 @@ function keyOf(ngram: string): number {
   const third = ngram.length > 2 ? ngram.charCodeAt(2) : NO_UNIT;
   return (first * (NO_UNIT + 1) + second) * (NO_UNIT + 1) + third;
 }
-
-/*
- * Collects the documents of short n-grams. The work of an n-gram to a query decides: the postings of all
- * words that hold it. Much of it makes a bitset, some a list, little nothing. Where long texts would take
- * more memory for these than their number of documents warrants, the n-grams of the most work are kept.
- */
 
 /** An n-gram is dense when to unite its words' documents would take at least this share of the work of passing over every document. */
 const DENSE = 1 / 8;

@@ -212,6 +212,12 @@ function compareFrom(texts: Texts, a: number, b: number, depth: number): number 
   return lengthA - lengthB || a - b;
 }
 
+/** By number: its rank in an order. */
+export function ranksIn(order: Uint32Array, ranks: Uint32Array = new Uint32Array(order.length)): Uint32Array {
+  for (let rank = 0; rank < order.length; rank++) ranks[order[rank]!] = rank;
+  return ranks;
+}
+
 /** Texts in another order, in shared memory. @param order their numbers */
 export function reorderTexts(texts: Texts, order: Uint32Array): Texts {
   const starts = sharedUint32(texts.count + 1);

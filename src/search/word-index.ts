@@ -1,9 +1,6 @@
 /**
- * The word index: which documents contain a term without white space.
- *
- * Such a term lies within one word of a text. So it is enough to index the
- * distinct words by their trigrams, and to keep for each word the documents
- * that it stands in:
+ * The word index: which documents contain a term without white space. Such a term lies within one word of a text, so
+ * distinct words are indexed by their trigrams, and each word has a list of its documents:
  *
  *   term → postings of trigrams → words → postings of words → documents
  *
@@ -16,7 +13,7 @@ import { checkLimit, MOST_OCCURRENCES } from "../store/limits.ts";
 import { createScratch, type Renumbering, type Scratch, type WordPostings } from "./document-sets.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
 import { indexNgramDocuments, type NgramDocuments, renumberNgrams } from "./ngram-documents.ts";
-import { isWhiteSpace, reorderTexts, sortTexts, type Texts } from "./texts.ts";
+import { isWhiteSpace, ranksIn, reorderTexts, sortTexts, type Texts } from "./texts.ts";
 import type { TrigramIndex } from "./trigrams.ts";
 import { WordDictionary } from "./word-dictionary.ts";
 
@@ -34,13 +31,10 @@ export interface DocumentWords {
   readonly words: Uint32Array;
 }
 
-/*
- * Builds the word index. Each distinct word of the texts gets a number. The occurrences, a word and a
- * document each, come in order of documents; a counting sort makes the posting lists of them, after the words
- * are renumbered in order.
+/**
+ * Takes documents in ascending order, then makes the index. The occurrences, a word and a document each, come in order
+ * of documents; a counting sort makes the posting lists of them, after the words are renumbered in order.
  */
-
-/** Takes documents in ascending order, then makes the index. */
 export class WordIndexBuilder {
   readonly #dictionary = new WordDictionary();
   /** A word and an entry, in turn, of every occurrence; those of one document are merged. */
@@ -92,23 +86,10 @@ export class WordIndexBuilder {
   finish(least?: number, mostTrigrams?: number): WordIndex {
     const words = this.#sortWords();
     const trigrams = indexTrigrams(words, mostTrigrams);
-    const wordPostings = this.#invert(words.count);
     const byDocument = this.#listByDocument();
+    const wordPostings = invert(byDocument, words.count);
     const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, least);
     return { trigrams, wordPostings, ngramDocuments, byDocument };
-  }
-
-  /** Distributes the occurrences, which are in order of documents, over the posting lists of their words. */
-  #invert(words: number): WordPostings {
-    const starts = sharedUint32(words + 1);
-    for (let at = 0; at < this.#length; at += 2) starts[this.#occurrences[at]! + 1]!++;
-    for (let word = 0; word < words; word++) starts[word + 1]! += starts[word]!;
-    const next = starts.slice();
-    const entries = sharedUint32(this.#length / 2);
-    for (let at = 0; at < this.#length; at += 2) {
-      entries[next[this.#occurrences[at]!]!++] = this.#occurrences[at + 1]!;
-    }
-    return { documents: this.#documents, starts, entries };
   }
 
   /** The occurrences are in order of documents already. */
@@ -131,8 +112,7 @@ export class WordIndexBuilder {
   #sortWords(): Texts {
     const found = this.#dictionary.finish();
     const sorted = sortTexts(found);
-    const ranks = new Uint32Array(sorted.length);
-    for (let rank = 0; rank < sorted.length; rank++) ranks[sorted[rank]!] = rank;
+    const ranks = ranksIn(sorted);
     for (let at = 0; at < this.#length; at += 2) {
       this.#occurrences[at] = ranks[this.#occurrences[at]!]!;
     }
@@ -140,11 +120,33 @@ export class WordIndexBuilder {
   }
 }
 
-/*
- * Gives documents other numbers, for worlds whose ranking alone has changed. Words and their trigrams stay.
- * The words of a document move with it, and posting lists are filled from them in the new order.
- */
+/** The posting lists of words. */
+function invert(byDocument: DocumentWords, words: number): WordPostings {
+  const starts = sharedUint32(words + 1);
+  for (const word of byDocument.words) starts[(word >>> 1) + 1]!++;
+  for (let word = 0; word < words; word++) starts[word + 1]! += starts[word]!;
+  const documents = byDocument.starts.length - 1;
+  return { documents, starts, entries: fillPostings(byDocument, starts) };
+}
 
+/** Distributes the words of documents, in order of these, over the posting lists. */
+function fillPostings(byDocument: DocumentWords, starts: Uint32Array): Uint32Array {
+  const next = starts.slice();
+  const entries = sharedUint32(byDocument.words.length);
+  for (let document = 0; document + 1 < byDocument.starts.length; document++) {
+    const end = byDocument.starts[document + 1]!;
+    for (let at = byDocument.starts[document]!; at < end; at++) {
+      const word = byDocument.words[at]!;
+      entries[next[word >>> 1]!++] = document * 2 + (word & 1);
+    }
+  }
+  return entries;
+}
+
+/**
+ * Gives documents other numbers, for worlds whose ranking alone has changed. The words of a document move with it, and
+ * posting lists are filled from them in the new order.
+ */
 export function renumberWords(
   { trigrams, wordPostings, ngramDocuments, byDocument }: WordIndex,
   numbers: Renumbering,
@@ -152,7 +154,7 @@ export function renumberWords(
   const moved = moveDocuments(byDocument, numbers);
   return {
     trigrams,
-    wordPostings: { ...wordPostings, entries: fillPostings(moved, wordPostings) },
+    wordPostings: { ...wordPostings, entries: fillPostings(moved, wordPostings.starts) },
     ngramDocuments: renumberNgrams(ngramDocuments, numbers),
     byDocument: moved,
   };
@@ -170,20 +172,6 @@ function moveDocuments({ starts, words }: DocumentWords, numbers: Renumbering): 
     for (let at = starts[before]!; at < starts[before + 1]!; at++) moved[to++] = words[at]!;
   }
   return { starts: movedStarts, words: moved };
-}
-
-/** Distributes the words of documents, in order of these, over the posting lists. */
-function fillPostings(byDocument: DocumentWords, { documents, starts }: WordPostings): Uint32Array {
-  const next = starts.slice();
-  const entries = sharedUint32(byDocument.words.length);
-  for (let document = 0; document < documents; document++) {
-    const end = byDocument.starts[document + 1]!;
-    for (let at = byDocument.starts[document]!; at < end; at++) {
-      const word = byDocument.words[at]!;
-      entries[next[word >>> 1]!++] = document * 2 + (word & 1);
-    }
-  }
-  return entries;
 }
 
 export interface OpenWordIndex extends WordIndex, Scratch {}

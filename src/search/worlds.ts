@@ -1,12 +1,8 @@
 /**
- * Search over names and descriptions of worlds.
+ * Search over names and descriptions of worlds. Documents are numbered in order of the all-time ranking.
  *
- * Their words are indexed by trigrams. Documents are numbered in order of the all-time ranking, so document
- * order is popularity order.
- *
- * A query is split into terms: the documents of a single one are found and ranked at once, those of several
- * are intersected first. What is short is done without a pause and without the bitsets that long searches
- * borrow.
+ * A query is split into terms: the documents of a single one are found and ranked at once, those of several are
+ * intersected first. A short search is done without a pause and without the bitsets that long ones borrow.
  */
 
 import type { PageOf } from "../store/generation.ts";
@@ -134,11 +130,6 @@ function* rankFound(
     if (sizeOfRange(found.range) > LONG) yield "long";
     return yield* rank(yield* gatherDocuments(words, found, term, loan), nameOrder, asked, loan);
   }
-  const { starts, entries } = words.wordPostings;
   if (countEntries(words.wordPostings, found) > LONG) yield "long";
-  if (found.length === 1) {
-    const list = entries.subarray(starts[found[0]!]!, starts[found[0]! + 1]!);
-    return yield* rank({ kind: "list", entries: list }, nameOrder, asked, loan);
-  }
   return yield* rank(yield* unite(words.wordPostings, found, words, loan), nameOrder, asked, loan);
 }

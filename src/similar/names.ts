@@ -16,6 +16,7 @@
 import { Index } from "flexsearch";
 import { WordDictionary } from "../search/word-dictionary.ts";
 import type { Work } from "../search/work.ts";
+import { groupRows, NO_GROUP, type RowLists } from "../store/lists.ts";
 
 /** Longer names, in UTF-16 units, are not found; the distance to one takes time in its length. */
 export const LONGEST_NAME = 256;
@@ -27,22 +28,14 @@ const AT_ONCE = 64;
 export interface SimilarNames {
   readonly candidates: Candidates;
   readonly count: number;
-  /** By name: where its documents begin in `documents`; one more at the end. */
-  readonly starts: Uint32Array;
-  /** Ascending for each name. */
-  readonly documents: Uint32Array;
+  /** The documents of each name. */
+  readonly documents: RowLists;
   /** The folded name of a document. */
   readonly nameOf: (document: number) => string;
 }
 
-/** A document without a name that could be found. */
-const NO_NAME = 0xffffffff;
-
 /**
  * Indexes names.
- *
- * @param documents how many there are
- * @param nameOf the folded name of each
  * @throws {RangeError} when there are more names or n-grams than an index can hold
  */
 export function* indexSimilarNames(
@@ -51,7 +44,7 @@ export function* indexSimilarNames(
 ): Work<SimilarNames> {
   const candidates = new Candidates();
   const names = new WordDictionary();
-  const numberOf = new Uint32Array(documents).fill(NO_NAME);
+  const numberOf = new Uint32Array(documents).fill(NO_GROUP);
   for (let document = 0; document < documents; document++) {
     const name = nameOf(document);
     if (name !== "" && name.length <= LONGEST_NAME) {
@@ -63,26 +56,7 @@ export function* indexSimilarNames(
     if (document % AT_ONCE === AT_ONCE - 1) yield;
   }
   const { count } = names;
-  return { candidates, count, nameOf, ...groupByName(numberOf, count) };
-}
-
-/** The documents of each name: a counting sort. */
-function groupByName(numberOf: Uint32Array, count: number): Pick<SimilarNames, "starts" | "documents"> {
-  const ends = new Uint32Array(count + 1);
-  for (const number of numberOf) if (number !== NO_NAME) ends[number]!++;
-  let total = 0;
-  for (let number = 0; number <= count; number++) {
-    const size = ends[number]!;
-    ends[number] = total;
-    total += size;
-  }
-  const documents = new Uint32Array(total);
-  const starts = ends.slice();
-  for (let document = 0; document < numberOf.length; document++) {
-    const number = numberOf[document]!;
-    if (number !== NO_NAME) documents[ends[number]!++] = document;
-  }
-  return { starts, documents };
+  return { candidates, count, nameOf, documents: groupRows(numberOf, count) };
 }
 
 /** Names that a search looks at. */

@@ -15,10 +15,11 @@ import { ResultCache } from "../search/cache.ts";
 import { fold } from "../search/fold.ts";
 import { ListedResults, pageOf } from "../search/result-set.ts";
 import type { Searches } from "../search/search.ts";
-import { WHITE_SPACE } from "../search/texts.ts";
+import { ranksIn, WHITE_SPACE } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
 import type { SearchName } from "../server/search/questions.ts";
 import type { Found, PageOf, Store } from "../store/generation.ts";
+import { rowsOf } from "../store/lists.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";
 import { indexSimilarNames, type SimilarNames } from "./names.ts";
@@ -41,14 +42,13 @@ export function mostEdits(codePoints: number): 0 | 1 | 2 {
   return codePoints <= 5 ? 1 : 2;
 }
 
-/** What is indexed of a store. */
 export interface SimilarIndex {
   readonly users: SimilarNames;
   /** Documents are positions in the order of popularity. */
   readonly worlds: SimilarNames;
 }
 
-/** Indexes the names of a store. @throws {RangeError} when there are too many */
+/** @throws {RangeError} when there are too many names */
 export function* indexSimilar({ users, worlds, popular }: Store): Work<SimilarIndex> {
   return {
     users: yield* indexSimilarNames(users.rows, (row) => fold(displayNameOf(users, row))),
@@ -69,18 +69,13 @@ export interface SimilarSearches {
   worlds(term: string): Work<Uint32Array>;
 }
 
-/**
- * Makes both searches.
- *
- * @param exact finds what lies at distance 0
- */
+/** @param exact finds what lies at distance 0 */
 export function openSimilar(
-  { worlds, popular }: Pick<Store, "worlds" | "popular">,
+  { popular }: Pick<Store, "popular">,
   index: SimilarIndex,
   exact: Searches,
 ): SimilarSearches {
-  const positions = new Uint32Array(worlds.rows);
-  for (let document = 0; document < worlds.rows; document++) positions[popular.all[document]!] = document;
+  const positions = ranksIn(popular.all);
   return {
     *users(term) {
       const found = pageOf(yield* exact.users(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
@@ -111,11 +106,7 @@ function classOfWorld(name: string, term: string, terms: readonly string[]): num
   return first === 2 && !terms.every((one) => name.includes(one)) ? 3 : first;
 }
 
-/**
- * Puts a cache in front of both searches, so that to go from page to page takes one search.
- *
- * @param cacheBytes memory for results
- */
+/** Puts a cache before both searches, so that to go from page to page takes one search. */
 export function keepSimilar(
   searches: SimilarSearches,
   cacheBytes: number,
@@ -169,7 +160,7 @@ function* findNear(names: SimilarNames, term: string, most: number, classOf: Cla
   for (let at = 0; at < candidates.length; at++) {
     if (at % AT_ONCE === 0) yield;
     const number = candidates[at]!;
-    const name = names.nameOf(names.documents[names.starts[number]!]!);
+    const name = names.nameOf(rowsOf(names.documents, number)[0]!);
     const points = codePointsOf(name);
     const distance = substringDistance(query, points, most);
     if (distance > most) continue;
@@ -184,15 +175,14 @@ function addRanks(names: SimilarNames, near: readonly NearName[], ranks: Map<num
   let lastOfFirst = 0;
   for (const { number, distance, whole, rankClass } of near) {
     const isFirst = rows < FIRST_ROWS || whole === near[0]!.whole;
-    const from = names.starts[number]!;
     // No more documents of one name can be among the best.
-    const to = Math.min(names.starts[number + 1]!, from + MOST_SIMILAR);
-    for (const document of names.documents.subarray(from, to)) {
+    const documents = rowsOf(names.documents, number).subarray(0, MOST_SIMILAR);
+    for (const document of documents) {
       const rank = rankOf(document, distance, rankClass);
       if (isFirst) lastOfFirst = Math.max(lastOfFirst, rank);
       if (isFirst || rank >= lastOfFirst) ranks.set(document, rank);
     }
-    rows += to - from;
+    rows += documents.length;
   }
 }
 
