@@ -12,7 +12,6 @@ function names(header: string, etag: string, weakCounts: boolean): boolean {
 
 /**
  * Judges the conditions of a request that would answer 200.
- *
  * @param etag the current tag, quotes included
  * @returns 412 when If-Match names another, 304 when If-None-Match names this one, else 200
  */

@@ -92,7 +92,6 @@ function operationOf(route: Route): Json {
 
 /**
  * Makes the document.
- *
  * @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent
  */
 export function createOpenApi(routes: readonly Route[], limit = DEFAULT_LIMIT): Json {

@@ -1,6 +1,6 @@
 /**
- * The query parameters: what each means, and reading them. Nothing here fails:
- * a value that cannot be used is replaced by the default.
+ * The query parameters: what each means, and reading them. Nothing here fails: a value that cannot be used is replaced
+ * by the default.
  */
 
 import { PERIODS, type Period } from "../model/model.ts";
@@ -101,11 +101,7 @@ const DEFAULTS: Readonly<Parameters> = Object.freeze({
   match: "exact",
 });
 
-/**
- * Reads the parameters that an operation takes.
- *
- * @param query the text after the first `?`
- */
+/** Reads the parameters that an operation takes. @param query the text after the first `?` */
 export function readParameters(query: string, names: readonly ParameterName[]): Readonly<Parameters> {
   if (query === "" || names.length === 0) return DEFAULTS;
   const read = valuesOf(query);

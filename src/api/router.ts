@@ -1,7 +1,6 @@
 /**
- * The router, made from route rows. Paths without a parameter are found in a
- * map before any pattern is tried. Paths are exact: nothing is decoded or
- * normalised, and case counts.
+ * The router, made from route rows. Paths without a parameter are found in a map before any pattern is tried. Paths are
+ * exact: nothing is decoded or normalised, and case counts.
  */
 
 /** A path that was recognised. */
@@ -19,7 +18,6 @@ interface Pattern<Row> {
 
 /**
  * Makes a router.
- *
  * @param base prefix of every path
  * @returns a function from a path to its match
  */

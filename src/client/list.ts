@@ -60,7 +60,6 @@ export type ListCall = readonly [path: string, options?: AllOptions | undefined,
 
 /**
  * Every item of a list. The next page is asked for while the items of one are used.
- *
  * @param route a TypeError that it throws is the iteration's
  */
 export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGenerator<Item, void, undefined> {

@@ -90,8 +90,8 @@ export interface ListOf<Words, Result extends Page<unknown>> {
 type Get<Data> = (id: string, options?: CallOptions) => Promise<One<Data>>;
 
 /**
- * A client. Every function rejects with an {@link OrreryError}, with a TypeError when an option or an id cannot be used, or
- * with the reason of the signal that aborted it.
+ * A client. Every function rejects with an {@link OrreryError}, with a TypeError when an option or an id cannot be
+ * used, or with the reason of the signal that aborted it.
  */
 export interface Client {
   readonly worlds: {
@@ -122,11 +122,7 @@ export interface Client {
   readonly stats: (options?: CallOptions) => Promise<One<PlatformStats>>;
 }
 
-/**
- * Makes a client.
- *
- * @throws {TypeError} when an option cannot be used
- */
+/** Makes a client. @throws {TypeError} when an option cannot be used */
 export function createClient(options: ClientOptions): Client {
   const send = createSend(options);
 

@@ -16,8 +16,8 @@ import { checkWords, type Rule, refuse, targetOf, type Words } from "./target.ts
 /** What a client is made with. */
 export interface ClientOptions {
   /**
-   * Where the API is, such as `https://example.org/api/public/v1`; that path is added where it is missing.
-   * In a browser it may be relative to the page.
+   * Where the API is, such as `https://example.org/api/public/v1`; that path is added where it is missing. In a browser
+   * it may be relative to the page.
    */
   readonly baseUrl: string | URL;
   /** An API key or CLI token. It is sent in the `Authorization` header alone. */
@@ -29,8 +29,8 @@ export interface ClientOptions {
   /** The longest that a request waits in all because the server asks for it (`Retry-After`); 60,000 ms when absent. */
   readonly maxWaitMs?: number;
   /**
-   * Called for every reply as soon as its head is there, also for replies after which the request is sent again. A promise
-   * that it returns is awaited. The call rejects with the error that it throws, and sends nothing more.
+   * Called for every reply as soon as its head is there, also for replies after which the request is sent again. A
+   * promise that it returns is awaited. The call rejects with the error that it throws, and sends nothing more.
    */
   readonly onResponse?: (reply: ReplyHead) => unknown;
 }
@@ -59,7 +59,6 @@ export interface GoodReply {
 
 /**
  * Sends a request for a path below the base URL.
- *
  * @param options of the caller; they are checked here
  * @param more words of the query, which count before those of the options
  * @param ifMatch the ETag of the generation that must answer
@@ -160,7 +159,6 @@ function pause(ms: number, signal: AbortSignal | undefined, left: AbortSignal | 
 
 /**
  * Makes what sends a request once.
- *
  * @throws {TypeError} when an option cannot be used; the message never holds the token
  */
 function createAttempt(options: ClientOptions): Attempt {
@@ -212,7 +210,6 @@ function errorOf(status: number | undefined, message: string, waitMs: number): E
 
 /**
  * Makes what sends the requests of a client.
- *
  * @throws {TypeError} when an option cannot be used; the message never holds the token
  */
 export function createSend(options: ClientOptions): Send {

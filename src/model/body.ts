@@ -1,9 +1,8 @@
 /**
  * Bodies of replies: text, or parts of packed bytes between two texts.
  *
- * Rows are packed as the bytes that are sent. As parts they need not be decoded
- * to a text and encoded again: the sender of a body copies its bytes once, to
- * where they are sent from, and nothing that is sent later refers to the tables.
+ * Rows are packed as the bytes that are sent. As parts they need not be decoded to a text and encoded again: the sender
+ * of a body copies its bytes once, to where they are sent from, and nothing that is sent later refers to the tables.
  */
 
 import { isNodeBefore } from "../install/runtime.mjs";
@@ -34,8 +33,8 @@ export interface Parts {
 }
 
 /**
- * A body: its bytes as a one-byte ("latin1") string, char codes 0–255, one a
- * byte of the UTF-8 JSON text; or parts that make them. `length` is in bytes.
+ * A body: its bytes as a one-byte ("latin1") string, char codes 0–255, one a byte of the UTF-8 JSON text; or parts that
+ * make them. `length` is in bytes.
  */
 export type Body = string | Parts;
 
@@ -45,8 +44,8 @@ export function sliceAll(bytes: Buffer): Slices {
 }
 
 /**
- * Node before 22.8 copies from shared memory byte by byte, a page in ten times
- * the time. There `fill` copies long ranges, and short ones are joined as text.
+ * Node before 22.8 copies from shared memory byte by byte, a page in ten times the time. There `fill` copies long
+ * ranges, and short ones are joined as text.
  */
 const COPIES_BYTEWISE = isNodeBefore(process.versions, "22.8");
 const LONG_BYTES = 2048;
@@ -72,7 +71,6 @@ function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: 
 
 /**
  * Writes bytes one after the other.
- *
  * @param target has room for them
  * @param at where they begin
  * @param end ASCII to write after them
@@ -97,7 +95,6 @@ export function copySlices(slices: Slices, target: Buffer, at: number, end = "")
 
 /**
  * Writes the bytes of a body.
- *
  * @param target has room for them
  * @param before one-byte text to write in front of it
  */

@@ -1,7 +1,6 @@
 /**
- * Every error a client can be sent, as plain values: a status, a message and
- * what it means. Nothing throws these; a throw is a defect and answers
- * {@link FAULTS.internal}.
+ * Every error a client can be sent, as plain values: a status, a message and what it means. Nothing throws these; a
+ * throw is a defect and answers {@link FAULTS.internal}.
  */
 
 import type { Scope } from "./model.ts";

@@ -1,7 +1,6 @@
 /**
- * The data model: what a row of each kind looks like to a client, and the
- * schemas that the encoder and the OpenAPI document are made from. Its fields
- * are those of the table in `schema.ts`.
+ * The data model: what a row of each kind looks like to a client, and the schemas that the encoder and the OpenAPI
+ * document are made from. Its fields are those of the table in `schema.ts`.
  */
 
 import {

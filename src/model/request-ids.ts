@@ -15,7 +15,6 @@ export const REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
 /**
  * The `X-Request-Id` of a request, if it is one that may be logged and sent back.
- *
  * @param prefixes of tokens; what holds one may be a token
  */
 export function requestIdOf(

@@ -36,9 +36,7 @@ function twoDigits(bytes: Uint8Array, at: number): number {
 export const TIME_BYTES = 24;
 
 /**
- * Reads `YYYY-MM-DDTHH:MM:SS.mmmZ` from ASCII bytes: the form that most exports
- * have and that is served.
- *
+ * Reads `YYYY-MM-DDTHH:MM:SS.mmmZ` from ASCII bytes: the form that most exports have and that is served.
  * @returns milliseconds since the epoch, or NaN for every other form
  */
 export function parseServedTime(bytes: Uint8Array, from: number, to: number): number {

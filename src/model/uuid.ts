@@ -15,7 +15,6 @@ const PLACES = Array.from("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", (c, at) => (c 
 
 /**
  * Reads a UUID of any version and case into `words[at]` to `words[at + 3]`.
- *
  * @returns whether the text is a UUID; on false the words are undefined
  */
 export function parseUuid(text: string, words: Uint32Array, at: number): boolean {

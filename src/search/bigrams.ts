@@ -1,11 +1,11 @@
 /**
- * Lists and sorts the postings of bigrams, for texts of more distinct trigrams than are worth a dictionary:
- * long ones in a script of thousands of signs.
+ * Lists and sorts the postings of bigrams, for texts of more distinct trigrams than are worth a dictionary: long ones
+ * in a script of thousands of signs.
  *
- * Positions are distributed by their first code unit (a counting sort), those of one unit by the second, and
- * the list of each bigram, which is short, is sorted by the two code units that follow. The keys of a part of
- * all first units are in memory at a time, and for each part the texts are gone through once more; so there
- * is never a number by position.
+ * Positions are distributed by their first code unit (a counting sort), those of one unit by the second, and the list
+ * of each bigram, which is short, is sorted by the two code units that follow. The keys of a part of all first units
+ * are in memory at a time, and for each part the texts are gone through once more; so there is never a number by
+ * position.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
@@ -28,8 +28,7 @@ interface Keys {
 }
 
 /**
- * Lists the postings of all bigrams in order, each marked as repeated: to know takes another number by
- * bigram.
+ * Lists the postings of all bigrams in order, each marked as repeated: to know takes another number by bigram.
  * @param atOnce keys of so many positions are in memory at a time
  */
 export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {

@@ -1,9 +1,9 @@
 /**
  * The documents that contain every one of several terms.
  *
- * Candidates are intersected in order of what they cost, which a sample of their words' postings estimates,
- * and only as long as a document is left. Frequent terms that overlap, such as chunks of one address, are
- * merged to the text that they are chunks of: documents with that text need no other test.
+ * Candidates are intersected in order of what they cost, which a sample of their words' postings estimates, and only as
+ * long as a document is left. Frequent terms that overlap, such as chunks of one address, are merged to the text that
+ * they are chunks of: documents with that text need no other test.
  */
 
 import type { BitsetLoan } from "./bitset.ts";
@@ -88,10 +88,7 @@ export function withoutContained(terms: readonly string[]): readonly string[] {
   return terms.filter((term) => !terms.some((other) => other.length > term.length && other.includes(term)));
 }
 
-/**
- * Finds the documents that contain every one of several terms.
- * @param frequent terms of more postings are merged
- */
+/** Finds the documents that contain every one of several terms. @param frequent terms of more postings are merged */
 export function* findAll(
   index: OpenWordIndex,
   terms: readonly string[],
@@ -225,10 +222,7 @@ function overlapOf(text: string, next: string): number {
   return 0;
 }
 
-/**
- * The first text, merged with all that overlap it while a longer one is worth it.
- * @param texts none within another
- */
+/** The first text, merged with all that overlap it while a longer one is worth it. @param texts none within another */
 export function mergeTerms(texts: readonly string[], isWorthIt: (longer: string) => boolean): string {
   let merged = texts[0]!;
   for (let left = texts.slice(1); left.length > 0; ) {

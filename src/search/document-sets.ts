@@ -1,8 +1,8 @@
 /**
  * Sets of documents, each with a flag that says whether its name counts, not its description alone.
  *
- * A small set is a sorted list, a large one is a bitset: to sort a list of a hundred thousand takes longer
- * than to set as many bits and walk over all of them.
+ * A small set is a sorted list, a large one is a bitset: to sort a list of a hundred thousand takes longer than to set
+ * as many bits and walk over all of them.
  */
 
 import { type BitsetLoan, BitsetPool, bitWords, countBits, EntrySorter } from "./bitset.ts";
@@ -144,8 +144,7 @@ export function createScratch(documents: number): Scratch {
 }
 
 /*
- * Uniting posting lists: few postings are sorted into a list, without a pause; many set bits of a bitset,
- * with pauses.
+ * Uniting posting lists: few postings are sorted into a list, without a pause; many set bits of a bitset, with pauses.
  */
 
 /** A list is taken below this share of all documents. */

@@ -1,8 +1,8 @@
 /**
  * Folding: what makes two texts equal to a search.
  *
- * Compatibility forms are composed, case and Latin, Greek and Cyrillic accents dropped. Engines order
- * combining marks by insertion, so very many in a row are folded in parts.
+ * Compatibility forms are composed, case and Latin, Greek and Cyrillic accents dropped. Engines order combining marks
+ * by insertion, so very many in a row are folded in parts.
  */
 
 const COMBINING_LATIN = /[\u0300-\u036f]/g;
@@ -37,9 +37,8 @@ function foldWhole(text: string): string {
 }
 
 /*
- * Most characters are folded alike whatever stands around them: their decompositions begin with a character
- * that nothing before it combines with or is put in order with. A text of nothing else needs no
- * normalization.
+ * Most characters are folded alike whatever stands around them: their decompositions begin with a character that
+ * nothing before it combines with or is put in order with. A text of nothing else needs no normalization.
  */
 
 /** How a character is folded, the simplest first; 0 is not known yet. To itself: */
@@ -162,8 +161,7 @@ function canBeCut(text: string, from: number, cut: number, to: number): boolean 
 export const MAX_QUERY_UNITS = 256;
 
 /**
- * The text that a query asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does
- * in UTF-8.
+ * The text that a query asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
  * @returns "" when there is nothing to search for
  */
 export function readTerm(query: string): string {

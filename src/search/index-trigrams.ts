@@ -125,8 +125,8 @@ class TrigramNumbers {
 }
 
 /**
- * The number of the trigram at each position, at a pad that of pads alone, the first; undefined when there
- * are too many.
+ * The number of the trigram at each position, at a pad that of pads alone, the first; undefined when there are too
+ * many.
  */
 function numberTrigrams(
   { count, units, starts }: Texts,
@@ -159,10 +159,9 @@ function sortTrigrams({ pairs, thirds }: TrigramNumbers): Uint32Array {
 /*
  * Sorts all postings by their trigram and the two trigrams that follow it, which makes the posting lists.
  *
- * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code
- * units on, by the one three on, and by their own. Each pass is a counting sort that keeps equal ones in
- * order. A posting carries along the numbers that later passes need: to look them up would be a random access
- * to memory for each.
+ * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code units on, by
+ * the one three on, and by their own. Each pass is a counting sort that keeps equal ones in order. A posting carries
+ * along the numbers that later passes need: to look them up would be a random access to memory for each.
  */
 
 /** Posting lists are in order of so many code units. */
@@ -176,10 +175,7 @@ interface Offsets {
   readonly second: Uint32Array;
 }
 
-/**
- * @param trigrams the number of the trigram at each position; overwritten
- * @param padded the trigram of pads alone
- */
+/** @param trigrams the number of the trigram at each position; overwritten @param padded the trigram of pads alone */
 function sortPostings(
   texts: Texts,
   trigrams: Uint32Array,

@@ -1,9 +1,9 @@
 /**
  * Intersecting sets of documents, and the documents of posting lists.
  *
- * What holds less is marked in a bitset and the other passed over: to unite lists, or to merge two of them
- * side by side, takes twice the time and more. A list of much less is found in a long one by galloping
- * search, and two bitsets are combined word by word.
+ * What holds less is marked in a bitset and the other passed over: to unite lists, or to merge two of them side by
+ * side, takes twice the time and more. A list of much less is found in a long one by galloping search, and two bitsets
+ * are combined word by word.
  */
 
 import { gallop } from "../util/sorted.ts";
@@ -124,8 +124,7 @@ function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): Docume
 }
 
 /**
- * Takes the documents of a set out of another. One stays if it lacks the flag in `taken`, and has it in
- * `set`.
+ * Takes the documents of a set out of another. One stays if it lacks the flag in `taken`, and has it in `set`.
  * @param taken is left with the documents of both, and must be of the loan
  */
 export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan): DocumentBitset {

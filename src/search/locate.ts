@@ -1,11 +1,10 @@
 /**
  * From a term to a range of postings.
  *
- * The posting list of a trigram is in order of what follows. So the postings of a term of up to nine code
- * units are a range of the list of its first trigram, found by halving, and those of one or two code units
- * are the lists of all trigrams with that prefix, which are neighbours. The rarest two trigrams of a longer
- * term give candidates. Where the dictionary is one of bigrams, the same goes for terms of up to four code
- * units and for bigrams.
+ * The posting list of a trigram is in order of what follows. So the postings of a term of up to nine code units are a
+ * range of the list of its first trigram, found by halving, and those of one or two code units are the lists of all
+ * trigrams with that prefix, which are neighbours. The rarest two trigrams of a longer term give candidates. Where the
+ * dictionary is one of bigrams, the same goes for terms of up to four code units and for bigrams.
  */
 
 import { endWhere, gallop, gallopWhere, lowerBound } from "../util/sorted.ts";
@@ -51,8 +50,8 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
 }
 
 /**
- * The postings of a term whose text can end with it: exactly these as far as the lists are in order, all of
- * them beyond.
+ * The postings of a term whose text can end with it: exactly these as far as the lists are in order, all of them
+ * beyond.
  */
 export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const { length } = term;
@@ -115,9 +114,8 @@ function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): R
 }
 
 /*
- * Ranges of postings by up to six code units. A trigram is found by its hash, a prefix of trigrams by halving
- * in their order. The numbers of the trigrams that follow ascend in each list: halving there finds the next
- * three code units.
+ * Ranges of postings by up to six code units. A trigram is found by its hash, a prefix of trigrams by halving in their
+ * order. The numbers of the trigrams that follow ascend in each list: halving there finds the next three code units.
  */
 
 export function sizeOfRange([from, to]: Range): number {
@@ -128,9 +126,7 @@ export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint3
   return postings.subarray(from, to);
 }
 
-/**
- * Whether a text can contain a term of a trigram or more. One bit tells it of most terms that are nowhere.
- */
+/** Whether a text can contain a term of a trigram or more. One bit tells it of most terms that are nowhere. */
 function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
   const mask = bits.length * 32 - 1;
   for (let at = 0; at + gram <= term.length; at++) {

@@ -21,8 +21,8 @@ import {
 import { STEP, type Work } from "./work.ts";
 
 /**
- * Reads the postings of a term in order of their list; see `listPostings` for their meaning. Where a text has
- * a longer term at very many positions some are left out, never its beginning.
+ * Reads the postings of a term in order of their list; see `listPostings` for their meaning. Where a text has a longer
+ * term at very many positions some are left out, never its beginning.
  */
 export class PostingReader {
   readonly #trigrams: TrigramIndex;
@@ -53,8 +53,7 @@ export class PostingReader {
   }
 
   /**
-   * Passes over many postings whose texts, and all between these, contain the term; the texts must be in
-   * order.
+   * Passes over many postings whose texts, and all between these, contain the term; the texts must be in order.
    * @returns the range of texts; undefined when {@link next} is to read on
    */
   nextShared(): Range | undefined {
@@ -81,9 +80,9 @@ export class PostingReader {
 }
 
 /**
- * All postings of a term, in any order; a text may contain it several times, but its beginning comes only
- * once. Not to be changed: mostly a range of the index. A posting outside of the index that is no beginning
- * tells only the text and whether it is repeated.
+ * All postings of a term, in any order; a text may contain it several times, but its beginning comes only once. Not to
+ * be changed: mostly a range of the index. A posting outside of the index that is no beginning tells only the text and
+ * whether it is repeated.
  * @param located so few postings that they can be listed
  */
 export function* listPostings(trigrams: TrigramIndex, located: Located, term: string): Work<Uint32Array> {
@@ -125,8 +124,8 @@ function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: 
 }
 
 /**
- * Keeps the candidates whose text has the term so many code units before; in a row of one text the first, and
- * its beginning: in a text of one letter a term is at every position.
+ * Keeps the candidates whose text has the term so many code units before; in a row of one text the first, and its
+ * beginning: in a text of one letter a term is at every position.
  * @returns how many are left
  */
 function keepByText(trigrams: TrigramIndex, term: string, offset: number, block: Uint32Array): number {
@@ -147,16 +146,15 @@ function keepByText(trigrams: TrigramIndex, term: string, offset: number, block:
 }
 
 /*
- * Postings of a term in texts that share a prefix, such as addresses of one site. Where texts are in order,
- * these are neighbours. If the first and the last of some have the term in the prefix that they share, all
- * between have it, too.
+ * Postings of a term in texts that share a prefix, such as addresses of one site. Where texts are in order, these are
+ * neighbours. If the first and the last of some have the term in the prefix that they share, all between have it, too.
  */
 
 const LEAST = 256;
 
 /**
- * The index after the last posting whose text, and all texts from that of `from` on, contain the term; `from`
- * if there are few.
+ * The index after the last posting whose text, and all texts from that of `from` on, contain the term; `from` if there
+ * are few.
  * @param trigrams of texts in order of their code units
  */
 function endOfSharedPrefix(
@@ -174,8 +172,8 @@ function endOfSharedPrefix(
 }
 
 /**
- * How many code units texts have to share with that of a posting in a first chunk: the term, and the depth of
- * the list, after which it is in order of texts; 0 when the term is not there.
+ * How many code units texts have to share with that of a posting in a first chunk: the term, and the depth of the list,
+ * after which it is in order of texts; 0 when the term is not there.
  * @param offset from the term to the posting
  */
 function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, term: string): number {
@@ -191,8 +189,8 @@ function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, t
 }
 
 /**
- * Whether two postings are in first chunks, as far from the beginnings of their texts, with no more texts than
- * postings between them, so that each of these contains the term. Mostly not, and texts need not be read.
+ * Whether two postings are in first chunks, as far from the beginnings of their texts, with no more texts than postings
+ * between them, so that each of these contains the term. Mostly not, and texts need not be read.
  */
 function areClose({ texts, postings }: TrigramIndex, one: number, other: number): boolean {
   const a = postings[one]!;

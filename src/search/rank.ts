@@ -1,10 +1,9 @@
 /**
- * Ranks found worlds in four classes: their name is the query, begins with it, contains it, or only the
- * description does; within a class by popularity.
+ * Ranks found worlds in four classes: their name is the query, begins with it, contains it, or only the description
+ * does; within a class by popularity.
  *
- * Nothing is sorted: documents are numbered by popularity, the first two classes are a range in the order of
- * names, and a flag tells the others apart. Each page of few documents is taken from their list, of many from
- * bitsets.
+ * Nothing is sorted: documents are numbered by popularity, the first two classes are a range in the order of names, and
+ * a flag tells the others apart. Each page of few documents is taken from their list, of many from bitsets.
  */
 
 import type { PageOf, Rows } from "../store/generation.ts";
@@ -139,12 +138,11 @@ function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: Bits
 }
 
 /*
- * The top-k of found worlds, for a first page: most searches are asked for no other, and to list all of them
- * in order takes longer than to find them.
+ * The top-k of found worlds, for a first page: most searches are asked for no other, and to list all of them in order
+ * takes longer than to find them.
  *
- * Class by class until there are k: names equal to the term are the beginning of their range in the order of
- * names, of longer ones that begin with it the k smallest documents are kept, and the rest is taken in
- * document order.
+ * Class by class until there are k: names equal to the term are the beginning of their range in the order of names, of
+ * longer ones that begin with it the k smallest documents are kept, and the rest is taken in document order.
  */
 
 /** The largest k; the largest first page of a client has fewer. */

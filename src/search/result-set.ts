@@ -1,9 +1,9 @@
 /**
  * What a search found: a total, and pages of rows in order.
  *
- * Rows are listed, or known for some pages only, or made when a page asks for them. Rank classes of very many
- * are bitsets, which are walked over only as far as a page needs: to list a hundred thousand takes longer
- * than to count them.
+ * Rows are listed, or known for some pages only, or made when a page asks for them. Rank classes of very many are
+ * bitsets, which are walked over only as far as a page needs: to list a hundred thousand takes longer than to count
+ * them.
  */
 
 import type { Found, PageOf, Rows } from "../store/generation.ts";
@@ -25,8 +25,7 @@ export const RETAINED = 1024;
 const LEAST_RETAINED = 64;
 
 /**
- * Retains the first of many results, so that their bitsets can be used again; all when a later page is asked
- * for.
+ * Retains the first of many results, so that their bitsets can be used again; all when a later page is asked for.
  * @param keep is called when the bitsets go with the results
  */
 export function retainPage(results: ResultSet, page: PageOf | undefined, keep: () => void): ResultSet {
@@ -81,8 +80,8 @@ export class ListedResults extends PartialResults {
 export const NO_RESULTS = new ListedResults(new Uint32Array(0));
 
 /**
- * Results of which the top-k are known. A later page takes a list of all, which must be few: it is made without a pause.
- *
+ * Results of which the top-k are known. A later page takes a list of all, which must be few: it is made without a
+ * pause.
  * @param top numbers of the best, in order
  * @param listBytes memory of the list, which counts from the beginning, and of its sources
  * @param rowOf the row of each number; the number itself where there is none
@@ -195,8 +194,8 @@ function withoutLowest(word: number, many: number, count: number): number {
 }
 
 /*
- * The k smallest of many numbers, by insertion into a short sorted array: what is not below its last number
- * is told by one comparison.
+ * The k smallest of many numbers, by insertion into a short sorted array: what is not below its last number is told by
+ * one comparison.
  */
 
 /** A small integer of the engine's: a larger limit would make every comparison a slow one. */

@@ -46,9 +46,7 @@ function countEntriesIn(trigrams: TrigramIndex, { starts }: WordPostings, from: 
   return sum;
 }
 
-/**
- * The n-grams of so many code units, up to three, that are worth it, which no part of a range is that is not.
- */
+/** The n-grams of so many code units, up to three, that are worth it, which no part of a range is that is not. */
 export function* shortNgrams(
   weighed: WeighedTrigrams,
   units: number,

@@ -5,9 +5,7 @@ import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import { countUp } from "../store/order.ts";
 import type { Work } from "./work.ts";
 
-/**
- * Stands after a text. The half of a surrogate pair, which no text ends with: it only follows the other half.
- */
+/** Stands after a text. The half of a surrogate pair, which no text ends with: it only follows the other half. */
 export const PAD = 0xdc00;
 export const PAD_TEXT = String.fromCharCode(PAD);
 
@@ -95,9 +93,8 @@ export function* containsTerm({ units, starts }: Texts, text: number, term: stri
 }
 
 /*
- * Sorting texts by their code units: a three-way quicksort on keys of three code units, then on the next
- * three of equal ones (multikey quicksort). Nothing lies on the engine's heap, where many millions of strings
- * do not fit.
+ * Sorting texts by their code units: a three-way quicksort on keys of three code units, then on the next three of equal
+ * ones (multikey quicksort). Nothing lies on the engine's heap, where many millions of strings do not fit.
  */
 
 const KEY_UNITS = 3;

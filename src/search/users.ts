@@ -1,11 +1,11 @@
 /**
  * Search over display names.
  *
- * Folded names are indexed by their trigrams. The number of a name is its user's row, so ascending numbers
- * are list order.
+ * Folded names are indexed by their trigrams. The number of a name is its user's row, so ascending numbers are list
+ * order.
  *
- * A search locates the postings of its term. The names of few postings are counted while the top-k are taken;
- * a later page takes a list of all. Very many are gathered in bitsets.
+ * A search locates the postings of its term. The names of few postings are counted while the top-k are taken; a later
+ * page takes a list of all. Very many are gathered in bitsets.
  */
 
 import type { PageOf } from "../store/generation.ts";
@@ -136,17 +136,16 @@ function equalNames(trigrams: TrigramIndex, postings: Uint32Array, term: string)
 }
 
 /*
- * The top-k of few names without a list of all. A posting says whether its name holds the trigram once more.
- * If not, its name goes straight into the k smallest of its rank class; only the others are sorted and
- * merged.
+ * The top-k of few names without a list of all. A posting says whether its name holds the trigram once more. If not,
+ * its name goes straight into the k smallest of its rank class; only the others are sorted and merged.
  */
 
 /** With more postings of texts that may hold the term twice, all names are listed. */
 const FEW_REPEATED = 1024;
 
 /**
- * Names that may be at several of the postings, each once: number * 2, and 1 more when none of the postings
- * is its beginning; undefined when there are too many.
+ * Names that may be at several of the postings, each once: number * 2, and 1 more when none of the postings is its
+ * beginning; undefined when there are too many.
  */
 function repeatedNames(
   trigrams: TrigramIndex,

@@ -11,9 +11,7 @@ import { PAD, type Texts } from "./texts.ts";
 /** Slots at first; a power of two. */
 const FIRST_SLOTS = 1 << 12;
 
-/**
- * Words by number, from 0. The hash takes a random number, so that nobody can make words that share slots.
- */
+/** Words by number, from 0. The hash takes a random number, so that nobody can make words that share slots. */
 export class WordDictionary {
   readonly #seed = Math.floor(Math.random() * 2 ** 32) | 1;
   #units = new Uint16Array(4096);

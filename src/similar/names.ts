@@ -1,14 +1,13 @@
 /**
  * The distinct names of a table, the documents that bear each, and the n-grams that lead to them.
  *
- * FlexSearch keeps the posting lists and counts the n-grams that a name has in common with a query. It takes
- * time for each posting, so a query of frequent n-grams is cut down to its rarest, which tell names apart
- * best.
+ * FlexSearch keeps the posting lists and counts the n-grams that a name has in common with a query. It takes time for
+ * each posting, so a query of frequent n-grams is cut down to its rarest, which tell names apart best.
  *
- * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana,
- * Hangul, emoji), whose names are short and whose pairs are as rare as three letters of another. A name is
- * taken as if a space stood before and after it: the first and last letters of its words count, and a query
- * is more like a whole name or word than like a longer one that contains it.
+ * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, Hangul, emoji),
+ * whose names are short and whose pairs are as rare as three letters of another. A name is taken as if a space stood
+ * before and after it: the first and last letters of its words count, and a query is more like a whole name or word
+ * than like a longer one that contains it.
  *
  * Names are not kept: they are read from the rows and folded again, a few hundred a search.
  */
@@ -34,10 +33,7 @@ export interface SimilarNames {
   readonly nameOf: (document: number) => string;
 }
 
-/**
- * Indexes names.
- * @throws {RangeError} when there are more names or n-grams than an index can hold
- */
+/** Indexes names. @throws {RangeError} when there are more names or n-grams than an index can hold */
 export function* indexSimilarNames(
   documents: number,
   nameOf: (document: number) => string,

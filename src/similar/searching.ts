@@ -1,7 +1,6 @@
 /**
- * Similar search of each generation: its index is built in the background, in a thread of its own or, where
- * there are none, on the calling one in slices. Until it is there nothing is found, and the exact search
- * answers.
+ * Similar search of each generation: its index is built in the background, in a thread of its own or, where there are
+ * none, on the calling one in slices. Until it is there nothing is found, and the exact search answers.
  *
  * The index is in the heap of its thread, so a thread that dies takes it along; the next one builds it again.
  */

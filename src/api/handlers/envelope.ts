@@ -41,22 +41,14 @@ export function tablePage(block: Block, parameters: Parameters): Outcome {
   return page(sliceRange(block, from, to), block.rows, parameters);
 }
 
-/**
- * A page of some rows, in their order.
- *
- * @param more what follows the pagination, comma first
- */
+/** A page of some rows, in their order. @param more what follows the pagination, comma first */
 export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters, more = ""): Outcome {
   const from = Math.min(parameters.offset, rows.length);
   const shown = rows.subarray(from, Math.min(from + parameters.limit, rows.length));
   return page(sliceRows(block, shown), rows.length, parameters, more);
 }
 
-/**
- * The page that a search gives, or will give.
- *
- * @param more what follows the pagination, comma first
- */
+/** The page that a search gives, or will give. @param more what follows the pagination, comma first */
 export function foundPage(
   block: Block,
   found: Found | Busy | Promise<Found | Busy>,

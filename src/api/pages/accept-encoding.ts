@@ -11,7 +11,6 @@ function weightOf(parameter: string | undefined): number {
 
 /**
  * Whether gzip is to be sent: where it is acceptable, and not less welcome than no encoding.
- *
  * @param header the value of `Accept-Encoding`, if there is one; without it nothing is encoded
  */
 export function takesGzip(header: string | undefined): boolean {

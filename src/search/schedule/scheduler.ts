@@ -1,10 +1,9 @@
 /**
  * Long searches on one thread, fair between keys: round robin in time slices.
  *
- * Each key has a queue, in order of arrival, of which one search at a time is running. A few keys at most
- * have a running search, since these hold memory; they get time slices in turn. So a search beside others of
- * another key takes about twice its time alone, however many the others are. Between slices the thread sees
- * to its other events.
+ * Each key has a queue, in order of arrival, of which one search at a time is running. A few keys at most have a
+ * running search, since these hold memory; they get time slices in turn. So a search beside others of another key takes
+ * about twice its time alone, however many the others are. Between slices the thread sees to its other events.
  *
  * A search whose caller is gone is dropped: for nothing while it waits, at the next slice when it is running.
  */
