@@ -1,7 +1,7 @@
 /** Folders to stores with their searches: what a loader is, and the one that loads and searches on the calling thread. */
 
 import type { CountSearch } from "../../observe/metrics/layout.ts";
-import { type CachedSearch, withCache } from "../../search/cache.ts";
+import { CachedSearch } from "../../search/cache.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import { type Indexed, indexStore, openSearch, type SearchIndex } from "../../search/search.ts";
 import {
@@ -92,7 +92,7 @@ export function createLocalLoader({
     if ("problems" in indexed) return indexed;
     const searches = openSearch(indexed.index);
     const inline = createInlineSearch(searches, createOffloadedSearch(searches), pending);
-    const search = withCache(inline, cacheBytes, pending, count);
+    const search = new CachedSearch(inline, cacheBytes, pending, count);
     return { ...result, ...indexed, search, retire: () => {} };
   };
 }

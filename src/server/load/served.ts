@@ -1,7 +1,7 @@
 /** The generation that is served: its searches, and how the next one takes its place. */
 
 import type { Observation, Observe } from "../../observe/events.ts";
-import { type CacheCounts, CachedSearch, observeSearches } from "../../search/cache.ts";
+import { type CacheCounts, type CachedSearch, observeSearches } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";

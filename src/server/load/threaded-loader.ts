@@ -9,7 +9,7 @@
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import { type Observe, observeNothing } from "../../observe/events.ts";
-import { withCache } from "../../search/cache.ts";
+import { CachedSearch } from "../../search/cache.ts";
 import { UNBOUNDED } from "../../search/schedule/pending.ts";
 import { openSearch, type SearchIndex } from "../../search/search.ts";
 import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
@@ -221,7 +221,7 @@ export function createThreadedLoader(
     const searches = openSearch(index);
     const offloaded = createOffloadedSearch(searches, thread.search);
     const found = offloadsAll ? offloaded : createInlineSearch(searches, offloaded, pending);
-    const search = withCache(found, cacheBytes - threadBytes, pending, count);
+    const search = new CachedSearch(found, cacheBytes - threadBytes, pending, count);
     return { ...loaded, store: reviveStore(loaded.store), search, index, indexMs, retire: thread.retire };
   };
 }
