@@ -6,7 +6,6 @@
 import type { Quota } from "../auth/limit.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 
-/** Methods that every operation answers. */
 const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 
 const JSON_TYPE = "Content-Type: application/json; charset=utf-8\r\n";
@@ -31,12 +30,10 @@ export interface FixedHeaders {
   readonly faults: Readonly<Record<FaultName, string>>;
 }
 
-/** Bodies of the errors, by name. */
 export const FAULT_BODIES = Object.fromEntries(
   Object.entries(FAULTS).map(([name, { message }]) => [name, JSON.stringify({ error: message })]),
 ) as Readonly<Record<FaultName, string>>;
 
-/** Headers of an error. */
 function faultHeaders(name: FaultName, cors: string): string {
   const { status } = FAULTS[name];
   let lines = `${JSON_TYPE}Cache-Control: no-store\r\n${cors}`;
@@ -54,7 +51,6 @@ function allFaultHeaders(cors: string): FixedHeaders["faults"] {
 /** Headers of errors that are none of the API's. */
 export const BARE_FAULT_HEADERS: FixedHeaders["faults"] = allFaultHeaders("");
 
-/** Makes the fixed lines. */
 export function createFixedHeaders(corsOn: boolean): FixedHeaders {
   const cors = corsOn ? CORS : "";
   return {
@@ -74,7 +70,6 @@ export function untaggedHeaders(length: number, { cors }: FixedHeaders): string 
   return `${JSON_TYPE}Cache-Control: no-store\r\n${cors}Content-Length: ${length}\r\n`;
 }
 
-/** Headers of a 304. */
 export function notModifiedHeaders(etag: string, { cors }: FixedHeaders): string {
   return `ETag: ${etag}\r\nCache-Control: private, no-cache\r\n${cors}`;
 }

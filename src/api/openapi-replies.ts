@@ -7,17 +7,14 @@ import EXAMPLES from "./examples.json" with { type: "json" };
 import type { Route } from "./handlers/route.ts";
 import { PARAMETERS } from "./parameters.ts";
 
-/** A part of the document. */
 export type Json = Record<string, unknown>;
 
-/** Refers to a part of the document's components. */
 export function ref(kind: "schemas" | "headers" | "parameters" | "responses", name: string): Json {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
 const whole = { type: "integer", minimum: 0 };
 
-/** Every header that a reply can carry, by its name. */
 export const HEADERS: Json = {
   ETag: {
     description: "The generation that answered: the same of every path until the server has newer data.",
@@ -66,7 +63,6 @@ function headers(required: readonly string[], others: readonly string[] = QUOTA)
   );
 }
 
-/** What the body of a 200 is. */
 function envelopeSchema({ reply, parameters }: Route): Json {
   const { envelope } = reply;
   const { title } = SCHEMAS[reply.schema];
@@ -121,7 +117,6 @@ function faultReplies(names: readonly FaultName[]): Record<string, Json> {
   return replies;
 }
 
-/** Errors that every operation can answer, by their status. */
 export const SHARED_REPLIES: Readonly<Record<string, Json>> = faultReplies(EVERYWHERE);
 
 /** A reply of each operation, as a server over `data/sample` gave it; `npm run docs` asks for them. */
@@ -132,7 +127,6 @@ export function exampleTarget({ name }: Route): string {
   return REPLIES[name]?.target ?? "";
 }
 
-/** All responses of an operation. */
 export function repliesOf(route: Route): Json {
   const own = [...(route.scope ? [SCOPE_FAULTS[route.scope]] : []), ...route.faults];
   const statuses = new Set(own.map((name) => String(FAULTS[name].status)));

@@ -6,22 +6,18 @@
 import { PERIODS, type Period } from "../model/model.ts";
 import type { Match, ParameterName, Parameters } from "./handlers/route.ts";
 
-/** Largest page. */
 const MAX_LIMIT = 50;
 /** Page size when none, or none that can be used, was asked for. */
 const DEFAULT_LIMIT = 20;
 
-/** Ways to compare. */
 const MATCHES: readonly Match[] = ["exact", "similar"];
 
-/** How one parameter is described and read. */
 interface ParameterRow {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly meaning: string;
   readonly required?: true;
 }
 
-/** Every parameter. */
 export const PARAMETERS: Readonly<Record<ParameterName, ParameterRow>> = {
   limit: {
     schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },

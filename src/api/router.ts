@@ -3,7 +3,6 @@
  * exact: nothing is decoded or normalised, and case counts.
  */
 
-/** A path that was recognised. */
 export interface RouteMatch<Row> {
   readonly route: Row;
   /** The text in place of `:id`, or "". */

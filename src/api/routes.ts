@@ -36,7 +36,6 @@ function listInstances({ store, parameters }: Call): Outcome {
   return rowsPage(store.instances, rows, parameters);
 }
 
-/** Every operation. */
 export const ROUTES: readonly Route[] = [
   {
     name: "listWorlds",

@@ -38,7 +38,6 @@ export interface Parts {
  */
 export type Body = string | Parts;
 
-/** All of some bytes. */
 export function sliceAll(bytes: Buffer): Slices {
   return { bytes, ranges: [0, bytes.length], between: "", behind: "", length: bytes.length };
 }
@@ -119,7 +118,6 @@ export function bodyBytes(body: Body): Buffer<ArrayBuffer> {
   return bytes;
 }
 
-/** A body as one-byte text. */
 export function bodyText(body: Body): string {
   return typeof body === "string" ? body : body.head + joinAsText(body.slices) + body.end;
 }

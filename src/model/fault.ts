@@ -72,7 +72,6 @@ export const FAULTS = {
   internal: fault(500, "Internal server error", "A defect; the log has the details."),
 } as const;
 
-/** Name of an error in {@link FAULTS}. */
 export type FaultName = keyof typeof FAULTS;
 
 /** Errors of input that is no request of an operation yet. They are judged first, and carry neither CORS headers nor those of a limit. */
@@ -84,7 +83,6 @@ export const BARE_FAULTS: readonly FaultName[] = [
   "expectation",
 ];
 
-/** The error of a key that lacks a scope. */
 export const SCOPE_FAULTS: Readonly<Record<Scope, FaultName>> = {
   "read:worlds": "scopeWorlds",
   "read:users": "scopeUsers",

@@ -15,10 +15,8 @@ interface Values {
   readonly time: string;
 }
 
-/** What a field holds. */
 export type FieldType = keyof Values;
 
-/** One field of a row. */
 export interface Field {
   readonly type: FieldType;
   /** Whether clients see it. */
@@ -78,7 +76,6 @@ export const PLATFORM_STATS = {
   totalPublicInstances: COUNT,
 } as const;
 
-/** A table of a snapshot. */
 export type TableName = keyof typeof ROWS;
 
 /** The fields of a row that clients see. */
@@ -88,7 +85,6 @@ export type Served<Fields extends Readonly<Record<string, Field>>> = {
     : never]: Values[Fields[Name]["type"]];
 };
 
-/** A field with its name. */
 export interface NamedField {
   readonly name: string;
   readonly type: FieldType;
@@ -114,7 +110,6 @@ export function byTable<Value>(make: (table: TableName) => Value): Readonly<Reco
   return Object.fromEntries(made) as Record<TableName, Value>;
 }
 
-/** The fields of each table. */
 export const FIELDS = byTable((table) => listed(ROWS[table]));
 
 const served = byTable((table) => FIELDS[table].filter((field) => field.served));
@@ -129,10 +124,8 @@ export const RESOURCES = {
   platformStats: { title: "PlatformStats", table: undefined, fields: listed(PLATFORM_STATS) },
 } as const;
 
-/** Name of a resource in {@link RESOURCES}. */
 export type ResourceName = keyof typeof RESOURCES;
 
-/** Every name in {@link RESOURCES}. */
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
 
 /** What one row of each table is as a resource. */

@@ -1,6 +1,5 @@
 /** Bitsets: number n is bit n % 32 of the 32-bit word n / 32. */
 
-/** Words that so many numbers take. */
 export function bitWords(numbers: number): number {
   return (numbers + 31) >>> 5;
 }
@@ -22,13 +21,11 @@ export function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/*
- * Sorting entries, number * 2 + flag, that are few among many: each sets a bit, and another for the 32-bit
- * word that holds it, so that only words with bits are walked over. It takes a fifteenth of the time of a
- * sort for 500 of a million.
+/**
+ * Sorts entries, number * 2 + flag, that are few among many, and merges equal numbers: one that comes with and without
+ * the flag has it. Each sets a bit, and another for the 32-bit word that holds it, so that only words with bits are
+ * walked over. It takes a fifteenth of the time of a sort for 500 of a million.
  */
-
-/** Sorts entries and merges equal numbers: one that comes with and without the flag has it. */
 export class EntrySorter {
   readonly #any: Uint32Array;
   readonly #flagged: Uint32Array;
@@ -79,15 +76,13 @@ export class EntrySorter {
   }
 }
 
-/*
- * Bitsets that are used again. A quarter of a megabyte of garbage a search makes a thread collect garbage
- * several times a second. So a search borrows its bitsets from a pool and gives them back at its end; a
- * generator that is dropped loses its own, which are collected with it.
- */
-
 /** So many spare bitsets are kept: what several searches that take turns need. */
 const MOST_SPARE = 32;
 
+/**
+ * Bitsets that are used again: a quarter of a megabyte of garbage a search makes a thread collect garbage several times
+ * a second. A search borrows bitsets and gives them back at its end; a generator that is dropped loses its own.
+ */
 export class BitsetPool {
   readonly #words: number;
   readonly #spare: Uint32Array[] = [];
@@ -109,7 +104,6 @@ export class BitsetPool {
   }
 }
 
-/** The bitsets that one search has of a pool. */
 export class BitsetLoan {
   readonly #pool: BitsetPool;
   #lent: Uint32Array[] = [];

@@ -154,7 +154,6 @@ function fewFor(index: OpenWordIndex, set: SetOrWords, { found, work }: Candidat
   return isWords(set) ? uniteFew(wordPostings, set, size, sorter) : set;
 }
 
-/** A text, and the terms that it was merged from. */
 interface Merged {
   readonly text: string;
   readonly parts: readonly Candidate[];
@@ -191,7 +190,6 @@ function* narrowByMerged(
   return addSet(whole, others, loan);
 }
 
-/** The documents of a set that also hold another term. */
 function* narrow(
   index: OpenWordIndex,
   before: SetOrWords,

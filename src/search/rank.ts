@@ -33,9 +33,7 @@ import {
 import type { OpenWordIndex } from "./word-index.ts";
 import { STEP, type Work } from "./work.ts";
 
-/** What is asked of a search. */
 export interface Asked {
-  /** The whole query. */
   readonly term: string;
   /** Without it everything is ranked. */
   readonly page: PageOf | undefined;
@@ -155,7 +153,7 @@ const IN_NAME = 1;
 const IN_DESCRIPTION = 2;
 
 /** The top-k of a list, which must be short: there is no pause. @param k no more than there are */
-export function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
+function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
   const top = new TopDocuments(k, nameOrder, term);
   if (k <= MOST_TOP) top.takeBeginning();
   else if (top.hasBeginning) top.takeEntries(entries, BEGINNING);
@@ -165,7 +163,7 @@ export function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder,
 }
 
 /** The top-k of counted documents. @param total how many these are */
-export function topOfCounter(
+function topOfCounter(
   { any, flagged }: DocumentCounter,
   total: number,
   nameOrder: NameOrder,
@@ -187,7 +185,7 @@ export function topOfCounter(
   return top.documents;
 }
 
-/** Takes documents, the best first, until there are k; from the beginning those whose names are the term. */
+/** Takes documents, the best first, until there are k; at first those whose names are the term. */
 class TopDocuments {
   /** An array of the engine's where they are few. */
   readonly documents: Rows;

@@ -201,14 +201,16 @@ function withoutLowest(word: number, many: number, count: number): number {
 /** A small integer of the engine's: a larger limit would make every comparison a slow one. */
 const ABOVE_ALL = 2 ** 30;
 
-/** Keeps the smallest numbers that it was given, ascending. Each must come but once, and be below 2^30. */
+/**
+ * Keeps the k smallest of many numbers, by insertion into a short sorted array: one comparison tells that a number is
+ * not among them. Each must come but once, and be below 2^30.
+ */
 export class TopK {
   readonly #k: number;
   /** In order. An array of the engine's: a typed one of so few takes ten times as long to make. */
   readonly numbers: number[] = [];
   limit: number;
 
-  /** @param k how many to keep */
   constructor(k: number) {
     this.#k = k;
     this.limit = k === 0 ? 0 : ABOVE_ALL;

@@ -102,7 +102,6 @@ export function textOf({ texts, chunkTexts }: TrigramIndex, posting: number): nu
   return number < texts.count ? number : chunkTexts[number - texts.count]!;
 }
 
-/** Whether a posting is the beginning of its text. */
 export function isBeginning(trigrams: TrigramIndex, posting: number): boolean {
   return beginningMask(trigrams, posting) !== 0;
 }

@@ -204,7 +204,6 @@ interface NameSets {
   readonly equal: Uint32Array;
 }
 
-/** Names of any number of postings, ranked. */
 function* gatherNames(
   index: OpenNameIndex,
   located: Located,

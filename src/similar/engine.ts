@@ -10,7 +10,6 @@ export interface SimilarTask {
   readonly store: Store;
   /** For what the exact search finds. */
   readonly index: SearchIndex;
-  /** Memory for results. */
   readonly cacheBytes: number;
 }
 
@@ -21,16 +20,13 @@ export interface SimilarOptions extends SimilarTask {
   readonly observe: Observe;
 }
 
-/** The similar search of one generation. */
 export interface SimilarEngine {
   readonly ask: AskPage;
-  /** Begins to index. */
   start(): void;
   /** Lets go of the index after the last answer. */
   retire(): void;
 }
 
-/** Where the thread begins. */
 export const SIMILAR_THREAD = "similar/similar-thread";
 
 /** From the thread. */

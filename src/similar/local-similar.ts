@@ -6,7 +6,6 @@ import { BUSY, type Found } from "../store/generation.ts";
 import type { SimilarEngine, SimilarOptions } from "./engine.ts";
 import { indexSimilar, keepSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
 
-/** Makes the similar search of a generation. */
 export function openSimilarHere(options: SimilarOptions): SimilarEngine {
   const { store, generation, index, cacheBytes, observe } = options;
   const scheduler = new Scheduler<Found>();

@@ -23,7 +23,6 @@ import {
 /** The share of the memory for results. */
 const SHARE = 1 / 4;
 
-/** Makes it. */
 export async function createSimilarSearching(given: SimilarGiven): Promise<SimilarSearching> {
   const { threads, pending, observe, count } = given;
   const cacheBytes = Math.floor(given.cacheBytes * SHARE);

@@ -144,7 +144,6 @@ function* findSimilar(
   return Uint32Array.from(sorted, (rank) => rank % 2 ** 32);
 }
 
-/** A candidate that lies within the distance. */
 interface NearName {
   readonly number: number;
   readonly distance: number;
@@ -186,7 +185,6 @@ function addRanks(names: SimilarNames, near: readonly NearName[], ranks: Map<num
   }
 }
 
-/** Classes there can be. */
 const CLASSES = 4;
 
 /** Distance, class and document in one number: the lower the better. */

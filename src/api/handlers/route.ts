@@ -6,7 +6,6 @@ import type { Period, Scope } from "../../model/model.ts";
 import type { ResourceName } from "../../model/schema.ts";
 import type { Caller, Search, SimilarSearch, Store } from "../../store/generation.ts";
 
-/** Name of a query parameter. */
 export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId" | "match";
 
 /** The parameters of one request, normalised; parameters that the operation does not take have their defaults. */
@@ -49,7 +48,6 @@ export type Outcome =
 /** Shape of a 200: one object, a list, or a list with its period. */
 export type Envelope = "one" | "list" | "ranking";
 
-/** One operation. */
 export interface Route {
   /** What clients that are made from the OpenAPI document call it. */
   readonly name: string;

@@ -33,9 +33,7 @@ export interface PagesSource {
   readonly documents: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
-/** One file of a set. */
 export interface PageFile {
-  /** Path of a request for it. */
   readonly path: string;
   /** Value of `Content-Type`. */
   readonly type: string;

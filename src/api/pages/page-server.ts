@@ -2,7 +2,6 @@
 
 import type { Reply } from "../../model/message.ts";
 
-/** What matters of a request for a page. */
 export interface PageRequest {
   /** Upper-case HTTP method. */
   readonly method: string;
@@ -13,7 +12,6 @@ export interface PageRequest {
   readonly acceptEncoding: string | undefined;
 }
 
-/** Answers requests for pages. */
 export interface PageServer {
   /** Path of the page that people are led to. */
   readonly home: string;
