@@ -12,7 +12,6 @@ export interface Choices {
   readonly phrases: Phrase[];
 }
 
-/** A grammar, ready to be drawn from. */
 type Symbols = Readonly<Record<string, Choices>>;
 
 /** A text with slots where symbols are drawn; `after` is the text up to the next slot. */
@@ -106,7 +105,6 @@ function sayPhrase({ before, slots }: Phrase, random: Random): string {
   return text;
 }
 
-/** Draws a text. */
 export function say({ words, phrases }: Choices, random: Random): string {
   const unit = random.unit();
   if (words.length > 0) return words[Math.floor(unit * (0.3 + 0.7 * unit) * words.length)]!;
@@ -122,7 +120,6 @@ const languages = LANGUAGES.map(({ grammar }) => compileGrammar(grammar));
 const languagesOfUsers = languages.flatMap((language, at) => copies(LANGUAGES[at]!.users, language));
 const languagesOfWorlds = languages.flatMap((language, at) => copies(LANGUAGES[at]!.worlds, language));
 
-/** A user's name. */
 export function drawDisplayName(random: Random): string {
   return say(pick(languagesOfUsers, random).name, random);
 }
@@ -151,7 +148,7 @@ function section({ heading, bullet, item }: Symbols, random: Random): string[] {
 /** Most UTF-16 code units of a description. */
 const LONGEST = 2000;
 
-/** Puts the parts together; those for which there is no room are left out. */
+/** Leaves out parts for which there is no room. */
 function join(parts: readonly string[], separator: string): string {
   return parts.reduce((text, part) =>
     text.length + separator.length + part.length > LONGEST ? text : text + separator + part,

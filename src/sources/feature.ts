@@ -5,9 +5,11 @@ import { isAbsolute, join } from "node:path";
 import type { CommandRows } from "../cli/command.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
 import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
-import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
+import { OTHER_SERVER, problemWithUrl, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
-/** @internal Their rows. */
+const PERIOD = { kind: "number", value: "SECONDS", min: 0.1, max: 31_536_000 } as const;
+
+/** @internal */
 export const SOURCES_SETTINGS = [
   {
     flag: "cache",
@@ -64,19 +66,13 @@ export const SOURCES_SETTINGS = [
   },
   {
     flag: "every",
-    kind: "number",
-    value: "SECONDS",
-    min: 0.1,
-    max: 31_536_000,
+    ...PERIOD,
     meaning: "Go on, and look for what is new every so many seconds. Default: once.",
     commands: ["export", "mirror"],
   },
   {
     flag: "live-every",
-    kind: "number",
-    value: "SECONDS",
-    min: 0.1,
-    max: 31_536_000,
+    ...PERIOD,
     meaning:
       "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
       "files as they are. Default: never.",
@@ -128,25 +124,11 @@ export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
   },
 ];
 
-/**
- * What is wrong with a snapshot's URL, or undefined. The text itself is not quoted, since it may hold a password.
- *
- * @param tokenName the name of the setting that takes a token
- */
+/** What is wrong with a snapshot's URL, or undefined; see {@link problemWithUrl}. */
 export function problemWithAddress(text: string, tokenName: string): string | undefined {
-  if (!/^https?:/i.test(text)) return "a URL must begin with http:// or https://";
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return "is not a valid URL";
-  }
-  if (url.username !== "" || url.password !== "") {
-    return `a URL must hold no user name or password; ${tokenName} takes a token`;
-  }
-  if (/[?#]/.test(text)) return "a URL must have neither a query nor a fragment";
-  if (!text.endsWith("/")) return "a URL must end with a slash: it stands for a folder";
-  return undefined;
+  const problem = problemWithUrl(text, tokenName);
+  if (problem !== undefined) return problem.startsWith("must") ? `a URL ${problem}` : problem;
+  return text.endsWith("/") ? undefined : "a URL must end with a slash: it stands for a folder";
 }
 
 /** The user's home folder; undefined where there is none, as for a user id that no name belongs to. */

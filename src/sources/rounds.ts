@@ -62,63 +62,59 @@ async function runOnce({ run }: Rounds, signal: AbortSignal): Promise<string> {
   return `${outcome} ${generation}: ${details} ${seconds} s`;
 }
 
+/** What rounds share that are repeated. */
+interface Repeating extends Rounds {
+  readonly out: string;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+/** @returns what went wrong, as far as a later attempt may well succeed @throws anything else */
+async function attempt(
+  { out, signal }: Repeating,
+  run: (signal: AbortSignal) => Promise<void>,
+): Promise<string | undefined> {
+  try {
+    await run(signal);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    const explained = explain(error, out);
+    // A place that is taken and a defect stay.
+    if (isOfPlace(error) || explained === error) throw error;
+    return failureOf(explained);
+  }
+}
+
+/** Does what is done between rounds, until it is time for the next one. A failure is told once. */
+async function fill(rounds: Repeating, end: number): Promise<void> {
+  const { between, signal, say } = rounds;
+  if (between === undefined) return;
+  let told: string | undefined;
+  let next = performance.now();
+  for (;;) {
+    // From begin to begin, as whole rounds are.
+    next = Math.max(next + between.seconds * 1000, performance.now());
+    await waitUntil(Math.min(next, end), signal);
+    if (signal.aborted || performance.now() >= end) return;
+    const problem = await attempt(rounds, between.run);
+    if (problem !== undefined && problem !== told) say(problem);
+    told = problem;
+  }
+}
+
 /** Rounds that begin `seconds` apart, or one after the other where they take longer, until the signal. */
-class Repeated {
-  readonly #rounds: Rounds;
-  readonly #out: string;
-  readonly #signal: AbortSignal;
-  readonly #say: (line: string) => void;
-  /** When a round last went well. */
-  #wellAt: string | undefined;
-
-  constructor(rounds: Rounds, out: string, signal: AbortSignal, say: (line: string) => void) {
-    this.#rounds = rounds;
-    this.#out = out;
-    this.#signal = signal;
-    this.#say = say;
-  }
-
-  async repeat(seconds: number): Promise<void> {
-    for (;;) {
-      const next = performance.now() + seconds * 1000;
-      const problem = await this.#attempt(async (signal) => this.#say(await runOnce(this.#rounds, signal)));
-      if (problem === undefined) this.#wellAt = formatTime(Date.now());
-      else this.#say(`${this.#wellAt === undefined ? "" : `last success ${this.#wellAt}, `}${problem}`);
-      await this.#fill(next);
-      await waitUntil(next, this.#signal);
-      if (this.#signal.aborted) return;
-    }
-  }
-
-  /** Does what is done between rounds, until it is time for the next one. A failure is told once. */
-  async #fill(end: number): Promise<void> {
-    const { between } = this.#rounds;
-    if (between === undefined) return;
-    let told: string | undefined;
-    let next = performance.now();
-    for (;;) {
-      // From begin to begin, as whole rounds are.
-      next = Math.max(next + between.seconds * 1000, performance.now());
-      await waitUntil(Math.min(next, end), this.#signal);
-      if (this.#signal.aborted || performance.now() >= end) return;
-      const problem = await this.#attempt(between.run);
-      if (problem !== undefined && problem !== told) this.#say(problem);
-      told = problem;
-    }
-  }
-
-  /** @returns what went wrong, as far as a later attempt may well succeed @throws anything else */
-  async #attempt(run: (signal: AbortSignal) => Promise<void>): Promise<string | undefined> {
-    try {
-      await run(this.#signal);
-      return undefined;
-    } catch (error) {
-      if (this.#signal.aborted) return undefined;
-      const explained = explain(error, this.#out);
-      // A place that is taken and a defect stay.
-      if (isOfPlace(error) || explained === error) throw error;
-      return failureOf(explained);
-    }
+async function repeat(rounds: Repeating, seconds: number): Promise<void> {
+  const { signal, say } = rounds;
+  let wellAt: string | undefined;
+  for (;;) {
+    const next = performance.now() + seconds * 1000;
+    const problem = await attempt(rounds, async () => say(await runOnce(rounds, signal)));
+    if (problem === undefined) wellAt = formatTime(Date.now());
+    else say(`${wellAt === undefined ? "" : `last success ${wellAt}, `}${problem}`);
+    await fill(rounds, next);
+    await waitUntil(next, signal);
+    if (signal.aborted) return;
   }
 }
 
@@ -134,7 +130,7 @@ export async function runRounds(
   const sayWhen = (line: string): void => say(`${formatTime(Date.now())} ${line}`);
   try {
     if (every === undefined) say(await runOnce(rounds, signal));
-    else await new Repeated(rounds, out, signal, sayWhen).repeat(every);
+    else await repeat({ ...rounds, out, signal, say: sayWhen }, every);
   } catch (error) {
     if (!signal.aborted) throw explain(error, out);
     say((signal.reason as Error).message);

@@ -9,6 +9,7 @@ import { isObject } from "../util/json.ts";
 import { STOP_SIGNALS } from "../util/process/early-signals.ts";
 import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
+import { problemWithUrl } from "./settings.ts";
 
 /**
  * Reads the address of a server.
@@ -17,16 +18,9 @@ import { systemErrorText } from "../util/system-error.ts";
  * @throws {UsageError} naming the setting; the address is not quoted, since it may hold a password
  */
 export function readServer(address: string, name: string): string {
-  const fail = (what: string): never => {
-    throw new UsageError(`${name}: ${what}`);
-  };
-  if (!/^https?:\/\//i.test(address)) return fail("must begin with http:// or https://");
-  if (!URL.canParse(address)) return fail("is not a valid URL");
-  const { origin, pathname, username, password } = new URL(address);
-  if (username !== "" || password !== "") {
-    return fail("must hold no user name or password; --token-file takes a token");
-  }
-  if (/[?#]/.test(address)) return fail("must have neither a query nor a fragment");
+  const problem = problemWithUrl(address, "--token-file");
+  if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
+  const { origin, pathname } = new URL(address);
   const path = pathname.replace(/\/+$/, "");
   return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
 }
@@ -93,10 +87,8 @@ export class RequestProgress {
     }
     const paceMs = ((performance.now() - this.#began) / Math.max(1, done - this.#first)) * left;
     const words = `${left} requests left, ${durationText(Math.max(server.timeFor(left), paceMs))}`;
-    this.#bar.show(
-      left === 0 ? 0 : Math.min(0.99, done / (done + left)),
-      left === 0 ? `${done} requests` : words,
-    );
+    if (left === 0) this.#bar.show(0, `${done} requests`);
+    else this.#bar.show(Math.min(0.99, done / (done + left)), words);
   }
 
   /** Nothing can be sent for a while: the next window of a limit is waited for. */

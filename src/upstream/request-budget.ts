@@ -162,11 +162,9 @@ export class RequestBudget {
     const isLimited = rest !== undefined && requests > rest;
     const wait = Math.max(0, this.#blockedUntil - now, isLimited ? this.#resetAt - now : 0);
     const windows = isLimited && this.#limit ? Math.ceil((requests - rest) / this.#limit) - 1 : 0;
-    const own =
-      this.#perHour === undefined
-        ? 0
-        : Math.max(0, Math.ceil((requests + this.#sent.length) / this.#perHour) - 1) * HOUR_MS;
-    return Math.max(wait + windows * this.#windowMs, own);
+    const { length: sent } = this.#sent;
+    const hours = this.#perHour === undefined ? 0 : Math.ceil((requests + sent) / this.#perHour) - 1;
+    return Math.max(wait + windows * this.#windowMs, hours * HOUR_MS);
   }
 
   /** Milliseconds until another request fits into what was asked for an hour. */

@@ -1,4 +1,15 @@
-/** Settings of commands that ask another server of the API; the rows of each are its own. */
+/** Settings of commands that ask another server, and the check of its address. */
+
+/** What is wrong with a URL, or undefined. The text is not quoted, since it may hold a password. @param tokenName the setting that takes a token */
+export function problemWithUrl(text: string, tokenName: string): string | undefined {
+  if (!/^https?:\/\//i.test(text)) return "must begin with http:// or https://";
+  if (!URL.canParse(text)) return "is not a valid URL";
+  const { username, password } = new URL(text);
+  if (username !== "" || password !== "") {
+    return `must hold no user name or password; ${tokenName} takes a token`;
+  }
+  return /[?#]/.test(text) ? "must have neither a query nor a fragment" : undefined;
+}
 
 /** Where it is, under a flag of the command. */
 export const OTHER_SERVER = {

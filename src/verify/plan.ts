@@ -33,14 +33,8 @@ const PAGE = 50;
 const PAGES_SHARE = 0.4;
 /** How often an operation is drawn, if more than once a round: what no list shows more often. */
 const WEIGHTS: Readonly<Record<string, number>> = {
-  ...{
-    getWorldStats: 8,
-    getUser: 3,
-    listWorldInstances: 2,
-    listUserWorlds: 2,
-    searchWorlds: 3,
-    searchUsers: 3,
-  },
+  ...{ getWorldStats: 8, getUser: 3, listWorldInstances: 2, listUserWorlds: 2 },
+  ...{ searchWorlds: 3, searchUsers: 3 },
 };
 const ODD_LIMITS = ["0", "-1", "7", "51", "1e1", "50"];
 
@@ -128,13 +122,8 @@ function partOf(text: string, random: Random): string {
   return letters.slice(from, from + length).join("");
 }
 
-function drawRow({ random }: Drawing, { rows }: Block): number | undefined {
-  return rows === 0 ? undefined : random.below(rows);
-}
-
-function drawId(drawing: Drawing, block: Block): string | undefined {
-  const row = drawRow(drawing, block);
-  return row === undefined ? undefined : idText(block, row);
+function drawId({ random }: Drawing, block: Block): string | undefined {
+  return block.rows === 0 ? undefined : idText(block, random.below(block.rows));
 }
 
 /** What to search users for, of whom not all may be here. */
@@ -153,8 +142,8 @@ function drawUserQuery({ store: { users }, random, usersHere }: Drawing, row: nu
 function drawQuery(drawing: Drawing, route: Route): string | undefined {
   const { store, random } = drawing;
   const block = blockOf(store, route);
-  const row = drawRow(drawing, block);
-  if (row === undefined) return undefined;
+  if (block.rows === 0) return undefined;
+  const row = random.below(block.rows);
   return block === store.users ? drawUserQuery(drawing, row) : partOf(worldNameOf(block, row), random);
 }
 

@@ -1,4 +1,4 @@
-/** Everything that a mirror asks another server for: lists of one generation, then what has to be asked for one by one. */
+/** Everything that a mirror asks another server for: lists of one generation, then statistics and owners one by one. */
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
 import { runAll, type Upstream } from "../../upstream/upstream.ts";
@@ -19,13 +19,7 @@ export interface CollectOptions {
 }
 
 /** The fewest requests that can bring what was collected, by what they are for. */
-interface Bound {
-  readonly worlds: number;
-  readonly instances: number;
-  readonly statistics: number;
-  readonly users: number;
-  readonly platform: number;
-}
+type Bound = Readonly<Record<"worlds" | "instances" | "statistics" | "users" | "platform", number>>;
 
 /**
  * A reply holds at most 50 rows of one kind, and a reply that holds a world's counts is of that world alone. An empty list takes a

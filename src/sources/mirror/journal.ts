@@ -1,14 +1,13 @@
 /**
- * The replies that a mirror has received so far, on disk: a line a reply, appended when it is there, each with a checksum. So a process that is
- * killed loses only the replies that were not there yet, and the next one goes on after the last line.
+ * The replies that a mirror has received so far, on disk: a line a reply, appended when it is there, each with a checksum. So
+ * the next process goes on after the last line of one that was killed.
  *
  * A last line that was cut off is dropped. Any other damage, or another server's name at the top, begins the journal afresh:
  * nothing in it cannot be asked for again.
  */
 
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
-import { type FileHandle, open, truncate } from "node:fs/promises";
+import { type FileHandle, open, readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { removeLeftovers, replaceFile } from "../../files/atomic.ts";
 import { isObject } from "../../util/json.ts";
@@ -33,11 +32,7 @@ const DIGITS = 16;
 /** Times that a fresh journal takes over from the one before. */
 const MOST_TIMES = 10_000;
 
-function lastOf(times: readonly number[]): number {
-  return times.reduce((latest, at) => Math.max(latest, at), 0);
-}
-
-function checksum(text: string | Buffer): string {
+function checksum(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
 }
 
@@ -46,115 +41,89 @@ function lineOf(value: unknown): string {
   return `${checksum(text)} ${text}\n`;
 }
 
-/** What a line says, or undefined when it is damaged. */
-function readLine(line: Buffer): Record<string, unknown> | undefined {
-  const text = line.subarray(DIGITS + 1);
-  if (line[DIGITS] !== 0x20 || line.toString("latin1", 0, DIGITS) !== checksum(text)) return undefined;
-  const value: unknown = JSON.parse(text.toString("utf8"));
-  return isObject(value) ? value : undefined;
-}
-
-/** What was read of a file. */
-interface Read {
-  readonly entries: Map<string, Entry>;
-  readonly sentAt: number[];
-  /** Bytes up to the end of the last whole line. */
-  readonly bytes: number;
-  /** Why it cannot be used. */
-  readonly problem?: string;
-}
-
-/** What each whole line says; undefined for a damaged one. */
-function linesOf(bytes: Buffer): (Record<string, unknown> | undefined)[] {
-  const lines: (Record<string, unknown> | undefined)[] = [];
+/** Each whole line; undefined for a damaged one. */
+function* linesOf(bytes: Buffer): Generator<Record<string, unknown> | undefined> {
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    lines.push(readLine(bytes.subarray(start, end)));
+    const line = bytes.toString("utf8", start, end);
+    const text = line.slice(DIGITS + 1);
+    const value: unknown = line === `${checksum(text)} ${text}` ? JSON.parse(text) : undefined;
+    yield isObject(value) ? value : undefined;
     start = end + 1;
   }
-  return lines;
 }
 
-/** Takes up what a line after the first says. */
-function takeUp({ target, at, etag, value, dropped }: Record<string, unknown>, read: Read): void {
-  if (Array.isArray(dropped)) {
-    for (const gone of dropped) read.entries.delete(String(gone));
-  } else if (typeof target === "string" && typeof at === "number") {
-    read.entries.set(target, { at, etag: typeof etag === "string" ? etag : undefined, value });
-    read.sentAt.push(at);
-  }
-}
-
-function readJournal(bytes: Buffer, from: string): Read {
-  const refuse = (problem: string): Read => ({ entries: new Map(), sentAt: [], bytes: 0, problem });
-  const [head, ...lines] = linesOf(bytes);
-  if (head === undefined) return refuse(bytes.length === 0 ? "" : "it is damaged");
-  if (head.format !== FORMAT) return refuse("it is of another version");
-  if (head.from !== from) return refuse(`it is of ${String(head.from)}`);
-  const sentAt = Array.isArray(head.sentAt) ? head.sentAt.map(Number) : [];
-  const read = { entries: new Map(), sentAt, bytes: bytes.lastIndexOf(NEWLINE) + 1 };
-  for (const line of lines) {
-    if (line === undefined) return refuse("it is damaged");
-    takeUp(line, read);
-  }
-  const last = lastOf(sentAt);
-  return { ...read, sentAt: sentAt.filter((at) => at > last - HOUR_MS) };
-}
-
-/** What is there, without waiting for who writes to a pipe; nothing where nothing is. */
+/** Nothing where nothing is. A pipe is not opened, which would wait for its writer. */
 async function readWhole(path: string): Promise<Buffer> {
-  let handle: FileHandle | undefined;
   try {
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    if (!(await handle.stat()).isFile())
-      throw new SourceError(`${path}: is not a regular file`, { isLasting: true });
-    return await handle.readFile();
+    if ((await stat(path)).isFile()) return await readFile(path);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     return Buffer.alloc(0);
-  } finally {
-    await handle?.close();
   }
+  throw new SourceError(`${path}: is not a regular file`, { isLasting: true });
 }
 
 /** Replies by their targets. Every change is on its way to the disk when the call resolves. */
 export class Journal {
   readonly #path: string;
   readonly #from: string;
-  readonly #entries: Map<string, Entry>;
+  readonly #entries = new Map<string, Entry>();
   /** When requests were sent, in milliseconds since the epoch: those of an hour before the last one and later. */
-  readonly sentAt: number[];
+  sentAt: number[] = [];
   #handle: FileHandle | undefined;
   /** Lines are written one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  private constructor(path: string, from: string, { entries, sentAt }: Read) {
+  private constructor(path: string, from: string) {
     this.#path = path;
     this.#from = from;
-    this.#entries = entries;
-    this.sentAt = sentAt;
   }
 
   /**
    * Opens the journal in a folder.
    *
    * @param from the server that it is of
-   * @param tell receives a sentence when what was there cannot be used
+   * @param tell receives a sentence when the old journal cannot be used
    * @throws {SourceError} when something else than a file is there; errors of the file system
    */
   static async open(folder: string, from: string, tell: (sentence: string) => void): Promise<Journal> {
     const path = join(folder, FILE);
-    const before = readJournal(await readWhole(path), from);
-    const journal = new Journal(path, from, before);
-    const { bytes, problem } = before;
+    const journal = new Journal(path, from);
+    const bytes = await readWhole(path);
+    const problem = bytes.length === 0 ? "" : journal.#load(bytes);
     if (problem === undefined) {
-      await truncate(path, bytes);
+      await truncate(path, bytes.lastIndexOf(NEWLINE) + 1);
       journal.#handle = await open(path, "a");
     } else {
       if (problem !== "") tell(`${path}: ${problem}; beginning afresh`);
+      journal.#entries.clear();
+      journal.sentAt = [];
       await journal.#begin();
     }
     return journal;
+  }
+
+  /** Takes up a file. @returns why it cannot be used */
+  #load(bytes: Buffer): string | undefined {
+    const [head, ...lines] = linesOf(bytes);
+    if (head === undefined) return "it is damaged";
+    if (head.format !== FORMAT) return "it is of another version";
+    if (head.from !== this.#from) return `it is of ${String(head.from)}`;
+    if (Array.isArray(head.sentAt)) this.sentAt = head.sentAt.map(Number);
+    for (const line of lines) {
+      if (line === undefined) return "it is damaged";
+      const { target, at, etag, value, dropped } = line;
+      if (Array.isArray(dropped)) {
+        for (const gone of dropped) this.#entries.delete(String(gone));
+      } else if (typeof target === "string" && typeof at === "number") {
+        this.#entries.set(target, { at, etag: typeof etag === "string" ? etag : undefined, value });
+        this.sentAt.push(at);
+      }
+    }
+    const last = this.lastAt;
+    this.sentAt = this.sentAt.filter((at) => at > last - HOUR_MS);
+    return undefined;
   }
 
   get entries(): ReadonlyMap<string, Entry> {
@@ -163,7 +132,7 @@ export class Journal {
 
   /** When the last request was noted; 0 when none was. */
   get lastAt(): number {
-    return lastOf(this.sentAt);
+    return this.sentAt.reduce((latest, at) => Math.max(latest, at), 0);
   }
 
   async put(target: string, entry: Entry): Promise<void> {

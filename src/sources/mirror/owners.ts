@@ -1,14 +1,12 @@
 /**
- * The profiles of some users in few requests. A request for one user gives one; a page of a search gives fifty, of which some are
- * wanted.
+ * The profiles of some users in few requests. A request for one user gives one; a page of a search gives fifty, some of them wanted.
  *
- * A search for a letter lists the names that begin with it first. So in scripts of few letters the first letters divide the users, and
- * nobody has to be seen twice. In scripts of many letters too few names begin with the same: there, letters are searched for that
- * many names hold anywhere. They are chosen by the names that were seen, and at first by those of worlds. A search is read on as
- * long as its pages show more than one user that is wanted and not known yet; when searches are of no more use, the others are asked
- * for one by one. A server that orders its searches otherwise makes this longer, not wrong.
+ * A search for a letter lists the names that begin with it first. So in scripts of few letters the first letters divide the users.
+ * In scripts of many letters too few names begin with the same one: there, letters are searched for that many names hold anywhere,
+ * chosen by the names that were seen, and at first by those of worlds. A search is read on while its pages show more than one new
+ * wanted user; the rest is asked for one by one. A server that orders its searches otherwise makes this longer, not wrong.
  *
- * What is asked next follows from what was answered before alone: a mirror that goes on from its journal asks the same.
+ * The next request follows from the answers before it alone: a mirror that goes on from its journal asks the same.
  */
 
 import type { User, World } from "../../model/model.ts";
@@ -115,12 +113,8 @@ export async function findOwners(
   worlds: readonly World[],
   total: number,
 ): Promise<void> {
-  const worldNames = new Map<string, string[]>();
-  for (const { ownerId, name } of worlds) {
-    const names = worldNames.get(ownerId);
-    if (names === undefined) worldNames.set(ownerId, [name]);
-    else names.push(name);
-  }
+  const worldNames = new Map<string, string[]>(worlds.map(({ ownerId }) => [ownerId, []]));
+  for (const { ownerId, name } of worlds) worldNames.get(ownerId)!.push(name);
   const wanted = new Set([...worldNames.keys()].filter((id) => !users.has(id)));
   const hunt: Hunt = { users, wanted, worldNames, tried: { beginnings: new Set(), anywhere: new Set() } };
   const isWorthWhile = (): boolean =>

@@ -1,4 +1,4 @@
-/** The replies that a mirror works with, kept in its journal, and whole lists of them: every page once, all of one generation where the server names it. */
+/** The replies that a mirror works with, kept in its journal; and whole lists: every page once, all of one generation where the server names it. */
 
 import { runAll, type Upstream, type UpstreamReply } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
@@ -127,7 +127,6 @@ export const PAGE_SIZE = 50;
 /** Most rows of a list: one with an absurd total would be read without end. */
 const MOST_ROWS = 100_000_000;
 
-/** What identifies a row. */
 interface Identified {
   readonly id: string;
 }
@@ -138,11 +137,7 @@ export function pageTarget(path: string, limit: number, offset: number): string 
 }
 
 /** What is wrong with a page beside the first one. */
-function problemWith(
-  page: RowPage<Identified>,
-  first: RowPage<Identified>,
-  offset: number,
-): string | undefined {
+function problemWith(page: RowPage<object>, first: RowPage<object>, offset: number): string | undefined {
   if (page.total !== first.total) return `its total changed from ${first.total} to ${page.total}`;
   if (page.limit !== first.limit) return "the size of its pages changed";
   const wanted = Math.max(0, Math.min(page.limit, page.total - offset));

@@ -1,10 +1,10 @@
-/** Replies of another server as rows of a snapshot: looked at field by field, since the server may be any: what would not load in the end is worth no more requests. */
+/** Replies of another server as rows of a snapshot, checked field by field: rows that would not load are worth no more requests. */
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
 import { type NamedField, RESOURCES, type ResourceName } from "../../model/schema.ts";
 import { parseTime } from "../../model/time.ts";
 import { parseUuid } from "../../model/uuid.ts";
-import { isObject } from "../../util/json.ts";
+import { isCount, isObject } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 
 /** A page of a list. */
@@ -22,8 +22,7 @@ function fail(target: string, what: string): never {
 }
 
 function countOf(target: string, name: string, value: unknown): number {
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  return fail(target, `${name} must be a whole number from 0`);
+  return isCount(value) ? value : fail(target, `${name} must be a whole number from 0`);
 }
 
 function fieldOf(target: string, { name, type, absent }: NamedField, value: unknown): unknown {

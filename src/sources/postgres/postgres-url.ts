@@ -1,4 +1,4 @@
-/** The URL of a PostgreSQL database, and errors of its server: messages that hold no password. */
+/** The URL of a PostgreSQL database, and errors of its server without its password. */
 
 import { SourceError } from "../../util/source-error.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
@@ -19,15 +19,6 @@ function decoded(text: string): string {
   }
 }
 
-/** Parses it as the library does, which allows an empty host behind a user. */
-function parse(text: string): URL {
-  try {
-    return new URL(text);
-  } catch {
-    return new URL(text.replace("@/", "@localhost/"));
-  }
-}
-
 /**
  * Looks at a URL: `postgres://user:password@host:port/database?sslmode=require`. `sslmode` means what it means to `psql`.
  *
@@ -36,12 +27,11 @@ function parse(text: string): URL {
 export function readPostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new SourceError("must begin with postgres:// or postgresql://");
-  let url: URL;
-  try {
-    url = parse(text);
-  } catch {
+  // As the library does, which allows an empty host after a user.
+  const found = [text, text.replace("@/", "@localhost/")].find((one) => URL.canParse(one));
+  if (found === undefined)
     throw new SourceError("is not a URL; special characters of a password must be percent-encoded");
-  }
+  const url = new URL(found);
   // Else a part of a password would be taken for a host or a database, and named in messages.
   const behindHost = url.pathname + url.search + url.hash;
   if (behindHost.includes("@")) {

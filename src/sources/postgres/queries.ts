@@ -23,7 +23,7 @@ export const DEFAULT_QUERIES: Queries = byTable((table) => {
 });
 
 /** A name without what conventions differ in: `visits_last_7_days` and `visitsLast7Days` are one. */
-export function plainName(name: string): string {
+function plainName(name: string): string {
   return name.replace(/[-_]/g, "").toLowerCase();
 }
 
@@ -143,7 +143,6 @@ function countOf(column: string): string {
   return `CASE WHEN ${column} = trunc(${column}) THEN to_json(${column}) ELSE to_json(${column}::text) END`;
 }
 
-/** What gives a field's value from its column. */
 function expressionOf({ name, type }: Column): string {
   const column = `query.${quoted(name)}`;
   if (type === TYPE.timestamptz) return timeOf(`(${column} AT TIME ZONE 'UTC')`, column);
@@ -153,7 +152,6 @@ function expressionOf({ name, type }: Column): string {
   return type >= FIRST_OWN_TYPE ? `${column}::text` : column;
 }
 
-/** Every field with its column. */
 function fieldsOf(table: TableName, columns: readonly Column[]): string[] {
   const fields: string[] = [];
   for (const { name, type, absent } of FIELDS[table]) {

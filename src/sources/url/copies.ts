@@ -8,8 +8,8 @@
  * So a file that two snapshots have in common is the same file in both, its times included. A name in `files` says what is in
  * it, so the second process finds what the first has done, and renaming over it changes nothing.
  *
- * Files that no copy links to are removed. Linking and removing are done by one process at a time (`files.owner`): otherwise
- * one process would remove what another has just found.
+ * Files that no copy links to are removed. One process at a time (`files.owner`) links or removes: else one would remove what
+ * another has just found.
  */
 
 import { createHash } from "node:crypto";
@@ -63,15 +63,9 @@ function nameOf(name: string, { sha256 }: Listed): string {
   return `${sha256}-${name}`;
 }
 
-async function sizeOf(path: string): Promise<number> {
-  return await stat(path).then(
-    (found) => (found.isFile() ? found.size : -1),
-    () => -1,
-  );
-}
-
-async function isWhole(stored: string, listed: Listed): Promise<boolean> {
-  return (await sizeOf(stored)) === listed.bytes;
+async function isWhole(path: string, { bytes }: Listed): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true && found.size === bytes;
 }
 
 async function hashOfFile(path: string): Promise<string> {
@@ -82,8 +76,7 @@ async function hashOfFile(path: string): Promise<string> {
 
 /** The folder for the copies of one URL. */
 export function copiesFolderOf(cache: string, address: string): string {
-  const hash = createHash("sha256").update(new URL(address).href).digest("hex");
-  return join(resolve(cache), hash.slice(0, 16));
+  return join(resolve(cache), sha256Of(new URL(address).href).slice(0, 16));
 }
 
 /** The copies in a folder, which is made when the first one comes. */
@@ -118,7 +111,7 @@ export class Copies {
     const manifest = parseManifest(bytes.toString("utf8"), new Problems());
     if (manifest === undefined) return undefined;
     for (const [name, listed] of manifest.files) {
-      if ((await sizeOf(join(folder, name))) !== listed.bytes) return undefined;
+      if (!(await isWhole(join(folder, name), listed))) return undefined;
     }
     const confirmed = (await stat(join(folder, RECORD)).catch(() => undefined))?.mtimeMs ?? 0;
     return { folder, manifest, sha256, etag, confirmed };
@@ -254,12 +247,12 @@ export class Copies {
   }
 }
 
-function readRecord(bytes: Buffer): { readonly sha256: unknown; readonly etag: string | undefined } {
+function readRecord(bytes: Buffer): { readonly sha256?: unknown; readonly etag?: string | undefined } {
   try {
     const value: unknown = JSON.parse(bytes.toString("utf8"));
-    if (!isObject(value)) return { sha256: undefined, etag: undefined };
+    if (!isObject(value)) return {};
     return { sha256: value.sha256, etag: typeof value.etag === "string" ? value.etag : undefined };
   } catch {
-    return { sha256: undefined, etag: undefined };
+    return {};
   }
 }

@@ -35,8 +35,13 @@ function etagOf(headers: Headers): string | undefined {
   return age < SAME_TAG_MS ? undefined : etag;
 }
 
-/** The name of a manifest's contents. */
-export function sha256Of(bytes: Uint8Array): string {
+/** The length of a file as an answer announces it; undefined with an encoding, of which it would be the length. */
+function lengthOf(headers: Headers): number | undefined {
+  const length = headers.get("content-length");
+  return length === null || headers.has("content-encoding") ? undefined : Number(length);
+}
+
+export function sha256Of(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
@@ -66,12 +71,8 @@ export async function askManifest(
     request(question, async (answer) => {
       if (answer.status === 304) return undefined;
       const bytes = await readWhole(answer, MOST_BYTES, tooLarge);
-      const announced = answer.headers.get("content-length");
-      if (
-        announced !== null &&
-        !answer.headers.has("content-encoding") &&
-        Number(announced) !== bytes.length
-      ) {
+      const announced = lengthOf(answer.headers);
+      if (announced !== undefined && announced !== bytes.length) {
         throw new SourceError(`${url.href}: ended after ${bytes.length} of ${announced} bytes`);
       }
       return { bytes, sha256: sha256Of(bytes), etag: etagOf(answer.headers) };
@@ -123,10 +124,7 @@ export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number)
 /** A file is not what the manifest says of it: one of the two may be of another snapshot. */
 export class MismatchError extends SourceError {
   override name = "MismatchError";
-
-  constructor(message: string) {
-    super(message, { isLasting: true });
-  }
+  override readonly isLasting = true;
 }
 
 /** What to download. */
@@ -163,11 +161,8 @@ async function beginAnew(part: Part, onBytes: Wanted["onBytes"]): Promise<void> 
 /** Why an answer is not the file, from its head alone. */
 function checkHead({ url, bytes }: Wanted, { headers }: SourceAnswer): void {
   const length = headers.get("content-length");
-  // With an encoding it is the length of something else.
-  if (length === null || headers.has("content-encoding")) return;
-  if (Number(length) !== bytes) {
+  if (![undefined, bytes].includes(lengthOf(headers)))
     throw new MismatchError(`${url.href}: has ${length} bytes, the manifest says ${bytes}`);
-  }
 }
 
 /** Whether an answer goes on where the part ends. @throws {SourceError} when it goes on elsewhere */

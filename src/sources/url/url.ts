@@ -37,7 +37,6 @@ export interface UrlSourceOptions {
   readonly timing?: Timing;
 }
 
-/** What names the file of the token where nothing else is said. */
 const TOKEN_OPTION = "--snapshot-token-file";
 /** How often a file or manifest is tried in one go; where there is a copy, nobody has to wait for long. */
 const ATTEMPTS = 4;
@@ -65,7 +64,6 @@ interface Failing {
   readonly confirmed: number | undefined;
 }
 
-/** Follows a URL. */
 export class UrlSource implements Source {
   readonly #options: UrlSourceOptions;
   readonly #timing: Timing;
@@ -154,7 +152,6 @@ export class UrlSource implements Source {
     if (copy !== undefined) await this.#copies.confirm(copy, sent === undefined ? copy.etag : sent.etag);
   }
 
-  /** Brings what a manifest lists. */
   async #fetchFiles(sent: SentManifest, token: string | undefined, policy: RetryPolicy): Promise<void> {
     const { maxBytes, onProgress, observe } = this.#options;
     const began = performance.now();
