@@ -87,7 +87,7 @@ const MOST: Readonly<Record<string, number>> = {
   client: 620,
   "docs-page": 750,
   files: 900,
-  generate: 1050,
+  generate: 960,
   http: 1945,
   install: 210,
   root: 450,
@@ -99,11 +99,11 @@ const MOST: Readonly<Record<string, number>> = {
   "shared-limits": 2100,
   similar: 640,
   snapshot: 4050,
-  sources: 3320,
+  sources: 3060,
   store: 1000,
-  upstream: 965,
+  upstream: 930,
   util: 850,
-  verify: 850,
+  verify: 760,
 };
 
 const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "root");

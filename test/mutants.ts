@@ -314,8 +314,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that did not change are downloaded again",
     file: "src/sources/url/copies.ts",
-    text: "return (await sizeOf(stored)) === listed.bytes;",
-    becomes: "return stored === '' && listed.bytes < 0;",
+    text: "return found?.isFile() === true && found.size === bytes;",
+    becomes: "return path === '' && bytes < 0;",
     tests: { source: "changes in the files that changed; the others are the same files, times included" },
   },
   {

@@ -146,15 +146,12 @@ async function writeFiles(folder: string, { gzip, ...sizes }: GenerateOptions): 
 export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<Values<"generate">, "force">>;
 
 /**
- * Makes a snapshot folder. Rows depend on the seed and the counts alone, never on the clock or the machine; bytes of gzipped
- * files also depend on the zlib inside Node.
+ * Makes a snapshot folder. Rows depend on the seed and the counts alone; bytes of gzipped files also on the zlib inside Node.
  *
- * All files are complete before the first is put in its place, and the manifest comes last, so that a reader sees a whole snapshot,
- * old or new, or one that contradicts its manifest or lacks files. When the process is killed meanwhile, the next call can finish
- * the job.
+ * All files are complete before the first is put in its place, and the manifest comes last: a reader sees a whole snapshot, old or
+ * new, or one that contradicts its manifest or lacks files. After a kill meanwhile the next call can finish the job.
  *
- * @throws {OccupiedError} when the folder holds anything that must not be replaced, and any error of the file system; then
- *   nothing was changed, but for an error while finished files are put in their place
+ * @throws {OccupiedError} when the folder holds anything that must not be replaced; any error of the file system
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {
   const { out, force = false } = options;

@@ -60,11 +60,7 @@ function copies<T>(many: number, value: T): T[] {
   return new Array<T>(many).fill(value);
 }
 
-/**
- * Makes a grammar's symbols; `vocabulary.ts` says how grammars are written.
- *
- * @throws {Error} when a phrase names a symbol or a change that is not there
- */
+/** Makes a grammar's symbols. @throws {Error} when a phrase names a symbol or a change that is not there */
 export function compileGrammar(grammar: Grammar): Symbols {
   const symbols: Record<string, Choices> = {};
   for (const [name, text] of Object.entries(grammar))

@@ -19,9 +19,8 @@ export interface Round {
   readonly details: string;
 }
 
-/** What is done in each round. */
 export interface Rounds {
-  /** Does it. The signal ends it. */
+  /** Does one. The signal ends it. */
   readonly run: (signal: AbortSignal) => Promise<Round>;
   /** What is done between two rounds, so many seconds apart; what it does is told by failures alone. */
   readonly between?: { readonly seconds: number; readonly run: (signal: AbortSignal) => Promise<void> };
@@ -48,7 +47,7 @@ function failureOf(error: unknown): string {
   return `not published: ${first}${others.length > 0 ? ` (and ${others.length} more)` : ""}`;
 }
 
-/** Waits until a time of `performance.now()`, or the signal. */
+/** @param time of `performance.now()` */
 async function waitUntil(time: number, signal: AbortSignal): Promise<void> {
   await sleep(Math.max(0, time - performance.now()), undefined, { signal }).catch(() => {});
 }

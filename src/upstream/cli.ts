@@ -11,12 +11,7 @@ import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { problemWithUrl } from "./settings.ts";
 
-/**
- * Reads the address of a server.
- *
- * @returns where its operations are, without a slash at the end: the base path is added where it is missing
- * @throws {UsageError} naming the setting; the address is not quoted, since it may hold a password
- */
+/** Reads the address of a server: where its operations are, without a slash at the end. @throws {UsageError} naming the setting */
 export function readServer(address: string, name: string): string {
   const problem = problemWithUrl(address, "--token-file");
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
@@ -59,8 +54,6 @@ export class RequestProgress {
   #bar: ProgressBar;
   #began = performance.now();
   #done = 0;
-  /** Requests that were made when the bar began. */
-  #first = -1;
   /** The end of the wait that was told last. */
   #told = 0;
   /** Requests that are left, as far as it is known. */
@@ -81,11 +74,8 @@ export class RequestProgress {
   count(server: { timeFor(requests: number): number }): void {
     const { left } = this;
     const done = ++this.#done;
-    if (done === 1 || this.#first < 0) {
-      this.#began = performance.now();
-      this.#first = done;
-    }
-    const paceMs = ((performance.now() - this.#began) / Math.max(1, done - this.#first)) * left;
+    if (done === 1) this.#began = performance.now();
+    const paceMs = ((performance.now() - this.#began) / Math.max(1, done - 1)) * left;
     const words = `${left} requests left, ${durationText(Math.max(server.timeFor(left), paceMs))}`;
     if (left === 0) this.#bar.show(0, `${done} requests`);
     else this.#bar.show(Math.min(0.99, done / (done + left)), words);

@@ -127,10 +127,11 @@ function reasonOf({ signal }: AbortController, error: unknown, what: string): un
 }
 
 async function* chunksOf(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array> | null,
   { url, timing }: SourceRequest,
   ending: AbortController,
 ): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return;
   const reader = body.getReader();
   const { progressMs, leastBytes } = timing;
   const slow = new SourceError(`${url.href}: less than ${leastBytes} bytes in ${progressMs / 1000} s`);
@@ -158,13 +159,7 @@ async function* chunksOf(
   }
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array, void> {}
-
-/**
- * Asks, and has the answer used.
- *
- * @throws {SourceError} for any other answer or none; the signal's reason; what `use` throws
- */
+/** Asks, and has the answer used. @throws {SourceError} for any other answer or none; the signal's reason; what `use` throws */
 export async function request<Result>(
   question: SourceRequest,
   use: (answer: SourceAnswer) => Promise<Result>,
@@ -180,8 +175,7 @@ export async function request<Result>(
     const response = await follow(question, ending);
     const { status, headers, body } = response;
     if (statuses?.includes(status) === false) throw refusal(question.url, response);
-    const chunks = body === null ? nothing() : chunksOf(body, question, ending);
-    const result = await use({ status, headers, chunks });
+    const result = await use({ status, headers, chunks: chunksOf(body, question, ending) });
     isWhole = true;
     return result;
   } finally {

@@ -55,12 +55,7 @@ export async function wait(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
 }
 
-/**
- * Runs something until it does not fail, or fails for good.
- *
- * @param run reports progress; a failure after some counts as a first one again
- * @throws {SourceError} of the last attempt; at once whatever else `run` throws
- */
+/** Runs something until it does not fail, or fails for good. After progress (`advanced`) a failure counts as a first one again. */
 export async function retry<Result>(
   { attempts, waitMs, timing, signal }: RetryPolicy,
   run: (advanced: () => void) => Promise<Result>,

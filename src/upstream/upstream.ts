@@ -14,7 +14,6 @@ import { readWhole, request, withoutToken } from "./request.ts";
 import { type BudgetOptions, type LimitReply, RequestBudget, retryAfterOf } from "./request-budget.ts";
 import { retry, type Timing } from "./retry.ts";
 
-/** How to ask. */
 export interface UpstreamOptions extends Pick<BudgetOptions, "perHour" | "agesOfSent"> {
   /** Where its operations are; see `readServer`. */
   readonly base: string;
@@ -106,7 +105,6 @@ function headersOf({ ifMatch, ifNoneMatch, authorization }: UpstreamAsk): Record
   };
 }
 
-/** A server. Nothing is sent before the first request. */
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #budget: RequestBudget;

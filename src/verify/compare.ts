@@ -217,11 +217,7 @@ async function compare(
   else compareFields(tell, "data", body!.data, otherBody!.data);
 }
 
-/**
- * Compares what the snapshot answers with what the other server answered.
- *
- * @param hide takes the other server's token out of a text: it may repeat it, also in names that are in the snapshot by now
- */
+/** Compares two answers. @param hide takes the other server's token out: it may repeat it, also in names that are here by now */
 export async function compareAnswers(
   target: string,
   ours: ApiAnswer,

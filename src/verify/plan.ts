@@ -179,11 +179,7 @@ function drawTarget(drawing: Drawing, route: Route): string | undefined {
   return targetOf(path, words);
 }
 
-/**
- * Draws the requests.
- *
- * @param samples how many; fewer where the snapshot does not hold enough to ask for
- */
+/** Draws so many requests; fewer where the snapshot does not hold enough to ask for. */
 export function planProbes(store: Store, samples: number, seed: number, usersHere: UsersHere): Probe[] {
   const random = createRandom(seed, "verify");
   const drawing = { store, random, usersHere };

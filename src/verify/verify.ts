@@ -15,7 +15,6 @@ import {
 } from "./compare.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
-/** What to compare. */
 export interface VerifyOptions {
   readonly store: Store;
   /** Answers from the snapshot. */
@@ -36,7 +35,6 @@ interface Note extends Omit<Difference, "kind"> {
   readonly answers: number;
 }
 
-/** What was found. */
 export interface Verified {
   /** Requests whose answers were compared. */
   readonly compared: number;

@@ -21,10 +21,7 @@ export interface CollectOptions {
 /** The fewest requests that can bring what was collected, by what they are for. */
 type Bound = Readonly<Record<"worlds" | "instances" | "statistics" | "users" | "platform", number>>;
 
-/**
- * A reply holds at most 50 rows of one kind, and a reply that holds a world's counts is of that world alone. An empty list takes a
- * request too: that it is empty has to be learnt.
- */
+/** A reply holds at most 50 rows of a list, or the counts of one world. That a list is empty has to be learnt, too. */
 function boundOf(worlds: number, instances: number, users: number): Bound {
   const pagesOf = (rows: number): number => Math.ceil(rows / PAGE_SIZE);
   return {
@@ -57,12 +54,9 @@ export interface Collected {
 const MOST_ROUNDS = 5;
 const STATS = "/stats";
 
-interface Listed {
-  readonly platform: PlatformStats;
-  readonly worlds: readonly World[];
-  readonly instances: readonly Instance[];
+interface Listed extends Pick<Collected, "platform" | "worlds" | "instances" | "generation"> {
+  /** By search. */
   readonly found: readonly (readonly User[])[];
-  readonly generation: string | undefined;
 }
 
 function statsTarget(id: string): string {
@@ -118,10 +112,8 @@ function compose(listed: Listed, { stats, users }: Details): Collected {
   const wanted = new Set([...worlds.map(({ ownerId }) => ownerId), ...found.flat().map(({ id }) => id)]);
   const kept = [...wanted].flatMap((id) => users.get(id) ?? []).sort(newestFirst);
   return {
-    ...{ worlds, instances, platform },
+    ...{ worlds, instances, platform, users: kept, generation },
     stats: worlds.map(({ id }) => stats.get(id)!),
-    users: kept,
-    generation,
     gone: listed.worlds.length - worlds.length,
     unknownOwners: wanted.size - kept.length,
     bound: boundOf(listed.worlds.length, listed.instances.length, kept.length),
@@ -138,12 +130,7 @@ async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: J
   );
 }
 
-/**
- * Collects everything. When the generation changes meanwhile, replies of an older one are asked for again, until all are of
- * one.
- *
- * @throws {SourceError} also when the generation changes each time; the signal's reason
- */
+/** Collects everything, replies of an older generation again, until all are of one. @throws {SourceError}; the signal's reason */
 export async function collect(options: CollectOptions): Promise<Collected> {
   const { journal, upstream } = options;
   const replies = new Replies(upstream, journal);

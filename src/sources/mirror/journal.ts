@@ -80,13 +80,7 @@ export class Journal {
     this.#from = from;
   }
 
-  /**
-   * Opens the journal in a folder.
-   *
-   * @param from the server that it is of
-   * @param tell receives a sentence when the old journal cannot be used
-   * @throws {SourceError} when something else than a file is there; errors of the file system
-   */
+  /** Opens the journal of a server. @param tell receives a sentence when the old journal cannot be used */
   static async open(folder: string, from: string, tell: (sentence: string) => void): Promise<Journal> {
     const path = join(folder, FILE);
     const journal = new Journal(path, from);

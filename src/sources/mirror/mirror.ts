@@ -69,11 +69,7 @@ interface Done {
   readonly searches: readonly string[];
 }
 
-/**
- * Asks whether the server still serves what the journal holds.
- *
- * @returns what is published, if nothing changed since it was; the journal is empty where its replies are of no use any more
- */
+/** Asks whether the server still serves what the journal holds; else clears it. @returns what is published, if nothing changed */
 async function askForNews(
   upstream: Upstream,
   journal: Journal,
@@ -163,11 +159,7 @@ export class Mirror {
     });
   }
 
-  /**
-   * Takes a place for a mirror.
-   *
-   * @throws {HeldError} when another process has it; `OccupiedError` when it holds something else; `SourceError` for a bad token file; errors of the file system
-   */
+  /** Takes a place for a mirror. @throws {HeldError} when another process has it; `OccupiedError`; `SourceError` */
   static async open(options: MirrorOptions): Promise<Mirror> {
     const { from, out, tokenFile, tell } = options;
     const token = await readToken(tokenFile, TOKEN_OPTION);

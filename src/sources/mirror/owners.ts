@@ -101,12 +101,7 @@ async function search(replies: Replies, { users, wanted }: Hunt, letter: string,
   }
 }
 
-/**
- * Finds the owners of worlds.
- *
- * @param users the known ones; users that are seen on the way are added
- * @param total how many users the server has
- */
+/** Finds the owners of worlds. @param users known ones, to which others are added @param total how many the server has */
 export async function findOwners(
   replies: Replies,
   users: Map<string, User>,

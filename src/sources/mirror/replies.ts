@@ -46,12 +46,7 @@ export class Replies {
     return this.#newest;
   }
 
-  /**
-   * Gives a reply.
-   *
-   * @param etag the generation that must answer, where one must; what is in the journal was asked for that way
-   * @throws {ChangedError} when another generation is served; {@link SourceError}
-   */
+  /** Gives a reply. @param etag the generation that must answer @throws {ChangedError} when another is served; `SourceError` */
   async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Received<Value>> {
     const known = this.#kept<Value>(target);
     if (known !== undefined) return known;
@@ -63,12 +58,7 @@ export class Replies {
     return await this.#keep(target, reply, reply.etag, value);
   }
 
-  /**
-   * Gives a resource, of whatever generation; null as the value where the server has none, which one more request confirms
-   * where the server names its generations.
-   *
-   * @throws {SourceError}
-   */
+  /** Gives a resource, of whatever generation; null where the server has none, which one more request confirms. */
   async find<Value>(target: string, read: Read<Value>): Promise<Received<Value | null>> {
     const known = this.#kept<Value | null>(target);
     if (known !== undefined) return known;
@@ -89,10 +79,7 @@ export class Replies {
     throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
   }
 
-  /**
-   * Asks which generation is served now, undefined where the server names none. Calls that come while a question is on its way
-   * share the next one: an answer is of a moment after the call.
-   */
+  /** Asks which generation is served now. Calls that come meanwhile share the next inquiry: an answer is of a moment after the call. */
   #inquire(): Promise<string | undefined> {
     if (this.#nextInquiry === undefined) {
       this.#nextInquiry = this.#lastInquiry.then(async () => {
@@ -170,12 +157,7 @@ export class Lists {
     return value;
   }
 
-  /**
-   * Gives every row of a list, in its order.
-   *
-   * @param path with its query, without limit and offset
-   * @throws {ChangedError} when its pages do not fit together; `SourceError`
-   */
+  /** Gives every row of a list, in its order. @throws {ChangedError} when its pages do not fit together; `SourceError` */
   async read<Row extends Identified>(path: string, readPage: Read<RowPage<Row>>): Promise<readonly Row[]> {
     const pageAt = async (limit: number, offset: number, given?: RowPage<Row>): Promise<RowPage<Row>> => {
       const page = await this.one(pageTarget(path, limit, offset), readPage);
@@ -200,12 +182,7 @@ export class Lists {
   }
 }
 
-/**
- * Reads several lists of one generation, from the beginning whenever it changes meanwhile.
- *
- * @param isList whether a target of the journal belongs to them
- * @throws {SourceError} when it changes each time; what `work` throws
- */
+/** Reads several lists of one generation, from the beginning whenever it changes. @param isList says which targets are theirs */
 export async function readLists<Result>(
   replies: Replies,
   journal: Journal,

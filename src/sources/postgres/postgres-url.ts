@@ -19,11 +19,7 @@ function decoded(text: string): string {
   }
 }
 
-/**
- * Looks at a URL: `postgres://user:password@host:port/database?sslmode=require`. `sslmode` means what it means to `psql`.
- *
- * @throws {SourceError}
- */
+/** Looks at a URL. `sslmode` means what it means to `psql`. @throws {SourceError} */
 export function readPostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new SourceError("must begin with postgres:// or postgresql://");

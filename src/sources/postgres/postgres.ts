@@ -22,11 +22,7 @@ const LOCK_WAIT = "1min";
 const CANCEL_BYTES = 16;
 const CANCEL_CODE = 80_877_102;
 
-/**
- * Imports what talks to PostgreSQL: optional packages, which nothing else needs.
- *
- * @throws {CommandError} naming the command that installs them
- */
+/** Imports optional packages, which nothing else needs. @throws {CommandError} naming the command that installs them */
 async function importPostgres() {
   try {
     const { default: pg } = await import("pg");
@@ -118,11 +114,7 @@ async function statementFor(table: TableName, query: string, session: Session): 
   }
 }
 
-/**
- * Copies one table.
- *
- * @returns what checks, once the server said how many rows it sent, that all of them arrived
- */
+/** Copies one table. @returns a check, for when the server said how many rows it sent, that all of them arrived */
 async function copyTable(
   table: TableName,
   statement: string,
@@ -200,12 +192,8 @@ export async function copyTables(
   let client: Client;
   try {
     client = new postgres.Client({
-      ...{
-        connectionString,
-        connectionTimeoutMillis: CONNECT_MS,
-        fallback_application_name: "orrery export",
-      },
-      ...{ keepAlive: true, keepAliveInitialDelayMillis: PROBE_MS },
+      ...{ connectionString, fallback_application_name: "orrery export" },
+      ...{ connectionTimeoutMillis: CONNECT_MS, keepAlive: true, keepAliveInitialDelayMillis: PROBE_MS },
     });
   } catch (error) {
     // A file of a certificate that is not there.

@@ -39,11 +39,7 @@ function bare(query: string): string {
   return query.replace(/[\s;]+$/, "");
 }
 
-/**
- * Reads a file of queries: `{"users":"SELECT …", …}`. A table that it does not name keeps its default.
- *
- * @throws {SourceError} saying what is wrong
- */
+/** Reads a file of queries: `{"users":"SELECT …", …}`. Other tables keep their defaults. @throws {SourceError} */
 export function parseQueries(text: string): Queries {
   const json = text.replace(/^\uFEFF/, "");
   let value: unknown;
@@ -126,19 +122,13 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/**
- * A time as it is served. Years before 1 would lose their "BC" in `to_char`: they are left as they are, and refused as any
- * text that is no time.
- */
+/** A time as it is served. Years before 1 would lose their "BC" in `to_char`: left as they are, they are refused later. */
 function timeOf(utc: string, column: string): string {
   const text = `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   return `CASE WHEN ${utc} < '0001-01-01' THEN ${column}::text ELSE ${text} END`;
 }
 
-/**
- * A count. One that is not whole becomes a text, which the check of the rows refuses and shows: as a number, one with many
- * digits would be rounded to a whole one when it is read.
- */
+/** A count. One that is not whole becomes a text, which is refused later: a number of many digits would be rounded when read. */
 function countOf(column: string): string {
   return `CASE WHEN ${column} = trunc(${column}) THEN to_json(${column}) ELSE to_json(${column}::text) END`;
 }

@@ -94,12 +94,7 @@ export class Copies {
     this.#files = join(place, "files");
   }
 
-  /**
-   * The newest copy.
-   *
-   * @returns undefined when there is none that is whole, as far as names, sizes and its manifest tell
-   * @throws errors of the file system but "no such file"
-   */
+  /** The newest copy; undefined when there is none that is whole, as far as names, sizes and its manifest tell. */
   async current(): Promise<Copy | undefined> {
     const folder = await currentVersion(this.#link);
     if (folder === undefined) return undefined;
@@ -132,12 +127,7 @@ export class Copies {
     }
   }
 
-  /**
-   * Makes a copy of what a manifest lists, and the newest one of it. Nothing changes when that fails, but that files
-   * which are whole are kept for another try.
-   *
-   * @throws what `bring` throws; errors of the file system
-   */
+  /** Makes a copy of the files of a manifest, and the newest one of it. When that fails, only whole files stay, for another try. */
   async publish(sent: SentManifest, manifest: Manifest, bring: Bring): Promise<Brought> {
     let files = 0;
     let bytes = 0;
@@ -197,11 +187,7 @@ export class Copies {
     }
   }
 
-  /**
-   * Links the files of a copy in the making.
-   *
-   * @returns files that are not here; the others stay from now on, since a process that clears up sees the links
-   */
+  /** Links the files of a copy in the making, which keeps them. @returns files that are not here */
   async #takeUp(folder: string, { files }: Manifest): Promise<[string, Listed][]> {
     const endTurn = await this.#takeTurn();
     try {
@@ -221,15 +207,20 @@ export class Copies {
     const endTurn = await this.#takeTurn();
     // The process that has the turn clears up, too.
     if (endTurn === undefined) return;
-    const began = performance.now();
+    const end = performance.now() + TURN_MS;
     try {
-      await this.#removeUnwanted(() => performance.now() - began < TURN_MS);
+      const wanted = await this.#linked();
+      for (const name of await readdir(this.#files)) {
+        if (performance.now() >= end) return;
+        if (OURS.test(name) && !wanted.has(name)) await rm(join(this.#files, name), { force: true });
+      }
     } finally {
       await endTurn();
     }
   }
 
-  async #removeUnwanted(mayGoOn: () => boolean): Promise<void> {
+  /** Names of the files that copies link to. */
+  async #linked(): Promise<ReadonlySet<string>> {
     const versions = versionsOf(this.#link);
     const wanted = new Set<string>();
     for (const version of await readdir(versions, { withFileTypes: true })) {
@@ -240,10 +231,7 @@ export class Copies {
         if (target !== undefined) wanted.add(basename(target));
       }
     }
-    for (const name of await readdir(this.#files)) {
-      if (!mayGoOn()) return;
-      if (OURS.test(name) && !wanted.has(name)) await rm(join(this.#files, name), { force: true });
-    }
+    return wanted;
   }
 }
 

@@ -21,10 +21,7 @@ export interface SentManifest {
   readonly etag: string | undefined;
 }
 
-/**
- * Hosts make entity tags of a file's size and the second of its change (nginx). The tag of a file that changed so shortly
- * before it was sent can be that of its next version, too.
- */
+/** Hosts make tags of size and second (nginx): a file that changed so shortly before may share its tag with the next version. */
 const SAME_TAG_MS = 2000;
 
 /** An entity tag that is sent back to learn of changes; anything that does not serve for that is none. */
@@ -45,13 +42,7 @@ export function sha256Of(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/**
- * Asks for the manifest.
- *
- * @param etag of the one that is here, if there is one
- * @returns undefined when it is still that
- * @throws {SourceError}
- */
+/** Asks for the manifest. @returns undefined when it still has this tag @throws {SourceError} */
 export async function askManifest(
   folder: URL,
   token: string | undefined,
@@ -98,12 +89,7 @@ function problemWithFiles({ files }: Manifest): string | undefined {
   return undefined;
 }
 
-/**
- * What a manifest says.
- *
- * @param maxBytes most bytes that its files may have together
- * @throws {SourceError} when it is no manifest of a whole snapshot
- */
+/** Reads a manifest of at most `maxBytes` of files. @throws {SourceError} when it is none of a whole snapshot */
 export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number): Manifest {
   const problems = new Problems();
   if (!isUtf8(bytes)) problems.file(MANIFEST, "not valid UTF-8");

@@ -19,14 +19,13 @@ import { systemErrorText } from "../../util/system-error.ts";
 import { Copies, type Copy, copiesFolderOf } from "./copies.ts";
 import { askManifest, download, MismatchError, readSent, type SentManifest, totalBytes } from "./download.ts";
 
-/** What to follow. */
 export interface UrlSourceOptions {
   /** Checked by `problemWithAddress`. */
   readonly address: string;
   /** Folder of the copies of any number of sources. */
   readonly cache: string;
   readonly tokenFile?: string | undefined;
-  /** What named that file, for messages: an option or a variable. */
+  /** The option or variable that named the file. */
   readonly tokenName?: string | undefined;
   /** Most bytes of all files together. */
   readonly maxBytes: number;
@@ -172,10 +171,9 @@ export class UrlSource implements Source {
   }
 
   #succeed(): void {
-    if (this.#failing !== undefined) {
-      const ms = Math.round(performance.now() - this.#failing.since);
-      this.#options.observe({ kind: "source-recovered", ms });
-    }
+    if (this.#failing === undefined) return;
+    const ms = Math.round(performance.now() - this.#failing.since);
+    this.#options.observe({ kind: "source-recovered", ms });
     this.#failing = undefined;
   }
 
