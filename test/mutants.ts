@@ -32,15 +32,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "counts are stored without a comparison",
     file: "src/auth/limit.ts",
-    text: "if (Atomics.compareExchange(cells, slot, cell, whole[1]!) === cell) {",
-    becomes: "if (Atomics.store(cells, slot, whole[1]!) !== undefined) {",
+    text: "if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, used + 1)) === cell) {",
+    becomes: "if (Atomics.store(cells, slot, cellOf(split, window, used + 1)) !== undefined) {",
     tests: { auth: "let exactly the limit pass in each window" },
   },
   {
     breaks: "an exchange that failed counts as done",
     file: "src/auth/limit.ts",
-    text: "whole[1]!) === cell) {",
-    becomes: "whole[1]!) !== undefined) {",
+    text: "used + 1)) === cell) {",
+    becomes: "used + 1)) !== undefined) {",
     tests: { auth: "let exactly the limit pass in each window" },
   },
   {
