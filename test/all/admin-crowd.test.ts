@@ -1,73 +1,37 @@
 /** Probes of the admin listener beside crowds: an orchestrator that gets no answer would restart a server that is well. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { slowness, within } from "../support/patience.ts";
+import { startCrowd } from "../support/crowds.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { slowness } from "../support/patience.ts";
 import { place } from "../support/place.ts";
-import { killAll, type Served, served, start } from "../support/process.ts";
-import { COMMAND } from "../support/program.ts";
+import { killAll, type Served, serve, withOpenFiles } from "../support/process.ts";
+import { askOnce } from "../support/raw.ts";
 
-const CROWD = fileURLToPath(new URL("../support/crowd.mjs", import.meta.url));
 /** How long an answer may take, in milliseconds of a quiet machine. */
 const LIMIT_MS = 100;
 const PROBES = 60;
 const ADMIN_TOKEN = "canary-of-admin";
 
-let server: Served;
 let port = 0;
 
-/** @param files how many it may open */
-async function startServer(
-  folder: string,
-  snapshot: string,
-  keys: string,
-  files: number | undefined,
-): Promise<void> {
-  const token = join(folder, "admin.token");
-  writeFileSync(token, ADMIN_TOKEN);
-  const options = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
-  const limited = ["sh", "-c", `ulimit -n ${files}; exec "$@"`, "sh", ...COMMAND] as const;
-  const command = files === undefined ? COMMAND : limited;
-  server = await served(start([...options, "--admin", "0", "--admin-token-file", token], {}, command));
-  port = Number(new URL(server.admin()).port);
-}
-
 after(killAll);
-
-/** Asks on a connection of its own, with bytes. @returns the first line, and how long it took in milliseconds */
-async function probe(path: string, headers = ""): Promise<[string, number]> {
-  const began = performance.now();
-  const socket = connect({ host: "127.0.0.1", port, noDelay: true });
-  let text = "";
-  socket.on("data", (chunk: Buffer) => {
-    text += chunk.toString("latin1");
-  });
-  socket.on("error", (error) => {
-    text ||= String(error);
-  });
-  socket.on("connect", () => {
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Connection: close\r\n\r\n`);
-  });
-  const closed = new Promise((resolve) => socket.on("close", resolve));
-  await within(closed, `the answer to ${path}`);
-  return [text.split("\r\n")[0]!, performance.now() - began];
-}
+const token = join(temporaryFolder(), "admin.token");
+writeFileSync(token, ADMIN_TOKEN);
 
 /** Asks again and again. @returns the longest wait in milliseconds */
 async function probeAll(): Promise<number> {
   let longest = 0;
   for (let at = 0; at < PROBES; at++) {
     const path = at % 2 === 0 ? "/livez" : "/readyz";
-    const [status, ms] = await probe(path);
-    assert.equal(status, "HTTP/1.1 200 OK", `${path}, probe ${at}`);
-    longest = Math.max(longest, ms);
+    const began = performance.now();
+    const { status } = await askOnce(port, path, ["Host: localhost"]);
+    longest = Math.max(longest, performance.now() - began);
+    assert.equal(status, 200, `${path}, probe ${at}`);
     await sleep(10);
   }
   return longest;
@@ -85,13 +49,11 @@ const CROWDS: readonly (readonly [number, "silent" | "endless" | "patient", stri
 ];
 
 /** Asks while a crowd is there. */
-async function probeBeside(t: TestContext, count: number, conduct: string, target: string): Promise<void> {
-  const request = `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-  const crowd = spawn(process.execPath, [CROWD, String(port), String(count), conduct, request], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  t.after(() => crowd.kill("SIGKILL"));
-  await within(once(crowd.stdout, "data"), "the crowd");
+async function probeBeside(
+  t: TestContext,
+  ...[count, conduct, target]: (typeof CROWDS)[number]
+): Promise<void> {
+  await startCrowd(t, port, count, conduct, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   const limit = LIMIT_MS * slowness();
   // A machine that stands still for a moment is not the listener's fault.
   const longest: number[] = [];
@@ -103,23 +65,23 @@ async function probeBeside(t: TestContext, count: number, conduct: string, targe
 
 for (const files of [undefined, 400]) {
   describe(`/livez and /readyz, ${files ?? "many"} open files at most`, () => {
-    const scope: (() => void)[] = [];
+    const { snapshot, keys } = place({ after });
+    let server: Served;
     before(async () => {
-      const { folder, snapshot, keys } = place({ after: (done: () => void) => void scope.push(done) });
-      await startServer(folder, snapshot, keys, files);
-    });
-    after(() => {
-      for (const done of scope) done();
+      const admin = ["--admin", "0", "--admin-token-file", token];
+      server = await serve(snapshot, keys, admin, {}, files === undefined ? undefined : withOpenFiles(files));
+      port = Number(new URL(server.admin()).port);
     });
 
-    for (const [count, conduct, target] of CROWDS) {
+    for (const crowd of CROWDS) {
+      const [count, conduct, target] = crowd;
       it(`are answered in time beside ${count} ${conduct} connections ${target}`, (t) =>
-        probeBeside(t as TestContext, count, conduct, target));
+        probeBeside(t as TestContext, ...crowd));
     }
 
     it("are not all that is answered afterwards", async () => {
-      const [status] = await probe("/status", `Authorization: Bearer ${ADMIN_TOKEN}\r\n`);
-      assert.equal(status, "HTTP/1.1 200 OK");
+      const headers = ["Host: localhost", `Authorization: Bearer ${ADMIN_TOKEN}`];
+      assert.equal((await askOnce(port, "/status", headers)).status, 200);
       await server.stop();
     });
   });

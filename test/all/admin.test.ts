@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { appendFileSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, killAll, type Program, run, serve, served, start, until } from "../support/process.ts";
+import { get, killAll, type Program, run, serve, start, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { type Host, startHost } from "../support/source-server.ts";
 
@@ -38,47 +39,31 @@ async function holdingHost(t: TestContext): Promise<{ host: Host; hold: () => vo
   const rows = [user(1, { displayName: "first" })];
   const host = await startHost(withManifest(snapshotFiles({ "users.ndjson": rows }), "first"));
   t.after(() => host.close());
-  let waiting: (() => void)[] = [];
+  const waiting: ServerResponse[] = [];
   const letGo = (): void => {
     host.fault = undefined;
-    for (const answer of waiting) answer();
-    waiting = [];
+    for (const response of waiting.splice(0)) response.writeHead(503).end();
   };
   t.after(letGo);
-  return {
-    host,
-    letGo,
-    hold() {
-      host.fault = (_request, response) => {
-        waiting.push(() => response.writeHead(503).end());
-        return true;
-      };
-    },
+  const hold = (): void => {
+    host.fault = (_request, response) => waiting.push(response) > 0;
   };
+  return { host, hold, letGo };
 }
 
-function settingsOf(t: TestContext, host: Host): string[] {
+/** Starts a server that follows a host. */
+function startFrom(t: TestContext, host: Host): Program {
   const folder = temporaryFolder(t);
   const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
-  return [
-    "serve",
-    "--snapshot",
-    host.url,
-    "--cache",
-    join(folder, "cache"),
-    "--keys",
-    keys,
-    "--port",
-    "0",
-    ...ADMIN,
-  ];
+  const from = ["--snapshot", host.url, "--cache", join(folder, "cache"), "--keys", keys];
+  return start(["serve", ...from, "--port", "0", ...ADMIN, "--watch", "0"]);
 }
 
 describe("the admin listener", () => {
   it("answers while the first snapshot loads, and while the next one does", async (t) => {
     const { host, hold, letGo } = await holdingHost(t);
     hold();
-    const program = start([...settingsOf(t, host), "--watch", "0"]);
+    const program = startFrom(t, host);
     const url = await adminUrl(program);
     assert.equal((await get(`${url}livez`)).text, "ok");
     const loading = await readyOf(url);
@@ -99,25 +84,19 @@ describe("the admin listener", () => {
     letGo();
     const { status: code, text } = await within(reloaded, "the reload's reply");
     assert.equal(code, 200, text);
-    program.child.kill("SIGTERM");
-    assert.deepEqual(await within(program.ended, "the stop"), { status: 0, signal: null }, program.stderr());
+    await program.stop();
   });
 
   it("does not keep a server that is stopped in the middle of a reload", async (t) => {
     const { host, hold } = await holdingHost(t);
-    const program = start([...settingsOf(t, host), "--watch", "0"]);
+    const program = startFrom(t, host);
     const url = await adminUrl(program);
     await until(async () => (await readyOf(url)).code === 200, "a ready server");
     hold();
     const asked = host.asked.length;
     const reloaded = reload(url).catch((error: unknown) => error);
     await until(() => host.asked.length > asked, "the reload");
-    program.child.kill("SIGTERM");
-    assert.deepEqual(
-      await within(program.ended, "the stop", 10_000),
-      { status: 0, signal: null },
-      program.stderr(),
-    );
+    await program.stop();
     await within(reloaded, "the end of the reload's connection");
   });
 
@@ -191,8 +170,7 @@ const node = findNode(24);
 describe("with threads that serve", { skip: lacking(node) }, () => {
   it("figures are sums over them, and explanations know their caches", async (t) => {
     const { snapshot, keys } = place(t);
-    const settings = ["--snapshot", snapshot, "--keys", keys, "--port", "0", ...ADMIN, "--threads", "2"];
-    const server = await served(start(["serve", ...settings], {}, programOn(node)));
+    const server = await serve(snapshot, keys, [...ADMIN, "--threads", "2"], {}, programOn(node));
     const url = server.admin();
     // Each on a connection of its own, which the system gives to one of the threads.
     for (let at = 0; at < 24; at++) {
@@ -205,15 +183,9 @@ describe("with threads that serve", { skip: lacking(node) }, () => {
     const { hits, joined, misses } = status.searchCache;
     assert.deepEqual([hits + joined + misses, status.keys.busiest[0].used], [24, 24]);
     assert.equal(status.keys.busiest[0].passed, 24);
-    assert.deepEqual(
-      status.threads.all.map((one: { role: string; number: number }) => [one.role, one.number]),
-      [
-        ["main", 0],
-        ["serving", 1],
-        ["serving", 2],
-      ],
-    );
-    assert.ok(status.threads.all.every((one: { eventLoop: unknown }) => one.eventLoop !== null));
+    const threads = status.threads.all as { role: string; number: number; eventLoop: unknown }[];
+    assert.equal(threads.map((one) => `${one.role} ${one.number}`).join(), "main 0,serving 1,serving 2");
+    assert.ok(threads.every(({ eventLoop }) => eventLoop !== null));
     const target = encodeURIComponent("/api/public/v1/users/search?q=user");
     const explained = JSON.parse((await get(`${url}explain?target=${target}`)).text);
     assert.equal(explained.search.cache.asked, 2);

@@ -6,20 +6,27 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { type ClientHttp2Session, connect as connectByHttp2, constants } from "node:http2";
 import { Agent, request } from "node:https";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
+import { BASE_PATH } from "../../src/model/model.ts";
 import { ask as askAt } from "../support/fleet.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
 import { listen } from "../support/ports.ts";
 import { type Response, until } from "../support/process.ts";
-import { type RunningProxy, startHaproxy, startNginxSite } from "../support/proxies.ts";
+import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
 /** How it answers. */
 type Manner = "answers" | "hangs" | "is busy" | "says much";
@@ -41,7 +48,6 @@ class StandIn {
   requests = 0;
   connections = 0;
   aborted = 0;
-  readonly #sockets = new Set<Socket>();
   #api: Server | undefined;
   #admin: Server | undefined;
 
@@ -71,11 +77,7 @@ class StandIn {
     this.#api = createServer({ keepAliveTimeout: 65_000 }, (request, response) =>
       this.#answer(request, response),
     );
-    this.#api.on("connection", (socket) => {
-      this.connections++;
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-    });
+    this.#api.on("connection", () => this.connections++);
     this.#admin = createServer((_request, response) => {
       response.writeHead(this.isReady ? 200 : 503).end();
     });
@@ -85,31 +87,25 @@ class StandIn {
 
   /** Is gone, with all of its connections. */
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#admin?.closeAllConnections();
-    await Promise.all(
-      [this.#api, this.#admin].map(
-        (server) => new Promise((resolve) => server?.close(resolve) ?? resolve(0)),
-      ),
-    );
+    for (const server of [this.#api, this.#admin]) {
+      const closed = new Promise((resolve) => server?.close(resolve) ?? resolve(0));
+      server?.closeAllConnections();
+      await closed;
+    }
   }
 }
 
 const SEARCH = "/worlds/search?q=a";
 const tokens = Array.from({ length: 40 }, (_, n) => `svc_sk_stand-in-${n}`);
 
-describe("which replica a balancer asks", {
-  skip: need("nginx", "haproxy", "openssl"),
-  concurrency: true,
-}, () => {
-  for (const [name, startBalancer] of [
-    ["nginx", startNginxSite],
-    ["HAProxy", startHaproxy],
-  ] as const) {
+const folder = temporaryFolder();
+const skip = need("nginx", "haproxy", "openssl");
+
+describe("which replica a balancer asks", { skip, concurrency: true }, () => {
+  for (const [name, startBalancer] of Object.entries(BALANCERS)) {
     const isNginx = name === "nginx";
 
     describe(`stand-ins behind ${name}`, { concurrency: 1 }, () => {
-      const folder = temporaryFolder();
       const replicas = ["a", "b", "c"].map((id) => new StandIn(id));
       let balancer: RunningProxy;
       const agent = new Agent({ keepAlive: true, maxSockets: 12 });
@@ -120,8 +116,8 @@ describe("which replica a balancer asks", {
 
       before(async () => {
         for (const replica of replicas) await replica.open();
-        mkdirSync(join(folder, "balancer"));
-        balancer = await startBalancer(join(folder, "balancer"), replicas);
+        mkdirSync(join(folder, name));
+        balancer = await startBalancer(join(folder, name), replicas);
         for (const token of tokens) homes.set(token, answeredBy(await ask("/stats", token)));
       });
       after(async () => {
@@ -143,13 +139,19 @@ describe("which replica a balancer asks", {
       const tokensOf = (home: StandIn): string[] => tokens.filter((token) => homes.get(token) === home);
       const requests = (): number => replicas.reduce((sum, replica) => sum + replica.requests, 0);
 
+      /** A request on a connection of its own. */
+      const requestOf = (token: string, path: string, method = "GET"): ClientRequest =>
+        request({
+          ...{ host: "127.0.0.1", port: balancer.port, path: BASE_PATH + path, method, agent: false },
+          ...{ headers: { authorization: `Bearer ${token}` }, rejectUnauthorized: false },
+        });
+
       /** Waits until all keys are at home. */
       async function untilHome(): Promise<void> {
         await until(async () => {
           const replies = await Promise.all(tokens.map((token) => ask("/stats", token)));
           return replies.every(
-            ({ status, headers }, n) =>
-              status === 200 && headers["x-replica"] === homes.get(tokens[n]!)!.name,
+            (reply, n) => reply.status === 200 && answeredBy(reply) === homes.get(tokens[n]!),
           );
         }, "all keys to be at home");
       }
@@ -222,18 +224,8 @@ describe("which replica a balancer asks", {
         const [hung] = replicas as [StandIn];
         hung.manner = "hangs";
         const before = requests();
-        const posted = request({
-          ...{
-            host: "127.0.0.1",
-            port: balancer.port,
-            path: "/api/public/v1/stats",
-            method: "POST",
-            agent: false,
-          },
-          ...{ headers: { authorization: `Bearer ${tokensOf(hung)[0]}` }, rejectUnauthorized: false },
-        });
-        posted.end();
-        const [response] = (await once(posted, "response")) as [{ statusCode: number; resume: () => void }];
+        const posted = requestOf(tokensOf(hung)[0]!, "/stats", "POST").end();
+        const [response] = (await once(posted, "response")) as [IncomingMessage];
         response.resume();
         assert.equal(response.statusCode, 504);
         assert.equal(requests() - before, 1);
@@ -258,13 +250,10 @@ describe("which replica a balancer asks", {
         const began = performance.now();
         const session = connectByHttp2(`https://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false });
         session.on("error", () => {});
-        const headers = { ":path": `/api/public/v1${SEARCH}`, authorization: `Bearer ${token}` };
+        const headers = { ":path": BASE_PATH + SEARCH, authorization: `Bearer ${token}` };
         const streams = Array.from({ length: 10 }, () => session.request(headers).on("error", () => {}));
         const plain = Array.from({ length: 10 }, () =>
-          request({
-            ...{ host: "127.0.0.1", port: balancer.port, path: headers[":path"], agent: false },
-            ...{ headers: { authorization: headers.authorization }, rejectUnauthorized: false },
-          })
+          requestOf(token!, SEARCH)
             .on("error", () => {})
             .end(),
         );
@@ -298,10 +287,8 @@ describe("which replica a balancer asks", {
           const [stopping] = replicas as [StandIn];
           stopping.isReady = false;
           const token = tokensOf(stopping)[0]!;
-          await until(
-            async () => answeredBy(await ask("/stats", token)) !== stopping,
-            "its keys to go elsewhere",
-          );
+          const isElsewhere = async () => answeredBy(await ask("/stats", token)) !== stopping;
+          await until(isElsewhere, "its keys to go elsewhere");
           const before = stopping.requests;
           for (const one of tokens) answeredBy(await ask("/stats", one));
           assert.equal(stopping.requests, before);
@@ -331,9 +318,8 @@ describe("which replica a balancer asks", {
             sockets.push(connect(balancer.port, "127.0.0.1").on("error", () => {}));
           for (let count = 0; count < 60; count++) {
             const half = connectTls({ port: balancer.port, host: "127.0.0.1", rejectUnauthorized: false });
-            half.on("error", () => {});
             half.write("GET / HTTP/1.1\r\nHost: x\r\nX-Half");
-            sockets.push(half);
+            sockets.push(half.on("error", () => {}));
           }
           const before = requests();
           const settings = { settings: { initialWindowSize: 0 }, rejectUnauthorized: false };

@@ -5,16 +5,18 @@ import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { killAll, type Served, serve, until } from "../support/process.ts";
-import { type RunningProxy, startHaproxy, startNginxSite } from "../support/proxies.ts";
+import { killAll, type LogLine, type Served, serve, until } from "../support/process.ts";
+import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
 const BASE = "/api/public/v1";
 /** A key that may ask once. */
@@ -26,17 +28,16 @@ interface Answer {
   readonly body: Buffer;
 }
 
+after(killAll);
+const folder = temporaryFolder();
+
 describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"), concurrency: true }, () => {
-  const folder = temporaryFolder();
   let server: Served;
   let adminPort: number;
 
   before(async () => {
-    const keys = writeKeys(
-      join(folder, "keys.json"),
-      keyRecord(TOKEN),
-      keyRecord(ONCE, { id: "once", limit: 2 }),
-    );
+    const records = [keyRecord(TOKEN), keyRecord(ONCE, { id: "once", limit: 2 })];
+    const keys = writeKeys(join(folder, "keys.json"), ...records);
     adminPort = await freePort();
     server = await serve("data/sample", keys, [
       ...["--admin", String(adminPort), "--access-log"],
@@ -44,12 +45,8 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       ...["--trusted-proxies", "127.0.0.1"],
     ]);
   });
-  after(killAll);
 
-  for (const [name, startBalancer] of [
-    ["nginx", startNginxSite],
-    ["HAProxy", startHaproxy],
-  ] as const) {
+  for (const [name, startBalancer] of Object.entries(BALANCERS)) {
     const isNginx = name === "nginx";
     describe(name, { concurrency: 1 }, () => {
       let balancer: RunningProxy;
@@ -63,64 +60,49 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       });
       after(() => balancer?.end());
 
+      const onTls = (options: ConnectionOptions = {}): TLSSocket =>
+        connectTls({ host: "127.0.0.1", port: balancer.port, rejectUnauthorized: false, ...options });
+
       /** One request by HTTP/2. */
       async function ask(
         path: string,
         headers: Record<string, string> = {},
         localAddress = "127.0.0.1",
       ): Promise<Answer> {
-        const options = {
-          port: balancer.port,
-          ALPNProtocols: ["h2"],
-          rejectUnauthorized: false,
-          localAddress,
-        };
         const session = connect(`https://127.0.0.1:${balancer.port}`, {
-          createConnection: () => connectTls({ host: "127.0.0.1", ...options }),
+          createConnection: () => onTls({ ALPNProtocols: ["h2"], localAddress } as ConnectionOptions),
         });
         const all = { ":path": BASE + path, authorization: `Bearer ${TOKEN}`, ...headers };
         const stream = session.request(all, { endStream: true });
         // A session that fails also fails its stream, which is what is waited for.
         session.on("error", () => {});
         const [answered] = (await once(stream, "response")) as [IncomingHttpHeaders];
-        const chunks: Buffer[] = [];
-        for await (const chunk of stream) chunks.push(chunk as Buffer);
+        const body = await buffer(stream);
         session.close();
-        return { status: Number(answered[":status"]), headers: answered, body: Buffer.concat(chunks) };
+        return { status: Number(answered[":status"]), headers: answered, body };
       }
 
       /** Sends bytes over TLS, byte by byte where they are slow, and waits for the end of the connection. */
       async function raw(bytes: string, isSlow = false): Promise<string> {
-        const socket = connectTls({ host: "127.0.0.1", port: balancer.port, rejectUnauthorized: false });
-        let text = "";
-        socket.setEncoding("latin1").on("data", (part: string) => {
-          text += part;
-        });
-        const closed = new Promise<void>((resolve, reject) => {
-          socket.once("close", () => resolve());
-          socket.once("error", reject);
-        });
+        const socket = onTls();
+        const answer = buffer(socket);
+        answer.catch(() => {});
         await once(socket, "secureConnect");
         for (const part of isSlow ? bytes : [bytes]) {
           socket.write(part);
-          if (isSlow) await new Promise((resolve) => setTimeout(resolve, 2));
+          if (isSlow) await sleep(2);
         }
-        await within(closed, "the end of the connection");
-        return text;
+        return (await within(answer, "the end of the connection")).toString("latin1");
       }
       const get11 = (
-        headers: readonly string[],
+        fields: readonly string[],
         target = "/stats",
         method = "GET",
         version = "1.1",
-      ): string =>
-        [
-          `${method} ${BASE}${target} HTTP/${version}`,
-          `Authorization: Bearer ${TOKEN}`,
-          ...headers,
-          "",
-          "",
-        ].join("\r\n");
+      ): string => {
+        const line = `${method} ${BASE}${target} HTTP/${version}`;
+        return [line, `Authorization: Bearer ${TOKEN}`, ...fields, "", ""].join("\r\n");
+      };
       const CLOSE = ["Host: api.example.com", "Connection: close"];
 
       it("speaks HTTP/2 over TLS and passes answers, errors and headers on", async () => {
@@ -162,18 +144,14 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
         for (const [at, value] of forged.entries()) {
           const id = { "x-request-id": `client-${name}-${at}` };
           await ask("/stats", { ...id, "x-forwarded-for": value }, from);
-          const logged = await until(
-            () => server.logs("request").find((line) => line.id === id["x-request-id"]),
-            "its line",
-          );
+          const isIts = (line: LogLine): boolean => line.id === id["x-request-id"];
+          const logged = await until(() => server.logs("request").find(isIts), "its line");
           assert.equal(logged.client, from, value);
         }
         for (let times = 0; times < 12; times++)
           await ask("/stats", { authorization: "Bearer svc_sk_wrong", "x-forwarded-for": "6.6.6.6" }, from);
-        await until(
-          () => server.logs("bad-tokens").some(({ client }) => client === from),
-          () => server.stderr(),
-        );
+        const isTold = (): boolean => server.logs("bad-tokens").some(({ client }) => client === from);
+        await until(isTold, () => server.stderr());
       });
 
       it("compresses pages, and a crawler keeps its generation by If-Match all the same", async () => {
@@ -240,44 +218,31 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
           raw(get11([...CLOSE, `Content-Length: ${length}`], "/stats", method) + "x".repeat(length));
         assert.match(await body(10), /^HTTP\/1\.1 400 .*\{"error":"Request body not allowed"\}$/s);
         assert.match(await body(10, "POST"), /^HTTP\/1\.1 405 .*\{"error":"Method not allowed"\}$/s);
-        assert.match(
-          await body(4000),
-          isNginx ? /^HTTP\/1\.1 413 / : /^HTTP\/1\.1 400 .*"Request body not allowed"/s,
-        );
+        const large = isNginx ? /^HTTP\/1\.1 413 / : /^HTTP\/1\.1 400 .*"Request body not allowed"/s;
+        assert.match(await body(4000), large);
         const headers = (count: number, length: number): string[] =>
           Array.from({ length: count }, (_, n) => `X-Filler-${n}: ${"x".repeat(length)}`);
-        assert.match(
-          await raw(get11([...CLOSE, ...headers(70, 1)])),
-          /^HTTP\/1\.1 431 .*"Request header fields too large"/s,
-        );
+        const many = await raw(get11([...CLOSE, ...headers(70, 1)]));
+        assert.match(many, /^HTTP\/1\.1 431 .*"Request header fields too large"/s);
         assert.match(await raw(get11([...CLOSE, ...headers(40, 1000)])), /^HTTP\/1\.1 (400|431) /);
         // It serves on.
         assert.equal((await ask("/stats")).status, 200);
       });
 
       it("offers HTTP/2 by TLS, of version 1.2 or newer", async () => {
-        const offered = (options: ConnectionOptions): Promise<string | false | null> =>
-          new Promise((resolve, reject) => {
-            const socket = connectTls({
-              host: "127.0.0.1",
-              port: balancer.port,
-              rejectUnauthorized: false,
-              ...options,
-            });
-            socket.once("error", reject);
-            socket.once("secureConnect", () => {
-              resolve(socket.alpnProtocol);
-              socket.destroy();
-            });
-          });
+        const offered = async (options: ConnectionOptions): Promise<string | false | null> => {
+          const socket = onTls(options);
+          await once(socket, "secureConnect");
+          socket.destroy();
+          return socket.alpnProtocol;
+        };
         for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
           const only = { minVersion: version, maxVersion: version, ALPNProtocols: ["h2", "http/1.1"] };
           assert.equal(await offered(only), "h2");
         }
         assert.equal(await offered({ ALPNProtocols: ["http/1.1"] }), "http/1.1");
-        await assert.rejects(
-          offered({ maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "ALL:@SECLEVEL=0" }),
-        );
+        const old = { maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "ALL:@SECLEVEL=0" } as const;
+        await assert.rejects(offered(old));
       });
 
       it("ends a connection that sent half a head, within its time", async () => {

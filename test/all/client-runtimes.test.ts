@@ -13,7 +13,7 @@ import { startBrowser } from "../support/browser.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { serveHttp } from "../support/ports.ts";
-import { isBuilt, ROOT } from "../support/program.ts";
+import { packInto, ROOT } from "../support/program.ts";
 import { startNginx } from "../support/proxies.ts";
 import { findNode } from "../support/runtimes.ts";
 
@@ -89,13 +89,9 @@ describe("the packed client", () => {
   const CLIENT = join(installed, "dist/client.js");
 
   before(async () => {
-    assert.ok(isBuilt(), "npm run build comes first");
     mkdirSync(installed, { recursive: true });
     writeFileSync(join(folder, "package.json"), '{ "type": "module", "dependencies": { "orrery": "*" } }');
-    // To build it again would take it away from tests that run beside this one.
-    const pack = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
-    const { stdout } = await run("npm", pack, { cwd: ROOT });
-    const packed = join(folder, stdout.trim().split("\n").at(-1)!);
+    const packed = await packInto(folder);
     await run("tar", ["-xzf", packed, "-C", installed, "--strip-components=1"]);
   });
 
@@ -161,11 +157,8 @@ describe("the packed client", () => {
     const origin = await open(t);
     const proxy = join(folder, "nginx");
     mkdirSync(proxy);
-    const { url } = await startNginx(
-      t,
-      proxy,
-      `gzip_proxied any; gzip_min_length 9000; location / { proxy_pass ${origin}; proxy_http_version 1.1; }`,
-    );
+    const pass = `location / { proxy_pass ${origin}; proxy_http_version 1.1; }`;
+    const { url } = await startNginx(t, proxy, `gzip_proxied any; gzip_min_length 9000; ${pass}`);
     const tags: string[] = [];
     const client = createClient({
       baseUrl: new URL(url).origin,

@@ -17,8 +17,9 @@ import { ROOT } from "../support/program.ts";
 const isRoot = process.getuid?.() === 0;
 const skip = isRoot ? need("chroot", "dpkg-query", "tar", "npm") : unavailable("chroot is for root alone");
 
+const folder = temporaryFolder();
+
 describe("the container", { skip }, () => {
-  const folder = temporaryFolder();
   const started: ChildProcess[] = [];
   let image: Image;
   let port = 0;
@@ -53,15 +54,9 @@ describe("the container", { skip }, () => {
 
   it("has what runs and nothing that builds, and no user of it can change that", () => {
     assert.match(image.user, /^[1-9]\d*:[1-9]\d*$/);
-    for (const name of [
-      "src",
-      "tools",
-      "node_modules/typescript",
-      "node_modules/tsx",
-      "node_modules/esbuild",
-    ]) {
+    const packages = ["typescript", "tsx", "esbuild"].map((name) => `node_modules/${name}`);
+    for (const name of ["src", "tools", ...packages])
       assert.equal(existsSync(join(image.root, "opt/orrery", name)), false, name);
-    }
     const version = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version as string;
     assert.equal(run("orrery", "--version").stdout, `${version}\n`);
     assert.notEqual(run("sh", "-c", "echo > /opt/orrery/package.json").status, 0);

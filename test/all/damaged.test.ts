@@ -1,8 +1,6 @@
 /** An installation of which something is missing or cut off: one line that says so and status 1, whatever it is. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   cpSync,
   mkdirSync,
@@ -14,14 +12,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { temporaryFolder } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { type Outcome, start } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 import { findNode, lacking } from "../support/runtimes.ts";
 
-const folder = temporaryFolder({ after });
+const folder = temporaryFolder();
 const installed = join(folder, "installed");
 
 /** Several of its threads can share a port. */
@@ -56,31 +55,13 @@ async function whileBroken<T>(
   }
 }
 
-interface Outcome {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs the program to its end; undefined if it serves, which is ended. */
 async function run(args: readonly string[]): Promise<Outcome | undefined> {
-  const child = spawn(current, ["bin/orrery.mjs", ...args], {
-    cwd: installed,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const written = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (part: string) => {
-      written[name] += part;
-      if (written.stdout.includes(" listening on ")) child.kill("SIGKILL");
-    });
-  }
-  try {
-    const [status] = await within(once(child, "close"), args.join(" "));
-    return written.stdout.includes(" listening on ") ? undefined : { status, ...written };
-  } finally {
-    child.kill("SIGKILL");
-  }
+  const program = start(["bin/orrery.mjs", ...args], {}, [current], { cwd: installed });
+  const isServing = (): boolean => program.stdout().includes(" listening on ");
+  program.child.stdout!.on("data", () => isServing() && program.child.kill("SIGKILL"));
+  const ended = await within(program.ended, args.join(" ")).finally(program.kill);
+  return isServing() ? undefined : { ...ended, stdout: program.stdout(), stderr: program.stderr() };
 }
 
 /** It must have ended with status 1 and one line beside those of the log. */
@@ -93,22 +74,19 @@ function assertTold({ status, stdout, stderr }: Outcome, line: RegExp, what: str
 
 const DAMAGED = /the installation is damaged, install it again: /;
 
+const PORT = ["--port", "0"];
+
 /** A command line that needs a file of `dist/`. */
 function needing(file: string): readonly string[] {
   const command = /^(check|demo|diff|generate|keys|openapi|completion)-/.exec(file)?.[1] ?? "serve";
   const rest: Readonly<Record<string, readonly string[]>> = {
     check: ["data/sample"],
-    demo: ["--port", "0"],
+    demo: PORT,
     diff: ["data/sample", "data/sample"],
     generate: ["--out", "generated"],
-    keys: file.startsWith("keys-shown-")
-      ? ["list", "--keys", "keys.json"]
-      : ["create", "--keys", "keys.json", "--name", "n"],
+    keys: [...(file.startsWith("keys-shown-") ? ["list"] : ["create", "--name", "n"]), "--keys", "keys.json"],
     completion: ["bash"],
-    serve: [
-      ...["--snapshot", "data/sample", "--keys", keys, "--port", "0"],
-      ...["--log-level", "error", "--threads", "2"],
-    ],
+    serve: ["--snapshot", "data/sample", "--keys", keys, ...PORT, "--log-level", "error", "--threads", "2"],
   };
   return [command, ...(rest[command] ?? [])];
 }
@@ -177,13 +155,9 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     ["is cut off", (text: string) => text.slice(0, 700)],
   ] as const) {
     it(`has a file that ${what}`, async () => {
-      for (const file of [
-        "main.js",
-        "server.js",
-        "generation-thread.js",
-        "serving-thread.js",
-        chunkOfMain(),
-      ]) {
+      // The first of the files that a server needs before it knows what to do.
+      const [chunk] = /server-chunk-\w+\.js/.exec(readFileSync(join(installed, "dist/server.js"), "utf8"))!;
+      for (const file of ["main.js", "server.js", "generation-thread.js", "serving-thread.js", chunk]) {
         const outcome = await whileBroken(`dist/${file}`, () => run(needing(file)), harm);
         assert.ok(outcome, file);
         assertTold(outcome, /damaged|thread died: /, file);
@@ -206,9 +180,9 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
 
   it("lacks the sample, a part of it, package.json, or all of dist/", async () => {
     for (const [file, args, line] of [
-      ["data/sample", ["demo", "--port", "0"], /sample/],
-      ["data/sample/users.ndjson", ["demo", "--port", "0"], /users\.ndjson/],
-      ["data/sample/manifest.json", ["demo", "--port", "0"], undefined],
+      ["data/sample", ["demo", ...PORT], /sample/],
+      ["data/sample/users.ndjson", ["demo", ...PORT], /users\.ndjson/],
+      ["data/sample/manifest.json", ["demo", ...PORT], undefined],
       ["package.json", ["--version"], DAMAGED],
       ["dist", ["--version"], DAMAGED],
     ] as const) {
@@ -218,8 +192,3 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     }
   });
 });
-
-/** The first of the files that a server needs before it knows what to do. */
-function chunkOfMain(): string {
-  return /server-chunk-\w+\.js/.exec(readFileSync(join(installed, "dist/server.js"), "utf8"))![0];
-}

@@ -13,12 +13,20 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { gunzipSync } from "node:zlib";
-import { temporaryFolder } from "../support/folders.ts";
+import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { freePort } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
-import { killAll, type Outcome, run, runWell, start, until } from "../support/process.ts";
+import {
+  killAll,
+  type Outcome,
+  type Program,
+  run,
+  runWell,
+  start,
+  until,
+  type Variables,
+} from "../support/process.ts";
 import { smallDisk } from "../support/small-disk.ts";
 
 const CANARY = "canary:pass/word@4711";
@@ -26,22 +34,12 @@ const FILES = ["users", "worlds", "world-stats", "instances"];
 
 const skip = needPostgres();
 
-function linesOf(folder: string, table: string): Record<string, unknown>[] {
-  const plain = join(folder, `${table}.ndjson`);
-  const text = existsSync(plain)
-    ? readFileSync(plain, "utf8")
-    : gunzipSync(readFileSync(`${plain}.gz`)).toString();
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-}
+const generationIn = (folder: string): string =>
+  JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")).generation;
 
 /** Nothing of an export is there: no link, no folder of versions. */
 function assertNothing(out: string): void {
-  assert.ok(!existsSync(out), `${out} is there`);
-  const versions = `${out}.versions`;
-  assert.deepEqual(existsSync(versions) ? readdirSync(versions, { recursive: true }) : "none", "none");
+  for (const path of [out, `${out}.versions`]) assert.ok(!existsSync(path), `${path} is there`);
 }
 
 /** Asserts that a command failed with one line, of the problem alone. */
@@ -53,6 +51,13 @@ function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
   for (const secret of [CANARY, encodeURIComponent(CANARY), "4711"])
     assert.ok(!stderr.includes(secret), stderr);
 }
+
+const exportFrom = (
+  url: string,
+  out: string,
+  more: readonly string[] = [],
+  variables: Variables = {},
+): Promise<Outcome> => run(["export", "--postgres", url, "--out", out, ...more], variables);
 
 after(killAll);
 
@@ -89,7 +94,7 @@ describe("export from PostgreSQL", { skip }, () => {
   }
 
   const exportTo = (out: string, ...args: readonly string[]): Promise<Outcome> =>
-    run(["export", "--postgres", server.url("orrery"), "--out", out, ...args]);
+    exportFrom(server.url("orrery"), out, args);
 
   for (const gzip of [false, true]) {
     it(`writes every text and time as it is served${gzip ? ", compressed" : ""}`, async (t) => {
@@ -98,32 +103,29 @@ describe("export from PostgreSQL", { skip }, () => {
       assert.equal(status, 0, stderr);
       assert.equal(stdout, "");
       assert.match(stderr, /^orrery: published generation pg-[0-9a-f]{16}: 13 rows, \d+ bytes, \d+\.\d s\n$/);
-      const ending = gzip ? ".ndjson.gz" : ".ndjson";
-      assert.deepEqual(
-        readdirSync(out).sort(),
-        [...FILES.map((name) => name + ending), "manifest.json"].sort(),
-      );
-      const users = linesOf(out, "users");
+      const files = FILES.map((name) => `${name}.ndjson${gzip ? ".gz" : ""}`);
+      assert.deepEqual(readdirSync(out).sort(), [...files, "manifest.json"].sort());
+      const users = readRows(out, "users");
       assert.deepEqual(users.map(({ displayName }) => displayName).sort(), [...TEXTS].sort());
       for (const { createdAt, userIconUrl } of users) {
         assert.equal(createdAt, "2026-01-31T00:30:00.123Z");
         assert.equal(userIconUrl, null);
       }
-      const [world] = linesOf(out, "worlds");
+      const [world] = readRows(out, "worlds");
       assert.equal(world!.id, "aaaaaaaa-0000-4000-8000-000000000001");
       assert.equal(world!.createdAt, "0001-01-01T00:00:00.000Z");
       assert.equal(world!.updatedAt, "9999-12-31T23:59:59.999Z");
-      assert.deepEqual(linesOf(out, "world-stats"), [
-        {
-          worldId: "aaaaaaaa-0000-4000-8000-000000000001",
-          ...{ totalVisits: 9007199254740991, uniqueVisitors: 2, visitsLast7Days: 3, visitsLast30Days: 4 },
-        },
-      ]);
-      assert.deepEqual(Object.keys(linesOf(out, "instances")[0]!), [
-        ...["id", "worldId", "isPublic", "isActive", "createdAt"],
-      ]);
-      assert.equal(linesOf(out, "instances")[0]!.createdAt, "2026-01-01T00:00:00.000Z");
-      const { generation } = JSON.parse(readFileSync(join(out, "manifest.json"), "utf8"));
+      const counts = {
+        totalVisits: 9007199254740991,
+        uniqueVisitors: 2,
+        visitsLast7Days: 3,
+        visitsLast30Days: 4,
+      };
+      assert.deepEqual(readRows(out, "world-stats"), [{ worldId: world!.id, ...counts }]);
+      const [instance] = readRows(out, "instances");
+      assert.equal(Object.keys(instance!).join(), "id,worldId,isPublic,isActive,createdAt");
+      assert.equal(instance!.createdAt, "2026-01-01T00:00:00.000Z");
+      const generation = generationIn(out);
       assert.ok(stderr.includes(generation));
       assert.match((await runWell(["check", out])).stdout, new RegExp(`^generation ${generation}\n`));
     });
@@ -136,11 +138,9 @@ describe("export from PostgreSQL", { skip }, () => {
     const { status, stderr } = await exportTo(built, "--build");
     assert.equal(status, 0, stderr);
     assert.deepEqual(readdirSync(built).sort(), ["generation.orrery", "manifest.json"]);
-    const generations = [rows, built].map(
-      (place) => JSON.parse(readFileSync(join(place, "manifest.json"), "utf8")).generation,
-    );
-    assert.equal(generations[0], generations[1]);
-    assert.match((await runWell(["check", built])).stdout, new RegExp(`^generation ${generations[0]}\n`));
+    const generation = generationIn(rows);
+    assert.equal(generationIn(built), generation);
+    assert.match((await runWell(["check", built])).stdout, new RegExp(`^generation ${generation}\n`));
   });
 
   it("takes columns by their names in any convention, of any fitting type, and JSON as it is", async (t) => {
@@ -163,20 +163,14 @@ describe("export from PostgreSQL", { skip }, () => {
     });
     const { status, stderr } = await exportTo(out, "--queries", file);
     assert.equal(status, 0, stderr);
-    const [world] = linesOf(out, "worlds");
-    assert.deepEqual(Object.keys(world!), [
-      ...["id", "name", "ownerId", "isPublic", "status", "createdAt", "updatedAt"],
-    ]);
+    const [world] = readRows(out, "worlds");
+    assert.equal(Object.keys(world!).join(), "id,name,ownerId,isPublic,status,createdAt,updatedAt");
     assert.equal(world!.createdAt, "2026-01-31T00:00:00.000Z");
     assert.equal(world!.updatedAt, "2026-01-31T10:00:00.000Z");
-    assert.deepEqual(
-      linesOf(out, "users")
-        .map(({ displayName }) => displayName)
-        .sort(),
-      [...TEXTS].sort(),
-    );
-    assert.equal(linesOf(out, "world-stats")[0]!.totalVisits, 7);
-    assert.equal(linesOf(out, "instances").length, 1);
+    const names = readRows(out, "users").map(({ displayName }) => displayName);
+    assert.deepEqual(names.sort(), [...TEXTS].sort());
+    assert.equal(readRows(out, "world-stats")[0]!.totalVisits, 7);
+    assert.equal(readRows(out, "instances").length, 1);
   });
 
   /** Statistics of the one world, with a count of the database's own making. */
@@ -197,12 +191,10 @@ describe("export from PostgreSQL", { skip }, () => {
       ["16777215::float4", -6, 16777215],
       ["9007199254740991.000::numeric", 0, 9007199254740991],
     ] as const) {
-      const outcome = await run([
-        ...["export", "--postgres", server.url("orrery") + options(digits), "--out", out],
-        ...["--queries", queries(t, countedAs(count))],
-      ]);
+      const url = server.url("orrery") + options(digits);
+      const outcome = await exportFrom(url, out, ["--queries", queries(t, countedAs(count))]);
       assert.equal(outcome.status, 0, outcome.stderr);
-      assert.equal(linesOf(out, "world-stats")[0]!.totalVisits, wanted, count);
+      assert.equal(readRows(out, "world-stats")[0]!.totalVisits, wanted, count);
     }
   });
 
@@ -247,12 +239,17 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.deepEqual(readdirSync(out), ["users.ndjson"]);
   });
 
+  /** A query of instances whose time is an expression. */
+  const createdAt = (time: string): object => ({
+    instances: `SELECT id, world_id, is_public, is_active, ${time}::timestamptz AS created_at FROM instances`,
+  });
+  const users = (query: string): object => ({ users: query });
   const MISTAKES: readonly (readonly [what: string, queries: object | string, line: RegExp])[] = [
     ["a file that is no JSON", "{", /queries\.json: not valid JSON at line 1, column 2$/m],
     ["no object", "[]", /queries\.json: must be an object with a query by table$/m],
     ["a table that there is not", { user: "SELECT" }, /there is no table "user"; did you mean "users"\?$/m],
     ["no text", { users: 1 }, /: users: must be the text of a query$/m],
-    ["no query", { users: " ; " }, /: users: must be the text of a query$/m],
+    ["no query", users(" ; "), /: users: must be the text of a query$/m],
     [
       "a table twice",
       { "world-stats": "SELECT 1", worldStats: "SELECT 1" },
@@ -261,25 +258,22 @@ describe("export from PostgreSQL", { skip }, () => {
     ["a syntax error", { worlds: "SELEKT 1" }, /^orrery: worlds: syntax error at or near "1" \(42601\)$/m],
     [
       "a column that the table lacks",
-      { users: "SELECT id, displayname, created_at FROM users" },
+      users("SELECT id, displayname, created_at FROM users"),
       /^orrery: users: column "displayname" does not exist; .*"users\.display_name".* \(42703\)$/m,
     ],
     [
       "a column that the query lacks",
-      { users: "SELECT id, created_at FROM users" },
+      users("SELECT id, created_at FROM users"),
       /^orrery: users: the query gives no column for displayName, but id, created_at$/m,
     ],
     [
       "a column twice",
-      { users: "SELECT id, display_name, 'x' AS displayname, created_at FROM users" },
+      users("SELECT id, display_name, 'x' AS displayname, created_at FROM users"),
       /^orrery: users: the query gives 2 columns for displayName$/m,
     ],
     [
       "a wrong type",
-      {
-        "world-stats":
-          "SELECT world_id, 'many' AS total_visits, 1 AS unique_visitors, 1 AS visits_last_7_days, 1 AS visits_last_30_days FROM world_stats",
-      },
+      countedAs("'many'"),
       /^orrery: world-stats: column total_visits: must be a whole number, is text$/m,
     ],
     [
@@ -290,22 +284,8 @@ describe("export from PostgreSQL", { skip }, () => {
       },
       /^instances\.ndjson:1: isPublic: must be true or false, is "yes"$/m,
     ],
-    [
-      "a year before 1",
-      {
-        instances:
-          "SELECT id, world_id, is_public, is_active, '0044-03-15 12:00 BC'::timestamptz AS created_at FROM instances",
-      },
-      /^instances\.ndjson:1: createdAt: /m,
-    ],
-    [
-      "a moment at infinity",
-      {
-        instances:
-          "SELECT id, world_id, is_public, is_active, 'infinity'::timestamptz AS created_at FROM instances",
-      },
-      /^instances\.ndjson:1: createdAt: /m,
-    ],
+    ["a year before 1", createdAt("'0044-03-15 12:00 BC'"), /^instances\.ndjson:1: createdAt: /m],
+    ["a moment at infinity", createdAt("'infinity'"), /^instances\.ndjson:1: createdAt: /m],
     [
       "a column with two rows of one id",
       { instances: "SELECT i.* FROM instances i, generate_series(1, 2)" },
@@ -313,21 +293,20 @@ describe("export from PostgreSQL", { skip }, () => {
     ],
     [
       "an error half way",
-      {
-        users:
-          "SELECT id, display_name, (1 / (10 - row_number() OVER ()))::text AS user_icon_url, created_at FROM users",
-      },
+      users(
+        "SELECT id, display_name, (1 / (10 - row_number() OVER ()))::text AS user_icon_url, created_at FROM users",
+      ),
       /^orrery: users: division by zero \(22012\)$/m,
     ],
     [
       "two statements",
-      { users: "SELECT 1) AS query; DROP TABLE users; SELECT * FROM (SELECT 1" },
+      users("SELECT 1) AS query; DROP TABLE users; SELECT * FROM (SELECT 1"),
       /^orrery: users: cannot insert multiple commands into a prepared statement \(42601\)$/m,
     ],
-    ["a statement that writes", { users: "DELETE FROM users RETURNING *" }, /^orrery: users: syntax error /m],
+    ["a statement that writes", users("DELETE FROM users RETURNING *"), /^orrery: users: syntax error /m],
     [
       "a function that writes",
-      { users: "SELECT nextval('counter')::text AS id, 'x' AS display_name, now() AS created_at" },
+      users("SELECT nextval('counter')::text AS id, 'x' AS display_name, now() AS created_at"),
       /^orrery: users: cannot execute nextval\(\) in a read-only transaction \(25006\)$/m,
     ],
   ];
@@ -342,7 +321,6 @@ describe("export from PostgreSQL", { skip }, () => {
 
   it("says where a database, a server or a host is not", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
-    const exportFrom = (url: string): Promise<Outcome> => run(["export", "--postgres", url, "--out", out]);
     const password = encodeURIComponent(CANARY);
     const closed = await freePort();
     for (const [url, line] of [
@@ -358,7 +336,7 @@ describe("export from PostgreSQL", { skip }, () => {
       [server.url("orrery", `nobody:${password}`), /role "nobody" does not exist \(28000\)/],
       [`${server.url("postgres")}`, /users: relation "users" does not exist \(42P01\)/],
     ] as const) {
-      assertFailed(await exportFrom(url), line);
+      assertFailed(await exportFrom(url, out), line);
       assertNothing(out);
     }
     for (const url of [
@@ -366,7 +344,7 @@ describe("export from PostgreSQL", { skip }, () => {
       "postgres://orrery:canary?4711@h/x",
       `mysql://${password}`,
     ]) {
-      const { status, stderr } = await exportFrom(url);
+      const { status, stderr } = await exportFrom(url, out);
       assert.equal(status, 2, stderr);
       assert.match(stderr, /^orrery: --postgres: [^\n]+\n$/);
       assert.doesNotMatch(stderr, /canary|4711/);
@@ -379,8 +357,11 @@ describe("export from PostgreSQL", { skip }, () => {
       FROM generate_series(1, 1000000)`,
   };
 
-  function startExport(out: string, file: string): ReturnType<typeof start> {
-    return start(["export", "--postgres", server.url("orrery"), "--out", out, "--queries", file]);
+  const startExport = (out: string, file: string): Program =>
+    start(["export", "--postgres", server.url("orrery"), "--out", out, "--queries", file]);
+
+  async function outcomeOf({ ended, stdout, stderr }: Program): Promise<Outcome> {
+    return { ...(await ended), stdout: stdout(), stderr: stderr() };
   }
 
   /** Waits until an export of these users runs; gives its backend. */
@@ -388,10 +369,8 @@ describe("export from PostgreSQL", { skip }, () => {
     const client = await server.connect();
     try {
       return await until(async () => {
-        const folder = existsSync(`${out}.versions`)
-          ? readdirSync(`${out}.versions`, { recursive: true })
-          : [];
-        if (!folder.some((name) => String(name).endsWith("users.ndjson"))) return undefined;
+        const made = existsSync(`${out}.versions`) ? readdirSync(`${out}.versions`, { recursive: true }) : [];
+        if (!made.some((name) => String(name).endsWith("users.ndjson"))) return undefined;
         const { rows } = await client.query(
           "SELECT pid FROM pg_stat_activity WHERE application_name = 'orrery export' AND query LIKE 'COPY %'",
         );
@@ -402,26 +381,17 @@ describe("export from PostgreSQL", { skip }, () => {
     }
   }
 
-  for (const [what, disturb, line] of [
-    [
-      "cancelled",
-      "SELECT pg_cancel_backend($1)",
-      /^orrery: users: canceling statement due to user request \(57014\)$/m,
-    ],
-    [
-      "terminated",
-      "SELECT pg_terminate_backend($1)",
-      /^orrery: users: terminating connection due to administrator command \(57P01\)$/m,
-    ],
+  for (const [what, disturb, problem] of [
+    ["cancelled", "pg_cancel_backend", "canceling statement due to user request (57014)"],
+    ["terminated", "pg_terminate_backend", "terminating connection due to administrator command (57P01)"],
   ] as const) {
     it(`publishes nothing when its query is ${what}`, async (t) => {
       const out = join(temporaryFolder(t), "snapshot");
       const program = startExport(out, queries(t, SLOW));
-      const backend = await untilCopying(out);
-      const client = await server.connect();
-      await client.query(disturb, [backend]);
-      const ended = await program.ended;
-      assertFailed({ ...ended, stdout: program.stdout(), stderr: program.stderr() }, line);
+      await server.run(`SELECT ${disturb}(${await untilCopying(out)})`);
+      const outcome = await outcomeOf(program);
+      assertFailed(outcome, /^orrery: /);
+      assert.equal(outcome.stderr, `orrery: users: ${problem}\n`);
       assertNothing(out);
     });
   }
@@ -435,18 +405,15 @@ describe("export from PostgreSQL", { skip }, () => {
       [server.url("orrery"), "1min"],
       [from("-c lock_timeout=5min"), "5min"],
     ] as const) {
-      const { status, stderr } = await run([
-        ...["export", "--postgres", url, "--out", out],
-        ...["--queries", queries(t, { users })],
-      ]);
+      const { status, stderr } = await exportFrom(url, out, ["--queries", queries(t, { users })]);
       assert.equal(status, 0, stderr);
-      assert.equal(linesOf(out, "users")[0]!.displayName, wait);
+      assert.equal(readRows(out, "users")[0]!.displayName, wait);
     }
     const before = readdirSync(`${out}.versions`);
     const client = await server.connect("orrery");
     t.after(() => client.end());
     await client.query("BEGIN; LOCK TABLE instances IN ACCESS EXCLUSIVE MODE");
-    const outcome = await run(["export", "--postgres", from("-c lock_timeout=300"), "--out", out]);
+    const outcome = await exportFrom(from("-c lock_timeout=300"), out);
     assertFailed(outcome, /^orrery: instances: canceling statement due to lock timeout \(55P03\)$/m);
     assert.deepEqual(readdirSync(`${out}.versions`), before);
   });
@@ -456,10 +423,9 @@ describe("export from PostgreSQL", { skip }, () => {
     const program = startExport(out, queries(t, SLOW));
     await untilCopying(out);
     await server.stop();
-    const ended = await program.ended;
+    const outcome = await outcomeOf(program);
     await server.start();
-    const line = /^orrery: users: (terminating connection|the connection broke|.*ECONNRESET)/m;
-    assertFailed({ ...ended, stdout: program.stdout(), stderr: program.stderr() }, line);
+    assertFailed(outcome, /^orrery: users: (terminating connection|the connection broke|.*ECONNRESET)/m);
     assertNothing(out);
   });
 
@@ -472,11 +438,7 @@ describe("export from PostgreSQL", { skip }, () => {
     const program = startExport(out, queries(t, silent));
     const backend = await untilCopying(out);
     program.child.kill("SIGTERM");
-    const ended = await program.ended;
-    assertFailed(
-      { ...ended, stdout: program.stdout(), stderr: program.stderr() },
-      /^orrery: stopped by SIGTERM$/m,
-    );
+    assertFailed(await outcomeOf(program), /^orrery: stopped by SIGTERM$/m);
     assertNothing(out);
     const client = await server.connect();
     await until(async () => {
@@ -489,8 +451,7 @@ describe("export from PostgreSQL", { skip }, () => {
     const out = join(temporaryFolder(t), "snapshot");
     const program = startExport(out, queries(t, SLOW));
     await untilCopying(out);
-    program.child.kill("SIGKILL");
-    await program.ended;
+    await program.kill();
     assert.ok(!existsSync(out));
     assert.ok(readdirSync(`${out}.versions`).length > 0);
     // One that fails removes it as well.
@@ -521,12 +482,13 @@ describe("export from PostgreSQL", { skip }, () => {
   });
 });
 
+const folder = temporaryFolder();
+
 describe("export from a PostgreSQL that asks for passwords and TLS", {
   skip: skip || need("openssl"),
 }, () => {
   let server: Postgres;
   let encrypted: Postgres;
-  const folder = temporaryFolder();
   before(async () => {
     const access = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
     server = await startPostgres("", access);
@@ -546,11 +508,8 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     await encrypted.run(inline("server.key", key));
     await encrypted.run(inline("server.pem", certificate));
     execFileSync("chmod", ["600", join(encrypted.folder, "server.key")]);
-    for (const set of [
-      `ssl_key_file = '${join(encrypted.folder, "server.key")}'`,
-      `ssl_cert_file = '${join(encrypted.folder, "server.pem")}'`,
-      "ssl = on",
-    ])
+    const files = { key: join(encrypted.folder, "server.key"), cert: join(encrypted.folder, "server.pem") };
+    for (const set of [`ssl_key_file = '${files.key}'`, `ssl_cert_file = '${files.cert}'`, "ssl = on"])
       await encrypted.run(`ALTER SYSTEM SET ${set}`);
     await encrypted.stop();
     await encrypted.start();
@@ -571,15 +530,15 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
       [url(""), { PGPASSWORD: CANARY }],
       [url(""), { PGPASSFILE: file, HOME: home }],
     ] as const) {
-      const { status, stdout, stderr } = await run(["export", "--postgres", given, "--out", out], variables);
+      const { status, stdout, stderr } = await exportFrom(given, out, [], variables);
       assert.equal(status, 0, stderr);
       assert.doesNotMatch(stdout + stderr, /canary|4711/);
     }
     rmSync(out);
     rmSync(`${out}.versions`, { recursive: true });
-    const wrong = await run(["export", "--postgres", url(`:${good}0`), "--out", out]);
+    const wrong = await exportFrom(url(`:${good}0`), out);
     assertFailed(wrong, /password authentication failed for user "orrery" \(28P01\)/);
-    const none = await run(["export", "--postgres", url(""), "--out", out], { HOME: home });
+    const none = await exportFrom(url(""), out, [], { HOME: home });
     assertFailed(
       none,
       /the server asks for a password, and there is none in the URL, PGPASSWORD or ~\/\.pgpass/,
@@ -589,10 +548,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
 
   it("says that TLS is required, and uses it as sslmode says", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
-    const exportWith = (query: string, host = "127.0.0.1"): Promise<Outcome> => {
-      const url = encrypted.url("orrery").replace("127.0.0.1", host);
-      return run(["export", "--postgres", url + query, "--out", out]);
-    };
+    const exportWith = (query: string): Promise<Outcome> => exportFrom(encrypted.url("orrery") + query, out);
     assertFailed(
       await exportWith(""),
       /no encryption; the server may require TLS: add sslmode=require or sslmode=verify-full/,
@@ -603,22 +559,12 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     );
     assertNothing(out);
     const trusted = `&sslrootcert=${join(folder, "server.pem")}`;
-    for (const query of [
-      "?sslmode=require",
-      `?sslmode=verify-ca${trusted}`,
-      `?sslmode=verify-full${trusted}`,
-    ]) {
-      const { status, stderr } = await exportWith(query);
+    for (const mode of ["require", `verify-ca${trusted}`, `verify-full${trusted}`]) {
+      const { status, stderr } = await exportWith(`?sslmode=${mode}`);
       assert.equal(status, 0, stderr);
       assert.match(stderr, /^orrery: published [^\n]+\n$/);
     }
-    const plain = await run([
-      "export",
-      "--postgres",
-      `${server.url("orrery")}?sslmode=require`,
-      "--out",
-      out,
-    ]);
+    const plain = await exportFrom(`${server.url("orrery")}?sslmode=require`, out);
     assertFailed(
       plain,
       /does not support SSL connections; the URL asks for TLS: sslmode=disable goes without/,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import type { Loader } from "../../src/server/load/loader.ts";
@@ -13,7 +13,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { testOptions } from "../support/http-server.ts";
 import { workersOf } from "../support/workers.ts";
 
-const folder = temporaryFolder({ after });
+const folder = temporaryFolder();
 
 const ROWS = { users: 600, worlds: 300, instances: 60, gzip: false };
 const first = join(folder, "first");

@@ -2,33 +2,18 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { hashToken } from "../../src/auth/keys.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { need } from "../support/need.ts";
+import { needStrace } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
 import { killAll, run, runWell } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
-import { smallDisk } from "../support/small-disk.ts";
+import { fill, smallDisk } from "../support/small-disk.ts";
 
 after(killAll);
-
-/** Why the system does not let a program do its work, or false. */
-function lacks(program: string, ...args: string[]): string | false {
-  const { status, error } = spawnSync(program, args);
-  return status === 0 ? false : `${program} cannot be used: ${error?.message ?? `status ${status}`}`;
-}
 
 const CREATE = ["keys", "create", "--name", "n", "--keys"];
 const ROTATE = ["keys", "rotate", "key_c_sk_1", "--keys"];
@@ -40,9 +25,7 @@ function letTimePass(keys: string): void {
   }
 }
 
-const noTracing = need("strace") || lacks("strace", "-f", "-o", "/dev/null", "true");
-
-describe("a kill", { skip: noTracing }, () => {
+describe("a kill", { skip: needStrace() }, () => {
   /** Calls that change the folder of the keys file, and those between them. */
   const calls = [
     ...["mkdir", "rmdir", "rename", "unlink", "fsync", "fchmod", "fchown", "chown", "utimensat"],
@@ -79,78 +62,85 @@ describe("a kill", { skip: noTracing }, () => {
     return most;
   }
 
+  /** A keys file of one key. */
+  function fresh(t: TestContext) {
+    const folder = temporaryFolder(t);
+    return { folder, keys: writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1")) };
+  }
+
+  /**
+   * Kills a command at each of its calls.
+   *
+   * @param check gets the file of each, and what the command printed
+   */
+  async function killEverywhere(
+    t: TestContext,
+    command: readonly string[],
+    prepare: (keys: string) => void,
+    check: (keys: string, killed: { status: number | null; stdout: string }, at: string) => Promise<unknown>,
+  ): Promise<void> {
+    const make = () => {
+      const { folder, keys } = fresh(t);
+      prepare(keys);
+      letTimePass(keys);
+      return { folder, keys };
+    };
+    let kills = 0;
+    for (const [call, count] of countCalls(temporaryFolder(t), [...command, make().keys])) {
+      assert.ok(count < 20, call);
+      for (let nth = 1; nth <= count; nth++) {
+        const { folder, keys } = make();
+        const killed = runKilled(call, nth, [...command, keys]);
+        const at = `${call} ${nth}: ${killed.status} ${killed.signal}`;
+        if (killed.status !== 0) kills++;
+        letTimePass(keys);
+        await check(keys, killed, at);
+        assert.deepEqual(readdirSync(folder), ["keys.json"], at);
+      }
+    }
+    assert.ok(kills >= 6, `only ${kills} kills`);
+  }
+
   for (const [what, prepare] of [
     ["of keys create", () => {}],
     ["of a command that takes over from a killed one", (keys: string) => mkdirSync(`${keys}.lock`)],
   ] as const) {
     it(`${what}, at any call, leaves a good file, no key without its token, and nothing to be deleted by hand`, async (t) => {
-      const fresh = () => {
-        const folder = temporaryFolder(t);
-        const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
-        prepare(keys);
-        letTimePass(keys);
-        return { folder, keys };
-      };
-      let kills = 0;
-      for (const [call, count] of countCalls(temporaryFolder(t), [...CREATE, fresh().keys])) {
-        assert.ok(count < 20, call);
-        for (let nth = 1; nth <= count; nth++) {
-          const { folder, keys } = fresh();
-          const { status, signal, stdout } = runKilled(call, nth, [...CREATE, keys]);
-          const at = `${call} ${nth}: ${status} ${signal}`;
-          if (status !== 0) kills++;
-          const [, made, ...more] = readKeys(keys);
-          assert.equal(more.length, 0, at);
-          if (made !== undefined) assert.equal(made.sha256, hashToken(stdout.trim()), at);
-          letTimePass(keys);
-          await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
-          assert.equal(readKeys(keys)[0]!.active, false, at);
-          assert.deepEqual(readdirSync(folder), ["keys.json"], at);
-        }
-      }
-      assert.ok(kills >= 6, `only ${kills} kills`);
+      await killEverywhere(t, CREATE, prepare, async (keys, { stdout }, at) => {
+        const [, made, ...more] = readKeys(keys);
+        assert.equal(more.length, 0, at);
+        if (made !== undefined) assert.equal(made.sha256, hashToken(stdout.trim()), at);
+        await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
+        assert.equal(readKeys(keys)[0]!.active, false, at);
+      });
     });
   }
 
   it("of keys rotate, at any call, leaves the old token alone, or both with the new one printed", async (t) => {
-    const fresh = () => {
-      const folder = temporaryFolder(t);
-      return { folder, keys: writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1")) };
-    };
-    const before = readKeys(fresh().keys)[0]!;
-    let kills = 0;
-    for (const [call, count] of countCalls(temporaryFolder(t), [...ROTATE, fresh().keys])) {
-      for (let nth = 1; nth <= count; nth++) {
-        const { folder, keys } = fresh();
-        const { status, stdout } = runKilled(call, nth, [...ROTATE, keys]);
-        const at = `${call} ${nth}: ${status}`;
-        if (status !== 0) kills++;
+    const before = readKeys(fresh(t).keys)[0]!;
+    await killEverywhere(
+      t,
+      ROTATE,
+      () => {},
+      async (keys, { status, stdout }, at) => {
         const [record, ...more] = readKeys(keys);
         assert.equal(more.length, 0, at);
         if (record!.sha256 === before.sha256) {
           assert.deepEqual(record, before, at);
           assert.notEqual(status, 0, at);
         } else {
-          assert.equal(record!.sha256, hashToken(stdout.trim()), at);
-          assert.deepEqual(
-            record!.previous!.map(({ sha256 }) => sha256),
-            [before.sha256],
-            at,
-          );
-          const { previous: _previous, ...rest } = record!;
+          const { previous, ...rest } = record!;
+          assert.equal(rest.sha256, hashToken(stdout.trim()), at);
+          assert.equal(previous!.map(({ sha256 }) => sha256).join(), before.sha256, at);
           assert.deepEqual({ ...rest, sha256: before.sha256 }, before, at);
         }
-        letTimePass(keys);
         await runWell([...ROTATE, keys]);
-        assert.deepEqual(readdirSync(folder), ["keys.json"], at);
-      }
-    }
-    assert.ok(kills >= 6, `only ${kills} kills`);
+      },
+    );
   });
 
   it("is noticed by the next command, which waits for nobody", async (t) => {
-    const folder = temporaryFolder(t);
-    const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
+    const { folder, keys } = fresh(t);
     assert.notEqual(runKilled("rename", 1, [...CREATE, keys]).status, 0);
     assert.ok(existsSync(`${keys}.lock`));
     const { stderr } = await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
@@ -169,9 +159,7 @@ describe("a full disk", () => {
     const before = readFileSync(keys);
     assert.ok(before.length > 12_000);
     for (const spare of [0, 4096, 8192]) {
-      const ballast = join(disk, "ballast");
-      const { bavail, bsize } = statfsSync(disk);
-      writeFileSync(ballast, Buffer.alloc(bavail * bsize - spare));
+      fill(disk, spare);
       for (const args of [
         [...CREATE, keys],
         ["keys", "disable", many[0]!.id, "--keys", keys],
@@ -183,7 +171,7 @@ describe("a full disk", () => {
         assert.deepEqual(readdirSync(disk).sort(), ["ballast", "keys.json"], `${spare} bytes`);
         assert.deepEqual(readFileSync(keys), before);
       }
-      rmSync(ballast);
+      rmSync(join(disk, "ballast"));
     }
     await runWell(["keys", "disable", many[0]!.id, "--keys", keys]);
     await runWell([...CREATE, keys]);

@@ -1,7 +1,6 @@
 /** The manifests of `deploy/kubernetes`: as Kubernetes' own schemas have it, and as the program has it. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import {
   mkdirSync,
   mkdtempSync,
@@ -25,7 +24,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { assertInTime } from "../support/patience.ts";
 import { freePort } from "../support/ports.ts";
 import { get, killAll, runWell, served, start, untilReply } from "../support/process.ts";
-import { ROOT } from "../support/program.ts";
+import { ROOT, runTsc } from "../support/program.ts";
 
 const FOLDER = join(ROOT, "deploy/kubernetes");
 
@@ -52,13 +51,11 @@ const secrets = manifestsIn(join(FOLDER, "secret"));
 
 const CLASSES = { ConfigMap, Secret, Service, Deployment, HorizontalPodAutoscaler, PodDisruptionBudget };
 type Kind = keyof typeof CLASSES;
-const MODULES: Readonly<Record<Kind, string>> = {
-  ConfigMap: "v1",
-  Secret: "v1",
-  Service: "v1",
-  Deployment: "apps/v1",
-  HorizontalPodAutoscaler: "autoscaling/v2",
-  PodDisruptionBudget: "policy/v1",
+const MODULES: Readonly<Record<string, readonly Kind[]>> = {
+  v1: ["ConfigMap", "Secret", "Service"],
+  "apps/v1": ["Deployment"],
+  "autoscaling/v2": ["HorizontalPodAutoscaler"],
+  "policy/v1": ["PodDisruptionBudget"],
 };
 
 /** The manifest of a kind, and with a name. */
@@ -75,19 +72,22 @@ function complaints(values: readonly Manifest[]): string {
   mkdirSync(join(ROOT, ".tests"), { recursive: true });
   const folder = mkdtempSync(join(ROOT, ".tests", "kubernetes-"));
   try {
-    const imports = Object.entries(MODULES).map(
-      ([kind, module]) => `import type { I${kind} } from "kubernetes-models/${module}";`,
+    const imports = Object.entries(MODULES).flatMap(([module, kinds]) =>
+      kinds.map((kind) => `import type { I${kind} } from "kubernetes-models/${module}";`),
     );
     const lines = values.map((value, n) => `export const m${n}: I${value.kind} = ${JSON.stringify(value)};`);
     const file = join(folder, "manifests.ts");
     writeFileSync(file, [...imports, ...lines].join("\n"));
-    const options = [
-      ...["--ignoreConfig", "--noEmit", "--strict", "--skipLibCheck"],
-      ...["--module", "nodenext", "--types", ""],
-    ];
-    const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
-    const { stdout, stderr } = spawnSync(process.execPath, [tsc, ...options, file], { encoding: "utf8" });
-    return stdout + stderr;
+    return runTsc([
+      "--ignoreConfig",
+      "--noEmit",
+      "--skipLibCheck",
+      "--module",
+      "nodenext",
+      "--types",
+      "",
+      file,
+    ]);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -237,11 +237,7 @@ describe("the manifests for Kubernetes", () => {
 
   it("run the program: with these settings it takes up its keys, its probes are answered, and it stops in time", async (t) => {
     const folder = temporaryFolder(t);
-    const [keys, admin, cache] = ["keys", "admin", "cache"].map((name) => join(folder, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const [keys, admin, cache] = [join(folder, "keys"), join(folder, "admin"), join(folder, "cache")];
     for (const made of [keys, admin, cache]) mkdirSync(made);
     const { stringData } = manifest("Secret", "orrery-keys");
     assert.deepEqual(Object.keys(stringData!), ["keys.json"]);
@@ -284,8 +280,7 @@ describe("the manifests for Kubernetes", () => {
 
     // Gone before SIGKILL comes. (That /readyz answers 503 meanwhile is a matter of the tests of the admin listener.)
     const began = performance.now();
-    server.child.kill("SIGTERM");
-    assert.deepEqual(await server.ended, { status: 0, signal: null });
+    await server.stop();
     const { seconds } = pod.containers[0]!.lifecycle!.preStop!.sleep!;
     assertInTime(began, (pod.terminationGracePeriodSeconds! - seconds) * 1000, "the stop");
   });

@@ -38,23 +38,26 @@ test("each request is counted by its method, route and status", async () => {
   const cells = createRequestCells(1);
   const server = await serve({ requestCells: cells });
   const api = bearer("api");
-  await ask(server, `${BASE}/worlds?limit=1`, [api]);
-  await ask(server, `${BASE}/worlds?limit=1`, [api], "HEAD");
-  await ask(server, `${BASE}/worlds`, [], "OPTIONS");
-  await ask(server, `${BASE}/worlds`, [], "POST");
-  await ask(server, `${BASE}/worlds`, [api, `If-None-Match: ${server.etag}`]);
-  await ask(server, `${BASE}/worlds`, [api, 'If-Match: "another"']);
-  await ask(server, `${BASE}/worlds/${WORLD}`, [api]);
-  await ask(server, `${BASE}/worlds/svc_sk_whole`, [api]);
-  await ask(server, `${BASE}/worlds/search?q=`, [api]);
-  await ask(server, `${BASE}/worlds/search?q=world`, [api]);
-  await ask(server, `${BASE}/worlds/search?q=world`, [api]);
-  await ask(server, `${BASE}/worlds`, [bearer("narrow")]);
-  await ask(server, `${BASE}/worlds`, [bearer("disabled")]);
-  await ask(server, `${BASE}/worlds`);
-  await ask(server, "/nowhere/svc_sk_whole");
-  await ask(server, `${BASE}/stats`, ["Expect: the-impossible"]);
-  await ask(server, `${BASE}/stats`, ["Content-Length: 1"]);
+  const requests: readonly (readonly [target: string, headers?: string[], method?: string])[] = [
+    ["/worlds?limit=1", [api]],
+    ["/worlds?limit=1", [api], "HEAD"],
+    ["/worlds", [], "OPTIONS"],
+    ["/worlds", [], "POST"],
+    ["/worlds", [api, `If-None-Match: ${server.etag}`]],
+    ["/worlds", [api, 'If-Match: "another"']],
+    [`/worlds/${WORLD}`, [api]],
+    ["/worlds/svc_sk_whole", [api]],
+    ["/worlds/search?q=", [api]],
+    ["/worlds/search?q=world", [api]],
+    ["/worlds/search?q=world", [api]],
+    ["/worlds", [bearer("narrow")]],
+    ["/worlds", [bearer("disabled")]],
+    ["/worlds"],
+    ["/nowhere/svc_sk_whole"],
+    ["/stats", ["Expect: the-impossible"]],
+    ["/stats", ["Content-Length: 1"]],
+  ];
+  for (const [target, ...more] of requests) await ask(server, BASE + target, ...more);
   const { port } = server;
   assert.equal((await lastWord(port, "no HTTP at all\r\n\r\n")).status, 400);
   assert.equal((await lastWord(port, "GET / HTTP/1.1\r\n\r\n")).status, 400);

@@ -10,50 +10,37 @@ import { errorOf, get, killAll, run, runWell, type Served, serve, start, until }
 
 const SEARCH = ["--users", "an"];
 const KILLS = 15;
-let folder: string;
+const folder = temporaryFolder();
 let upstream: Served;
 let limited: string;
 let tool: string;
-const released: (() => void)[] = [];
 
 /** Makes a key in a keys file, and a file with its token. */
 async function makeKey(place: string, keys: string, kind: string, ...more: string[]): Promise<string> {
   const name = `${kind}${more.length}`;
-  const { stdout } = await runWell([
-    "keys",
-    "create",
-    "--keys",
-    keys,
-    "--name",
-    name,
-    "--kind",
-    kind,
-    ...more,
-  ]);
+  const made = ["keys", "create", "--keys", keys, "--name", name, "--kind", kind, ...more];
+  const { stdout } = await runWell(made);
   const file = join(place, `${name}.token`);
   writeFileSync(file, stdout);
   return file;
 }
 
 before(async () => {
-  folder = temporaryFolder({ after: (done) => released.push(done) });
-  await runWell([
-    ...["generate", "--out", join(folder, "rows")],
-    ...["--users", "400", "--worlds", "150", "--instances", "90"],
-  ]);
+  const sizes = ["--users", "400", "--worlds", "150", "--instances", "90"];
+  await runWell(["generate", "--out", join(folder, "rows"), ...sizes]);
   const keys = join(folder, "keys.json");
   limited = await makeKey(folder, keys, "api");
   tool = await makeKey(folder, keys, "cli");
   upstream = await serve(join(folder, "rows"), keys, ["--rate-limit", "1000"]);
 });
-after(async () => {
-  await killAll();
-  for (const release of released) release();
-});
+after(killAll);
 
-function mirrorArgs(out: string, token: string, from = upstream.url): string[] {
-  return ["mirror", "--from", from, "--token-file", token, "--out", out];
-}
+const mirrorArgs = (out: string, token: string, from = upstream.url): string[] => [
+  ...["mirror", "--from", from, "--token-file", token, "--out", out],
+];
+const verifyArgs = (snapshot: string, token: string, from = upstream.url): string[] => [
+  ...["verify", snapshot, "--against", from, "--token-file", token],
+];
 
 describe("a mirror", () => {
   it("passes check, and answers as the original: with a key of 1,000 requests an hour", async (t) => {
@@ -66,19 +53,10 @@ describe("a mirror", () => {
     // A refusal would not have counted: what is left says that none was made.
     assert.equal(Number(headers["x-ratelimit-remaining"]), 1000 - Number(made) - 1);
     await runWell(["check", out]);
-    const { stdout } = await runWell([
-      ...["verify", out, "--against", upstream.url, "--token-file", tool, "--json"],
-    ]);
-    const found = JSON.parse(stdout) as {
-      ok: boolean;
-      compared: number;
-      differences: unknown[];
-      notCompared: string[];
-    };
-    assert.deepEqual({ ok: found.ok, differences: found.differences }, { ok: true, differences: [] });
-    assert.equal(found.compared, 200);
+    const found = JSON.parse((await runWell([...verifyArgs(out, tool), "--json"])).stdout);
+    assert.deepEqual([found.ok, found.differences, found.compared], [true, [], 200]);
     assert.match(
-      found.notCompared[0]!,
+      found.notCompared[0],
       /^other searches for users than --users, and how many users there are: the snapshot holds \d+ of 400 users$/,
     );
   });
@@ -92,14 +70,7 @@ describe("a mirror", () => {
     cpSync(out, changed, { recursive: true, dereference: true });
     writeFileSync(join(changed, "worlds.ndjson"), rows.replace('"name":"', '"name":"x'));
     rmSync(join(changed, "manifest.json"));
-    const { status, stdout, stderr } = await run([
-      "verify",
-      changed,
-      "--against",
-      upstream.url,
-      "--token-file",
-      tool,
-    ]);
+    const { status, stdout, stderr } = await run(verifyArgs(changed, tool));
     assert.equal(status, 1, stderr);
     assert.match(stdout, /^field: \d+$/m);
     assert.match(stderr, /^orrery: .* differs from http:.*: \d+ differences$/m);
@@ -124,8 +95,7 @@ describe("a mirror", () => {
         `a journal of ${enough} bytes, of ${full}`,
       );
       await new Promise((resolve) => setTimeout(resolve, random.below(8)));
-      killed.child.kill("SIGKILL");
-      const ended = await killed.ended;
+      const ended = await killed.kill();
       assert.ok(ended.signal === "SIGKILL" || ended.status === 0, killed.stderr());
       assert.doesNotMatch(killed.stderr(), /damaged|another process/);
     }
@@ -144,8 +114,7 @@ describe("a mirror", () => {
     const second = await run(mirrorArgs(out, tool));
     assert.equal(second.status, 1);
     assert.match(second.stderr, /out: another process is at work on it$/m);
-    first.child.kill("SIGTERM");
-    assert.deepEqual(await first.ended, { status: 0, signal: null });
+    await first.stop();
     await runWell(mirrorArgs(out, tool));
   });
 
@@ -153,18 +122,13 @@ describe("a mirror", () => {
     const place = temporaryFolder(t);
     const bad = join(place, "bad");
     writeFileSync(bad, "svc_sk_nobody-canary\n");
-    for (const args of [
-      mirrorArgs(join(place, "out"), bad),
-      ["verify", join(folder, "rows"), "--against", upstream.url, "--token-file", bad],
-    ]) {
+    for (const args of [mirrorArgs(join(place, "out"), bad), verifyArgs(join(folder, "rows"), bad)]) {
       const { status, stdout, stderr } = await run(args);
       assert.equal(status, 1);
       assert.match(stderr, /answered 401: Invalid API key \(see --token-file\)/);
       assert.doesNotMatch(stdout + stderr, /canary/);
     }
-    const wrong = await run([
-      ...["mirror", "--from", "http://me:secret@a.example", "--token-file", bad, "--out", place],
-    ]);
+    const wrong = await run(mirrorArgs(place, bad, "http://me:secret@a.example"));
     assert.equal(wrong.status, 2);
     assert.doesNotMatch(wrong.stderr, /secret/);
   });
@@ -220,15 +184,13 @@ describe("other prefixes", () => {
     assert.deepEqual([refused.status, errorOf(refused)], [401, "Invalid token format"]);
     const out = join(place, "out");
     await runWell([...mirrorArgs(out, key, original.url), ...SEARCH]);
-    await runWell(["verify", out, "--against", original.url, "--token-file", cli, "--samples", "50"]);
+    await runWell([...verifyArgs(out, cli, original.url), "--samples", "50"]);
     const replica = await serve(out, keys, prefixes);
     for (const file of [key, cli]) {
       const token = readFileSync(file, "utf8").trim();
-      const answers = await Promise.all(
-        [original, replica].map(({ url }) => get(`${url}/worlds?limit=3`, { token })),
-      );
-      assert.equal(answers[0]!.status, 200);
-      assert.equal(answers[1]!.text, answers[0]!.text);
+      const { status, text } = await get(`${original.url}/worlds?limit=3`, { token });
+      assert.equal(status, 200);
+      assert.equal((await get(`${replica.url}/worlds?limit=3`, { token })).text, text);
     }
     await replica.stop();
     await original.stop();

@@ -1,140 +1,107 @@
 /** Standard error and standard output whose reader is slow, gone, or a full disk: nothing that serves notices. */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { need } from "../support/need.ts";
+import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { type Ended, get, type LogLine, textOf, until } from "../support/process.ts";
+import { get, jsonLines, killAll, residentBytes, start, textOf, until } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
+import { dial, requestHead } from "../support/raw.ts";
 
-type Place = ReturnType<typeof place>;
 type Output = "pipe" | number;
 
-const children = new Set<ChildProcess>();
-after(() => {
-  for (const child of children) child.kill("SIGKILL");
-});
+after(killAll);
+
+/** Base URL of a server, from what it writes. */
+const urlFrom = async (text: () => string): Promise<string> =>
+  (await until(() => /listening on (\S+)|"url":"([^"]+)"/.exec(text()), "the listening line"))
+    .slice(1)
+    .join("");
 
 /** A process whose outputs nobody reads yet. */
-function launch(args: readonly string[], stdout: Output, stderr: Output) {
+function launch(args: readonly string[], stdout: Output = "pipe", stderr: Output = "pipe") {
   const [file, ...first] = COMMAND;
   const child = spawn(file, [...first, ...args], { stdio: ["ignore", stdout, stderr] });
-  children.add(child);
-  let end: Ended | undefined;
-  child.once("exit", (status, signal) => {
-    children.delete(child);
-    end = { status, signal };
-  });
-  return { child, ended: () => until(() => end, `the end of ${args[0]}`, 60_000) };
+  after(() => child.kill("SIGKILL"));
+  // No output may have been read to its end.
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const ended = (): Promise<number | null> => within(exited, `the end of ${args[0]}`);
+  return {
+    ...{ child, ended },
+    /** Everything that comes out of a pipe from now on. */
+    reading: (name: "stdout" | "stderr"): (() => string) => textOf(child[name]!),
+    async stop() {
+      child.kill("SIGTERM");
+      assert.equal(await ended(), 0);
+    },
+  };
 }
 
-function serving({ snapshot, keys }: Place): string[] {
-  return ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--access-log"];
+const serving = ({ snapshot, keys }: ReturnType<typeof place>): string[] => [
+  ...["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--access-log"],
+];
+
+/** Asks for what is not there, many times on one connection. */
+async function flood(url: string, times: number): Promise<void> {
+  const wire = await dial(Number(new URL(url).port));
+  void wire.send(requestHead(`/${"x".repeat(500)}`).repeat(times));
+  for (let at = 0; at < times; at++) assert.equal((await wire.response()).status, 404);
+  wire.destroy();
 }
 
-/** Everything that comes out of a child's pipe from now on. */
-const reading = (child: ChildProcess, name: "stdout" | "stderr"): (() => string) => textOf(child[name]!);
-
-/** Base URL of a server, from its listening line on standard output. */
-async function urlFrom(text: () => string): Promise<string> {
-  const found = await until(() => /listening on (\S+)/.exec(text()), "the listening line", 60_000);
-  return found[1]!;
-}
-
-/** Asks for the same many times on one connection; resolves when all was answered. */
-function flood(url: string, target: string, times: number): Promise<void> {
-  const { port } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), "127.0.0.1");
-    let answers = 0;
-    let rest = "";
-    socket.setEncoding("latin1").on("data", (part: string) => {
-      const pieces = (rest + part).split("HTTP/1.1 404");
-      answers += pieces.length - 1;
-      // It may lie across two parts.
-      rest = pieces.at(-1)!.slice(-11);
-      if (answers === times) resolve(socket.destroy() && undefined);
-    });
-    socket.once("error", reject);
-    const request = `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`;
-    socket.write(request.repeat(times));
-  });
-}
-
-function residentBytes(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
-}
-
-function linesOf(text: string): LogLine[] {
-  return text
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as LogLine);
+async function askSome(url: string): Promise<void> {
+  for (let n = 0; n < 5; n++) assert.equal((await get(`${url}/stats`, { token: TOKEN })).status, 200);
 }
 
 describe("outputs", { concurrency: 2 }, () => {
   test("a reader of the log that stalls costs lines, which are counted, and no memory", async (t) => {
-    const { child, ended } = launch(serving(place(t)), "pipe", "pipe");
-    const url = await urlFrom(reading(child, "stdout"));
-    const before = residentBytes(child.pid!);
+    const server = launch(serving(place(t)));
+    const url = await urlFrom(server.reading("stdout"));
+    const before = residentBytes(server);
     const times = 12_000;
-    const target = `/${"x".repeat(500)}`;
-    await flood(url, target, times / 2);
-    await flood(url, target, times / 2);
+    await flood(url, times / 2);
+    await flood(url, times / 2);
     assert.equal((await get(`${url}/stats`, { token: TOKEN })).status, 200);
-    assert.ok(residentBytes(child.pid!) - before < 150_000_000, "memory is bounded");
-    const text = reading(child, "stderr");
+    assert.ok(residentBytes(server) - before < 150_000_000, "memory is bounded");
+    const text = server.reading("stderr");
     const all = times + 1;
     // Every request is a line or is counted; the lines after the gap say so.
-    await until(
-      () => {
-        const lines = linesOf(text().slice(0, text().lastIndexOf("\n") + 1));
-        const written = lines.filter(({ event }) => event === "request").length;
-        const gaps = lines.filter(({ event }) => event === "log-lines-dropped");
-        const dropped = gaps.reduce((sum, { count }) => sum + Number(count), 0);
-        return dropped > 0 && written + dropped === all;
-      },
-      "the count of what was dropped",
-      60_000,
-    );
-    child.kill("SIGTERM");
-    assert.deepEqual(await ended(), { status: 0, signal: null });
+    await until(() => {
+      const lines = jsonLines(text());
+      const written = lines.filter(({ event }) => event === "request").length;
+      const gaps = lines.filter(({ event }) => event === "log-lines-dropped");
+      const dropped = gaps.reduce((sum, { count }) => sum + Number(count), 0);
+      return dropped > 0 && written + dropped === all;
+    }, "the count of what was dropped");
+    await server.stop();
     assert.match(text(), /"event":"stopped"/);
   });
 
   test("a reader of the log that stalls does not hold up the end", async (t) => {
-    const { child, ended } = launch(serving(place(t)), "pipe", "pipe");
-    const url = await urlFrom(reading(child, "stdout"));
-    await flood(url, `/${"x".repeat(500)}`, 2000);
-    child.kill("SIGTERM");
-    assert.deepEqual(await ended(), { status: 0, signal: null });
+    const server = launch(serving(place(t)));
+    await flood(await urlFrom(server.reading("stdout")), 2000);
+    await server.stop();
   });
 
   test("a reader of the log that goes away is not noticed", async (t) => {
-    const { child, ended } = launch(serving(place(t)), "pipe", "pipe");
-    const url = await urlFrom(reading(child, "stdout"));
-    child.stderr!.destroy();
-    for (let n = 0; n < 5; n++) assert.equal((await get(`${url}/stats`, { token: TOKEN })).status, 200);
-    child.kill("SIGTERM");
-    assert.deepEqual(await ended(), { status: 0, signal: null });
+    const server = launch(serving(place(t)));
+    const url = await urlFrom(server.reading("stdout"));
+    server.child.stderr!.destroy();
+    await askSome(url);
+    await server.stop();
   });
 
   test("the log has the form that is asked for, in a file again and again", async (t) => {
     const here = place(t);
     const file = join(here.folder, "log");
     for (const format of ["pretty", "json", "auto", "pretty"]) {
-      const { child, ended } = launch(
-        [...serving(here), "--log-file", file, "--log-format", format],
-        "pipe",
-        "pipe",
-      );
-      await get(`${await urlFrom(reading(child, "stdout"))}/stats`, { token: TOKEN });
-      child.kill("SIGTERM");
-      assert.deepEqual(await ended(), { status: 0, signal: null }, format);
+      const server = launch([...serving(here), "--log-file", file, "--log-format", format]);
+      await askSome(await urlFrom(server.reading("stdout")));
+      await server.stop();
       const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
       const shape =
         format === "pretty" ? /^\d{4}-\S+Z INFO {2}request pid=/ : /^\{"level":"info",.*"event":"request"/;
@@ -151,53 +118,43 @@ describe("outputs", { concurrency: 2 }, () => {
     const here = place(t);
     for (const format of ["auto", "json"]) {
       const command = [...COMMAND, ...serving(here), "--log-format", format].map((word) => `'${word}'`);
-      const child = spawn("script", ["-qfec", command.join(" "), "/dev/null"], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      children.add(child);
-      const text = reading(child, "stdout");
-      const url = await urlFrom(text);
-      await get(`${url}/stats`, { token: TOKEN });
+      const { ended, stdout: text } = start([command.join(" "), "/dev/null"], {}, ["script", "-qfec"]);
+      await askSome(await urlFrom(text));
       const line = format === "auto" ? /INFO {2}request pid=(\d+)/ : /"pid":(\d+),"event":"request"/;
       const [pid] = (await until(() => line.exec(text()), `a line: ${format}`)).slice(1).filter(Boolean);
       assert.equal(/"event"/.test(text()), format === "json", text());
       process.kill(Number(pid), "SIGTERM");
-      await until(() => child.exitCode !== null, "its end");
+      await within(ended, "its end");
     }
   });
 
   test("a full disk under the log is not noticed, nor is a reader of standard output that has gone", async (t) => {
     const full = openSync("/dev/full", "w");
-    const { child, ended } = launch(serving(place(t)), "pipe", full);
+    const mute = launch(serving(place(t)), "pipe", full);
     closeSync(full);
-    const url = await urlFrom(reading(child, "stdout"));
-    for (let n = 0; n < 5; n++) assert.equal((await get(`${url}/stats`, { token: TOKEN })).status, 200);
-    child.kill("SIGTERM");
-    assert.deepEqual(await ended(), { status: 0, signal: null });
+    await askSome(await urlFrom(mute.reading("stdout")));
+    await mute.stop();
 
-    const deaf = launch(serving(place(t)), "pipe", "pipe");
+    const deaf = launch(serving(place(t)));
     deaf.child.stdout!.destroy();
-    const log = reading(deaf.child, "stderr");
-    const line = await until(() => /"url":"([^"]+)"/.exec(log()), "the log's listening line", 60_000);
-    assert.equal((await get(`${line[1]}/stats`, { token: TOKEN })).status, 200);
-    deaf.child.kill("SIGTERM");
-    assert.deepEqual(await deaf.ended(), { status: 0, signal: null });
+    await askSome(await urlFrom(deaf.reading("stderr")));
+    await deaf.stop();
   });
 
   test("commands: a reader that has gone is no error; a full disk is one line", async (t) => {
     const { keys } = place(t);
     for (const args of [["openapi"], ["keys", "list", "--keys", keys], ["--help"]]) {
-      const { child, ended } = launch(args, "pipe", "pipe");
+      const { child, ended, reading } = launch(args);
       child.stdout!.destroy();
-      const said = reading(child, "stderr");
-      assert.deepEqual(await ended(), { status: 0, signal: null }, args.join(" "));
+      const said = reading("stderr");
+      assert.equal(await ended(), 0, args.join(" "));
       assert.equal(said(), "");
     }
     const full = openSync("/dev/full", "w");
-    const { child, ended } = launch(["openapi"], full, "pipe");
+    const { ended, reading } = launch(["openapi"], full);
     closeSync(full);
-    const said = reading(child, "stderr");
-    assert.deepEqual(await ended(), { status: 1, signal: null });
+    const said = reading("stderr");
+    assert.equal(await ended(), 1);
     await until(() => said() !== "", "the line");
     assert.match(said(), /^orrery: cannot write to standard output: no space left on device \(ENOSPC\)\n$/);
   });
@@ -206,9 +163,7 @@ describe("outputs", { concurrency: 2 }, () => {
     // A pipe of the shell's, since node throws away what nobody reads when a child ends. A page is all that it holds.
     const shrink = "import fcntl; fcntl.fcntl(1, 1031, 4096)";
     const script = `(python3 -c '${shrink}' 2> /dev/null; exec "$@") | (sleep 0.3; cat)`;
-    const ran = spawnSync("sh", ["-c", script, "sh", ...COMMAND, "openapi"], {
-      encoding: "utf8",
-    });
+    const ran = spawnSync("sh", ["-c", script, "sh", ...COMMAND, "openapi"], { encoding: "utf8" });
     assert.equal(ran.stderr, "");
     assert.ok(ran.stdout.length > 10_000);
     assert.equal(typeof JSON.parse(ran.stdout), "object");

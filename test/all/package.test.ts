@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { temporaryFolder } from "../support/folders.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { type Command, environment as clean, get, served, start } from "../support/process.ts";
-import { isBuilt, ROOT } from "../support/program.ts";
+import { packInto, ROOT, runTsc } from "../support/program.ts";
 import { type FoundNode, findNode } from "../support/runtimes.ts";
 
-const folder = temporaryFolder({ after });
+const folder = temporaryFolder();
 
 /** An empty project. */
 function project(name: string): string {
@@ -25,6 +25,10 @@ function project(name: string): string {
 const npmProject = project("npm");
 const pnpmProject = project("pnpm");
 const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
+
+/** Runs the installed command, or another program, in the project. */
+const runHere = (program: string, args: readonly string[], node?: string) =>
+  spawnSync(program, args, { cwd: npmProject, encoding: "utf8", env: environment(node) });
 
 /** Runs a program to its end and gives what it printed. */
 async function run(cwd: string, program: string, args: readonly string[], node?: string): Promise<string> {
@@ -39,26 +43,13 @@ function environment(node?: string): NodeJS.ProcessEnv {
 
 const QUIET = ["--no-audit", "--no-fund", "--loglevel=error"];
 
-/** Packs what was built: to build it again would take it away from tests that run beside this one. */
-async function pack(): Promise<string> {
-  assert.ok(isBuilt() && existsSync(join(ROOT, "dist/types")), "dist/ is not up to date: npm run build");
-  const printed = await run(ROOT, "npm", [
-    "pack",
-    "--ignore-scripts",
-    "--pack-destination",
-    folder,
-    ...QUIET,
-  ]);
-  return join(folder, printed.trim().split("\n").at(-1)!);
-}
-
 /** The oldest that is supported, and what is current. */
 const VERSIONS = ["20.19.0", "22", "24", "latest"];
 const nodes = new Map<string, FoundNode>();
 let packed = "";
 
 before(async () => {
-  packed = await pack();
+  packed = await packInto(folder);
   const installed = Promise.all([
     run(npmProject, "npm", ["install", packed, ...QUIET]),
     run(pnpmProject, "npx", ["-y", "pnpm", "add", packed]),
@@ -144,10 +135,7 @@ async function answers(url: string): Promise<void> {
 }
 
 const SERVE = ["serve", "--snapshot", "node_modules/orrery/data/sample", "--keys", keys, "--port", "0"];
-const [DEMO, QUIETLY] = [
-  ["demo", "--port", "0"],
-  ["--log-level", "error"],
-];
+const QUIETLY = ["--log-level", "error"];
 
 describe("the package", () => {
   const installed = join(npmProject, "node_modules/orrery");
@@ -192,13 +180,12 @@ describe("the package", () => {
 
   it("names the packages that an export needs, which it does not bring", () => {
     const args = ["export", "--postgres", "postgres://127.0.0.1:1/x", "--out", "exported"];
-    const ran = spawnSync(command, args, { cwd: npmProject, encoding: "utf8", env: environment() });
+    const ran = runHere(command, args);
     assert.equal(
       ran.stderr,
       "orrery: export needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)\n",
     );
-    assert.equal(ran.stdout, "");
-    assert.equal(ran.status, 1);
+    assert.deepEqual([ran.status, ran.stdout], [1, ""]);
     assert.equal(existsSync(join(npmProject, "exported.versions")), false);
   });
 
@@ -206,9 +193,7 @@ describe("the package", () => {
     assert.equal(existsSync(join(npmProject, "node_modules/@redis")), false);
     for (const url of ["redis://:secret@127.0.0.1:1", "rediss://127.0.0.1:1", "unix:/nowhere"]) {
       for (const more of [[], ["--admin", "0"], ["--state", join(folder, "state")]]) {
-        const ran = spawnSync(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more], {
-          ...{ cwd: npmProject, encoding: "utf8", env: environment() },
-        });
+        const ran = runHere(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more]);
         assert.equal(
           ran.stderr,
           "orrery: --shared-limits needs a package that is not installed: npm install @redis/client (with --global where orrery was)\n",
@@ -219,9 +204,7 @@ describe("the package", () => {
     const options =
       '{ snapshot: "node_modules/orrery/data/sample", keys: [], sharedLimits: "redis://127.0.0.1:1" }';
     const program = `import { openOrrery } from "orrery"; await openOrrery(${options}).catch((e) => console.log(e.message));`;
-    const ran = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
-      ...{ cwd: npmProject, encoding: "utf8", env: environment() },
-    });
+    const ran = runHere(process.execPath, ["--input-type=module", "-e", program]);
     assert.equal(
       ran.stdout,
       'option "sharedLimits" needs a package that is not installed: npm install @redis/client (with --global where orrery was)\n',
@@ -264,13 +247,7 @@ describe("the package", () => {
       writeFileSync(join(npmProject, "typed.ts"), TYPED);
       const options = ["--module", module!, "--moduleResolution", moduleResolution!, "--target", "es2023"];
       const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types", "node"];
-      const strict = ["--ignoreConfig", "--strict", "--noEmit"];
-      const tsc = join(ROOT, "node_modules/.bin/tsc");
-      const ran = spawnSync(tsc, [...strict, ...options, ...types, "typed.ts"], {
-        ...{ cwd: npmProject, encoding: "utf8" },
-      });
-      assert.equal(ran.stdout, "");
-      assert.equal(ran.status, 0);
+      assert.equal(runTsc(["--ignoreConfig", "--noEmit", ...options, ...types, "typed.ts"], npmProject), "");
     });
   }
 
@@ -289,7 +266,8 @@ describe("the package", () => {
     });
 
     onNode("brings the command: npx orrery demo", async (node) => {
-      await serving(["npx", "--no-install", "orrery", ...DEMO, ...QUIETLY], npmProject, node, async (url) => {
+      const demo: Command = ["npx", "--no-install", "orrery", "demo", "--port", "0", ...QUIETLY];
+      await serving(demo, npmProject, node, async (url) => {
         assert.equal((await get(`${url}/stats`, {})).status, 401);
       });
     });
@@ -297,9 +275,8 @@ describe("the package", () => {
     onNode("serves with two threads, or says which Node can", async (node) => {
       const args = [...SERVE, ...QUIETLY, "--threads", "2"];
       if (version !== "20.19.0") return await serving([command, ...args], npmProject, node, answers);
-      const ran = spawnSync(command, args, { cwd: npmProject, encoding: "utf8", env: environment(node) });
-      assert.equal(ran.status, 2);
-      assert.equal(ran.stdout, "");
+      const ran = runHere(command, args, node);
+      assert.deepEqual([ran.status, ran.stdout], [2, ""]);
       assert.match(
         ran.stderr,
         /^orrery: --threads: more than one requires Node 22\.12 or newer, .*20\.19\.0/,
@@ -315,15 +292,9 @@ describe("the package in pnpm's layout, where a package sees its own dependencie
 
   it("brings the command, which loads in a thread", async () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
-    assert.equal(
-      await run(pnpmProject, "npx", ["-y", "pnpm", "exec", "orrery", "--version"]),
-      `${version}\n`,
-    );
-    await serving(
-      ["npx", "-y", "pnpm", "exec", "orrery", ...SERVE, ...QUIETLY],
-      pnpmProject,
-      undefined,
-      answers,
-    );
+    const said = await run(pnpmProject, "npx", ["-y", "pnpm", "exec", "orrery", "--version"]);
+    assert.equal(said, `${version}\n`);
+    const command: Command = ["npx", "-y", "pnpm", "exec", "orrery", ...SERVE, ...QUIETLY];
+    await serving(command, pnpmProject, undefined, answers);
   });
 });

@@ -10,20 +10,18 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statfsSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { PREPARED_VERSION } from "../../src/snapshot/prepared/layout.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
-import { mustLoad } from "../support/loaded.ts";
-import { need } from "../support/need.ts";
+import { needStrace } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { generationOf, get, killAll, run, runWell, serve, untilReply } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
-import { smallDisk } from "../support/small-disk.ts";
+import { fill, smallDisk } from "../support/small-disk.ts";
+import { generationIn } from "../support/source-server.ts";
 
 after(killAll);
 
@@ -37,15 +35,7 @@ function writeNext(folder: string): string {
   });
 }
 
-async function generationIn(folder: string): Promise<string> {
-  return mustLoad(await loadSnapshot(folder)).store.id;
-}
-
-const cannotTrace =
-  need("strace") ||
-  (spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status !== 0 && "strace may not trace");
-
-describe("a build that is killed", { skip: cannotTrace }, () => {
+describe("a build that is killed", { skip: needStrace() }, () => {
   const calls: readonly (readonly [call: string, times: readonly number[]])[] = [
     ["openat", [1]],
     // Most of them read the file; the first ones start the program.
@@ -58,11 +48,8 @@ describe("a build that is killed", { skip: cannotTrace }, () => {
   for (const manifest of [false, true]) {
     it(`${manifest ? "with" : "without"} a manifest leaves the old file or the new one, and the next build what it should`, async (t) => {
       const root = temporaryFolder(t);
-      const [old, next, to] = [
-        writeSnapshot(join(root, "old")),
-        writeNext(join(root, "next")),
-        join(root, "to"),
-      ];
+      const [old, next] = [writeSnapshot(join(root, "old")), writeNext(join(root, "next"))];
+      const to = join(root, "to");
       const known = [await generationIn(old), await generationIn(next)];
       const before = join(root, "before");
       await runWell(["build", old, "--out", before, ...(manifest ? ["--manifest"] : [])]);
@@ -73,16 +60,11 @@ describe("a build that is killed", { skip: cannotTrace }, () => {
           rmSync(to, { recursive: true, force: true });
           cpSync(before, to, { recursive: true });
           // Only what is done to the target counts; what starts the program opens very many files.
-          const filter = call === "openat" || call === "unlink" || call === "rename" ? ["-P", to] : [];
-          const { signal } = spawnSync(
-            "strace",
-            [
-              ...["-f", "-qq", "-o", "/dev/null", ...filter, "-e", `trace=${call}`],
-              ...["-e", `inject=${call}:signal=KILL:when=${nth}`],
-              ...[...COMMAND, "build", next, "--out", to],
-            ],
-            { env: { ...process.env, UV_THREADPOOL_SIZE: "1" } },
-          );
+          const filter = ["openat", "unlink", "rename"].includes(call) ? ["-P", to] : [];
+          const kill = ["-e", `trace=${call}`, "-e", `inject=${call}:signal=KILL:when=${nth}`];
+          const args = ["-f", "-qq", "-o", "/dev/null", ...filter, ...kill, ...COMMAND, "build", next];
+          const env = { ...process.env, UV_THREADPOOL_SIZE: "1" };
+          const { signal } = spawnSync("strace", [...args, "--out", to], { env });
           if (signal !== null) kills++;
           const found = await generationIn(to);
           assert.ok(known.includes(found), `${call} ${nth}: ${found}`);
@@ -105,22 +87,18 @@ describe("a full disk", () => {
     const root = temporaryFolder(t);
     const to = join(disk, "to");
     await runWell(["build", writeSnapshot(join(root, "old")), "--out", to, "--manifest"]);
-    const before = [FILE, "manifest.json"].map((name) => readFileSync(join(to, name)));
+    const bytes = (): Buffer[] => [FILE, "manifest.json"].map((name) => readFileSync(join(to, name)));
+    const before = bytes();
     const next = writeNext(join(root, "next"));
     for (const spare of [0, 4096, 12_288]) {
-      const ballast = join(disk, "ballast");
-      const { bavail, bsize } = statfsSync(disk);
-      writeFileSync(ballast, Buffer.alloc(bavail * bsize - spare));
+      fill(disk, spare);
       const { status, stdout, stderr } = await run(["build", next, "--out", to]);
       assert.equal(status, 1, stderr);
       assert.match(stderr, /^orrery: [^\n]*: no space left on device \(ENOSPC\)\n$/);
       assert.equal(stdout, "");
       assert.deepEqual(readdirSync(to), [FILE, "manifest.json"], `${spare} bytes`);
-      assert.deepEqual(
-        [FILE, "manifest.json"].map((name) => readFileSync(join(to, name))),
-        before,
-      );
-      rmSync(ballast);
+      assert.deepEqual(bytes(), before);
+      rmSync(join(disk, "ballast"));
     }
     await runWell(["build", next, "--out", to]);
     assert.equal(await generationIn(to), await generationIn(next));
@@ -157,23 +135,14 @@ describe("a prepared snapshot", () => {
     );
     const id = await generationIn(snapshot);
     const check = await runWell(["check", to]);
-    assert.match(
-      check.stdout,
-      new RegExp(`^generation ${id}\n[^]*\nprepared from these files, format version ${PREPARED_VERSION}\n`),
-    );
-    const json = JSON.parse((await runWell(["check", to, "--json", "--no-index"])).stdout) as Record<
-      string,
-      unknown
-    >;
-    const rows = JSON.parse((await runWell(["check", snapshot, "--json"])).stdout) as Record<string, unknown>;
+    const form = `prepared from these files, format version ${PREPARED_VERSION}`;
+    assert.match(check.stdout, new RegExp(`^generation ${id}\n[^]*\n${form}\n`));
+    const json = JSON.parse((await runWell(["check", to, "--json", "--no-index"])).stdout);
+    const rows = JSON.parse((await runWell(["check", snapshot, "--json"])).stdout);
     assert.deepEqual(json.files, rows.files);
     await runWell(["build", next, "--out", join(folder, "next-prepared")]);
-    const diffs = [
-      [snapshot, next],
-      [to, join(folder, "next-prepared")],
-    ].map(async (both) => (await runWell(["diff", ...both])).stdout);
-    const [fromRows, fromPrepared] = await Promise.all(diffs);
-    assert.equal(fromPrepared, fromRows);
+    const fromPrepared = await runWell(["diff", to, join(folder, "next-prepared")]);
+    assert.equal(fromPrepared.stdout, (await runWell(["diff", snapshot, next])).stdout);
     writeFileSync(join(to, FILE), readFileSync(join(to, FILE)).subarray(0, -1));
     for (const command of [["check"], ["check", "--no-index"], ["build", "--out", join(folder, "more")]]) {
       const { status, stderr } = await run([...command, to]);

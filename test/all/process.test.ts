@@ -11,15 +11,13 @@ import {
   errorOf,
   generationOf,
   get,
-  keepAlive,
   killAll,
   LISTENING,
   type LogLine,
   type Response,
   type Served,
   serve,
-  served,
-  start,
+  startClients,
   until,
   untilReply,
 } from "../support/process.ts";
@@ -40,8 +38,8 @@ describe("processes", { concurrency: 4 }, () => {
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
     assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), server.generation);
     for (const offset of [0, 1, 2]) {
-      const page = await get(`${server.url}/users/search?q=a&limit=1&offset=${offset}`, { token: TOKEN });
-      assert.equal(page.status, 200);
+      const target = `/users/search?q=a&limit=1&offset=${offset}`;
+      assert.equal((await get(server.url + target, { token: TOKEN })).status, 200);
     }
     server.child.kill("SIGHUP");
     await server.logged("snapshot-unchanged");
@@ -78,11 +76,7 @@ describe("processes", { concurrency: 4 }, () => {
       for (const [name, bytes] of files) replace(join(snapshot, name), bytes);
     };
     const usersOf = async (server: Served): Promise<unknown> =>
-      (
-        JSON.parse((await get(`${server.url}/users`.replace("/users", "/stats"), { token: TOKEN })).text) as {
-          data: { totalUsers: number };
-        }
-      ).data.totalUsers;
+      JSON.parse((await get(`${server.url}/stats`, { token: TOKEN })).text).data.totalUsers;
     put(withManifest(snapshotFiles(), "gen-1"));
     const server = await serve(snapshot, keys, ["--watch", "0.2"]);
     assert.equal(server.generation, "gen-1");
@@ -173,49 +167,24 @@ describe("processes", { concurrency: 4 }, () => {
     await server.stop();
   });
 
-  // -------------------------------------------------------------- the end
-
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     test(`${signal} with 40 busy clients: every request is answered, then exit 0`, async (t) => {
       const { snapshot, keys } = place(t);
       writeKeys(keys, keyRecord("svcx_busy"));
       const server = await serve(snapshot, keys);
       const idle = await dial(server.port);
-      const agent = keepAlive(40);
-      t.after(() => agent.destroy());
-      let answered = 0;
-      let closes = 0;
-      let stopping = false;
-      const clients = Array.from({ length: 40 }, async () => {
-        for (;;) {
-          try {
-            const reply = await get(`${server.url}/worlds`, { token: "svcx_busy", agent });
-            assert.equal(reply.status, 200);
-            answered++;
-            if (reply.headers.connection === "close") {
-              assert.ok(stopping, "closed before the signal");
-              closes++;
-            }
-          } catch (error) {
-            // All that may happen: nobody listens any more, or stopped to while this connection was being made.
-            // Either way it was no connection yet, and no request was sent on it.
-            const { code, syscall } = error as NodeJS.ErrnoException;
-            assert.equal(syscall, "connect", String(error));
-            assert.ok(code === "ECONNREFUSED" || code === "ECONNRESET", String(error));
-            return;
-          }
-        }
-      });
-      await until(() => answered > 400, "busy clients");
-      stopping = true;
+      const clients = startClients(server.url, "svcx_busy", 40);
+      await until(() => clients.answered() > 400, "busy clients");
+      assert.equal(clients.closes(), 0, "closed before the signal");
       const began = performance.now();
       server.child.kill(signal);
       await server.logged("stopping");
       // An idle connection is still served for a moment, once.
       void idle.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_busy"]));
-      await Promise.all(clients);
+      await clients.over;
       assert.deepEqual(await server.ended, { status: 0, signal: null });
       assertInTime(began, 10_000, "the stop");
+      const closes = clients.closes();
       assert.ok(closes > 0 && closes <= 40, `${closes} connections were told to close`);
       const last = await idle.response();
       assert.deepEqual([last.status, header(last, "Connection")], [200, "close"]);
@@ -281,34 +250,17 @@ describe("processes", { concurrency: 4 }, () => {
   test("killed, then started again: ready with the same generation, and nothing to repair", async (t) => {
     const { folder, snapshot, keys } = place(t);
     const first = await serve(snapshot, keys);
-    const agent = keepAlive(4);
-    t.after(() => agent.destroy());
-    let answered = 0;
-    const clients = Array.from({ length: 4 }, async () => {
-      try {
-        for (;;) {
-          await get(`${first.url}/worlds`, { token: TOKEN, agent });
-          answered++;
-        }
-      } catch {
-        // Killed.
-      }
-    });
-    await until(() => answered > 20, "busy clients");
-    first.child.kill("SIGKILL");
-    assert.equal((await first.ended).signal, "SIGKILL");
-    await Promise.all(clients);
-    const again = await served(
-      start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", String(first.port)]),
-    );
+    const clients = startClients(first.url, TOKEN, 4);
+    await until(() => clients.answered() > 20, "busy clients");
+    assert.equal((await first.kill()).signal, "SIGKILL");
+    await clients.over.catch(() => {});
+    const again = await serve(snapshot, keys, ["--port", String(first.port)]);
     assert.equal(again.port, first.port);
     assert.equal(again.generation, first.generation);
     assert.equal((await get(`${again.url}/stats`, { token: TOKEN })).status, 200);
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
     await again.stop();
   });
-
-  // -------------------------------------------------------------- secrets, limits, other commands
 
   test("of 200 requests at once exactly the limit passes", async (t) => {
     const { snapshot, keys } = place(t);

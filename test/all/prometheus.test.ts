@@ -1,17 +1,17 @@
 /** A real Prometheus scrapes a real server: its figures, its alert rules, and every query of the dashboard for Grafana. */
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { whyNoSharing } from "../../src/http/port.ts";
 import { manifestOf, snapshotFiles } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { killAll, type Served, served, start, until } from "../support/process.ts";
+import { killAll, type Program, type Served, serve, start, until } from "../support/process.ts";
 import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
 
@@ -40,12 +40,9 @@ function dashboardQueries(): Map<string, string> {
     targets.map(({ expr }, at) => [`${title} ${at}`, expr]),
   );
   all.push(...annotations.list.map(({ name, expr }) => [name, expr]));
-  return new Map(
-    all.map(([name, expr]) => [
-      name!,
-      expr!.replaceAll("$__rate_interval", "1m").replaceAll('"$instance"', '".*"'),
-    ]),
-  );
+  const filled = (expr: string): string =>
+    expr.replaceAll("$__rate_interval", "1m").replaceAll('"$instance"', '".*"');
+  return new Map(all.map(([name, expr]) => [name!, filled(expr!)]));
 }
 
 /** Metrics that a query names: words that are followed by a selector, or stand alone, and are no functions or labels. */
@@ -69,13 +66,14 @@ it("passes where there are serving threads", { skip: !cannotShare || PROGRAMS ||
   await assertPassesOn(other!, fileURLToPath(import.meta.url), { pattern: "a real Prometheus", atLeast: 5 });
 });
 
+const { folder, snapshot, keys } = place({ after });
+
 describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share a port" : PROGRAMS }, () => {
   let server: Served;
   let admin = "";
   let api = "";
-  let stop = (): void => {};
-  let log = "";
-  const scope: (() => void)[] = [];
+  let prometheus: Program | undefined;
+  const log = (): string => prometheus?.stderr() ?? "";
 
   async function get(path: string): Promise<unknown> {
     const response = await fetch(`${api}${path}`);
@@ -95,71 +93,49 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
   /** Waits until a query has a value; says what it had in the end. */
   async function becomes(expr: string, wanted: number): Promise<void> {
     let last = Number.NaN;
-    await until(async () => {
-      last = await numberOf(expr);
-      return last === wanted;
-    }, `${expr} to be ${wanted}`).catch((error: unknown) => {
-      throw new Error(`${expr} is ${last} instead of ${wanted}; log of Prometheus:\n${log}`, {
-        cause: error,
-      });
-    });
+    await until(
+      async () => {
+        last = await numberOf(expr);
+        return last === wanted;
+      },
+      () => `${expr} to be ${wanted}, which is ${last}; log of Prometheus:\n${log()}`,
+    );
   }
 
   before(async () => {
-    const test = { after: (done: () => void) => void scope.push(done) };
-    const { folder, snapshot, keys } = place(test);
     const manifest = { ...manifestOf(snapshotFiles(), "told"), createdAt: new Date().toISOString() };
     writeFileSync(join(snapshot, "manifest.json"), JSON.stringify(manifest));
     writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_few", { limit: 3 }));
     const [adminPort, port] = [await freePort(), await freePort()];
     admin = `http://127.0.0.1:${adminPort}`;
-    server = await served(
-      start([
-        ...["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--threads", "2"],
-        ...["--admin", String(adminPort), "--rate-window", "31536000"],
-        ...["--shared-limits", (await startRedis()).url],
-      ]),
-    );
+    server = await serve(snapshot, keys, [
+      ...["--threads", "2", "--admin", String(adminPort), "--rate-window", "31536000"],
+      ...["--shared-limits", (await startRedis()).url],
+    ]);
     const config = readFileSync(join(DEPLOY, "prometheus/prometheus.yml"), "utf8")
       .replaceAll("15s", "500ms")
       .replaceAll("127.0.0.1:8788", `127.0.0.1:${adminPort}`)
       .replaceAll("rules.yml", join(DEPLOY, "prometheus/rules.yml"));
     writeFileSync(join(folder, "prometheus.yml"), config);
     mkdirSync(join(folder, "data"));
-    const child = spawn(
-      "prometheus",
-      [
-        ...[`--config.file=${join(folder, "prometheus.yml")}`, `--storage.tsdb.path=${join(folder, "data")}`],
-        ...[`--web.listen-address=127.0.0.1:${port}`, "--log.level=warn"],
-      ],
-      { stdio: ["ignore", "ignore", "pipe"] },
-    );
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      log += text;
-    });
-    const ended = new Promise((resolve) => child.once("close", resolve));
-    stop = () => void child.kill("SIGKILL");
+    const files = [`--config.file=${join(folder, "prometheus.yml")}`, `--storage.tsdb.path=${folder}/data`];
+    const listens = [`--web.listen-address=127.0.0.1:${port}`, "--log.level=warn"];
+    prometheus = start([...files, ...listens], {}, ["prometheus"]);
     api = `http://127.0.0.1:${port}`;
     await until(
-      () =>
-        fetch(`${api}/-/ready`).then(
-          ({ ok }) => ok,
-          () => child.exitCode !== null,
-        ),
-      `Prometheus to be ready; it says:\n${log}`,
+      async () => {
+        assert.equal(prometheus!.child.exitCode, null, log());
+        return (await fetch(`${api}/-/ready`).catch(() => undefined))?.ok;
+      },
+      () => `Prometheus to be ready; it says:\n${log()}`,
     );
-    assert.equal(child.exitCode, null, log);
     await becomes('up{job="orrery"}', 1);
-    stopped = ended;
   });
 
-  let stopped: Promise<unknown> = Promise.resolve();
   after(async () => {
-    stop();
-    await stopped;
+    await prometheus?.kill();
     await killAll();
     await endAll();
-    for (const done of scope) done();
   });
 
   /** Asks over so many connections, so that each thread gets some. */
@@ -205,7 +181,7 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
   it("scraped OpenMetrics without a warning", async () => {
     await becomes('up{job="orrery"}', 1);
     // Whatever it did not like in a text it would have logged.
-    assert.doesNotMatch(log, /append|ingest|duplicate|timestamp|pars/i);
+    assert.doesNotMatch(log(), /append|ingest|duplicate|timestamp|pars/i);
     const response = await fetch(`${admin}/metrics`, { headers: { Accept: "application/openmetrics-text" } });
     assert.match(response.headers.get("content-type")!, /^application\/openmetrics-text; version=1\.0\.0/);
     assert.match(await response.text(), /\n# EOF\n$/);
@@ -244,7 +220,7 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
 });
 
 describe("promtool", { skip: need("promtool") }, () => {
-  it("finds nothing wrong with the rules, and their tests pass", (_t: TestContext) => {
+  it("finds nothing wrong with the rules, and their tests pass", () => {
     promtool(["check", "rules", "rules.yml"]);
     promtool(["test", "rules", "rules.test.yml"]);
     promtool(["check", "config", "prometheus.yml"]);

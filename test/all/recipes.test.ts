@@ -9,14 +9,14 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { temporaryFolder } from "../support/folders.ts";
 import { unavailable } from "../support/need.ts";
 import { freePort } from "../support/ports.ts";
 import { until } from "../support/process.ts";
-import { isBuilt, ROOT } from "../support/program.ts";
+import { packInto, ROOT } from "../support/program.ts";
 
 const TOOLS = join(ROOT, "tools/recipes");
 const EXAMPLES = join(ROOT, "docs/examples");
@@ -25,7 +25,7 @@ const skip =
   !existsSync(join(TOOLS, "node_modules")) &&
   unavailable("tools/recipes is not installed: npm install --no-save --prefix tools/recipes");
 
-const folder = temporaryFolder({ after });
+const folder = temporaryFolder();
 const place = join(folder, "project");
 const at = (...path: string[]): string => join(place, "examples", ...path);
 const run = promisify(execFile);
@@ -41,12 +41,10 @@ const programOf = (path: string): string => join(place, "node_modules", path);
 
 describe("examples", { skip }, () => {
   before(async () => {
-    assert.ok(isBuilt() && existsSync(join(ROOT, "dist/types")), "dist/ is not up to date: npm run build");
     cpSync(TOOLS, place, { recursive: true, verbatimSymlinks: true });
     cpSync(EXAMPLES, join(place, "examples"), { recursive: true });
     const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-    const { stdout } = await run("npm", ["pack", ...quiet, "--pack-destination", folder], { cwd: ROOT });
-    const packed = join(folder, stdout.trim().split("\n").at(-1)!);
+    const packed = await packInto(folder);
     await run("npm", ["install", "--no-save", "--prefer-offline", ...quiet, packed], { cwd: place });
   });
 
@@ -63,12 +61,7 @@ describe("examples", { skip }, () => {
     }
   });
 
-  for (const [name, mine] of Object.entries({
-    "node-http": "/",
-    express: "/",
-    fastify: "/",
-    hono: "/",
-  })) {
+  for (const name of ["node-http", "express", "fastify", "hono"]) {
     it(`${name}: answers under keys, and leaves other paths to the host`, async (t) => {
       const PORT = String(await freePort());
       const child = spawn(process.execPath, [at(name, "app.mjs")], {
@@ -80,7 +73,7 @@ describe("examples", { skip }, () => {
         if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
       });
       const base = `http://127.0.0.1:${PORT}`;
-      const own = await until(() => fetch(base + mine).catch(() => undefined), "the example listens");
+      const own = await until(() => fetch(base).catch(() => undefined), "the example listens");
       assert.equal(await own.text(), "my own page\n");
       const stats = `${base}/api/public/v1/stats`;
       assert.equal((await fetch(stats)).status, 401);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -13,10 +14,9 @@ import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
-import { killAll, type Served, serve, until } from "../support/process.ts";
+import { get, killAll, type Served, serve, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
-const folder = temporaryFolder();
 let server: Served;
 let origin = "";
 
@@ -30,6 +30,7 @@ after(async () => {
   await server?.stop();
   await killAll();
 });
+const folder = temporaryFolder();
 
 describe("the reference page in a browser", { skip: need("chromium") }, () => {
   let browser: BrowserContext;
@@ -171,10 +172,13 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     const page = await open();
     await page.click(".auth-wrapper .authorize");
     const found: string[] = [];
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      found.push(...(await findBarriers(page)));
-    }
+    const look = async (): Promise<void> => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        found.push(...(await findBarriers(page)));
+      }
+    };
+    await look();
     await page.fill('.modal-ux input[autocomplete="off"]', TOKEN);
     await page.click(".modal-ux .auth-btn-wrapper .authorize");
     found.push(...(await findBarriers(page)));
@@ -187,10 +191,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
       assert.equal((await send(page, name)).status, "200");
     }
     await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      found.push(...(await findBarriers(page)));
-    }
+    await look();
     assert.deepEqual(found, []);
     const families = await page.evaluate<string[]>(
       "[...new Set([...document.body.querySelectorAll('*')].map((shown) => getComputedStyle(shown).fontFamily))]",
@@ -256,22 +257,18 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
 
   it("shows its text at once, without waiting for what shows the operations", async () => {
     const page = await browser.newPage();
-    let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const gate = new EventEmitter();
+    const held = once(gate, "open");
     await page.route(/swagger-ui-[^/]*\.js$/, async (route) => {
       await held;
       await route.continue();
     });
     await page.goto(`${origin}/docs`, { waitUntil: "commit" });
-    await until(
-      () => page.evaluate('performance.getEntriesByName("first-contentful-paint").length'),
-      "the paint",
-    );
+    const painted = 'performance.getEntriesByName("first-contentful-paint").length';
+    await until(() => page.evaluate(painted), "the paint");
     assert.equal(await page.locator("h1").innerText(), "Public API");
     assert.equal(await page.locator(".opblock").count(), 0);
-    release();
+    gate.emit("open");
     await shown(page);
     await page.close();
   });
@@ -304,14 +301,10 @@ describe("the page's examples", () => {
 
   /** The number of worlds, and the name of the newest, as the examples print them. */
   async function worlds(): Promise<string> {
-    const response = await fetch(`${server.url}/worlds?limit=1`, {
-      headers: { authorization: `Bearer ${TOKEN}` },
-    });
-    const { data, pagination } = (await response.json()) as {
-      data: { name: string }[];
-      pagination: { total: number };
-    };
-    return `${pagination.total} worlds, the newest: ${data[0]!.name}\n`;
+    const { data, pagination } = JSON.parse(
+      (await get(`${server.url}/worlds?limit=1`, { token: TOKEN })).text,
+    );
+    return `${pagination.total} worlds, the newest: ${data[0].name}\n`;
   }
 
   it("run in a shell", { skip: need("curl", "sh") }, async () => {

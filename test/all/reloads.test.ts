@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { gzipSync } from "node:zlib";
 import {
   instance,
+  slowRows,
   snapshotFiles,
   user,
   withManifest,
@@ -28,12 +28,6 @@ import {
 } from "../support/process.ts";
 
 after(killAll);
-
-/** Rows that take about this many times a third of a second to read, and are nothing but blank lines. */
-function slowRows(times: number): Buffer {
-  const member = gzipSync(Buffer.alloc(67_108_864, `${" ".repeat(999)}\n`), { level: 1 });
-  return Buffer.concat([gzipSync(`${JSON.stringify(user(1))}\n`), ...Array<Buffer>(times).fill(member)]);
-}
 
 describe("reloads of processes", { concurrency: 4 }, () => {
   test("--watch 0 never looks, SIGHUP loads; many SIGHUPs during a load are one more load", async (t) => {
@@ -136,8 +130,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
         for (let n = 2; n <= 5; n++) {
           if (n % 3 === 0) {
             // File by file: what is half done is refused, for the manifest does not fit.
-            const files = generationFiles(n);
-            for (const [name, bytes] of files) {
+            for (const [name, bytes] of generationFiles(n)) {
               replace(join(current, name), bytes);
               server.child.kill("SIGHUP");
             }

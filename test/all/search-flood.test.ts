@@ -1,7 +1,6 @@
 /** Floods of long searches against real indexes: on one thread, in threads, through deaths, reloads and stops. */
 
 import assert from "node:assert/strict";
-import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import type { Worker } from "node:worker_threads";
@@ -11,8 +10,10 @@ import { BASE_PATH } from "../../src/model/model.ts";
 import { type RunningServer, startServer } from "../../src/server/server.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { cleanUp, testOptions } from "../support/http-server.ts";
-import { assertInTime, timeLeft } from "../support/patience.ts";
+import { assertInTime, within } from "../support/patience.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
+import { until } from "../support/process.ts";
+import { dial, requestHead, type Wire } from "../support/raw.ts";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
 import { workersOf } from "../support/workers.ts";
 
@@ -22,7 +23,7 @@ const [MOST, MOST_OF_KEY] = [256, 128];
 const SHARED =
   "https://cdn.worlds.example.com/files/launch/index.html?region=europe&platform=standalone&asset=";
 
-const folder = temporaryFolder({ after });
+const folder = temporaryFolder();
 const keysFile = writeKeys(
   join(folder, "keys.json"),
   ...["first", "second", "third"].map((name) => keyRecord(`svc_sk_${name}`, { id: name })),
@@ -54,7 +55,7 @@ function longSearch(): string {
 }
 
 interface Flood {
-  readonly sockets: readonly Socket[];
+  readonly wires: readonly Wire[];
   /** Answers by status; "lost" are connections. */
   readonly statuses: Map<string, number>;
   readonly answered: () => number;
@@ -65,55 +66,23 @@ async function flood(server: RunningServer, key: string, count: number, connecti
   const port = Number(new URL(server.url).port);
   const statuses = new Map<string, number>();
   const add = (what: string): void => void statuses.set(what, (statuses.get(what) ?? 0) + 1);
-  const sockets = await Promise.all(
-    Array.from(
-      { length: connections },
-      () =>
-        new Promise<Socket>((resolve, reject) => {
-          const socket = connect(port, "127.0.0.1", () => resolve(socket));
-          socket.once("error", reject);
-        }),
-    ),
-  );
-  for (const [at, socket] of sockets.entries()) {
-    let text = "";
-    socket.on("error", () => add("lost"));
-    socket.on("data", (bytes) => {
-      text += bytes.toString("latin1");
-      let end = 0;
-      for (const match of text.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
-        add(match[1]!);
-        end = match.index + match[0].length;
-      }
-      // A status line may come in two parts.
-      text = text.slice(Math.max(end, text.length - 12));
-    });
-    const requests = Array.from({ length: Math.ceil((count - at) / connections) }, () =>
-      [
-        `GET ${longSearch()} HTTP/1.1`,
-        "Host: orrery.test",
-        `Authorization: Bearer svc_sk_${key}`,
-        "",
-        "",
-      ].join("\r\n"),
-    );
-    socket.write(requests.join(""));
+  const wires = await Promise.all(Array.from({ length: connections }, () => dial(port)));
+  for (const [at, wire] of wires.entries()) {
+    const share = Math.ceil((count - at) / connections);
+    const head = (): string => requestHead(longSearch(), [`Authorization: Bearer svc_sk_${key}`]);
+    void wire.send(Array.from({ length: share }, head).join(""));
+    void (async () => {
+      for (let left = share; left > 0; left--) add(String((await wire.response()).status));
+    })().catch(() => add("lost"));
   }
-  return { sockets, statuses, answered: () => [...statuses.values()].reduce((sum, one) => sum + one, 0) };
+  return { wires, statuses, answered: () => [...statuses.values()].reduce((sum, one) => sum + one, 0) };
 }
 
-async function until(what: () => boolean, why: () => string): Promise<void> {
-  const began = performance.now();
-  while (!what()) {
-    if (timeLeft(began, 90_000) <= 0) throw new Error(why());
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-const allOf = (one: Flood, count: number): Promise<void> =>
+const allOf = (one: Flood, count: number): Promise<boolean> =>
   until(
     () => one.answered() >= count,
-    () => `answered: ${JSON.stringify([...one.statuses])}`,
+    () => `${count} to be answered: ${JSON.stringify([...one.statuses])}`,
+    90_000,
   );
 
 async function start(
@@ -150,8 +119,8 @@ async function cpuWhileIdle(): Promise<number> {
   return (user + system) / 1000;
 }
 
-function hangUp({ sockets }: Flood): void {
-  for (const socket of sockets) socket.destroy();
+function hangUp({ wires }: Flood): void {
+  for (const wire of wires) wire.destroy();
 }
 
 /** Serving threads share a port, which takes a newer Node; the tests of two run on such a one. */
@@ -172,10 +141,7 @@ for (const threads of sharing ? [1, 2] : [1]) {
     it("of one key gets its share of answers, and others theirs meanwhile", async (t) => {
       const { server } = await start(t, threads);
       const one = await flood(server, "first", 600, 30);
-      await until(
-        () => one.answered() > 0,
-        () => "nothing is answered",
-      );
+      await until(() => one.answered() > 0, "an answer");
       assert.equal(await askOnce(server, "second"), 200);
       assert.ok(one.answered() < 600, "the other key waited for all of them");
       await allOf(one, 600);
@@ -202,10 +168,7 @@ for (const threads of sharing ? [1, 2] : [1]) {
       const { server } = await start(t, threads);
       for (let round = 0; round < 3; round++) {
         const one = await flood(server, "first", 400, 20);
-        await until(
-          () => one.answered() >= 200,
-          () => "the 503s are missing",
-        );
+        await until(() => one.answered() >= 200, "the 503s");
         hangUp(one);
         await new Promise((resolve) => setTimeout(resolve, 300));
         const cpu = await cpuWhileIdle();
@@ -217,10 +180,7 @@ for (const threads of sharing ? [1, 2] : [1]) {
     it("loses nothing to a new generation, and nothing of it is left", async (t) => {
       const { server } = await start(t, threads);
       const one = await flood(server, "first", 100, 20);
-      await until(
-        () => one.answered() > 0,
-        () => "nothing is answered",
-      );
+      await until(() => one.answered() > 0, "an answer");
       nameOwner(`again ${threads}`);
       await server.reload();
       assert.equal(await askOnce(server, "second"), 200);
@@ -236,10 +196,7 @@ for (const threads of sharing ? [1, 2] : [1]) {
     it("is answered when the thread that searches dies", async (t) => {
       const { server, workers } = await start(t, threads);
       const one = await flood(server, "first", 60, 20);
-      await until(
-        () => one.answered() > 0,
-        () => "nothing is answered",
-      );
+      await until(() => one.answered() > 0, "an answer");
       await workers[0]!.terminate();
       await allOf(one, 60);
       assert.deepEqual([...one.statuses], [["200", 60]]);
@@ -250,10 +207,7 @@ for (const threads of sharing ? [1, 2] : [1]) {
       const { server } = await start(t, threads);
       const one = await flood(server, "first", 128, 16);
       const other = await flood(server, "second", 128, 16);
-      await until(
-        () => one.answered() + other.answered() > 0,
-        () => "nothing is answered",
-      );
+      await until(() => one.answered() + other.answered() > 0, "an answer");
       const began = performance.now();
       await server.stop("test");
       assertInTime(began, 10_000, "the stop");
@@ -273,20 +227,10 @@ if (sharing) {
     it("gives back the places of its searches", async (t) => {
       const { server, workers } = await start(t, 2);
       const one = await flood(server, "first", 400, 40);
-      await until(
-        () => one.answered() >= 200,
-        () => "the 503s are missing",
-      );
+      await until(() => one.answered() >= 200, "the 503s");
       for (const worker of workers.slice(1)) await worker.terminate();
-      await until(
-        () => [...one.sockets].every(({ destroyed }) => destroyed),
-        () => "connections stand",
-      );
-      for (let attempt = 0; attempt < 200; attempt++) {
-        const answer = await askOnce(server, "first").catch(() => 0);
-        if (answer === 200) break;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
+      for (const { ending } of one.wires) await within(ending, "the end of a connection");
+      await until(async () => (await askOnce(server, "first").catch(() => 0)) === 200, "another thread");
       const all = await flood(server, "first", MOST_OF_KEY, 20);
       await allOf(all, MOST_OF_KEY);
       assert.deepEqual([...all.statuses], [["200", MOST_OF_KEY]]);

@@ -7,32 +7,27 @@ import { need } from "../support/need.ts";
 import { until } from "../support/process.ts";
 import {
   type Counting,
-  counting,
+  countAll,
   endAll,
   PROGRAM,
-  type Redis,
   startCluster,
   startNode,
+  startPair,
+  WINDOW,
 } from "../support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
 after(endAll);
 
-/** One window for all of a test, whenever it begins. */
-const WINDOW = 315_360_000;
-const OPTIONS = { replicas: 2, window: WINDOW };
 const LIMIT = 40;
 const KEYS = Array.from({ length: 30 }, (_, at) => `key ${at}`);
 
 const seenBy = ({ seen }: Counting): string => JSON.stringify(seen);
 
 /** Every key so often at each; how many passed of each. */
-async function countAll(replicas: readonly Counting[], times: number, passed = new Map<string, number>()) {
-  for (const key of KEYS) {
-    for (let time = 0; time < times; time++)
-      for (const replica of replicas)
-        passed.set(key, (passed.get(key) ?? 0) + (await replica.countEach(key, LIMIT, 1)));
-  }
+async function countKeys(replicas: readonly Counting[], times: number, passed = new Map<string, number>()) {
+  for (const key of KEYS)
+    passed.set(key, (passed.get(key) ?? 0) + (await countAll(replicas, key, LIMIT, times)));
   return passed;
 }
 
@@ -63,46 +58,41 @@ describe("limits shared by a cluster", { skip, concurrency: 3 }, () => {
       "the successor to know whom to follow",
     );
     await until(() => successor.cli("INFO", "replication").includes("master_link_status:up"), "its copy");
-    const replicas = [await counting(first.url, OPTIONS), await counting(second.url, OPTIONS)];
-    const passed = await countAll(replicas, 3);
+    const replicas = await startPair(first.url, second.url);
+    const passed = await countKeys(replicas, 3);
     // What was counted last is copied, too.
     assert.ok(Number(third.cli("WAIT", "1", "5000")) >= 0);
     third.signal("SIGKILL");
     // Each key finds out for itself, and then asks nobody any more.
-    await countAll(replicas, 1, passed);
+    await countKeys(replicas, 1, passed);
     await until(() => successor.cli("INFO", "replication").includes("role:master"), "the successor's turn");
     await untilShared(replicas);
-    await countAll(replicas, LIMIT, passed);
+    await countKeys(replicas, LIMIT, passed);
     isAll(passed);
     assert.ok(Number(successor.cli("DBSIZE")) > 3);
   });
 
   it("are shared while slots move, and after that", async () => {
     const [first, second] = await startCluster();
-    const replicas = [await counting(first.url, OPTIONS), await counting(second.url, OPTIONS)];
-    const passed = await countAll(replicas, 3);
-    const [from, to] = [first, second].map((node) => ({ node, id: node.cli("CLUSTER", "MYID") })) as [
-      { node: Redis; id: string },
-      { node: Redis; id: string },
-    ];
-    const slots = [...new Set(KEYS.map((key) => slotOfKey(`orrery:{${key}}:${WINDOW}`)))].filter(
-      (slot) => slot < 5461,
-    );
+    const replicas = await startPair(first.url, second.url);
+    const passed = await countKeys(replicas, 3);
+    const [from, to] = [first.cli("CLUSTER", "MYID"), second.cli("CLUSTER", "MYID")];
+    const all = new Set(KEYS.map((key) => slotOfKey(`orrery:{${key}}:${WINDOW}`)));
+    const slots = [...all].filter((slot) => slot < 5461).map(String);
     assert.ok(slots.length > 3);
-    for (const slot of slots.map(String)) {
-      to.node.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
-      from.node.cli("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
-      for (const key of from.node.cli("CLUSTER", "GETKEYSINSLOT", slot, "100").split("\n")) {
-        from.node.cli("MIGRATE", "127.0.0.1", String(to.node.port), key, "0", "5000");
+    for (const slot of slots) {
+      second.cli("CLUSTER", "SETSLOT", slot, "IMPORTING", from);
+      first.cli("CLUSTER", "SETSLOT", slot, "MIGRATING", to);
+      for (const key of first.cli("CLUSTER", "GETKEYSINSLOT", slot, "100").split("\n")) {
+        first.cli("MIGRATE", "127.0.0.1", String(second.port), key, "0", "5000");
       }
     }
     // On their way: asked for where they were, they are not there any more.
-    await countAll(replicas, 2, passed);
-    for (const slot of slots.map(String)) {
-      for (const { node } of [to, from]) node.cli("CLUSTER", "SETSLOT", slot, "NODE", to.id);
-    }
+    await countKeys(replicas, 2, passed);
+    for (const slot of slots)
+      for (const node of [second, first]) node.cli("CLUSTER", "SETSLOT", slot, "NODE", to);
     await untilShared(replicas);
-    await countAll(replicas, LIMIT, passed);
+    await countKeys(replicas, LIMIT, passed);
     isAll(passed);
     // A busy machine may be too slow for an answer in time; that is no fault of the move.
     for (const problem of replicas.flatMap(({ problems }) => problems()))
@@ -112,12 +102,11 @@ describe("limits shared by a cluster", { skip, concurrency: 3 }, () => {
   it("are shared though the server of the URL was away at the start", async () => {
     const [first, second] = await startCluster();
     first.signal("SIGSTOP");
-    const late = await counting(first.url, OPTIONS);
-    const other = await counting(second.url, OPTIONS);
+    const [late, other] = await startPair(first.url, second.url);
     assert.match(seenBy(late), /limits-away/);
     first.signal("SIGCONT");
     await late.untilBack();
-    const passed = await countAll([late, other], LIMIT);
+    const passed = await countKeys([late, other], LIMIT);
     isAll(passed);
     await untilShared([late, other]);
   });

@@ -11,7 +11,7 @@ import { keepSharedLimits } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
 import { type Answer, goodLease, HELLO, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
 import { until } from "../support/process.ts";
-import { type Counting, counting, endAll } from "../support/redis.ts";
+import { type Counting, counting, endAll, ONE_OF_TWO, WINDOW } from "../support/redis.ts";
 
 const PASSWORD = "pass-word-that-nobody-may-see";
 /** Taken by none of these. */
@@ -22,6 +22,12 @@ after(async () => {
   await endAll();
   for (const server of servers) server.close();
 });
+
+async function startBad(): Promise<HostileRedis> {
+  const server = await startHostile();
+  servers.add(server);
+  return server;
+}
 
 /** What is sent for a question for permits; the rest is answered as it should be. */
 const asLease =
@@ -118,8 +124,7 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
 describe("a counter server that", { concurrency: 8 }, () => {
   for (const [name, { answer, greet }] of Object.entries(CASES)) {
     it(`${name}, from its start or all of a sudden, is away until it is good again`, async () => {
-      const server = await startHostile();
-      servers.add(server);
+      const server = await startBad();
       const url = `redis://:${PASSWORD}@127.0.0.1:${server.port}`;
       const good = await counting(url, { replicas: 2 });
       await good.untilGood();
@@ -133,11 +138,8 @@ describe("a counter server that", { concurrency: 8 }, () => {
         [good, 15],
         [late, 20],
       ] as const) {
-        assert.equal(
-          await replica.countEach("a", 40, 40),
-          most,
-          `it counts within its share: ${JSON.stringify(replica.seen)}`,
-        );
+        const passed = await replica.countEach("a", 40, 40);
+        assert.equal(passed, most, `it counts within its share: ${JSON.stringify(replica.seen)}`);
         await replica.untilAway();
         assert.match(replica.kinds().join(), /^limits-away(,limits-back,limits-away)*$/);
       }
@@ -160,13 +162,10 @@ describe("a counter server that", { concurrency: 8 }, () => {
 });
 
 const KEYS = 2000;
-/** One window for all of a test, whenever it begins. */
-const WINDOW = 315_360_000;
 
 /** A server that takes a moment for each answer, and notes how many wait. */
 async function startSlow() {
-  const server = await startHostile();
-  servers.add(server);
+  const server = await startBad();
   const seen = { waiting: 0, most: 0, leases: 0, releases: 0 };
   const answer = (command: readonly string[], write: (text: string) => void): string | undefined => {
     if (command[0] === "HELLO") return HELLO;
@@ -180,14 +179,9 @@ async function startSlow() {
     }, 2);
     return undefined;
   };
-  return {
-    server,
-    seen,
-    good: () =>
-      server.turn((command, socket) =>
-        answer(command, (text) => void (socket.writable && socket.write(text))),
-      ),
-  };
+  const good = (): void =>
+    server.turn((command, socket) => answer(command, (text) => void (socket.writable && socket.write(text))));
+  return { server, seen, good };
 }
 
 const isBack = ({ seen }: Counting): boolean => seen.at(-1)?.kind === "limits-back";
@@ -196,7 +190,7 @@ describe("shared limits of many keys", () => {
   it("are told of a few at a time", async () => {
     const { server, seen, good } = await startSlow();
     good();
-    const replica = await counting(`redis://127.0.0.1:${server.port}`, { window: WINDOW, replicas: 2 });
+    const replica = await counting(`redis://127.0.0.1:${server.port}`, ONE_OF_TWO);
     const keys = Array.from({ length: KEYS }, (_, n) => `key ${n}`);
     server.turn(() => "-ERR no\r\n");
     for (const key of keys) await replica.count(key, 10);
@@ -225,18 +219,13 @@ describe("shared limits of many keys", () => {
     await new Promise((resolve) => setTimeout(resolve, 2100));
     const before = seen.leases;
     good();
-    await until(() => isBack(replica), "the return of the server");
-    await until(
-      () => replica.keeper.leases.away.subarray(0, 100).every((isAway) => isAway === 0),
-      "all keys to be asked for again",
-    );
+    await replica.untilGood();
     await replica.keeper.close();
     assert.equal(seen.leases, before);
   });
 
   it("are counted where a reload brings more of them than a call takes arguments", async () => {
-    const server = await startHostile();
-    servers.add(server);
+    const server = await startBad();
     const counters = createSharedCounters(WINDOW);
     for (let n = 0; n < 300_000; n++) slotOf(counters, `key ${n}`);
     const target = readRedisUrl(`redis://127.0.0.1:${server.port}`);

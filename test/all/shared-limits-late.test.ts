@@ -7,14 +7,21 @@ import { countObservation, createObservedCounts } from "../../src/observe/metric
 import { need } from "../support/need.ts";
 import { listen } from "../support/ports.ts";
 import { until } from "../support/process.ts";
-import { type Counting, counting, endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+import {
+  type Counting,
+  counting,
+  endAll,
+  ONE_OF_TWO,
+  PROGRAM,
+  type Redis,
+  startPair,
+  startRedis,
+} from "../support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
 after(endAll);
 
 const LIMIT = 30;
-/** One window for all of a test, whenever it begins. */
-const OPTIONS = { replicas: 2, window: 315_360_000 };
 
 /** The way to a server, on which answers can be held back: a delay in milliseconds would be none on a busy machine. */
 async function wayTo({ port }: Redis, t: { after(done: () => void): void }, laterMs = 0) {
@@ -60,7 +67,7 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
   it("logs and counts one loss, and lets its share through beside what others had", async (t) => {
     const redis = await startRedis();
     const way = await wayTo(redis, t);
-    const [late, other] = [await counting(way.url, OPTIONS), await counting(redis.url, OPTIONS)];
+    const [late, other] = await startPair(way.url, redis.url);
     assert.equal(await other.countEach("a", LIMIT, 25), 25);
     way.holds = true;
     const quotas = await Promise.all(Array.from({ length: 40 }, () => late.count("a", LIMIT)));
@@ -85,7 +92,7 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
   it("heeds what a late answer says of the rest", async (t) => {
     const redis = await startRedis();
     const way = await wayTo(redis, t);
-    const [late, other] = [await counting(way.url, OPTIONS), await counting(redis.url, OPTIONS)];
+    const [late, other] = await startPair(way.url, redis.url);
     assert.equal(await other.countEach("a", LIMIT, LIMIT + 5), LIMIT);
     way.holds = true;
     assert.equal(await late.countEach("a", LIMIT, 1), 1, "nothing is known yet");
@@ -97,8 +104,8 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
   it("lets nothing more through where it is to deny", async (t) => {
     const redis = await startRedis();
     const way = await wayTo(redis, t);
-    const late = await counting(way.url, { ...OPTIONS, denies: true });
-    const other = await counting(redis.url, OPTIONS);
+    const late = await counting(way.url, { ...ONE_OF_TWO, denies: true });
+    const other = await counting(redis.url, ONE_OF_TWO);
     assert.equal(await other.countEach("a", LIMIT, 25), 25);
     way.holds = true;
     assert.equal(await late.countEach("a", LIMIT, 1), 0);

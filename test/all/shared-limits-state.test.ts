@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
 import { need } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { get, killAll, type Served, serve, until } from "../support/process.ts";
-import { endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+import { endAll, PROGRAM, type Redis, startRedis, WINDOW } from "../support/redis.ts";
 
 after(async () => {
   await killAll();
@@ -16,8 +16,6 @@ after(async () => {
 
 /** Below a hundred each request asks, so that what was let through is known to the last one. */
 const LIMIT = 60;
-/** One window for all of a test, whenever it begins. */
-const WINDOW = 315_360_000;
 const ID = `key_${TOKEN.slice(-6)}`;
 
 /** Replicas of one counter server, and all that their callers were told. */
@@ -69,11 +67,6 @@ class World {
   }
 }
 
-async function kill({ child, ended }: Served): Promise<void> {
-  child.kill("SIGKILL");
-  await ended;
-}
-
 const skip = need(PROGRAM);
 
 describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () => {
@@ -104,7 +97,7 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     const first = await world.start("a");
     await world.ask(first, 25);
     await world.untilKept("a", 25);
-    await kill(first);
+    await first.kill();
     const second = await world.start("a");
     await world.ask(second, LIMIT);
     await world.ask(other, LIMIT);
@@ -149,11 +142,8 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     await first.stop();
     const second = await world.start("a");
     await second.logged("limits-away");
-    assert.equal(
-      await world.ask(second, LIMIT),
-      LIMIT / 2 - 27,
-      "its share of the window, all that passed before included",
-    );
+    // Its share of the window, all that passed before included.
+    assert.equal(await world.ask(second, LIMIT), LIMIT / 2 - 27);
     assert.equal(world.passed, LIMIT / 2);
     await world.redis.restart();
     await second.logged("limits-back");
@@ -180,7 +170,7 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     assert.equal(world.passed, LIMIT);
     // A kill after that gives nothing back, whatever the server remembers.
     await world.untilKept("a", LIMIT);
-    await kill(younger);
+    await younger.kill();
     world.redis.cli("FLUSHALL");
     const last = await world.start("a");
     assert.equal(await world.ask(last, 5), 0);

@@ -6,21 +6,18 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { gzipSync } from "node:zlib";
-import { user } from "../support/folders.ts";
+import { slowRows } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { listen } from "../support/ports.ts";
-import { get, killAll, run, serve, start, until } from "../support/process.ts";
+import { get, jsonLines, killAll, run, serve, start, until } from "../support/process.ts";
 
 after(killAll);
 
 /** Makes loading a snapshot take a minute. */
 function slowDown(snapshot: string): void {
-  const member = gzipSync(Buffer.alloc(67_108_864, `${" ".repeat(999)}\n`), { level: 1 });
   unlinkSync(join(snapshot, "users.ndjson"));
-  const rows = [gzipSync(`${JSON.stringify(user(1))}\n`), ...Array<Buffer>(200).fill(member)];
-  writeFileSync(join(snapshot, "users.ndjson.gz"), Buffer.concat(rows));
+  writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(200));
 }
 
 describe("signals", { concurrency: 2 }, () => {
@@ -34,19 +31,10 @@ describe("signals", { concurrency: 2 }, () => {
         program.child.kill(harmless);
       }
       await until(() => program.stderr().includes('"signal":"SIGQUIT"'), "the ignored signal");
-      program.child.kill(signal);
-      assert.deepEqual(await program.ended, { status: 0, signal: null });
+      await program.stop(signal);
       assert.doesNotMatch(program.stderr(), /Debugger|snapshot-loaded/);
-      const events = program
-        .stderr()
-        .split("\n")
-        .slice(0, -1)
-        .map((line) => JSON.parse(line) as { event: string; signal?: string });
-      assert.deepEqual(
-        events.slice(-2).map(({ event }) => event),
-        ["stopping", "stopped"],
-      );
-      assert.equal(events.at(-2)!.signal, signal);
+      const [stopping, stopped] = jsonLines(program.stderr()).slice(-2);
+      assert.deepEqual([stopping!.event, stopping!.signal, stopped!.event], ["stopping", signal, "stopped"]);
     });
   }
 

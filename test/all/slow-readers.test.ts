@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -17,10 +17,12 @@ import {
   keepAlive,
   killAll,
   type LogLine,
+  residentBytes,
   type Served,
   serve,
   until,
 } from "../support/process.ts";
+import { dial } from "../support/raw.ts";
 
 const CROWD_PROGRAM = fileURLToPath(new URL("../support/crowd.py", import.meta.url));
 const BASE = "/api/public/v1";
@@ -38,11 +40,6 @@ const KEPT = 220e6;
 const skip = need("python3") || (process.platform !== "linux" && unavailable("it needs /proc"));
 
 after(killAll);
-
-function residentBytes({ child }: Served): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) * 1024;
-}
 
 function descriptors({ child }: Served): number {
   return readdirSync(`/proc/${child.pid}/fd`).length;
@@ -167,44 +164,6 @@ function unread(socket: Socket): number {
   return queues(server!, peer!)[1]! + queues(peer!, server!)[0]! + socket.writableLength;
 }
 
-/** Takes answers off the wire one by one, and compares them. */
-function compareAnswers(
-  socket: Socket,
-  count: number,
-  expected: (at: number) => { readonly status: number; readonly text: string },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let rest: Buffer = Buffer.alloc(0);
-    let at = 0;
-    socket.once("close", () => reject(new Error(`the end behind ${at} answers`)));
-    const take = (): boolean => {
-      const end = rest.indexOf("\r\n\r\n");
-      if (end < 0) return false;
-      const text = rest.toString("latin1", 0, end);
-      const start = end + 4;
-      const length = Number(/\r\nContent-Length: (\d+)/.exec(text)![1]);
-      if (rest.length < start + length) return false;
-      const { status, text: body } = expected(at);
-      assert.equal(Number(text.slice(9, 12)), status, `answer ${at}`);
-      assert.ok(rest.toString("utf8", start, start + length) === body, `the body of answer ${at}`);
-      rest = rest.subarray(start + length);
-      at++;
-      return true;
-    };
-    socket.on("data", (bytes: Buffer) => {
-      rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-      try {
-        while (take());
-      } catch (error) {
-        reject(error);
-        socket.destroy();
-      }
-      if (at === count && rest.length === 0) resolve();
-    });
-    socket.resume();
-  });
-}
-
 describe("20,000 requests in one pipeline of a peer that reads nothing", { skip }, () => {
   const COUNT = 20_000;
   /** What one connection may hold is less than the noise: garbage that the engine has not collected yet. */
@@ -238,9 +197,9 @@ describe("20,000 requests in one pipeline of a peer that reads nothing", { skip 
       );
       for (const reply of expected) assert.equal(reply.status, status);
       const start = residentBytes(server);
-      const socket = connect(server.port, "127.0.0.1");
+      const wire = await dial(server.port);
+      const { socket } = wire;
       t.after(() => socket.destroy());
-      await new Promise((resolve) => socket.once("connect", resolve));
       socket.pause();
       const text = times(COUNT, (at) => head(target(at), token));
       socket.write(text);
@@ -259,7 +218,12 @@ describe("20,000 requests in one pipeline of a peer that reads nothing", { skip 
       const held = residentBytes(server) - start;
       t.diagnostic(`${Math.round((text.length - last) / 1024)} KiB read, ${Math.round(held / 1e6)} MB held`);
       assert.ok(held < NOISE, `${held} bytes more`);
-      await compareAnswers(socket, COUNT, (at) => expected[at % 30]!);
+      socket.resume();
+      for (let at = 0; at < COUNT; at++) {
+        const answer = await wire.response();
+        const wanted = expected[at % 30]!;
+        assert.ok(answer.status === wanted.status && answer.body === wanted.text, `answer ${at}`);
+      }
       agent.destroy();
     });
   }

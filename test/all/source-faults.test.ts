@@ -5,6 +5,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { copiesFolderOf } from "../../src/sources/url/copies.ts";
+import type { Timing } from "../../src/upstream/retry.ts";
 import { snapshotFiles, user, withManifest } from "../support/folders.ts";
 import {
   FIRST,
@@ -63,39 +64,32 @@ describe("a snapshot by URL", () => {
   it("with a file or manifest that will not do changes nothing and is told in a line", async (t) => {
     const users = FIRST.get("users.ndjson")!;
     const manifest = JSON.parse(FIRST.get("manifest.json")!.toString()) as { files: Record<string, object> };
+    const manifestOf = (bytes: Buffer): Map<string, Buffer> => new Map(SECOND).set("manifest.json", bytes);
     const manifestWith = (files: object): Map<string, Buffer> =>
-      new Map(SECOND).set(
-        "manifest.json",
-        Buffer.from(JSON.stringify({ ...manifest, generation: "x", files })),
-      );
-    const changed = (change: (bytes: Buffer) => Buffer): Map<string, Buffer> =>
-      new Map(SECOND).set("instances.ndjson", change(SECOND.get("instances.ndjson")!));
+      manifestOf(Buffer.from(JSON.stringify({ ...manifest, generation: "x", files })));
+    const instances = SECOND.get("instances.ndjson")!;
+    const changed = (bytes: Buffer): Map<string, Buffer> => new Map(SECOND).set("instances.ndjson", bytes);
+    const another = Buffer.alloc(instances.length, "x");
+    const listed = manifest.files["users.ndjson"]!;
+    const huge = { rows: 1, bytes: 1e15, sha256: "0".repeat(64) };
     const cases: [what: string, files: Map<string, Buffer>, says: RegExp][] = [
-      ["longer", changed((bytes) => Buffer.concat([bytes, bytes])), /has \d+ bytes, the manifest says \d+/],
-      ["shorter", changed((bytes) => bytes.subarray(1)), /has \d+ bytes, the manifest says \d+/],
-      [
-        "another",
-        changed((bytes) => Buffer.alloc(bytes.length, "x")),
-        /sha256 is [0-9a-f]{64}, the manifest says/,
-      ],
+      ["longer", changed(Buffer.concat([instances, instances])), /has \d+ bytes, the manifest says \d+/],
+      ["shorter", changed(instances.subarray(1)), /has \d+ bytes, the manifest says \d+/],
+      ["another", changed(another), /sha256 is [0-9a-f]{64}, the manifest says/],
       ["missing", new Map([...SECOND].filter(([name]) => name !== "instances.ndjson")), /answered 404/],
       ["no manifest", new Map([["users.ndjson", users]]), /manifest\.json: the server answered 404/],
-      ["no JSON", new Map(SECOND).set("manifest.json", Buffer.from("{")), /manifest\.json: not valid JSON/],
-      ["2 MiB", new Map(SECOND).set("manifest.json", Buffer.alloc(2_097_152, " ")), /is larger than 1 MiB/],
+      ["no JSON", manifestOf(Buffer.from("{")), /manifest\.json: not valid JSON/],
+      ["2 MiB", manifestOf(Buffer.alloc(2_097_152, " ")), /is larger than 1 MiB/],
       ["a path", manifestWith({ ...manifest.files, "../users.ndjson": {} }), /is not a file of a snapshot/],
-      [
-        "three files",
-        manifestWith({ "users.ndjson": manifest.files["users.ndjson"] }),
-        /worlds\.ndjson is missing/,
-      ],
+      ["three files", manifestWith({ "users.ndjson": listed }), /worlds\.ndjson is missing/],
       [
         "twice",
-        manifestWith({ ...manifest.files, "users.ndjson.gz": manifest.files["users.ndjson"] }),
+        manifestWith({ ...manifest.files, "users.ndjson.gz": listed }),
         /users\.ndjson is listed in several forms/,
       ],
       [
         "a petabyte",
-        manifestWith({ ...manifest.files, "users.ndjson": { rows: 1, bytes: 1e15, sha256: "0".repeat(64) } }),
+        manifestWith({ ...manifest.files, "users.ndjson": huge }),
         /bytes together, more than --max-snapshot-bytes/,
       ],
     ];
@@ -234,21 +228,11 @@ describe("a snapshot by URL", () => {
     assert.match(ranges[0]!, /^bytes=[1-9]\d*-$/);
 
     host.fault = dribble("manifest.json");
-    await assert.rejects(
-      follow(host.url, join(cache, "b"), { timing }).ask(),
-      /less than 1000 bytes in 0\.5 s/,
-    );
-    const brief = { ...QUICK, manifestMs: 300 };
-    await assert.rejects(
-      follow(host.url, join(cache, "b"), { timing: brief }).ask(),
-      /not here within 0\.3 s/,
-    );
-
+    const isGivenUp = (own: Timing, says: RegExp): Promise<void> =>
+      assert.rejects(follow(host.url, join(cache, "b"), { timing: own }).ask(), says);
+    await isGivenUp(timing, /less than 1000 bytes in 0\.5 s/);
+    await isGivenUp({ ...QUICK, manifestMs: 300 }, /not here within 0\.3 s/);
     host.fault = () => true;
-    const impatient = { ...QUICK, headMs: 200 };
-    await assert.rejects(
-      follow(host.url, join(cache, "b"), { timing: impatient }).ask(),
-      /no answer within 0\.2 s/,
-    );
+    await isGivenUp({ ...QUICK, headMs: 200 }, /no answer within 0\.2 s/);
   });
 });

@@ -41,19 +41,10 @@ function snapshot(generation: string, users = 1): Map<string, Buffer> {
   return withManifest(snapshotFiles({ "users.ndjson": rows }), generation);
 }
 
-interface Place {
-  readonly folder: string;
-  readonly cache: string;
-  readonly keys: string;
-}
-
-function makePlace(t: TestContext): Place {
+function makePlace(t: TestContext) {
   const folder = temporaryFolder(t);
-  return {
-    folder,
-    cache: join(folder, "cache"),
-    keys: writeKeys(join(folder, "keys.json"), keyRecord(TOKEN)),
-  };
+  const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
+  return { folder, keys, cache: join(folder, "cache") };
 }
 
 function untilServed(server: Served, generation: string): Promise<unknown> {
@@ -109,11 +100,10 @@ describe("a server whose snapshot comes by URL", () => {
       ended.stderr,
       /^http:\S+: cannot be reached: connection refused \(ECONNREFUSED\) \(no whole copy in \S+\)\n$/,
     );
-    const wrong = await run(["serve", "--snapshot", url.slice(0, -1), "--keys", keys, "--port", "0"]);
+    const wrong = await run([...args, "--snapshot", url.slice(0, -1)]);
     assert.deepEqual([wrong.status, wrong.stdout], [2, ""]);
     assert.match(wrong.stderr, /^orrery: --snapshot: a URL must end with a slash[^\n]*\n$/);
-    const noToken = ["--snapshot-token-file", join(folder, "none")];
-    const secret = await run(["serve", "--snapshot", url, "--keys", keys, "--port", "0", ...noToken]);
+    const secret = await run([...args, "--snapshot", url, "--snapshot-token-file", join(folder, "none")]);
     assert.equal(secret.status, 1);
     assert.match(secret.stderr, /^--snapshot-token-file: \/[^\n]+none: cannot be read: no such file/m);
     const diff = await run(["diff", "data/sample", url]);
@@ -123,19 +113,15 @@ describe("a server whose snapshot comes by URL", () => {
   it("has its copies in the user's cache folder", async (t) => {
     const { folder, keys } = makePlace(t);
     const source = await host(t, snapshot("first"));
-    const args = ["serve", "--snapshot", source.url, "--keys", keys, "--port", "0"];
-    for (const [variables, cache] of [
-      [{ XDG_CACHE_HOME: join(folder, "xdg"), HOME: folder }, "xdg/orrery"],
-      [{ XDG_CACHE_HOME: "", HOME: folder }, ".cache/orrery"],
+    for (const [home, cache] of [
+      [join(folder, "xdg"), "xdg/orrery"],
+      ["", ".cache/orrery"],
     ] as const) {
-      const { child, stdout, ended } = start(args, variables);
-      await until(() => stdout().includes("generation=first"), "the listening line");
-      child.kill("SIGTERM");
-      await ended;
-      assert.ok(
-        existsSync(join(copiesFolderOf(join(folder, cache), source.url), "current/manifest.json")),
-        cache,
-      );
+      const server = await serve(source.url, keys, [], { XDG_CACHE_HOME: home, HOME: folder });
+      assert.equal(server.generation, "first");
+      await server.stop();
+      const copies = copiesFolderOf(join(folder, cache), source.url);
+      assert.ok(existsSync(join(copies, "current/manifest.json")), cache);
     }
   });
 
@@ -158,10 +144,10 @@ describe("a server whose snapshot comes by URL", () => {
     await (await serve(source.url, keys, ["--cache", cache])).stop();
     const users = join(copiesFolderOf(cache, source.url), "current/users.ndjson");
     const bytes = readFileSync(users);
+    const changed = Buffer.from(bytes).fill("X", 30, 31);
     for (const damage of [
       () => truncateSync(users, 10),
-      () =>
-        writeFileSync(users, Buffer.concat([bytes.subarray(0, 30), Buffer.from("X"), bytes.subarray(31)])),
+      () => writeFileSync(users, changed),
       () => writeFileSync(join(users, "../manifest.json"), bytes),
     ]) {
       damage();
@@ -170,7 +156,7 @@ describe("a server whose snapshot comes by URL", () => {
       assert.deepEqual(readFileSync(users), bytes);
       await server.stop();
     }
-    writeFileSync(users, Buffer.concat([bytes.subarray(0, 30), Buffer.from("X"), bytes.subarray(31)]));
+    writeFileSync(users, changed);
     await source.close();
     const args = ["serve", "--snapshot", source.url, "--keys", keys, "--port", "0", "--cache", cache];
     const ended = await run([...args, "--log-level", "silent"]);
@@ -196,8 +182,7 @@ describe("a server whose snapshot comes by URL", () => {
         () => source.asked.slice(before).some(({ name }) => name === "users.ndjson"),
         "the download",
       );
-      program.child.kill("SIGKILL");
-      await program.ended;
+      await program.kill();
     }
     assert.ok(leftOvers(cache).length > 0);
     source.fault = undefined;
@@ -238,7 +223,6 @@ describe("a server whose snapshot comes by URL", () => {
     assert.match(String(failed.problem), /no space left on device \(ENOSPC\)$/);
     assert.equal(failed.copy, "first");
     assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), "first");
-    const args = ["serve", "--snapshot", source.url, "--keys", keys, "--port", "0", "--cache", cache];
     source.files = snapshot("second", 400);
     await untilServed(server, "second");
     assert.deepEqual(leftOvers(cache), []);
@@ -246,15 +230,16 @@ describe("a server whose snapshot comes by URL", () => {
 
     // A start without a copy: one line.
     const other = await host(t, snapshot("large", 10_000));
-    const ended = await run([...args.with(2, other.url), "--log-level", "silent"]);
+    const args = ["serve", "--snapshot", other.url, "--keys", keys, "--port", "0", "--cache", cache];
+    const ended = await run([...args, "--log-level", "silent"]);
     assert.equal(ended.status, 1);
     assert.match(ended.stderr, /^[^\n]*no space left on device \(ENOSPC\) \(no whole copy in \S+\)\n$/);
   });
 });
 
 describe("nginx as the source", { skip: need("nginx") }, () => {
-  /** Publishes as the documents say. */
-  function publish(folder: string, name: string, files: ReadonlyMap<string, Buffer>): void {
+  /** Publishes as the documents say. @param files that are not there yet */
+  function publish(folder: string, name: string, files: ReadonlyMap<string, Buffer> = new Map()): void {
     const web = join(folder, "web");
     writeFiles(join(web, name), files);
     symlinkSync(name, join(web, "next"));
@@ -272,11 +257,9 @@ describe("nginx as the source", { skip: need("nginx") }, () => {
     publish(folder, "v2", snapshot("second", 300));
     await untilServed(server, "second");
     const users = snapshot("second", 300).get("users.ndjson")!;
-    const files = asked().filter((line) => line.includes(".ndjson"));
-    assert.deepEqual(
-      files.slice(4).map((line) => line.split(" ").slice(0, 3).join(" ")),
-      [`200 /current/users.ndjson ${users.length}`],
-    );
+    const [, , , , ...more] = asked().filter((line) => line.includes(".ndjson"));
+    assert.equal(more.length, 1, more.join("\n"));
+    assert.ok(more[0]!.startsWith(`200 /current/users.ndjson ${users.length} `), more[0]);
     assert.equal(server.logs("snapshot-refused").length, 0);
     await server.stop();
   });
@@ -298,8 +281,7 @@ describe("nginx as the source", { skip: need("nginx") }, () => {
     const rows = writeFiles(join(folder, "rows"), snapshot("prepared", 300));
     const built = await run(["build", rows, "--out", join(folder, "web/v2"), "--manifest"]);
     assert.equal(built.status, 0, built.stderr);
-    symlinkSync("v2", join(folder, "web/next"));
-    renameSync(join(folder, "web/next"), join(folder, "web/current"));
+    publish(folder, "v2");
     await untilServed(server, "prepared");
     const [, downloaded] = server.logs("source-downloaded");
     const { size } = statSync(join(folder, "web/v2/generation.orrery"));

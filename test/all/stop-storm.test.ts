@@ -17,14 +17,8 @@ describe("a stop", () => {
     );
     writeKeys(keys, keyRecord(TOKEN), ...others);
     const state = join(folder, "state");
-    const server = await serve(snapshot, keys, [
-      "--state",
-      state,
-      "--watch",
-      "0",
-      "--rate-window",
-      "315360000",
-    ]);
+    const settings = ["--state", state, "--watch", "0", "--rate-window", "315360000"];
+    const server = await serve(snapshot, keys, settings);
     for (let used = 0; used < 20; used++) await get(`${server.url}/stats`, { token: TOKEN });
     const storm = setInterval(() => server.child.kill("SIGHUP"), 1);
     t.after(() => clearInterval(storm));

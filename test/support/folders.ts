@@ -1,9 +1,18 @@
 /** Snapshot folders for tests: rows, files, manifests, and temporary places to put them. */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { ROW_FILES, type RowFile } from "../../src/model/model.ts";
 import { FIELDS, type FieldType, type TableName } from "../../src/model/schema.ts";
 
@@ -166,4 +175,18 @@ export function contents(out: string): Record<string, string> {
   return Object.fromEntries(
     names.map((name) => [name, readFileSync(join(out, name), "utf8").replace(/"createdAt": "[^"]*"/, "")]),
   );
+}
+
+/** The rows of a table in a folder. */
+export function readRows(folder: string, table: string): RawRow[] {
+  const file = join(folder, `${table}.ndjson`);
+  const text = existsSync(file) ? readFileSync(file) : gunzipSync(readFileSync(`${file}.gz`));
+  const lines = text.toString().split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as RawRow);
+}
+
+/** A compressed file of one user that takes about this many times a third of a second to read: the rest is blank lines. */
+export function slowRows(times: number): Buffer {
+  const member = gzipSync(Buffer.alloc(67_108_864, `${" ".repeat(999)}\n`), { level: 1 });
+  return Buffer.concat([gzipSync(bytesOf([user(1)])), ...Array<Buffer>(times).fill(member)]);
 }

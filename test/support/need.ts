@@ -22,3 +22,9 @@ export function need(...programs: readonly string[]): string | false {
   const absent = programs.filter((program) => !isInstalled(program));
   return absent.length > 0 && unavailable(`not installed: ${absent.join(", ")}`);
 }
+
+/** Why no system call can be made to fail here, or false. */
+export function needStrace(): string | false {
+  const isRefused = (): boolean => spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status !== 0;
+  return need("strace") || (isRefused() && "strace may not trace");
+}

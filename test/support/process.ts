@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { request as requestByTls } from "node:https";
 import type { Readable } from "node:stream";
@@ -31,6 +32,10 @@ export interface Program {
   readonly stderr: () => string;
   /** Resolves when it has ended and all its output is here. */
   readonly ended: Promise<Ended>;
+  /** Sends a signal, SIGTERM if none is named; it must exit 0 in time. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<void>;
+  /** Ends it by SIGKILL. */
+  readonly kill: () => Promise<Ended>;
 }
 
 const alive = new Set<ChildProcess>();
@@ -73,8 +78,24 @@ export function start(
       resolve({ status, signal });
     });
   });
-  return { child, stdout: textOf(child.stdout!), stderr: textOf(child.stderr!), ended };
+  const stderr = textOf(child.stderr!);
+  return {
+    ...{ child, stdout: textOf(child.stdout!), stderr, ended },
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      assert.deepEqual(await within(ended, "the stop", 10_000), { status: 0, signal: null }, stderr());
+    },
+    kill() {
+      child.kill("SIGKILL");
+      return ended;
+    },
+  };
 }
+
+/** A command with at most so many open files. */
+export const withOpenFiles = (most: number, command: Command = COMMAND): Command => [
+  ...(["sh", "-c", `ulimit -n ${most}; exec "$@"`, "sh", ...command] as const),
+];
 
 /** What a process that ended by itself left behind. */
 export interface Outcome extends Ended {
@@ -122,6 +143,12 @@ export async function until<T>(
 /** One line of the log. */
 export type LogLine = Record<string, unknown> & { event: string };
 
+/** The whole lines of a text, each of which is JSON. */
+export function jsonLines<Line = LogLine>(text: string): Line[] {
+  const lines = text.split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
 /** A process that serves. */
 export interface Served extends Program {
   /** Base URL, as the process printed it. */
@@ -135,8 +162,8 @@ export interface Served extends Program {
   readonly logged: (event: string, count?: number) => Promise<LogLine>;
   /** URL of the admin listener, which must be there; ends with a slash. */
   readonly admin: () => string;
-  /** Sends SIGTERM; it must exit 0 in time. */
-  readonly stop: () => Promise<void>;
+  /** One GET to it, by a path without a slash in front. */
+  readonly askAdmin: (path: string) => Promise<Response>;
 }
 
 /** The listening line, the only thing on standard output. */
@@ -150,12 +177,8 @@ export async function served(program: Program): Promise<Served> {
     return LISTENING.exec(program.stdout());
   }, "the listening line");
   const logs = (event?: string): LogLine[] =>
-    program
-      .stderr()
-      .split("\n")
-      .slice(0, -1)
-      .map((text) => JSON.parse(text) as LogLine)
-      .filter((entry) => event === undefined || entry.event === event);
+    jsonLines(program.stderr()).filter((entry) => event === undefined || entry.event === event);
+  const admin = (): string => String(logs("admin-listening")[0]!.url);
   return {
     ...program,
     url: line[1]!,
@@ -164,12 +187,8 @@ export async function served(program: Program): Promise<Served> {
     logs,
     logged: (event, count = 1) =>
       until(() => logs(event)[count - 1], `${count} log lines of ${event} in:\n${program.stderr()}`),
-    admin: () => String(logs("admin-listening")[0]!.url),
-    async stop() {
-      program.child.kill("SIGTERM");
-      const ended = await within(program.ended, "the stop", 10_000);
-      assert.deepEqual(ended, { status: 0, signal: null }, program.stderr());
-    },
+    admin,
+    askAdmin: (path) => get(admin() + path),
   };
 }
 
@@ -179,8 +198,16 @@ export function serve(
   keys: string,
   args: readonly string[] = [],
   variables: Variables = {},
+  command?: Command,
 ): Promise<Served> {
-  return served(start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", ...args], variables));
+  const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", ...args];
+  return served(start(settings, variables, command));
+}
+
+/** Bytes of memory that a process holds. */
+export function residentBytes({ child }: Pick<Program, "child">): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
 }
 
 /** A response. */
@@ -234,6 +261,56 @@ export function errorOf({ text }: Response): string {
 /** The generation that a reply is of. */
 export function generationOf(response: Response): string {
   return response.headers.etag!.replaceAll('"', "");
+}
+
+/** What clients saw of a server. */
+export interface Noticed {
+  /** Whole replies so far. */
+  readonly answered: () => number;
+  /** Those that ended their connection. */
+  readonly closes: () => number;
+  /** Clients that have found nobody. */
+  readonly refused: () => number;
+  /** Resolves when all clients have found nobody, or have been told to leave. */
+  readonly over: Promise<unknown>;
+  readonly leave: () => Promise<unknown>;
+}
+
+/**
+ * Clients that ask again and again over connections that they keep, until nobody listens. {@link Noticed.over} rejects
+ * when a request is lost: when a connection that stood breaks.
+ */
+export function startClients(url: string, token: string, count: number): Noticed {
+  const agent = keepAlive(count);
+  let [answered, closes, refused, isOver] = [0, 0, 0, false];
+  const client = async (): Promise<void> => {
+    while (!isOver) {
+      try {
+        const { status, headers } = await get(`${url}/worlds`, { token, agent });
+        assert.equal(status, 200);
+        answered++;
+        if (headers.connection === "close") closes++;
+      } catch (error) {
+        // All that may happen: nobody listens any more, or stopped to while this connection was being made.
+        // Either way it was no connection yet, and no request was sent on it.
+        const { code, syscall } = error as NodeJS.ErrnoException;
+        assert.equal(syscall, "connect", String(error));
+        if (code === "ECONNRESET") continue;
+        assert.equal(code, "ECONNREFUSED", String(error));
+        refused++;
+        return;
+      }
+    }
+  };
+  const over = Promise.all(Array.from({ length: count }, client)).finally(() => agent.destroy());
+  over.catch(() => {});
+  return {
+    ...{ answered: () => answered, closes: () => closes, refused: () => refused, over },
+    leave() {
+      isOver = true;
+      return over;
+    },
+  };
 }
 
 /** Replies to /stats until one fits. */

@@ -1,8 +1,11 @@
 /** What runs the command line, and is imported as the library, in tests: the built program, as operators do, or its sources. */
 
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 
 /** The root of the tree; ends with a slash. */
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -61,4 +64,19 @@ export function testArguments(file: string): readonly string[] {
   if (!RUNS_BUILT_TEST) return ["--import", "tsx", file];
   const name = relative(join(ROOT, "test"), resolve(ROOT, file)).replace(/\.ts$/, ".js");
   return ["--enable-source-maps", join(BUILT_TESTS, name)];
+}
+
+/** Runs the compiler, strictly. @returns its complaints */
+export function runTsc(args: readonly string[], cwd = ROOT): string {
+  const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+  const ran = spawnSync(process.execPath, [tsc, "--strict", ...args], { cwd, encoding: "utf8" });
+  return ran.stdout + ran.stderr + (ran.status === 0 || ran.stdout !== "" ? "" : `status ${ran.status}`);
+}
+
+/** Packs what was built into a folder: to build it again would take it away from tests that run beside this one. @returns the file */
+export async function packInto(folder: string): Promise<string> {
+  assert.ok(isBuilt() && existsSync(join(ROOT, "dist/types")), "dist/ is not up to date: npm run build");
+  const args = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
+  const { stdout } = await promisify(execFile)("npm", args, { cwd: ROOT });
+  return join(folder, stdout.trim().split("\n").at(-1)!);
 }

@@ -231,3 +231,6 @@ backend b
 
 /** Starts either; each replaces the request id by `fwd` and the path, or `fwd/odd` for unusual paths. */
 export const PROXIES = { nginx: startSharingNginx, HAProxy: startSharingHaproxy };
+
+/** The balancers of `deploy/`. */
+export const BALANCERS = { nginx: startNginxSite, HAProxy: startHaproxy };

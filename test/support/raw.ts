@@ -186,7 +186,7 @@ export class Wire {
   }
 
   #bytes(): Buffer {
-    const bytes = Buffer.concat(this.#unread);
+    const bytes = this.#unread.length === 1 ? this.#unread[0]! : Buffer.concat(this.#unread);
     this.#unread = [bytes];
     return bytes;
   }

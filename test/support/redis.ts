@@ -224,3 +224,25 @@ export async function startCluster(program?: string): Promise<[Redis, Redis, Red
   }
   return nodes;
 }
+
+/** One window for all of a test, whenever it begins; and one of two replicas that count in it. */
+export const WINDOW = 315_360_000;
+export const ONE_OF_TWO = { replicas: 2, window: WINDOW };
+
+/** Two replicas of one server. */
+export async function startPair(url: string, other = url): Promise<[Counting, Counting]> {
+  return [await counting(url, ONE_OF_TWO), await counting(other, ONE_OF_TWO)];
+}
+
+/** Counts a key so often at each in turn. @returns how many passed */
+export async function countAll(
+  replicas: readonly Counting[],
+  key: string,
+  limit: number,
+  times: number,
+): Promise<number> {
+  let passed = 0;
+  for (let time = 0; time < times; time++)
+    for (const replica of replicas) passed += await replica.countEach(key, limit, 1);
+  return passed;
+}

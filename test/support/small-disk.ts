@@ -1,7 +1,7 @@
 /** A file system that is soon full. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -14,4 +14,10 @@ export function smallDisk(test: { after(done: () => void): void }, size = "64k")
     rmSync(folder, { recursive: true });
   });
   return status === 0 ? folder : undefined;
+}
+
+/** Fills a file system but for some bytes by its file `ballast`. */
+export function fill(disk: string, spare: number): void {
+  const { bavail, bsize } = statfsSync(disk);
+  writeFileSync(join(disk, "ballast"), Buffer.alloc(bavail * bsize - spare));
 }

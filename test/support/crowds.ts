@@ -1,0 +1,28 @@
+/** Crowds of `crowd.mjs` around a server. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { within } from "./patience.ts";
+
+const PROGRAM = fileURLToPath(new URL("crowd.mjs", import.meta.url));
+
+/** Starts a crowd, which ends with the test, and waits until it is there. */
+export async function startCrowd(
+  test: { after(done: () => unknown): void },
+  port: number,
+  count: number,
+  conduct: "silent" | "endless" | "patient",
+  request: string,
+): Promise<{ readonly pid: number; readonly end: () => Promise<unknown> }> {
+  const args = [PROGRAM, String(port), String(count), conduct, request];
+  const crowd = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(crowd, "exit");
+  const end = (): Promise<unknown> => {
+    crowd.kill("SIGKILL");
+    return ended;
+  };
+  test.after(end);
+  await within(once(crowd.stdout, "data"), "the crowd");
+  return { pid: crowd.pid!, end };
+}
