@@ -11,7 +11,7 @@ import { after, describe, it } from "node:test";
 import { createRandom, type Random } from "../../src/util/random.ts";
 import { need } from "../support/need.ts";
 import { place } from "../support/place.ts";
-import { killAll, type LogLine, serve } from "../support/process.ts";
+import { jsonLines, killAll, type LogLine, serve } from "../support/process.ts";
 import { PROXIES, type Strictness } from "../support/proxies.ts";
 
 after(killAll);
@@ -22,41 +22,38 @@ const AT_ONCE = 64;
 /** When nothing comes for so long, in milliseconds, the client hangs up: its request waits for more. */
 const SILENCE_MS = 60;
 
-const LINE_ENDS = ["\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\n", "\r", "\r\r\n"];
 const METHODS = ["POST", "POST", "GET", "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "post", "BREW"];
+/** A value as often as it is to be drawn. */
+const often = <Value>(times: number, value: Value): Value[] => Array<Value>(times).fill(value);
 const VERSIONS = [
-  ...Array.from({ length: 12 }, () => " HTTP/1.1"),
-  ...[
-    ...[" HTTP/1.0", " HTTP/1.2", " HTTP/2.0", "", " HTTP/01.1", " HTTP/1.1 ", " http/1.1"],
-    ...["  HTTP/1.1", "\tHTTP/1.1"],
-  ],
+  ...often(12, " HTTP/1.1"),
+  ...[" HTTP/1.0", " HTTP/1.2", " HTTP/2.0", "", " HTTP/01.1", " HTTP/1.1 ", " http/1.1", "  HTTP/1.1"],
+  "\tHTTP/1.1",
 ];
-const BEFORE_NAME = ["", "", "", "", "", " ", "\t", "\x0b", "X: a\r\n ", "X: a\n", "X: a\r", "X:\r\n\t"];
+const LINE_ENDS = [...often(6, "\r\n"), "\n", "\r", "\r\r\n"];
+const BEFORE_NAME = [...often(5, ""), " ", "\t", "\x0b", "X: a\r\n ", "X: a\n", "X: a\r", "X:\r\n\t"];
 const AFTER_NAME = [
   ...[":", ": ", ": ", ": ", ": ", " : ", "\t:", ":\t", ":\r\n ", ":\n ", "\x00: ", ": \x0b", "::", " "],
 ];
 const AFTER_VALUE = ["", "", "", "", "", " ", "\t", "\x00", "\x0c", ",", ";q=1", "\r\n x", "\n x"];
 const LENGTH_NAMES = [
-  "Content-Length",
-  "content-length",
-  "CONTENT-LENGTH",
-  "Content_Length",
-  "Content-Length\xa0",
+  ...["Content-Length", "content-length", "CONTENT-LENGTH", "Content_Length", "Content-Length\xa0"],
 ];
 const CODING_NAMES = [
-  "Transfer-Encoding",
-  "transfer-encoding",
-  "Transfer_Encoding",
-  "TE",
-  "Transfer-Encoding\xad",
+  ...["Transfer-Encoding", "transfer-encoding", "Transfer_Encoding", "TE", "Transfer-Encoding\xad"],
 ];
 const CODINGS = [
-  ...Array.from({ length: 6 }, () => "chunked"),
+  ...[...often(6, "chunked"), "Chunked", "xchunked", "chunked, identity", "identity, chunked", "identity"],
   ...[
-    ...["Chunked", "xchunked", "chunked, identity", "identity, chunked", "identity", "gzip, chunked"],
+    "gzip, chunked",
     "chunked, chunked",
+    "chunk",
+    '"chunked"',
+    "chunked\tx",
+    ", chunked",
+    "chunked chunked",
+    "",
   ],
-  ...["chunk", '"chunked"', "chunked\tx", ", chunked", "chunked chunked", ""],
 ];
 const MORE = [
   ...["Expect: 100-continue", "Expect: 100-Continue, x", "Expect: x"],
@@ -80,27 +77,10 @@ function canary(n: number): string {
 
 function lengthOf(random: Random, length: number): string {
   const all = [
-    length,
-    length,
-    length,
-    length,
-    0,
-    0,
-    length - 1,
-    length + 1,
-    `+${length}`,
-    `-${length}`,
-    `0${length}`,
+    ...[...often(4, length), 0, 0, length - 1, length + 1, `+${length}`, `-${length}`, `0${length}`],
+    ...[`${length}, ${length}`, `${length}, 0`, `0, ${length}`, `0x${length.toString(16)}`, `${length}.0`],
+    ...["1e1", ""],
   ];
-  all.push(
-    `${length}, ${length}`,
-    `${length}, 0`,
-    `0, ${length}`,
-    `0x${length.toString(16)}`,
-    `${length}.0`,
-    "1e1",
-    "",
-  );
   return String(pick(random, all));
 }
 
@@ -108,14 +88,9 @@ function lengthOf(random: Random, length: number): string {
 function bodyOf(random: Random, n: number): string {
   const inside = canary(n);
   const end = pick(random, ["\r\n", "\r\n", "\r\n", "\n", "\r"]);
+  const hex = inside.length.toString(16);
   const size = pick(random, [
-    ...[inside.length.toString(16), inside.length.toString(16), inside.length.toString(16).toUpperCase()],
-    ...[
-      `0${inside.length.toString(16)}`,
-      `0x${inside.length.toString(16)}`,
-      `+${inside.length.toString(16)}`,
-      "",
-    ],
+    ...[hex, hex, hex.toUpperCase(), `0${hex}`, `0x${hex}`, `+${hex}`, ""],
     ...["0", "0", "ffffffffffffffff1", (inside.length + 1).toString(16)],
   ]);
   const chunks = `${size}${pick(random, EXTENSIONS)}${end}${inside}${end}0${pick(random, EXTENSIONS)}${end}`;
@@ -129,12 +104,8 @@ function bodyOf(random: Random, n: number): string {
 /** A field that says how long the body is, or seems to. */
 function framing(random: Random, length: number): string {
   const isLength = random.chance(0.5);
-  const name = pick(
-    random,
-    isLength
-      ? LENGTH_NAMES.slice(0, random.chance(0.8) ? 3 : 5)
-      : CODING_NAMES.slice(0, random.chance(0.8) ? 2 : 5),
-  );
+  const names = isLength ? LENGTH_NAMES : CODING_NAMES;
+  const name = pick(random, random.chance(0.8) ? names.slice(0, isLength ? 3 : 2) : names);
   const value = isLength ? lengthOf(random, length) : pick(random, CODINGS);
   const plain = random.chance(0.8);
   return plain
@@ -242,10 +213,7 @@ for (const [name, startProxy] of Object.entries(PROXIES)) {
         };
         await Promise.all(Array.from({ length: AT_ONCE }, client));
         await server.stop();
-        const lines = readFileSync(log, "utf8")
-          .split("\n")
-          .slice(0, -1)
-          .map((line) => JSON.parse(line) as LogLine);
+        const lines = jsonLines(readFileSync(log, "utf8"));
         const bodies = readLog(lines.filter(({ event }) => event === "request"));
         t.diagnostic(`${JSON.stringify(statuses)}, ${bodies} with bodies came through`);
         assert.ok(bodies > VARIANTS / 10);
