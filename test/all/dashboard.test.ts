@@ -1,24 +1,24 @@
 /** The dashboard in a real browser, on a server with two threads and load on it. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { Agent, get } from "node:http";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Agent } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { crc32, deflateSync, inflateSync } from "node:zlib";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page, Route } from "playwright-core";
 import type { Status, TimelineReply } from "../../src/admin/status.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import { findBarriers, startBrowser } from "../support/browser.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { served, start, until } from "../support/process.ts";
-import { type FoundNode, findNode, lacking, programOn } from "../support/runtimes.ts";
+import { get, keepAlive, type Served, serve, until } from "../support/process.ts";
+import { findNode, lacking, programOn } from "../support/runtimes.ts";
 
 /** Markup that would tell of itself, were it ever made into elements; text that turns its line around; and a long name. */
 const HOSTILE_NAMES = [
@@ -31,17 +31,9 @@ const CRAWLER = "svc_sk_dashboard-crawler";
 const LIMITED = "svc_sk_dashboard-limited";
 const OTHERS = [0, 1, 2].map((at) => `svc_sk_dashboard-other-${at}`);
 
-/** A folder with a snapshot and keys. */
-interface Folder {
-  readonly folder: string;
-  readonly snapshot: string;
-  readonly keys: string;
-  readonly remove: () => void;
-}
-
-/** Makes one. @param names of three keys: `key_other_0` to `key_other_2` */
-async function makeFolder(names: readonly string[] = HOSTILE_NAMES): Promise<Folder> {
-  const folder = mkdtempSync(join(tmpdir(), "orrery-dashboard-"));
+/** Makes a folder with a snapshot and keys. @param names of three keys: `key_other_0` to `key_other_2` */
+async function makeFolder(names: readonly string[] = HOSTILE_NAMES) {
+  const folder = temporaryFolder();
   const snapshot = join(folder, "snapshot");
   await generateSnapshot({ out: snapshot, users: 3000, worlds: 800, instances: 90, seed: 5, gzip: false });
   const keys = writeKeys(
@@ -52,51 +44,26 @@ async function makeFolder(names: readonly string[] = HOSTILE_NAMES): Promise<Fol
       keyRecord(token, { id: `key_other_${at}`, name: names[at]!, limit: 20_000 * (at + 1) }),
     ),
   );
-  return { folder, snapshot, keys, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { folder, snapshot, keys };
 }
+type Folder = Awaited<ReturnType<typeof makeFolder>>;
 
-/** A server in a process of its own. */
-interface DashboardServer {
-  /** Base URL of the API. */
-  readonly api: string;
-  /** URL of the dashboard; ends with a slash. */
-  readonly admin: string;
-  /** Ends it at once. */
-  readonly kill: () => Promise<void>;
-}
-
-/** Starts one on a Node. */
-async function serveDashboard(
-  node: FoundNode,
-  { snapshot, keys }: Folder,
-  args: readonly string[],
-): Promise<DashboardServer> {
-  const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", ...args];
-  const { child, ended, url, admin } = await served(start(settings, {}, programOn(node)));
-  return {
-    api: url,
-    admin: admin(),
-    async kill() {
-      child.kill("SIGKILL");
-      await ended;
-    },
-  };
-}
+/** Starts a server on a Node whose servers can share a port. */
+const serveDashboard = ({ snapshot, keys }: Folder, args: readonly string[]): Promise<Served> =>
+  serve(snapshot, keys, args, {}, programOn(node));
 
 const SEARCHES = ["garden", "moon", "sea of", "night", "a", "station", "red", "quiet"];
 
-function request(api: string, path: string, token: string, agent: Agent, etag = ""): Promise<string> {
-  const headers = { authorization: `Bearer ${token}`, ...(etag === "" ? {} : { "if-none-match": etag }) };
-  return new Promise((resolve) => {
-    get(api + path, { agent, headers }, (response) => {
-      response.resume().once("end", () => resolve(String(response.headers.etag ?? "")));
-    }).once("error", () => resolve(""));
-  });
-}
+/** @returns the entity tag of the reply, if there is one */
+const request = (url: string, token: string, agent: Agent, etag = ""): Promise<string> =>
+  get(url, { token, agent, headers: etag === "" ? {} : { "if-none-match": etag } }).then(
+    ({ headers }) => String(headers.etag ?? ""),
+    () => "",
+  );
 
 /** Requests of every kind, some of them refused, a few hundred a second, until it is told to stop. */
 function startLoad(api: string): { readonly stop: () => Promise<void> } {
-  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const agent = keepAlive(8);
   let isOver = false;
   async function work(worker: number): Promise<void> {
     let etag = "";
@@ -107,10 +74,10 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
         ...[`/users/search?q=${word}`, "/worlds/popular?period=week", "/instances"],
         "/worlds/00000000-0000-4000-8000-000000000000",
       ];
-      for (const path of paths) etag = (await request(api, path, CRAWLER, agent)) || etag;
-      await request(api, "/worlds?limit=5", CRAWLER, agent, etag);
-      if (at % 3 === 0) await request(api, "/stats", LIMITED, agent);
-      await request(api, "/stats", OTHERS[at % OTHERS.length]!, agent);
+      for (const path of paths) etag = (await request(api + path, CRAWLER, agent)) || etag;
+      await request(`${api}/worlds?limit=5`, CRAWLER, agent, etag);
+      if (at % 3 === 0) await request(`${api}/stats`, LIMITED, agent);
+      await request(`${api}/stats`, OTHERS[at % OTHERS.length]!, agent);
       // With the wave of a day, so that there is something to see.
       await sleep(12 + 10 * Math.sin(Date.now() / 9000));
     }
@@ -244,14 +211,28 @@ function askNow(page: Page): Promise<unknown> {
   return page.evaluate('dispatchEvent(new Event("online"))');
 }
 
+/** Has the page ask, and be answered otherwise than by the server. */
+async function answerWith(page: Page, answer: Parameters<Route["fulfill"]>[0]): Promise<void> {
+  await page.route("**/status", (route) => route.fulfill(answer));
+  await askNow(page);
+}
+
+/** Has the page ask, and be answered by the server again. */
+async function goOn(page: Page): Promise<void> {
+  await page.unroute("**/status");
+  await askNow(page);
+  await untilText(page, "#state", /^Ready$/);
+}
+
 /** By how much the page is wider than the window. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - innerWidth");
 }
 
 describe("the dashboard", { skip }, () => {
-  let folder: Awaited<ReturnType<typeof makeFolder>>;
-  let server: DashboardServer;
+  let folder: Folder;
+  let server: Served;
+  let url = "";
   let browser: BrowserContext;
   let load: ReturnType<typeof startLoad>;
   /** Opened once; looked at under load. */
@@ -259,26 +240,27 @@ describe("the dashboard", { skip }, () => {
 
   before(async () => {
     folder = await makeFolder();
-    server = await serveDashboard(node, folder, ["--admin", "0", "--threads", "2", "--watch", "0"]);
+    server = await serveDashboard(folder, ["--admin", "0", "--threads", "2", "--watch", "0"]);
+    url = server.admin();
     browser = await startBrowser(folder.folder);
-    load = startLoad(server.api);
-    watched = await openPage(browser, server.admin);
+    load = startLoad(server.url);
+    watched = await openPage(browser, url);
     await untilText(watched.page, "#state", /^Ready$/);
   });
   after(async () => {
     await load?.stop();
     await browser?.close();
     await server?.kill();
-    folder?.remove();
   });
 
   /** A page beside the one that stays open. */
   async function withPage(
     use: (watched: Watched) => Promise<void>,
-    { url = server.admin, ignore = /^$/ } = {},
+    { at = url, ignore = /^$/, isReady = true } = {},
   ): Promise<void> {
-    const other = await openPage(browser, url, ignore);
+    const other = await openPage(browser, at, ignore);
     try {
+      if (isReady) await untilText(other.page, "#state", /^Ready$/);
       await use(other);
       assert.deepEqual(other.complaints, []);
     } finally {
@@ -287,7 +269,7 @@ describe("the dashboard", { skip }, () => {
   }
 
   it("is one page of at most 150 kB that comes with a strict policy, and again only if it has changed", async () => {
-    const reply = await fetch(server.admin);
+    const reply = await fetch(url);
     assert.equal(reply.status, 200);
     const html = await reply.text();
     assert.ok(html.length < MOST_PAGE_BYTES, `${html.length} bytes`);
@@ -295,7 +277,7 @@ describe("the dashboard", { skip }, () => {
     const policy = reply.headers.get("content-security-policy")!;
     assert.match(policy, /default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+';/);
     assert.doesNotMatch(policy, /unsafe|\*|https?:/);
-    const again = await fetch(server.admin, { headers: { "if-none-match": reply.headers.get("etag")! } });
+    const again = await fetch(url, { headers: { "if-none-match": reply.headers.get("etag")! } });
     assert.equal(again.status, 304);
   });
 
@@ -349,7 +331,6 @@ describe("the dashboard", { skip }, () => {
 
   it("has no barriers, light, dark or narrow", async () => {
     await withPage(async ({ page }) => {
-      await untilText(page, "#state", /^Ready$/);
       await page.fill("#target", "/api/public/v1/worlds/search?q=garden");
       await page.press("#target", "Enter");
       await page.locator("#explained .verdict").waitFor();
@@ -370,7 +351,6 @@ describe("the dashboard", { skip }, () => {
 
   it("is reached whole by the keyboard", async () => {
     await withPage(async ({ page }) => {
-      await untilText(page, "#state", /^Ready$/);
       const reached: string[] = [];
       for (;;) {
         await page.keyboard.press("Tab");
@@ -392,7 +372,6 @@ describe("the dashboard", { skip }, () => {
 
   it("explains a request target", async () => {
     await withPage(async ({ page }) => {
-      await untilText(page, "#state", /^Ready$/);
       await page.fill("#target", "/api/public/v1/worlds/search?q=%3Cscript%3Egarden&limit=5");
       await page.fill("#key", "key_other_0");
       await page.click("#explain button");
@@ -411,7 +390,6 @@ describe("the dashboard", { skip }, () => {
     const worlds = join(folder.snapshot, "worlds.ndjson");
     const rows = readFileSync(worlds);
     await withPage(async ({ page }) => {
-      await untilText(page, "#state", /^Ready$/);
       await page.click("#reload");
       await untilText(page, "#reload-result", /^The snapshot is the same as before\. 5\skeys/);
       writeFileSync(worlds, `{"id":"<b>no id</b>"}\n${rows}`);
@@ -438,13 +416,12 @@ describe("the dashboard", { skip }, () => {
 
   it("opens with the last minutes, which the server remembers", async () => {
     const past = await until(async () => {
-      const reply = (await (await fetch(`${server.admin}history`)).json()) as TimelineReply;
+      const reply = JSON.parse((await server.askAdmin("history")).text) as TimelineReply;
       return reply.moments.length > 2 ? reply : undefined;
     }, "some moments");
     const most = Math.max(...past.moments.map(({ requests }) => requests.perSecondByStatus[200] ?? 0));
     assert.ok(most > 0);
     await withPage(async ({ page }) => {
-      await untilText(page, "#state", /^Ready$/);
       const told = (await page.getAttribute("#requests-chart", "aria-label"))!;
       const [, drawn] = /2xx answered: now [\d.,]+, most ([\d.,]+)/.exec(told)!;
       // Other replies of these statuses are few.
@@ -454,8 +431,7 @@ describe("the dashboard", { skip }, () => {
 
   it("shows trouble first, and nothing cut off", async () => {
     await withPage(async ({ page }) => {
-      await untilText(page, "#state", /^Ready$/);
-      const status = (await (await fetch(`${server.admin}status`)).json()) as Status;
+      const status = JSON.parse((await server.askAdmin("status")).text) as Status;
       const ageSeconds = 20 * 86_400 + 23 * 3600;
       const since = new Date(Date.now() - 65_000).toISOString();
       const [key] = status.keys.busiest;
@@ -479,8 +455,7 @@ describe("the dashboard", { skip }, () => {
         },
         requests: { ...status.requests, routes: [{ ...status.requests.routes[0], route: "" }] },
       };
-      await page.route("**/status", (route) => route.fulfill({ json: wrong }));
-      await askNow(page);
+      await answerWith(page, { json: wrong });
       await untilText(
         page,
         "#problem-list",
@@ -552,8 +527,7 @@ describe("the dashboard", { skip }, () => {
 
   it("stays usable with thousands of loads, of keys and of routes", async () => {
     await withPage(async ({ page }) => {
-      await untilText(page, "#state", /^Ready$/);
-      const status = (await (await fetch(`${server.admin}status`)).json()) as Status;
+      const status = JSON.parse((await server.askAdmin("status")).text) as Status;
       const [key] = status.keys.busiest;
       const [some] = status.requests.routes;
       const many = {
@@ -577,8 +551,7 @@ describe("the dashboard", { skip }, () => {
           routes: Array.from({ length: 50 }, (_, at) => ({ ...some, route: `/${at}` })),
         },
       };
-      await page.route("**/status", (route) => route.fulfill({ json: many }));
-      await askNow(page);
+      await answerWith(page, { json: many });
       await until(async () => (await page.locator("#keys tr").count()) === 100, "all keys");
       assert.equal(await page.locator("#loads > li").count(), 5);
       await page.click("#more-loads");
@@ -592,81 +565,67 @@ describe("the dashboard", { skip }, () => {
   });
 
   it("tells apart what is wrong with the server, and recovers", async () => {
-    const context = await openPage(
-      browser,
-      server.admin,
-      /the server responded with a status of (503|200)|ERR_/,
+    const ignore = /the server responded with a status of (503|200)|ERR_/;
+    const answers: [RegExp, object][] = [
+      [/answers 503: <b>tired<\/b>\./, { status: 503, json: { error: "<b>tired</b>" } }],
+      [/answers with something that this page does not know/, { status: 200, body: "<!doctype html>" }],
+      [/leads elsewhere/, { status: 302, headers: { location: "/elsewhere" } }],
+    ];
+    await withPage(
+      async ({ page, complaints }) => {
+        for (const [told, answer] of answers) {
+          await answerWith(page, answer);
+          await untilText(page, "#trouble", told);
+          assert.equal(await page.locator("#trouble b").count(), 0);
+          await goOn(page);
+        }
+        // The answer of another version: told, and no more.
+        await answerWith(page, { json: { version: "9" } });
+        await until(() => complaints.length > 0, "the error to be logged");
+        await untilText(page, "#trouble", /does not fit/);
+        assert.match(complaints.splice(0).join(), /TypeError/);
+        await goOn(page);
+        assert.equal(await page.locator("#trouble").isVisible(), false);
+        complaints.splice(0);
+      },
+      { ignore },
     );
-    const { page, complaints } = context;
-    try {
-      await untilText(page, "#state", /^Ready$/);
-      const answers: [RegExp, object][] = [
-        [/answers 503: <b>tired<\/b>\./, { status: 503, json: { error: "<b>tired</b>" } }],
-        [/answers with something that this page does not know/, { status: 200, body: "<!doctype html>" }],
-        [/leads elsewhere/, { status: 302, headers: { location: "/elsewhere" } }],
-      ];
-      for (const [told, answer] of answers) {
-        await page.route("**/status", (route) => route.fulfill(answer));
-        await askNow(page);
-        await untilText(page, "#trouble", told);
-        assert.equal(await page.locator("#trouble b").count(), 0);
-        await page.unroute("**/status");
-        await askNow(page);
-        await untilText(page, "#state", /^Ready$/);
-      }
-      // Another version is only told.
-      await page.route("**/status", (route) => route.fulfill({ json: { version: "9" } }));
-      await askNow(page);
-      await until(() => complaints.length > 0, "the error to be logged");
-      await untilText(page, "#trouble", /does not fit/);
-      assert.match(complaints.splice(0).join(), /TypeError/);
-      await page.unroute("**/status");
-      await askNow(page);
-      await untilText(page, "#state", /^Ready$/);
-      assert.equal(await page.locator("#trouble").isVisible(), false);
-      complaints.splice(0);
-    } finally {
-      await page.close();
-    }
   });
 
   it("says when an answer is late, and takes the next", async () => {
-    const page = await browser.newPage();
-    try {
+    await withPage(async ({ page, complaints }) => {
       await page.clock.install();
-      await page.goto(server.admin);
+      await page.reload();
       await untilText(page, "#state", /^Ready$/);
+      const runUntil = (
+        ms: number,
+        check: () => boolean | Promise<boolean>,
+        what: string,
+      ): Promise<unknown> =>
+        until(async () => {
+          await page.clock.runFor(ms);
+          return await check();
+        }, what);
       let held = 0;
       await page.route("**/status", () => {
         held++;
       });
-      await until(async () => {
-        await page.clock.runFor(500);
-        return held > 0;
-      }, "a question");
-      await until(async () => {
-        await page.clock.runFor(1000);
-        return page.locator("#trouble").isVisible();
-      }, "the trouble");
+      await runUntil(500, () => held > 0, "a question");
+      await runUntil(1000, () => page.locator("#trouble").isVisible(), "the trouble");
       assert.match(await textOf(page, "#trouble"), /did not answer within 10\ss/);
       await page.unroute("**/status");
-      await until(async () => {
-        await page.clock.runFor(1000);
-        return (await textOf(page, "#state")) === "Ready";
-      }, "the next answer");
-    } finally {
-      await page.close();
-    }
+      await runUntil(1000, async () => (await textOf(page, "#state")) === "Ready", "the next answer");
+      complaints.splice(0);
+    });
   });
 
   it("survives a server that goes away and returns", async () => {
     const port = await freePort();
     const args = ["--admin", String(port), "--log-level", "info"];
-    let other = await serveDashboard(node, folder, args);
+    let other = await serveDashboard(folder, args);
     try {
       await withPage(
         async ({ page }) => {
-          await untilText(page, "#state", /^Ready$/);
           const about = await textOf(page, "#about");
           await other.kill();
           await untilText(page, "#state", /^No answer$/);
@@ -676,12 +635,12 @@ describe("the dashboard", { skip }, () => {
           );
           await page.click("#reload");
           await untilText(page, "#reload-result", /^The server does not answer/);
-          other = await serveDashboard(node, folder, args);
+          other = await serveDashboard(folder, args);
           await untilText(page, "#state", /^Ready$/);
           assert.notEqual(await textOf(page, "#about"), about);
           assert.equal(await page.locator("#trouble").isVisible(), false);
         },
-        { url: other.admin, ignore: /ERR_(CONNECTION|EMPTY|SOCKET)/ },
+        { at: other.admin(), ignore: /ERR_(CONNECTION|EMPTY|SOCKET)/ },
       );
     } finally {
       await other.kill();
@@ -692,9 +651,9 @@ describe("the dashboard", { skip }, () => {
     const secret = "an-admin-token-of-the-test";
     const file = join(folder.folder, "admin.token");
     writeFileSync(file, `${secret}\n`, { mode: 0o600 });
-    const guarded = await serveDashboard(node, folder, ["--admin", "0", "--admin-token-file", file]);
+    const guarded = await serveDashboard(folder, ["--admin", "0", "--admin-token-file", file]);
     try {
-      assert.equal((await fetch(guarded.admin)).status, 401);
+      assert.equal((await fetch(guarded.admin())).status, 401);
       await withPage(
         async ({ page }) => {
           const urls: string[] = [];
@@ -723,7 +682,7 @@ describe("the dashboard", { skip }, () => {
           await page.locator("#token").waitFor();
           for (const url of urls) assert.ok(!url.includes(secret), url);
         },
-        { url: guarded.admin, ignore: /status of 401/ },
+        { at: guarded.admin(), ignore: /status of 401/, isReady: false },
       );
     } finally {
       await guarded.kill();
@@ -734,8 +693,8 @@ describe("the dashboard", { skip }, () => {
     skip: !TAKES_PICTURES && "ORRERY_TEST_PICTURES is not set",
   }, async () => {
     const shown = await makeFolder(["partner site", "nightly report", "status page"]);
-    const busy = await serveDashboard(node, shown, ["--admin", "0", "--threads", "2"]);
-    const requests = startLoad(busy.api);
+    const busy = await serveDashboard(shown, ["--admin", "0", "--threads", "2"]);
+    const requests = startLoad(busy.url);
     try {
       await withPage(
         async ({ page }) => {
@@ -753,17 +712,16 @@ describe("the dashboard", { skip }, () => {
             assert.ok(picture.length < MOST_PICTURE_BYTES, `${name}: ${picture.length} bytes`);
           }
         },
-        { url: busy.admin },
+        { at: busy.admin() },
       );
     } finally {
       await requests.stop();
       await busy.kill();
-      shown.remove();
     }
   });
 
   it("had nothing to complain of, and asked nobody else", async () => {
     assert.deepEqual(watched.complaints, []);
-    assert.deepEqual([...watched.origins], [new URL(server.admin).origin]);
+    assert.deepEqual([...watched.origins], [new URL(url).origin]);
   });
 });
