@@ -268,7 +268,7 @@ async function startGiven(
     url,
     generation: () => generation,
     reload: async () => {},
-    stop,
+    stop: () => stop(),
   };
 }
 

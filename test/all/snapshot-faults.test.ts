@@ -18,8 +18,7 @@ import {
   worldStats,
   writeFiles,
 } from "../support/folders.ts";
-import { lines, mustLoad, problemsOf, rowsOf } from "../support/loaded.ts";
-import { freshFolder } from "../support/loading.ts";
+import { freshFolder, lines, mustLoad, problemsOf, rowsOf } from "../support/loaded.ts";
 import { replace } from "../support/place.ts";
 
 /** A snapshot whose every file says which one it is. */
