@@ -17,6 +17,7 @@ import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { get, killAll, type Served, serve, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
+const folder = temporaryFolder();
 let server: Served;
 let origin = "";
 
@@ -30,7 +31,6 @@ after(async () => {
   await server?.stop();
   await killAll();
 });
-const folder = temporaryFolder();
 
 describe("the reference page in a browser", { skip: need("chromium") }, () => {
   let browser: BrowserContext;
