@@ -267,7 +267,7 @@ export function generationOf(response: Response): string {
 export interface Noticed {
   /** Whole replies so far. */
   readonly answered: () => number;
-  /** Those that ended their connection. */
+  /** Replies that ended their connection. */
   readonly closes: () => number;
   /** Clients that have found nobody. */
   readonly refused: () => number;
