@@ -394,7 +394,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a page has one tag in all encodings",
-    file: "src/docs-page/serve.ts",
+    file: "src/docs-page/reference.ts",
     text: '-gzip"',
     becomes: '"',
     tests: { pages: "are judged by the tag of what would be sent" },

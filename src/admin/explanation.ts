@@ -4,30 +4,7 @@
  */
 
 import type { FaultName } from "../model/fault.ts";
-import type { Period, Scope } from "../model/model.ts";
-
-/** The operation that a path belongs to. */
-export interface RouteExplanation {
-  /** As in the OpenAPI document: `searchWorlds`. */
-  readonly name: string;
-  /** Path pattern below the API's base path: `/worlds/:id`. */
-  readonly path: string;
-  /** What an API key needs; null when any valid key will do. */
-  readonly scope: Scope | null;
-  readonly summary: string;
-}
-
-/** Parameters as they would be applied; others than those of the operation are absent. */
-export interface ParametersExplanation {
-  /** The text in place of `:id`. */
-  readonly id?: string;
-  readonly limit?: number;
-  readonly offset?: number;
-  readonly q?: string;
-  readonly match?: "exact" | "similar";
-  readonly period?: Period;
-  readonly worldId?: string;
-}
+import type { Scope } from "../model/model.ts";
 
 /** What the gate would say of a key, and what is left of its window. */
 export interface KeyExplanation {
@@ -57,9 +34,8 @@ export interface KeyExplanation {
   } | null;
 }
 
-/** How many matches are of one rank class. */
 export interface ClassExplanation {
-  /** 0 comes first. */
+  /** Of the class; 0 comes first. */
   readonly rank: number;
   /** Such as "name equal to the query". */
   readonly meaning: string;
@@ -96,9 +72,17 @@ export interface Explanation {
   /** What would be routed: of the absolute form without the authority. */
   readonly path: string;
   readonly generation: string;
-  /** Null when no operation has this path; it may be that of a page beside the API. */
-  readonly route: RouteExplanation | null;
-  readonly parameters: ParametersExplanation | null;
+  /** The operation, named as in the OpenAPI document; null when none has this path, which may be that of a page beside the API. */
+  readonly route: {
+    readonly name: string;
+    /** Path pattern below the API's base path: `/worlds/:id`. */
+    readonly path: string;
+    /** What an API key needs; null when any valid key will do. */
+    readonly scope: Scope | null;
+    readonly summary: string;
+  } | null;
+  /** As they would be applied, with the text in place of `:id`; only those of the operation. */
+  readonly parameters: Readonly<Record<string, unknown>> | null;
   /** Null when no key was named. */
   readonly key: KeyExplanation | null;
   /** Null when it is no search, or one without a query. */

@@ -40,9 +40,8 @@ export interface GenerationStatus {
   readonly bytes: number;
 }
 
-/** The result of one load. */
+/** The result of one load, and when it ended. */
 export interface LoadStatus {
-  /** Its end. */
   readonly at: string;
   /**
    * - `loaded`: a new generation is served.
@@ -54,16 +53,14 @@ export interface LoadStatus {
   readonly generation: string | null;
   /** Null where it was refused. */
   readonly durationMs: number | null;
-  /** Parts of `durationMs` of a load with the result `loaded`: reading and validating, packing, indexing. */
+  /** Only if it was loaded: its duration's parts (reading and validating, packing, indexing), and its visible rows. */
   readonly phases: Readonly<Record<"readMs" | "packMs" | "indexMs", number>> | null;
-  /** Visible rows of a load with the result `loaded`. */
   readonly rows: RowCounts | null;
   /** Tables whose rows were read, "users", "worlds", "world-stats", "instances", and tables of the generation before. */
   readonly read: readonly string[];
   readonly kept: readonly string[];
-  /** Only if it was refused: a line a problem, at most 20 and a last line that counts the others. */
+  /** Only if it was refused: a line a problem, at most 20 and a last line that counts the others; when it is tried again though the files are the same. */
   readonly problems: readonly string[];
-  /** Only if it was refused: when it is tried again though the files are the same. */
   readonly retryMs: number | null;
 }
 
@@ -86,7 +83,7 @@ export interface RouteStatus {
 /** Requests of the API: since the start, and in a recent interval. */
 export interface RequestsStatus {
   readonly total: number;
-  /** Requests that are being answered now. */
+  /** Being answered now. */
   readonly active: number;
   /** Length of the recent interval that rates are taken over; at most 10 s, less shortly after the start. */
   readonly intervalSeconds: number;
@@ -124,7 +121,6 @@ export interface KeyStatus {
   readonly lastUsedAt: string | null;
 }
 
-/** All keys together, and the busiest. */
 export interface KeysStatus {
   /** API keys and CLI tokens in the keys file. */
   readonly total: number;
@@ -171,7 +167,6 @@ export interface ThreadStatus {
   } | null;
 }
 
-/** All threads. */
 export interface ThreadsStatus {
   /** How many threads answer requests when all are well. */
   readonly serving: number;
@@ -236,7 +231,7 @@ export interface LimitsStatus {
 
 /** The whole reply. */
 export interface Status {
-  /** The version of orrery. */
+  /** Of orrery. */
   readonly version: string;
   /** `node 22.12.0` */
   readonly runtime: string;

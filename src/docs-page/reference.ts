@@ -1,10 +1,23 @@
-/** The pages beside the API, and their setting: the reference of its operations, and the document that it is made from. */
+/**
+ * The pages beside the API, and their setting: the reference of its operations, and the document that it is made from.
+ * They are served as files are (RFC 9110: HEAD, conditions, gzip); a range is answered with the whole file. All are read
+ * when one of them is first asked for, and stay in memory, gzipped. Replies share their bytes: a peer that reads slowly
+ * costs no copy.
+ */
 
-import { LIMIT, type PagesSource } from "../api/pages/file.ts";
-import type { PageServer } from "../api/pages/page-server.ts";
+import { promisify } from "node:util";
+import { constants, gunzipSync, gzip } from "node:zlib";
+import { judgeConditions } from "../api/conditions.ts";
+import { FAULT_BODIES } from "../api/headers.ts";
+import { takesGzip } from "../api/pages/accept-encoding.ts";
+import { LIMIT, type PageFile, type PagesSource, pageHash } from "../api/pages/file.ts";
+import type { PageRequest, PageServer } from "../api/pages/page-server.ts";
+import { readPages } from "../api/pages/read.ts";
 import { ROUTES } from "../api/routes.ts";
+import { type Body, sliceAll } from "../model/body.ts";
+import { FAULTS } from "../model/fault.ts";
+import type { Reply } from "../model/message.ts";
 import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
-import { createPageServer } from "./serve.ts";
 
 /** @internal The rows of their settings. */
 export const DOCS_PAGE_SETTINGS = [
@@ -53,6 +66,114 @@ export const REFERENCE: PagesSource = {
   documents: { [DOCUMENT]: makeDocument },
 };
 
+/** Pages run nothing but scripts of this server, are styled by its files, speak to it alone, and stand in no frame. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const SAFETY = `Content-Security-Policy: ${POLICY}\r\nReferrer-Policy: no-referrer\r\nX-Frame-Options: DENY\r\n`;
+
+const FOREVER = "Cache-Control: public, max-age=31536000, immutable\r\n";
+const SHORTLY = "Cache-Control: public, max-age=300\r\n";
+
+/** Of what is no page. */
+const JSON_LINES = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n";
+const CROSS_ORIGIN = "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag\r\n";
+
+/** One file, ready to be sent. */
+interface File {
+  readonly hash: string;
+  /** Header lines of a 200. */
+  readonly own: string;
+  /** Header lines of a 200 and a 304. */
+  readonly common: string;
+  readonly gzip: Buffer;
+  /** Not encoded, which few ask for: made when it is first needed, in some milliseconds. */
+  plain?: Buffer;
+}
+
+const gzipped = promisify(gzip);
+
+/** The file with the server's own limit in it. Files whose names hold a hash name none. */
+async function fillIn(file: PageFile, limit: string): Promise<PageFile> {
+  if (file.isHashed) return file;
+  const whole = String(gunzipSync(Buffer.from(file.gzip, "base64")));
+  if (!whole.includes(LIMIT)) return file;
+  const filled = whole.replaceAll(LIMIT, limit);
+  const bytes = await gzipped(filled, { level: constants.Z_BEST_COMPRESSION });
+  return { ...file, hash: pageHash(filled), gzip: bytes.toString("base64") };
+}
+
+/** @param cors whether other origins may read the document */
+function prepare({ path, type, hash, isHashed, gzip }: PageFile, cors: boolean): File {
+  const isHtml = type.startsWith("text/html");
+  const crossOrigin = cors && path === DOCUMENT ? CROSS_ORIGIN : "";
+  return {
+    hash,
+    own: `Content-Type: ${type}\r\nX-Content-Type-Options: nosniff\r\n${isHtml ? SAFETY : ""}`,
+    common: `${isHashed ? FOREVER : SHORTLY}Vary: Accept-Encoding\r\n${crossOrigin}`,
+    gzip: Buffer.from(gzip, "base64"),
+  };
+}
+
+function reply(status: number, headers: string, body: Reply["body"] = ""): Reply {
+  return { status, headers, body, route: "", keyId: "" };
+}
+
+const PRECONDITION_FAILED = '{"error":"Precondition failed"}';
+
+function send(file: File, request: PageRequest): Reply {
+  const isGzipped = takesGzip(request.acceptEncoding);
+  // A strong tag names the bytes that are sent.
+  const etag = `"${file.hash}${isGzipped ? "-gzip" : ""}"`;
+  const isHead = request.method === "HEAD";
+  const status = judgeConditions(request.ifMatch, request.ifNoneMatch, etag);
+  if (status === 412) {
+    const lines = `${JSON_LINES}Content-Length: ${PRECONDITION_FAILED.length}\r\n`;
+    return reply(status, lines, isHead ? "" : PRECONDITION_FAILED);
+  }
+  const known = `ETag: ${etag}\r\n${file.common}`;
+  if (status === 304) return reply(status, known);
+  if (!isGzipped) file.plain ??= gunzipSync(file.gzip);
+  const bytes = isGzipped ? file.gzip : file.plain!;
+  const { length } = bytes;
+  const encoding = isGzipped ? "Content-Encoding: gzip\r\n" : "";
+  const body: Body = { length, head: "", slices: sliceAll(bytes), end: "", isShared: true };
+  return reply(status, `${file.own}${encoding}${known}Content-Length: ${length}\r\n`, isHead ? "" : body);
+}
+
+function refuse(request: PageRequest): Reply {
+  const body = FAULT_BODIES.methodNotAllowed;
+  const lines = `${JSON_LINES}Allow: GET, HEAD\r\nContent-Length: ${body.length}\r\n`;
+  const { status } = FAULTS.methodNotAllowed;
+  return { ...reply(status, lines, request.method === "HEAD" ? "" : body), fault: "methodNotAllowed" };
+}
+
+/** Where `/` leads; it has no body, and nothing to compare. */
+const REDIRECT = reply(302, `Location: ${PAGE}\r\n${SHORTLY}Content-Length: 0\r\n`);
+
+function mayHold(path: string): boolean {
+  return path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`);
+}
+
+function answerFrom(files: ReadonlyMap<string, File>, request: PageRequest): Reply | undefined {
+  const { method, path } = request;
+  const file = files.get(path);
+  if (file === undefined && path !== "/") return undefined;
+  if (method !== "GET" && method !== "HEAD") return refuse(request);
+  return file === undefined ? REDIRECT : send(file, request);
+}
+
+const NO_FILES: ReadonlyMap<string, File> = new Map();
+
 /**
  * @internal
  * Makes the server of the pages; undefined where they are turned off.
@@ -64,10 +185,31 @@ export function openPages(
   limit: string,
 ): PageServer | undefined {
   if (!docs) return undefined;
-  return createPageServer(REFERENCE, {
-    redirects: { "/": PAGE },
-    mayHold: (path) => path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`),
-    crossOrigin: cors ? [DOCUMENT] : [],
-    fill: { text: LIMIT, by: limit },
-  });
+  let files: ReadonlyMap<string, File> | Promise<ReadonlyMap<string, File>> | undefined;
+
+  async function read(): Promise<ReadonlyMap<string, File>> {
+    try {
+      const stored = await readPages(REFERENCE);
+      const own = await Promise.all(stored.map((file) => fillIn(file, limit)));
+      files = new Map(own.map((file) => [file.path, prepare(file, cors)]));
+      return files;
+    } catch (error) {
+      // What cannot be opened now may be later.
+      files = undefined;
+      throw error;
+    }
+  }
+
+  return {
+    home: PAGE,
+    mayHold,
+    answer(request) {
+      if (request.path === "/") return answerFrom(NO_FILES, request);
+      if (!mayHold(request.path)) return undefined;
+      files ??= read();
+      return files instanceof Promise
+        ? files.then((all) => answerFrom(all, request))
+        : answerFrom(files, request);
+    },
+  };
 }
