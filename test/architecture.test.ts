@@ -78,14 +78,14 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 
 /** Most lines of a room, everything in it counted, and of the core and of all. */
 const MOST: Readonly<Record<string, number>> = {
-  admin: 4300,
+  admin: 4250,
   all: 42_900,
   api: 1410,
   core: 28_350,
   auth: 2050,
   cli: 1990,
   client: 620,
-  "docs-page": 750,
+  "docs-page": 665,
   files: 900,
   generate: 960,
   http: 1945,
