@@ -154,7 +154,7 @@ class Chart {
     this.#place.setAttribute("aria-label", this.#description());
     const legend = columns.map(({ label, colour, figures }) => {
       const figure = make("b", {}, write(figures.at(-1) ?? null));
-      return make("li", {}, bars("swatch", 1, [[1, colour]]), foreign(label, "name"), figure);
+      return make("li", {}, bars("swatch", 1, [1], [colour]), foreign(label, "name"), figure);
     });
     return [this.#place, make("ul", { id: `${id}-legend`, class: "legend" }, ...legend)];
   }

@@ -36,24 +36,20 @@ function makeSvg(tag: string, attributes: Attributes, ...children: readonly Chil
   return equip(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-/** Bars in a row, each with a width, as a part of the whole, and the number of a colour. */
+/** Bars in a row: their widths, as parts of the whole, and the numbers of their colours. */
 export function bars(
   className: string,
   whole: number,
-  parts: readonly (readonly [width: number, colour: number])[],
+  widths: readonly number[],
+  colours: readonly number[],
 ): Element {
   let x = 0;
-  const rects = parts.map(([width, colour]) => {
-    const rect = makeSvg("rect", { x, width, height: 1, fill: `var(--series-${colour})` });
+  const rects = widths.map((width, at) => {
     x += width;
-    return rect;
+    return makeSvg("rect", { x: x - width, width, height: 1, fill: `var(--series-${colours[at]})` });
   });
-  const viewBox = `0 0 ${whole} 1`;
-  return makeSvg(
-    "svg",
-    { class: className, viewBox, preserveAspectRatio: "none", "aria-hidden": "true" },
-    ...rects,
-  );
+  const frame = { viewBox: `0 0 ${whole} 1`, preserveAspectRatio: "none", "aria-hidden": "true" };
+  return makeSvg("svg", { class: className, ...frame }, ...rects);
 }
 
 /** Text of others, such as a name: in its own direction, so that it turns nothing around it, and whole in the tool tip. */

@@ -55,28 +55,21 @@ function searchBlock(search: SearchExplanation): HTMLElement {
 }
 
 function showVerdict(kind: "good" | "bad", text: string, ...blocks: readonly HTMLElement[]): void {
-  byId("explained").replaceChildren(
-    make("p", { class: "verdict", "data-kind": kind }, text),
-    ...(blocks.length > 0 ? [make("div", { class: "explanation" }, ...blocks)] : []),
-  );
-}
-
-function showExplanation(explanation: Explanation): void {
-  const { answer, key, search } = explanation;
-  const blocks = [routeBlock(explanation)];
-  if (key !== null) blocks.push(keyBlock(key));
-  if (search !== null) blocks.push(searchBlock(search));
-  const text = `${answer.status} ${answer.error ?? "OK"}, ${bytes(answer.bytes)}`;
-  showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks);
+  byId("explained").replaceChildren(make("p", { class: "verdict", "data-kind": kind }, text), ...blocks);
 }
 
 async function explain(): Promise<void> {
   const query = new URLSearchParams({ target: byId<HTMLInputElement>("target").value.trim() });
-  const key = byId<HTMLInputElement>("key").value.trim();
-  if (key !== "") query.set("key", key);
+  const id = byId<HTMLInputElement>("key").value.trim();
+  if (id !== "") query.set("key", id);
   const { value, failure } = await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS);
-  if (failure === undefined) showExplanation(value);
-  else showVerdict("bad", failure.message || failure.text);
+  if (failure !== undefined) return showVerdict("bad", failure.message || failure.text);
+  const { answer, key, search } = value;
+  const blocks = [routeBlock(value)];
+  if (key !== null) blocks.push(keyBlock(key));
+  if (search !== null) blocks.push(searchBlock(search));
+  const text = `${answer.status} ${answer.error ?? "OK"}, ${bytes(answer.bytes)}`;
+  showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks);
 }
 
 /** Makes the form work. */

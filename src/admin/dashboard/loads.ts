@@ -51,13 +51,7 @@ function makeLoad(load: LoadStatus, time: string): HTMLElement {
     const { readMs, packMs, indexMs } = phases;
     // The rest of the bar is all else, such as to start its thread.
     const whole = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
-    row.append(
-      bars("phases", whole, [
-        [readMs, 1],
-        [packMs, 2],
-        [indexMs, 5],
-      ]),
-    );
+    row.append(bars("phases", whole, [readMs, packMs, indexMs], [1, 2, 5]));
   }
   const texts = [partsOf(load), tablesOf(load)].filter((text) => text !== "");
   row.append(...texts.map((text) => make("div", { class: "rest" }, text)));
@@ -65,8 +59,8 @@ function makeLoad(load: LoadStatus, time: string): HTMLElement {
   return row;
 }
 
-function loadingText({ loading }: Status): string {
-  if (loading === null) return "";
+function loadingText({ loading, loads }: Status): string {
+  if (loading === null) return loads.length === 0 ? "Nothing was loaded yet." : "";
   return `A load is running for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`;
 }
 
@@ -85,15 +79,10 @@ class Loads {
     });
   }
 
-  readonly show = ({ loads, loading }: Status): readonly Child[] => {
+  readonly show = ({ loads }: Status): readonly Child[] => {
     this.#loads = loads;
     this.#fill();
-    const isEmpty = loads.length === 0 && loading === null;
-    return [
-      this.#list,
-      this.#more,
-      ...(isEmpty ? [make("p", { class: "hint" }, "Nothing was loaded yet.")] : []),
-    ];
+    return [this.#list, this.#more];
   };
 
   #fill(): void {
@@ -117,7 +106,6 @@ class Loads {
   }
 }
 
-/** The card. */
 export const LOADS_CARD = card(
   { id: "loads", title: "Loads", more: "newest first" },
   note("loading", loadingText),
