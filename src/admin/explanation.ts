@@ -35,7 +35,7 @@ export interface KeyExplanation {
 }
 
 export interface ClassExplanation {
-  /** Of the class; 0 comes first. */
+  /** The rank of the class; 0 comes first. */
   readonly rank: number;
   /** Such as "name equal to the query". */
   readonly meaning: string;

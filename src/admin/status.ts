@@ -231,7 +231,7 @@ export interface LimitsStatus {
 
 /** The whole reply. */
 export interface Status {
-  /** Of orrery. */
+  /** The version of orrery. */
   readonly version: string;
   /** `node 22.12.0` */
   readonly runtime: string;

@@ -84,7 +84,7 @@ const SAFETY = `Content-Security-Policy: ${POLICY}\r\nReferrer-Policy: no-referr
 const FOREVER = "Cache-Control: public, max-age=31536000, immutable\r\n";
 const SHORTLY = "Cache-Control: public, max-age=300\r\n";
 
-/** Of what is no page. */
+/** Header lines of errors. */
 const JSON_LINES = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n";
 const CROSS_ORIGIN = "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag\r\n";
 
