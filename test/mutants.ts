@@ -336,7 +336,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an index that was folded by other Unicode data is searched",
-    file: "src/snapshot/prepared/read.ts",
+    file: "src/snapshot/prepared/load.ts",
     text: "if (foldingOf(letters) !== folding) {",
     becomes: "if (Number.isNaN(foldingOf(letters))) {",
     tests: {

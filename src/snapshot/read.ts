@@ -35,34 +35,38 @@ export class BadFileError extends Error {
   override name = "BadFileError";
 }
 
-/**
- * The chunks of a file. The next one is read while one is worked on; the buffer
- * of a chunk is used again for the next but one.
- *
- * The file's own position stays where it is, so it can be read again.
- */
-async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
-  const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)] as const;
-  let position = 0;
-  const readInto = async (buffer: Buffer): Promise<Buffer> => {
-    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position);
-    position += bytesRead;
-    return buffer.subarray(0, bytesRead);
-  };
-  let reading = readInto(buffers[0]);
+/** What `read` gives until it is undefined; the next is read while one is worked on. */
+export async function* readAhead<Read>(read: () => Promise<Read | undefined>): AsyncGenerator<Read, void> {
+  let reading = read();
   try {
-    for (let turn = 1; ; turn ^= 1) {
-      const chunk = await reading;
-      if (chunk.length === 0) return;
-      reading = readInto(buffers[turn as 0 | 1]);
+    for (;;) {
+      const value = await reading;
+      if (value === undefined) return;
+      reading = read();
       // Its failure is met at the next turn; until then nobody waits for it.
       reading.catch(() => {});
-      yield chunk;
+      yield value;
     }
   } finally {
     // No read may be unfinished when the file is closed.
     await reading.catch(() => {});
   }
+}
+
+/**
+ * The chunks of a file. The buffer of a chunk is used again for the next but one. The file's own position stays where it is,
+ * so it can be read again.
+ */
+function chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
+  const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
+  let position = 0;
+  return readAhead(async () => {
+    const buffer = buffers.shift()!;
+    buffers.push(buffer);
+    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position);
+    position += bytesRead;
+    return bytesRead === 0 ? undefined : buffer.subarray(0, bytesRead);
+  });
 }
 
 /** @throws {BadFileError} when more was read than may be */

@@ -30,7 +30,7 @@ export function everythingIn({ store, index }: Pick<Loaded, "store" | "index">):
     const bytes = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
     return [path, `${Buffer.isBuffer(array) ? "Buffer" : array.constructor.name} ${bytes}`];
   });
-  return Object.fromEntries([...values, ...shown]);
+  return { ...values, ...Object.fromEntries(shown) };
 }
 
 /** The one line with which a prepared file of such bytes is refused. */

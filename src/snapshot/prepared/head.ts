@@ -18,16 +18,8 @@ import { ROW_FILES } from "../../model/model.ts";
 import { isCount, isObject } from "../../util/json.ts";
 import type { FileReport } from "../loaded.ts";
 import { BadFileError } from "../read.ts";
-import {
-  ARRAY_TYPES,
-  type ArrayType,
-  isArrayType,
-  LAYOUT,
-  misfit,
-  PREPARED_VERSION,
-  type SizeOf,
-} from "./layout.ts";
-import { misfitNumber } from "./structure.ts";
+import { ARRAY_TYPES, type ArrayType, isArrayType, LAYOUT, PREPARED_VERSION } from "./layout.ts";
+import { misfit, misfitNumber, type SizeOf } from "./structure.ts";
 
 /** The first bytes of every prepared file. */
 export const PREPARED_BEGINNING = "orrery prepared\n";

@@ -109,75 +109,20 @@ function flatten(layout: Layout, path = ""): [string, string][] {
 /** The type of every part, by its path: `number`, `string`, or that of an array. */
 export const LAYOUT: ReadonlyMap<string, string> = new Map(flatten(CONTENTS));
 
-/** The array at the first path has so many items for each of what the third counts, and so many more. */
-type Length = readonly [array: string, times: number, of: string, more: number];
-
-const tableLengths = (table: string): readonly Length[] => [
-  [`${table}.starts`, 1, `${table}.rows`, 1],
-  [`${table}.ids.words`, 4, `${table}.rows`, 0],
-];
-const textsLengths = (texts: string): readonly Length[] => [[`${texts}.starts`, 1, `${texts}.count`, 1]];
-const trigramLengths = (trigrams: string): readonly Length[] => [
-  ...textsLengths(`${trigrams}.texts`),
-  [`${trigrams}.thirds`, 1, `${trigrams}.pairs`, 0],
-  [`${trigrams}.starts`, 1, `${trigrams}.pairs`, 1],
-  [`${trigrams}.followers`, 1, `${trigrams}.postings`, 0],
-  [`${trigrams}.chunkStarts`, 1, `${trigrams}.chunkTexts`, 0],
-];
-/** Lengths that follow from others. */
-const LENGTHS: readonly Length[] = [
-  ...tableLengths("store.users"),
-  ...tableLengths("store.worlds"),
-  ...tableLengths("store.instances"),
-  ["store.worldStats.starts", 1, "store.worlds.rows", 1],
-  ["store.worldStats.starts", 1, "store.worldStats.rows", 1],
-  ["store.popular.all", 1, "store.worlds.rows", 0],
-  ["store.popular.week", 1, "store.worlds.rows", 0],
-  ["store.popular.month", 1, "store.worlds.rows", 0],
-  ["store.worldsByOwner.starts", 1, "store.users.rows", 1],
-  ["store.instancesByWorld.starts", 1, "store.worlds.rows", 1],
-  ...trigramLengths("index.users.trigrams"),
-  ["index.users.trigrams.texts.starts", 1, "store.users.rows", 1],
-  ...trigramLengths("index.worlds.words.trigrams"),
-  ["index.worlds.words.wordPostings.starts", 1, "index.worlds.words.trigrams.texts.count", 1],
-  ["index.worlds.words.ngramDocuments.dense.sizes", 1, "index.worlds.words.ngramDocuments.dense.keys", 0],
-  ["index.worlds.words.ngramDocuments.dense.named", 1, "index.worlds.words.ngramDocuments.dense.keys", 0],
-  ["index.worlds.words.ngramDocuments.sparse.starts", 1, "index.worlds.words.ngramDocuments.sparse.keys", 1],
-  ["index.worlds.words.byDocument.starts", 1, "store.worlds.rows", 1],
-  ...textsLengths("index.worlds.nameOrder.names"),
-  ["index.worlds.nameOrder.names.starts", 1, "store.worlds.rows", 1],
-  ["index.worlds.nameOrder.byName", 1, "store.worlds.rows", 0],
-  ["index.worlds.nameOrder.ranks", 1, "store.worlds.rows", 0],
-  ["index.worlds.nameOrder.rows", 1, "store.worlds.rows", 0],
-];
-
-/** The number at a path, or how many items the array there has. */
-export type SizeOf = (path: string) => number;
-
-/** The array, if there is one, whose length does not fit the rest. */
-export function misfit(sizeOf: SizeOf): string | undefined {
-  return LENGTHS.find(([array, times, of, more]) => sizeOf(array) !== times * sizeOf(of) + more)?.[0];
-}
-
 /** An array that can be stored. */
 export type StoredArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 /** The kinds of arrays that can be stored: the size of an item in bytes, and how one of so many items is made over memory. */
 export const ARRAY_TYPES = {
-  Buffer: { itemBytes: 1, over: (memory: SharedArrayBuffer, items: number) => Buffer.from(memory, 0, items) },
-  Uint16Array: {
-    itemBytes: 2,
-    over: (memory: SharedArrayBuffer, items: number) => new Uint16Array(memory, 0, items),
-  },
-  Uint32Array: {
-    itemBytes: 4,
-    over: (memory: SharedArrayBuffer, items: number) => new Uint32Array(memory, 0, items),
-  },
-  Float64Array: {
-    itemBytes: 8,
-    over: (memory: SharedArrayBuffer, items: number) => new Float64Array(memory, 0, items),
-  },
+  Buffer: arrayType(1, (memory, items) => Buffer.from(memory, 0, items)),
+  Uint16Array: arrayType(2, (memory, items) => new Uint16Array(memory, 0, items)),
+  Uint32Array: arrayType(4, (memory, items) => new Uint32Array(memory, 0, items)),
+  Float64Array: arrayType(8, (memory, items) => new Float64Array(memory, 0, items)),
 } as const;
+
+function arrayType(itemBytes: number, over: (memory: SharedArrayBuffer, items: number) => StoredArray) {
+  return { itemBytes, over };
+}
 
 /** Name of a kind of arrays. */
 export type ArrayType = keyof typeof ARRAY_TYPES;
@@ -189,7 +134,7 @@ export function isArrayType(type: unknown): type is ArrayType {
 
 /** A whole in parts, by path (`store.users.starts`). */
 interface Parts {
-  readonly values: ReadonlyMap<string, number | string>;
+  readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: ReadonlyMap<string, StoredArray>;
 }
 
@@ -197,12 +142,12 @@ type Branch = { [name: string]: unknown };
 
 /** Takes contents apart, in the order of the layout. */
 export function takeApart(contents: PreparedContents): Parts {
-  const values = new Map<string, number | string>();
+  const values: Record<string, number | string> = {};
   const arrays = new Map<string, StoredArray>();
   for (const [path, type] of LAYOUT) {
     const part = path.split(".").reduce((whole: unknown, name) => (whole as Branch)[name], contents);
     if (isArrayType(type)) arrays.set(path, part as StoredArray);
-    else values.set(path, part as number | string);
+    else values[path] = part as number | string;
   }
   return { values, arrays };
 }
@@ -210,7 +155,7 @@ export function takeApart(contents: PreparedContents): Parts {
 /** Puts together what was taken apart. Paths must be known to be good. */
 export function putTogether({ values, arrays }: Parts): PreparedContents {
   const whole: Branch = {};
-  for (const [path, part] of [...values, ...arrays]) {
+  for (const [path, part] of [...Object.entries(values), ...arrays]) {
     const names = path.split(".");
     const last = names.pop()!;
     let branch = whole;

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { SearchIndex } from "../../search/search.ts";
 import { CORE_DEFAULTS } from "../../settings/settings.ts";
+import { platformStatsOf } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
 import {
@@ -14,11 +15,14 @@ import {
   type Refused,
   unreadable,
 } from "../loaded.ts";
-import { compareWithManifest, type Manifest } from "../manifest.ts";
+import { compareWithManifest, isGenerationName, type Manifest } from "../manifest.ts";
 import type { Problems } from "../problems.ts";
 import { BadFileError } from "../read.ts";
-import { PREPARED_VERSION } from "./layout.ts";
-import { type ReadPrepared, readPrepared } from "./read.ts";
+import { decodeHead, decodePrefix, PREFIX_BYTES, type PreparedHead } from "./head.ts";
+import { PREPARED_VERSION, type PreparedContents, putTogether } from "./layout.ts";
+import { foldingOf } from "./letters.ts";
+import { misfitRows } from "./packed-rows.ts";
+import { fill, readArrays } from "./read.ts";
 
 /** A prepared file that was read, and the store in it. */
 interface Known {
@@ -36,10 +40,10 @@ function rename(store: Store, { generation }: Manifest): Store {
 }
 
 /** Bytes of the arrays by the first two names of their paths; one that has two paths counts once. */
-function sectionsOf({ head }: ReadPrepared): Map<string, number> {
+function sectionsOf({ arrays }: PreparedHead): Map<string, number> {
   const sections = new Map<string, number>();
   const seen = new Set<number>();
-  for (const { path, offset, bytes } of head.arrays) {
+  for (const { path, offset, bytes } of arrays) {
     if (bytes > 0 && seen.has(offset)) continue;
     if (bytes > 0) seen.add(offset);
     const name = path.split(".").slice(0, 2).join(".");
@@ -48,37 +52,77 @@ function sectionsOf({ head }: ReadPrepared): Map<string, number> {
   return sections;
 }
 
-/** Reads a file and says what is in it. */
-async function readKnown(
+async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
+  const prefix = Buffer.alloc(Math.min(size, PREFIX_BYTES));
+  await fill(handle, [prefix], 0);
+  const json = Buffer.alloc(decodePrefix(prefix));
+  if (size < PREFIX_BYTES + json.length) throw new BadFileError("is truncated");
+  await fill(handle, [json], PREFIX_BYTES);
+  return Buffer.concat([prefix, json]);
+}
+
+async function checkContents(
+  { store, letters, folding }: PreparedContents,
+  onTurn: () => void,
+): Promise<void> {
+  if (!isGenerationName(store.id)) throw new BadFileError("impossible layout: store.id is no generation");
+  if (store.platformStats !== platformStatsOf(store))
+    throw new BadFileError("impossible layout: store.platformStats does not count its rows");
+  const misfit = await misfitRows(store, onTurn);
+  if (misfit !== undefined) throw new BadFileError(`impossible layout: ${misfit} holds other than rows`);
+  if (foldingOf(letters) !== folding) {
+    throw new BadFileError(
+      "its index was made with other Unicode data, which folds characters of this snapshot otherwise than this " +
+        "runtime; build it again with this one",
+    );
+  }
+}
+
+/**
+ * Reads a file and checks all of it. Takes memory of the file's size, and only once its head was found to fit that.
+ *
+ * @param hashes whether the file's hash is wanted
+ * @throws {BadFileError} saying what is wrong, any error of the file system, and what the signal aborts with
+ */
+async function readPrepared(
   handle: FileHandle,
   fingerprint: string,
-  hash: boolean,
-  options: LoadOptions,
+  hashes: boolean,
+  { maxBytes = CORE_DEFAULTS.maxSnapshotBytes, signal, onProgress, keepHiddenIds }: LoadOptions,
 ): Promise<Known> {
   const { size } = await handle.stat();
+  if (size > maxBytes) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
+  const stored = await readHead(handle, size);
+  const head = decodeHead(stored);
+  const bytes = stored.length + head.bodyBytes;
+  if (size < bytes) throw new BadFileError(`is truncated: ${size} of ${bytes} bytes are there`);
+  if (size > bytes) throw new BadFileError(`there are ${size - bytes} bytes after its end`);
+
+  const hash = hashes ? createHash("sha256") : undefined;
   let seen = 0;
-  const read = await readPrepared(handle, {
-    maxBytes: options.maxBytes ?? CORE_DEFAULTS.maxSnapshotBytes,
-    hash,
-    onBytes(bytes) {
-      options.signal?.throwIfAborted();
-      seen += bytes;
-      options.onProgress?.(Math.min(1, seen / size));
-    },
-  });
-  const { head, contents, bytes, sha256 } = read;
+  const take = (read: Uint8Array): void => {
+    signal?.throwIfAborted();
+    seen += read.length;
+    onProgress?.(seen / size);
+    hash?.update(read);
+  };
+  take(stored);
+  const arrays = await readArrays(handle, head, stored.length, take);
+  const contents = putTogether({ ...head, arrays });
+  await checkContents(contents, () => signal?.throwIfAborted());
+
   const { store, index, hiddenWorlds } = contents;
   const reports = head.sources.map(({ hidden, ...source }) => ({
     ...source,
     hidden: new Map(Object.entries(hidden)),
     isKept: false,
-    hiddenIds: options.keepHiddenIds && source.table === "worlds.ndjson" ? hiddenWorlds : undefined,
+    hiddenIds: keepHiddenIds && source.table === "worlds.ndjson" ? hiddenWorlds : undefined,
   }));
   const known = {
-    ...{ fingerprint, bytes, sha256, reports },
+    ...{ fingerprint, bytes, sha256: hash?.digest("hex"), reports },
     store: { id: store.id, contents: store.contents },
     createdAt: head.createdAt,
-    prepared: { version: PREPARED_VERSION, sections: sectionsOf(read) },
+    prepared: { version: PREPARED_VERSION, sections: sectionsOf(head) },
   };
   return { known, store, index };
 }
@@ -104,7 +148,7 @@ export async function loadPrepared(
     const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
     const { known, store, index }: Known = isKept
       ? { known: earlier, store: served! }
-      : await readKnown(handle, fingerprint, manifest !== undefined, options);
+      : await readPrepared(handle, fingerprint, manifest !== undefined, options);
     const { bytes, sha256 } = known;
     if (manifest !== undefined)
       compareWithManifest(manifest, new Map([[PREPARED, { bytes, sha256: sha256! }]]), problems);

@@ -10,7 +10,9 @@
 
 import { BIGRAM, GRAM, NUMBER_SHIFT } from "../../search/trigrams.ts";
 import { FOUND_WORLD_CUT } from "../../store/encode.ts";
-import type { SizeOf } from "./layout.ts";
+
+/** The number at a path of a prepared snapshot, or how many items the array there has. */
+export type SizeOf = (path: string) => number;
 
 /** Looks at all items of an array, in pieces, in order. */
 export interface ItemsCheck {
@@ -18,8 +20,6 @@ export interface ItemsCheck {
   /** Whether all of it was as it must be; to be asked at the end. */
   isGood(): boolean;
 }
-
-type Rule = readonly [path: string, make: (sizeOf: SizeOf) => ItemsCheck];
 
 /**
  * Whether all items are below a limit of at most 2^31. The highest bit of an item, or of its distance to the limit,
@@ -110,41 +110,59 @@ function bitsBelow(words: number, numbers: number): ItemsCheck {
   };
 }
 
-const numbersOf = (path: string, count: string, times = 1): Rule => [
-  path,
-  (sizeOf) => below(sizeOf(count) * times),
-];
-const startsOf = (path: string, divided: string, least = 0): Rule => [
-  path,
-  (sizeOf) => ascending(sizeOf(divided), least),
+/** How many items an array has: `times` for each of what `of` counts, and `more`. */
+type Length = readonly [times: number, of: string, more: number];
+
+/** What an array must be like, as far as it follows from others: its length, and its items. */
+type Rule = readonly [path: string, length: Length | undefined, check?: (sizeOf: SizeOf) => ItemsCheck];
+
+const each = (of: string, times = 1): Length => [times, of, 0];
+/** Starts: one of each, and the end of the last. */
+const startOfEach = (of: string): Length => [1, of, 1];
+const numbersOf =
+  (count: string, times = 1) =>
+  (sizeOf: SizeOf) =>
+    below(sizeOf(count) * times);
+const dividing =
+  (divided: string, least = 0) =>
+  (sizeOf: SizeOf) =>
+    ascending(sizeOf(divided), least);
+const hashRule = (slots: string, count: string): Rule => [
+  slots,
+  undefined,
+  (sizeOf) => hashTable(sizeOf(slots), sizeOf(count)),
 ];
 
 /** A row has at least two braces, a quote and a comma. */
-const blockRules = (block: string): readonly Rule[] => [startsOf(`${block}.starts`, `${block}.bytes`, 4)];
-const hashRule = (slots: string, count: string): Rule => [
-  slots,
-  (sizeOf) => hashTable(sizeOf(slots), sizeOf(count)),
-];
-const tableRules = (table: string): readonly Rule[] => [
-  ...blockRules(table),
+const LEAST_ROW = 4;
+const tableRules = (table: string, leastRow = LEAST_ROW): readonly Rule[] => [
+  [`${table}.starts`, startOfEach(`${table}.rows`), dividing(`${table}.bytes`, leastRow)],
+  [`${table}.ids.words`, each(`${table}.rows`, 4)],
   hashRule(`${table}.ids.slots`, `${table}.rows`),
 ];
-const listRules = (lists: string, table: string): readonly Rule[] => [
-  startsOf(`${lists}.starts`, `${lists}.rows`),
-  numbersOf(`${lists}.rows`, `${table}.rows`),
+const listRules = (lists: string, groups: string, table: string): readonly Rule[] => [
+  [`${lists}.starts`, startOfEach(`${groups}.rows`), dividing(`${lists}.rows`)],
+  [`${lists}.rows`, undefined, numbersOf(`${table}.rows`)],
 ];
-const textRules = (texts: string): readonly Rule[] => [startsOf(`${texts}.starts`, `${texts}.units`, 1)];
+const textsRule = (texts: string): Rule => [
+  `${texts}.starts`,
+  startOfEach(`${texts}.count`),
+  dividing(`${texts}.units`, 1),
+];
 const trigramRules = (trigrams: string): readonly Rule[] => [
-  ...textRules(`${trigrams}.texts`),
+  textsRule(`${trigrams}.texts`),
+  [`${trigrams}.thirds`, each(`${trigrams}.pairs`)],
   hashRule(`${trigrams}.slots`, `${trigrams}.pairs`),
-  startsOf(`${trigrams}.starts`, `${trigrams}.postings`),
+  [`${trigrams}.starts`, startOfEach(`${trigrams}.pairs`), dividing(`${trigrams}.postings`)],
   [
     `${trigrams}.postings`,
+    undefined,
     (sizeOf) =>
       below((sizeOf(`${trigrams}.texts.count`) + sizeOf(`${trigrams}.chunkTexts`)) * 2 ** NUMBER_SHIFT),
   ],
-  numbersOf(`${trigrams}.chunkTexts`, `${trigrams}.texts.count`),
-  numbersOf(`${trigrams}.chunkStarts`, `${trigrams}.texts.units`),
+  [`${trigrams}.followers`, each(`${trigrams}.postings`)],
+  [`${trigrams}.chunkTexts`, undefined, numbersOf(`${trigrams}.texts.count`)],
+  [`${trigrams}.chunkStarts`, each(`${trigrams}.chunkTexts`), numbersOf(`${trigrams}.texts.units`)],
 ];
 
 const WORLDS = "store.worlds.rows";
@@ -152,40 +170,50 @@ const WORDS = "index.worlds.words";
 const DENSE = `${WORDS}.ngramDocuments.dense`;
 const SPARSE = `${WORDS}.ngramDocuments.sparse`;
 const NAMES = "index.worlds.nameOrder";
+const ofEachWorld = (path: string): Rule => [path, each(WORLDS), numbersOf(WORLDS)];
 
 const RULES: readonly Rule[] = [
   ...tableRules("store.users"),
-  hashRule("store.worlds.ids.slots", WORLDS),
   // What a search leaves off must be there, and something before it.
-  ["store.worlds.starts", (sizeOf) => ascending(sizeOf("store.worlds.bytes"), FOUND_WORLD_CUT.tail + 2)],
+  ...tableRules("store.worlds", FOUND_WORLD_CUT.tail + 2),
   ...tableRules("store.instances"),
-  ...blockRules("store.worldStats"),
-  numbersOf("store.popular.all", WORLDS),
-  numbersOf("store.popular.week", WORLDS),
-  numbersOf("store.popular.month", WORLDS),
-  ...listRules("store.worldsByOwner", "store.worlds"),
-  ...listRules("store.instancesByWorld", "store.instances"),
+  ["store.worldStats.starts", startOfEach(WORLDS), dividing("store.worldStats.bytes", LEAST_ROW)],
+  ["store.worldStats.starts", startOfEach("store.worldStats.rows")],
+  ...["all", "week", "month"].map((period) => ofEachWorld(`store.popular.${period}`)),
+  ...listRules("store.worldsByOwner", "store.users", "store.worlds"),
+  ...listRules("store.instancesByWorld", "store.worlds", "store.instances"),
   ...trigramRules("index.users.trigrams"),
+  ["index.users.trigrams.texts.starts", startOfEach("store.users.rows")],
   ...trigramRules(`${WORDS}.trigrams`),
-  startsOf(`${WORDS}.wordPostings.starts`, `${WORDS}.wordPostings.entries`),
-  numbersOf(`${WORDS}.wordPostings.entries`, WORLDS, 2),
-  [`${DENSE}.sizes`, (sizeOf) => below(sizeOf(WORLDS) + 1)],
-  [`${DENSE}.named`, (sizeOf) => below(sizeOf(WORLDS) + 1)],
-  [`${DENSE}.any`, (sizeOf) => bitsBelow(sizeOf(`${DENSE}.words`), sizeOf(WORLDS))],
-  [`${DENSE}.inName`, (sizeOf) => bitsBelow(sizeOf(`${DENSE}.words`), sizeOf(WORLDS))],
-  startsOf(`${SPARSE}.starts`, `${SPARSE}.entries`),
-  numbersOf(`${SPARSE}.entries`, WORLDS, 2),
-  startsOf(`${WORDS}.byDocument.starts`, `${WORDS}.byDocument.words`),
-  numbersOf(`${WORDS}.byDocument.words`, `${WORDS}.trigrams.texts.count`, 2),
-  ...textRules(`${NAMES}.names`),
-  numbersOf(`${NAMES}.byName`, WORLDS),
-  numbersOf(`${NAMES}.ranks`, WORLDS),
-  numbersOf(`${NAMES}.rows`, WORLDS),
+  [
+    `${WORDS}.wordPostings.starts`,
+    startOfEach(`${WORDS}.trigrams.texts.count`),
+    dividing(`${WORDS}.wordPostings.entries`),
+  ],
+  [`${WORDS}.wordPostings.entries`, undefined, numbersOf(WORLDS, 2)],
+  [`${DENSE}.sizes`, each(`${DENSE}.keys`), (sizeOf) => below(sizeOf(WORLDS) + 1)],
+  [`${DENSE}.named`, each(`${DENSE}.keys`), (sizeOf) => below(sizeOf(WORLDS) + 1)],
+  [`${DENSE}.any`, undefined, (sizeOf) => bitsBelow(sizeOf(`${DENSE}.words`), sizeOf(WORLDS))],
+  [`${DENSE}.inName`, undefined, (sizeOf) => bitsBelow(sizeOf(`${DENSE}.words`), sizeOf(WORLDS))],
+  [`${SPARSE}.starts`, startOfEach(`${SPARSE}.keys`), dividing(`${SPARSE}.entries`)],
+  [`${SPARSE}.entries`, undefined, numbersOf(WORLDS, 2)],
+  [`${WORDS}.byDocument.starts`, startOfEach(WORLDS), dividing(`${WORDS}.byDocument.words`)],
+  [`${WORDS}.byDocument.words`, undefined, numbersOf(`${WORDS}.trigrams.texts.count`, 2)],
+  textsRule(`${NAMES}.names`),
+  [`${NAMES}.names.starts`, startOfEach(WORLDS)],
+  ...["byName", "ranks", "rows"].map((name) => ofEachWorld(`${NAMES}.${name}`)),
 ];
 
-/** What the arrays at some paths must be like, by path. */
+/** Checks of the items of arrays, by path. */
 export function createItemsChecks(sizeOf: SizeOf): readonly (readonly [path: string, check: ItemsCheck])[] {
-  return RULES.map(([path, make]) => [path, make(sizeOf)]);
+  return RULES.flatMap(([path, , make]) => (make ? [[path, make(sizeOf)] as const] : []));
+}
+
+/** The array, if there is one, whose length does not fit the rest. */
+export function misfit(sizeOf: SizeOf): string | undefined {
+  return RULES.find(([path, length]) => {
+    return length !== undefined && sizeOf(path) !== length[0] * sizeOf(length[1]) + length[2];
+  })?.[0];
 }
 
 /** The first number that fits no index, by its path; undefined where all do. */

@@ -96,7 +96,7 @@ async function writeContents(
 ): Promise<void> {
   const { values, arrays } = takeApart(contents);
   const { placed, bodyBytes } = placeArrays(arrays);
-  await writeAll(handle, encodeHead({ ...described, values: Object.fromEntries(values), arrays: placed }));
+  await writeAll(handle, encodeHead({ ...described, values, arrays: placed }));
   let written = 0;
   for (const { offset, stored } of placed) {
     // Written before, for another path.
