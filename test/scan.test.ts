@@ -7,7 +7,7 @@ import { ROW_FILES, type RowFile, tableOf } from "../src/model/model.ts";
 import { stageParsed } from "../src/snapshot/load-rows.ts";
 import { Problems } from "../src/snapshot/problems.ts";
 import { RowChecker } from "../src/snapshot/rows.ts";
-import { stageScanned } from "../src/snapshot/scanned.ts";
+import { ScannedRows } from "../src/snapshot/scanned.ts";
 import { createStage, packStaged, type Stage } from "../src/snapshot/stage.ts";
 import { filled } from "./support/folders.ts";
 import { part, untilCovered } from "./support/long.ts";
@@ -75,7 +75,7 @@ function compareBoth(file: RowFile, line: string): boolean {
   const scanned = stageBefore(file);
   const bytes = Buffer.from(`before\n${line}\nbehind\n`);
   const from = "before\n".length;
-  const to = stageScanned(scanned, tableOf(file), new RowChecker(file, problems))(bytes, from, 1);
+  const to = new ScannedRows(scanned, tableOf(file), new RowChecker(file, problems)).stage(bytes, from, 1);
   if (to < 0) {
     assert.deepEqual(stateOf(scanned, file), stateOf(stageBefore(file), file), "nothing may be staged");
     return false;

@@ -14,7 +14,6 @@ export interface TableDiff {
   readonly changed: number;
 }
 
-/** A world by name. */
 export interface NamedWorld {
   readonly id: string;
   readonly name: string;
@@ -26,7 +25,6 @@ export interface Move extends NamedWorld {
   readonly to: number;
 }
 
-/** The whole difference. */
 export interface SnapshotDiff {
   readonly from: string;
   readonly to: string;
@@ -57,25 +55,27 @@ function sameRow(a: Block, rowA: number, b: Block, rowB: number): boolean {
   return endA - startA === endB - startB && a.bytes.compare(b.bytes, startB, endB, startA, endA) === 0;
 }
 
-function diffTables(before: Table, after: Table): TableDiff {
-  let kept = 0;
-  let changed = 0;
+/** The row before and the row after of each id that is in both. */
+function* rowsInBoth(before: Table, after: Table): Generator<readonly [was: number, is: number]> {
   for (let row = 0; row < after.rows; row++) {
     const was = findWords(before.ids, after.ids.words, row * 4);
-    if (was < 0) continue;
-    kept++;
-    if (!sameRow(before, was, after, row)) changed++;
+    if (was >= 0) yield [was, row];
   }
-  return { added: after.rows - kept, removed: before.rows - kept, changed };
 }
 
-function diffStats(before: Store, after: Store): Pick<TableDiff, "changed"> {
+/** @param blocks the rows to compare, where they are not those of the tables with the ids */
+function diffTables(
+  before: Table,
+  after: Table,
+  blocks: readonly [Block, Block] = [before, after],
+): TableDiff {
+  let kept = 0;
   let changed = 0;
-  for (let row = 0; row < after.worlds.rows; row++) {
-    const was = findWords(before.worlds.ids, after.worlds.ids.words, row * 4);
-    if (was >= 0 && !sameRow(before.worldStats, was, after.worldStats, row)) changed++;
+  for (const [was, is] of rowsInBoth(before, after)) {
+    kept++;
+    if (!sameRow(blocks[0], was, blocks[1], is)) changed++;
   }
-  return { changed };
+  return { added: after.rows - kept, removed: before.rows - kept, changed };
 }
 
 function named(worlds: Table, row: number): NamedWorld {
@@ -105,9 +105,7 @@ function findMoves(before: Store, after: Store, period: Period): Move[] {
   const was = placesOf(before.popular[period]);
   const is = placesOf(after.popular[period]);
   const moves: { row: number; from: number; to: number }[] = [];
-  for (let row = 0; row < after.worlds.rows; row++) {
-    const old = findWords(before.worlds.ids, after.worlds.ids.words, row * 4);
-    if (old < 0) continue;
+  for (const [old, row] of rowsInBoth(before.worlds, after.worlds)) {
     const from = was[old]!;
     const to = is[row]!;
     if (from !== to && Math.min(from, to) < TOP) moves.push({ row, from, to });
@@ -124,6 +122,7 @@ function findMoves(before: Store, after: Store, period: Period): Move[] {
  * @param hiddenWorlds ids of the newer snapshot's hidden worlds, four words each
  */
 export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Array): SnapshotDiff {
+  const stats = [before.worldStats, after.worldStats] as const;
   return {
     from: before.id,
     to: after.id,
@@ -131,12 +130,13 @@ export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Arra
     tables: {
       users: diffTables(before.users, after.users),
       worlds: diffTables(before.worlds, after.worlds),
-      worldStats: diffStats(before, after),
+      worldStats: { changed: diffTables(before.worlds, after.worlds, stats).changed },
       instances: diffTables(before.instances, after.instances),
     },
     becomeHidden: findHidden(before, hiddenWorlds),
-    moves: Object.fromEntries(
-      PERIODS.map((period) => [period, findMoves(before, after, period)]),
-    ) as unknown as SnapshotDiff["moves"],
+    moves: Object.fromEntries(PERIODS.map((period) => [period, findMoves(before, after, period)])) as Record<
+      Period,
+      Move[]
+    >,
   };
 }

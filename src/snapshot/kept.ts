@@ -1,4 +1,4 @@
-/** Using what a load left to the next one: files that did not change are not read again. All arrays lie in shared memory. */
+/** Using the rows of the load before: files that did not change are not read again. All arrays lie in shared memory. */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
@@ -62,22 +62,20 @@ export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Befor
 
 /** Whether the same ids lead to the same rows, and the same ones are hidden. */
 function isSame(a: Referred, b: Referred): boolean {
+  const hidden = a.hidden.words;
   return (
-    isSameWords(a.ids.words, b.ids.words) &&
-    // If the file was not read again, they are the same memory: nothing to look up.
-    (a.hidden.words === b.hidden.words ||
-      (a.hidden.words.length === b.hidden.words.length &&
-        isEvery(a.hidden.words, (at) => findWords(b.hidden, a.hidden.words, at) >= 0)))
+    isSameItems(a.ids.words, b.ids.words, (word, at) => word === b.ids.words[at]) &&
+    isSameItems(hidden, b.hidden.words, (_, at) => at % 4 !== 0 || findWords(b.hidden, hidden, at) >= 0)
   );
 }
 
-function isSameWords(a: Uint32Array, b: Uint32Array): boolean {
-  return a === b || (a.length === b.length && a.every((word, at) => word === b[at]));
-}
-
-function isEvery(words: Uint32Array, holds: (at: number) => boolean): boolean {
-  for (let at = 0; at < words.length; at += 4) if (!holds(at)) return false;
-  return true;
+/** The memory is the same if the file was not read again: then nothing needs to be looked up. */
+function isSameItems(
+  a: Uint32Array,
+  b: Uint32Array,
+  isThere: (word: number, at: number) => boolean,
+): boolean {
+  return a === b || (a.length === b.length && a.every(isThere));
 }
 
 /** The worlds of a stage for the next load. */
@@ -90,7 +88,7 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
 /**
  * Stages a file that did not change: its rows are those of the store before.
  *
- * @param unchanged the files before it that did not change either
+ * @param unchanged the files before it that did not change
  * @returns its references that point nowhere
  */
 export function stageKept(
@@ -125,12 +123,7 @@ export function takeEarlierIfEqual(stage: Stage, file: RowFile, store: Store): v
   if (packed.table.bytes.equals(store[table].bytes)) stage[table].packed = { ...packed, table: store[table] };
 }
 
-/**
- * Resolves the owners of worlds that were read before, since users were read anew.
- *
- * @param file name of the worlds file
- * @param worlds rows of the table
- */
+/** Resolves the owners of worlds that were read before, since users were read anew. @param worlds rows of the table */
 function referAgain(
   { owners, lines, rows }: KeptWorlds,
   file: string,

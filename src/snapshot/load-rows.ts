@@ -1,7 +1,4 @@
-/**
- * Row files to a store: each is read, staged and packed in turn, or kept from
- * the load before. Only when all are known to be sound is the store built.
- */
+/** Row files to a store: each is read, staged and packed in turn, or kept from the load before; if all are sound, the store is built. */
 
 import { createHash } from "node:crypto";
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
@@ -25,10 +22,10 @@ import { compareWithManifest, type Manifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
 import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
-import { stageScanned } from "./scanned.ts";
-import { createStage, createStageRow, hiddenIdsOf, packedOf, packStaged, type Stage } from "./stage.ts";
+import { ScannedRows } from "./scanned.ts";
+import { createStage, createStageRow, hiddenIdsOf, packStaged, type Stage } from "./stage.ts";
 
-/** Makes what stages rows of any form: parsed, checked field by field, and encoded from their values. */
+/** Makes what stages parsed rows: checked field by field, and encoded from their values. */
 export function stageParsed(stage: Stage, table: TableName, check: RowChecker): (row: Row) => void {
   const fields = FIELDS[table];
   const arriving = createArriving(fields);
@@ -51,14 +48,14 @@ async function readRows(
   onBytes: (bytes: number) => void,
 ): Promise<ReadFile> {
   const check = new RowChecker(file.name, problems);
-  const scanned = stageScanned(stage, tableOf(file.table), check);
+  const scanned = new ScannedRows(stage, tableOf(file.table), check);
   const parsed = stageParsed(stage, tableOf(file.table), check);
   let rows = 0;
   const stored = await readFileLines(
     file,
     {
       bytes(bytes, from, number) {
-        const to = scanned(bytes, from, number);
+        const to = scanned.stage(bytes, from, number);
         if (to >= 0) rows++;
         return to;
       },
@@ -86,7 +83,6 @@ function hashContents(read: ReadonlyMap<string, ReadFile>, manifest: Manifest | 
   return hash.digest("hex");
 }
 
-/** Turns bytes as they are read into the share of all. */
 async function progressOver(
   stored: readonly StoredFile[],
   onProgress: LoadOptions["onProgress"],
@@ -101,7 +97,7 @@ async function progressOver(
   };
 }
 
-/** What reading the files has come to so far. */
+/** The state of a load. */
 interface Reading {
   readonly stage: Stage;
   readonly problems: Problems;
@@ -114,14 +110,14 @@ interface Reading {
   packMs: number;
 }
 
-/** What is known of a file that holds what it held before, if only its fingerprint has changed. */
+/** The file of the load before, if it has the same contents under another fingerprint. */
 async function findEqual(file: StoredFile, { before, onBytes }: Reading): Promise<KeptFile | undefined> {
   const known = before?.kept.files.find(({ name }) => name === file.name);
   if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
   return (await hashFile(file.handle, onBytes)) === known.sha256 ? known : undefined;
 }
 
-/** Uses the rows of a file again that did not change, if they mean what they meant. */
+/** Uses the rows of an unchanged file again; false where other rows of it are visible now. */
 function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boolean {
   const { stage, problems, before, files, unchanged } = reading;
   // With problems nothing comes of the load, and this file adds none.
@@ -148,9 +144,8 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   reading.packMs += performance.now() - packing;
 }
 
-/** What a load of rows is made from. */
 interface RowSource {
-  /** The files that were opened, in the order in which they are read. */
+  /** The files that were opened, in the order of reading. */
   readonly stored: readonly StoredFile[];
   /** The files that look as they did when they were read, by table. */
   readonly known: ReadonlyMap<RowFile, KeptFile>;
@@ -160,11 +155,7 @@ interface RowSource {
   readonly began: number;
 }
 
-/**
- * Reads a file, or uses its rows again; what is wrong with it is added to the problems.
- *
- * @returns why the load ends with it: "in vain" where reading on would be, or that the file system did not let it
- */
+/** Reads a file, or uses its rows again. @returns why the load ends here, "in vain" where the reason is among the problems */
 async function takeFile(
   reading: Reading,
   { stored, known, fingerprints }: RowSource,
@@ -188,11 +179,7 @@ async function takeFile(
   }
 }
 
-/**
- * Reads row files; what is wrong with them is added to `problems`.
- *
- * @returns what makes the snapshot of them, or why the file system did not let it
- */
+/** Reads row files; what is wrong with them is added to `problems`. @returns the refusal where the file system fails */
 export async function readRowFiles(
   source: RowSource,
   problems: Problems,
@@ -229,16 +216,16 @@ function filesByName({ files }: Reading): Map<string, KeptFile> {
 
 function finish(reading: Reading, { manifest, began }: RowSource, options: LoadOptions): ReturnType<Finish> {
   const { stage, before, files, unchanged } = reading;
+  const { users, worlds, instances } = stage;
   const building = performance.now();
   const contents = hashContents(filesByName(reading), manifest);
   const store = buildStore(
     manifest?.generation ?? contents.slice(0, 16),
     contents,
-    packedOf(stage),
+    { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
     stage["world-stats"],
     before && { store: before.store, unchanged },
   );
-  const worlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(stage.worlds);
   const reports = files.map(({ name, table, bytes, rows, hidden, dangling }) => {
     const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage[tableOf(table)]) : undefined;
     return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table), hiddenIds };
@@ -247,7 +234,10 @@ function finish(reading: Reading, { manifest, began }: RowSource, options: LoadO
     store,
     createdAt: manifest?.createdAt,
     reports,
-    kept: { files, worlds },
+    kept: {
+      files,
+      worlds: unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(worlds),
+    },
     bytes: reports.reduce((sum, report) => sum + report.bytes, 0),
     readMs: building - began - reading.packMs,
     packMs: reading.packMs + performance.now() - building,

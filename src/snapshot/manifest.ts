@@ -3,10 +3,9 @@
 import { isUtf8 } from "node:buffer";
 import { type FileHandle, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ROW_FILES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isCount, isObject, notJson } from "../util/json.ts";
-import { MANIFEST, PREPARED } from "./files.ts";
+import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
 
@@ -22,72 +21,52 @@ export interface Listed {
   readonly sha256: string;
 }
 
-/** A manifest of the right form. */
 export interface Manifest {
   readonly generation: string;
   readonly createdAt: string | undefined;
   readonly files: ReadonlyMap<string, Listed>;
 }
 
-/** Whether it can be the name of a generation. */
 export function isGenerationName(value: unknown): value is string {
   return typeof value === "string" && GENERATION.test(value);
 }
 
-function parseListed(name: string, value: unknown, problems: Problems): Listed | undefined {
-  const table = name.replace(/\.(gz|zst)$/, "");
-  if (name !== PREPARED && !ROW_FILES.some((file) => file === table)) {
-    problems.file(MANIFEST, `files: ${showValue(name)} is not a file of a snapshot`);
-    return undefined;
-  }
-  if (!isObject(value)) {
-    problems.file(MANIFEST, `files: ${name}: must be an object`);
-    return undefined;
-  }
+/** A file's entry, or what is wrong with it. */
+function parseListed(name: string, value: unknown): Listed | string {
+  if (name !== PREPARED && !isRowFile(name)) return `${showValue(name)} is not a file of a snapshot`;
+  if (!isObject(value)) return `${name}: must be an object`;
   // For a prepared file the bytes and their hash suffice.
   const { rows = name === PREPARED ? 0 : undefined, bytes, sha256 } = value;
-  if (!isCount(rows) || !isCount(bytes)) {
-    problems.file(MANIFEST, `files: ${name}: rows and bytes must be whole numbers`);
-    return undefined;
-  }
-  if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/i.test(sha256)) {
-    problems.file(MANIFEST, `files: ${name}: sha256 must be 64 hex digits`);
-    return undefined;
-  }
+  if (!isCount(rows) || !isCount(bytes)) return `${name}: rows and bytes must be whole numbers`;
+  if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/i.test(sha256))
+    return `${name}: sha256 must be 64 hex digits`;
   return { rows, bytes, sha256: sha256.toLowerCase() };
 }
 
 /** Reads a manifest's text; what is wrong goes to `problems`. */
 export function parseManifest(text: string, problems: Problems): Manifest | undefined {
+  const bad = (what: string): undefined => void problems.file(MANIFEST, what);
   const json = text.replace(/^\uFEFF/, "");
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
-    problems.file(MANIFEST, notJson(json));
-    return undefined;
+    return bad(notJson(json));
   }
-  if (!isObject(value)) {
-    problems.file(MANIFEST, "must be an object");
-    return undefined;
-  }
+  if (!isObject(value)) return bad("must be an object");
   const { format, generation, createdAt, files } = value;
   const before = problems.count;
-  if (format !== FORMAT) problems.file(MANIFEST, `format: must be "${FORMAT}", is ${showValue(format)}`);
-  if (!isGenerationName(generation)) {
-    problems.file(MANIFEST, `generation: must be 1 to 64 of A-Z a-z 0-9 . _ -, is ${showValue(generation)}`);
-  }
-  if (createdAt !== undefined && (typeof createdAt !== "string" || Number.isNaN(parseTime(createdAt)))) {
-    problems.file(MANIFEST, `createdAt: must be a time, is ${showValue(createdAt)}`);
-  }
+  if (format !== FORMAT) bad(`format: must be "${FORMAT}", is ${showValue(format)}`);
+  if (!isGenerationName(generation))
+    bad(`generation: must be 1 to 64 of A-Z a-z 0-9 . _ -, is ${showValue(generation)}`);
+  if (createdAt !== undefined && (typeof createdAt !== "string" || Number.isNaN(parseTime(createdAt))))
+    bad(`createdAt: must be a time, is ${showValue(createdAt)}`);
+  if (!isObject(files)) bad("files: must be an object");
   const listed = new Map<string, Listed>();
-  if (!isObject(files)) {
-    problems.file(MANIFEST, "files: must be an object");
-  } else {
-    for (const [name, entry] of Object.entries(files)) {
-      const file = parseListed(name, entry, problems);
-      if (file) listed.set(name, file);
-    }
+  for (const [name, entry] of Object.entries(isObject(files) ? files : {})) {
+    const file = parseListed(name, entry);
+    if (typeof file === "string") bad(`files: ${file}`);
+    else listed.set(name, file);
   }
   if (problems.count > before) return undefined;
   return { generation: generation as string, createdAt: createdAt as string | undefined, files: listed };
@@ -102,16 +81,10 @@ export async function readManifest(handle: FileHandle, problems: Problems): Prom
     bytes += bytesRead;
     if (bytesRead === 0 || bytes === buffer.length) break;
   }
-  if (bytes > MAX_BYTES) {
-    problems.file(MANIFEST, "is larger than 1 MiB");
-    return undefined;
-  }
   const stored = buffer.subarray(0, bytes);
-  if (!isUtf8(stored)) {
-    problems.file(MANIFEST, "not valid UTF-8");
-    return undefined;
-  }
-  return parseManifest(stored.toString("utf8"), problems);
+  if (bytes <= MAX_BYTES && isUtf8(stored)) return parseManifest(stored.toString("utf8"), problems);
+  problems.file(MANIFEST, bytes > MAX_BYTES ? "is larger than 1 MiB" : "not valid UTF-8");
+  return undefined;
 }
 
 /** Compares what is listed with what was read. Rows of a prepared file are not counted. */

@@ -1,15 +1,15 @@
-/** Checks on the fields of a row. */
+/** Checks of the fields of a row. */
 
 import type { FieldType, NamedField } from "../model/schema.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { parseUuid } from "../model/uuid.ts";
-import { isCount, notJson } from "../util/json.ts";
+import { isCount, isObject, notJson } from "../util/json.ts";
 import { type Problems, showValue } from "./problems.ts";
 
 /** A parsed line. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A checked row on its way into a stage, by number of its field. One object serves all rows of a file. */
+/** A checked row on its way into a stage, by number of the field. One object serves all rows of a file. */
 export interface Arriving {
   /** Four words each. */
   readonly ids: readonly Uint32Array[];
@@ -19,7 +19,6 @@ export interface Arriving {
   readonly shown: Uint8Array;
 }
 
-/** Makes room for a row. */
 export function createArriving(fields: readonly NamedField[]): Arriving {
   return {
     ids: fields.map(() => new Uint32Array(4)),
@@ -50,7 +49,6 @@ export class RowChecker {
     this.#problems = problems;
   }
 
-  /** Begins another line. */
   begin(line: number): void {
     this.line = line;
     this.good = true;
@@ -60,17 +58,16 @@ export class RowChecker {
   parse(text: string, line: number): Row | undefined {
     this.begin(line);
     let row: unknown;
+    let wrong = "must be a JSON object";
     try {
       row = JSON.parse(text);
     } catch {
       // The parser's own message quotes the text, which may hold fields that are not ours to show.
-      this.#problems.line(this.file, line, notJson(text, true));
-      this.good = false;
-      return undefined;
+      wrong = notJson(text, true);
     }
-    if (typeof row === "object" && row !== null && !Array.isArray(row)) return row as Row;
-    this.#problems.line(this.file, line, "must be a JSON object");
+    if (isObject(row)) return row;
     this.good = false;
+    this.#problems.line(this.file, line, wrong);
     return undefined;
   }
 

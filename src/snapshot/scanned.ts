@@ -1,7 +1,6 @@
 /**
- * Rows that a scan is enough for: their bytes become the served JSON without
- * being parsed or encoded. Whatever is unusual about a row, an error above all,
- * is parsed in `load-rows.ts`; both make the same of every row that both can take.
+ * Rows whose bytes become the served JSON without being parsed or encoded. A row that is unusual or wrong is parsed in
+ * `load-rows.ts`; both make the same of every row that both can take.
  */
 
 import {
@@ -20,13 +19,6 @@ import { type Arriving, createArriving, type RowChecker } from "./rows.ts";
 import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
 import { createStageRow, type Stage, type StageRow } from "./stage.ts";
 
-/**
- * Stages the line that begins at `from`, if it can.
- *
- * @returns the place after the line's end, or -1 when nothing was staged and the line is to be parsed
- */
-export type StageScanned = (bytes: Uint8Array, from: number, line: number) => number;
-
 /** A part of a served row: bytes that always stand there, and the field after them. */
 interface Part {
   readonly before: Uint8Array;
@@ -37,7 +29,6 @@ interface Part {
   readonly absent: Uint8Array;
 }
 
-/** How a row is served: parts, then the end. */
 interface Layout {
   readonly parts: readonly Part[];
   readonly end: Uint8Array;
@@ -71,7 +62,7 @@ function standsThere(bytes: Uint8Array, from: number, to: number, wanted: Uint8A
 }
 
 /** Stages the rows of a table from their bytes. One object serves all rows of a file. */
-class RowStager {
+export class ScannedRows {
   readonly #fields: readonly NamedField[];
   readonly #layout: Layout;
   readonly #scan: RowScanner;
@@ -99,7 +90,11 @@ class RowStager {
     this.#stageRow = createStageRow(stage, table, check);
   }
 
-  /** See {@link StageScanned}. */
+  /**
+   * Stages the line that begins at `from`, if it can.
+   *
+   * @returns the place after the line's end, or -1 when nothing was staged and the line is to be parsed
+   */
   stage(bytes: Uint8Array, from: number, line: number): number {
     const to = this.#scan.scan(bytes, from);
     if (to < 0) return -1;
@@ -109,7 +104,7 @@ class RowStager {
     return to;
   }
 
-  /** Reads the field of number `at`; says whether a scan is enough for it. */
+  /** Reads the field of number `at`; false where the line is to be parsed. */
   #read(bytes: Uint8Array, at: number): boolean {
     const { type, absent, shows } = this.#fields[at]!;
     const { kinds, starts, ends } = this.#scan;
@@ -164,10 +159,4 @@ class RowStager {
     texts.append(end, 0, end.length);
     texts.endText();
   }
-}
-
-/** Makes what stages the rows of a table from their bytes. */
-export function stageScanned(stage: Stage, table: TableName, check: RowChecker): StageScanned {
-  const stager = new RowStager(stage, table, check);
-  return (bytes, from, line) => stager.stage(bytes, from, line);
 }

@@ -1,18 +1,15 @@
 /**
- * Rows on their way from a file into a store.
+ * Rows on their way from a file into a store, after `load-rows.ts` or `scanned.ts` checked their fields.
  *
- * A row comes here once its fields are checked, from `load-rows.ts` or from
- * `scanned.ts`. A visible one is encoded at once, so that nothing else of it
- * survives its line. Hidden rows leave only their ids, to notice
- * duplicates and dangling references, and those are dropped before a
- * request can see them.
+ * A visible row is encoded at once, so that nothing else of it survives its line. Hidden rows leave only their ids, to notice
+ * duplicates and dangling references; a store has none of them.
  */
 
 import { byTable, FIELDS, type NamedField, ROWS, TABLES, type TableName } from "../model/schema.ts";
 import { formatUuid } from "../model/uuid.ts";
 import { type Packed, packRows } from "../store/build.ts";
 import { Float64Column, sharedUint32, TextColumn, Uint32Column } from "../store/bytes.ts";
-import { ArrivingIds, createIdMap, findWords, type IdMap } from "../store/ids.ts";
+import { ArrivingIds, copyWords, createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
 import type { Arriving, RowChecker } from "./rows.ts";
 
@@ -60,7 +57,6 @@ export interface Referred {
   readonly hidden: IdMap;
 }
 
-/** Everything staged. */
 export type Stage = Readonly<Record<TableName, Staged>>;
 
 /** What a stage can hold; see `limits.ts`. */
@@ -94,22 +90,15 @@ function createStaged(table: TableName, spare: Buffer[], { rows, tableBytes }: P
   };
 }
 
-/** Makes an empty stage. */
 export function createStage(limits: Partial<StageLimits> = {}): Stage {
   const spare: Buffer[] = [];
   return byTable((table) => createStaged(table, spare, limits));
 }
 
-/** Where a row stands. */
-interface Location {
-  readonly file: string;
-  readonly line: number;
-}
-
 /** Counts a reference that points nowhere. @param at where its id stands in `words` */
 export function dangle(
   dangling: Dangling,
-  { file, line }: Location,
+  { file, line }: Pick<RowChecker, "file" | "line">,
   field: string,
   words: Uint32Array,
   at = 0,
@@ -184,15 +173,15 @@ export function createStageRow(stage: Stage, table: TableName, check: RowChecker
   };
 }
 
-/** What a reference points at that points at no row of a table. */
+/** Instead of the row that a reference points at. */
 export const NOWHERE = -1;
 const HIDDEN = -2;
 
 /**
  * Resolves a reference.
  *
- * @param referred undefined for a table with problems, whose snapshot is refused whatever comes of this
- * @returns the row of a table, or {@link NOWHERE}, or that it is hidden
+ * @param referred undefined for a table with problems, whose snapshot is refused in any case
+ * @returns the row of a table, {@link NOWHERE} or {@link HIDDEN}
  */
 export function findReferred(referred: Referred | undefined, id: Uint32Array, at: number): number {
   if (referred === undefined) return HIDDEN;
@@ -200,7 +189,6 @@ export function findReferred(referred: Referred | undefined, id: Uint32Array, at
   return row >= 0 || findWords(referred.hidden, id, at) < 0 ? row : HIDDEN;
 }
 
-/** A row that was referred to, as a group: see {@link NO_GROUP}. */
 export function groupOf(referred: number): number {
   return referred < 0 ? NO_GROUP : referred;
 }
@@ -219,27 +207,12 @@ export function packStaged(stage: Stage, table: TableName): void {
   staged.referred = { ids: staged.packed.table.ids, hidden: createIdMap(hiddenIdsOf(staged)) };
 }
 
-/** The tables of a stage in which every file was packed. */
-export function packedOf({
-  users,
-  worlds,
-  instances,
-}: Stage): Record<"users" | "worlds" | "instances", Packed> {
-  return { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! };
-}
-
 /** The ids of a file's hidden rows, four words each. */
 export function hiddenIdsOf({ ids, visible }: Staged): Uint32Array {
   const hidden = sharedUint32((ids.length - visible.length) * 4);
-  if (hidden.length === 0) return hidden;
-  let place = 0;
-  for (let arrival = 0, next = 0; arrival < ids.length; arrival++) {
-    if (next < visible.length && visible.values[next] === arrival) {
-      next++;
-      continue;
-    }
-    hidden.set(ids.words.subarray(arrival * 4, arrival * 4 + 4), place);
-    place += 4;
+  for (let arrival = 0, next = 0; (arrival - next) * 4 < hidden.length; arrival++) {
+    if (next < visible.length && visible.values[next] === arrival) next++;
+    else copyWords(ids.words, arrival * 4, hidden, (arrival - next) * 4);
   }
   return hidden;
 }

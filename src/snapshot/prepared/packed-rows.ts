@@ -1,9 +1,7 @@
 /**
  * Whether packed tables hold rows as the encoder writes them, so that replies made of them are JSON, whatever program made
- * the file.
- *
- * Every byte of every row is judged. The table of fields gives the form of a table's rows: names, ids and times have a fixed
- * length and are compared four bytes at a time, other values are followed to their ends.
+ * the file. Every byte is judged: names, ids and times have a fixed length and are compared four bytes at a time, other
+ * values are followed to their ends.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -18,6 +16,7 @@ import {
 } from "../../model/schema.ts";
 import type { Store } from "../../store/generation.ts";
 import type { Block } from "../../store/table.ts";
+import { ESCAPE_BYTES, stopsIn } from "../scan.ts";
 
 /** Bytes that are judged in one turn of the event loop, and that stay in the processor's cache between two looks. */
 const PIECE_BYTES = 2 ** 19;
@@ -30,7 +29,7 @@ const ONES = 0x01010101;
 const ZEROS = 0x30303030;
 const HIGH_BITS = 0x80808080;
 
-/** Some bytes that are the same in all rows of a table, and the type of the value after them. */
+/** Bytes that are the same in all rows of a table, and the type of the value after them. */
 interface Part {
   /** The bytes as words, of which the last may overlap the one before it. */
   readonly literal: Int32Array;
@@ -38,7 +37,6 @@ interface Part {
   readonly next: FieldType;
 }
 
-/** The form of a table's rows. */
 interface Shape {
   readonly parts: readonly Part[];
   /** The bytes after the last value: their number, and themselves as a number of at most three bytes. */
@@ -120,27 +118,12 @@ function isTime(view: DataView, at: number): boolean {
   return (bits & HIGH_BITS) === 0;
 }
 
-/** Bytes of an escape by the letter after its backslash, for the escapes that `JSON.stringify` writes. */
-const ESCAPE_BYTES = new Uint8Array(256);
-for (const letter of '"\\bfnrt') ESCAPE_BYTES[letter.charCodeAt(0)] = 2;
-ESCAPE_BYTES["u".charCodeAt(0)] = 6;
-
 /** The place after an escape, or -1. */
 function escapeEnd(view: DataView, at: number, to: number): number {
   if (at + 6 > to) return -1;
   const length = ESCAPE_BYTES[view.getUint8(at + 1)]!;
   if (length === 2) return at + 2;
   return length === 6 && (unlikeHex(view.getInt32(at + 2, true)) & HIGH_BITS) === 0 ? at + 6 : -1;
-}
-
-/**
- * High bits at the first of four bytes that ends a run of plain characters, and perhaps at later ones. Control characters
- * and the quote become bytes below 0x21, all others stay above; a backslash becomes 0.
- */
-function stopsIn(bytes: number): number {
-  const low = bytes ^ 0x02020202;
-  const slash = bytes ^ 0x5c5c5c5c;
-  return (((low - 0x21212121) & ~low) | ((slash - ONES) & ~slash)) & HIGH_BITS;
 }
 
 /** The place of the quote after the characters of a text, or -1. */
@@ -211,7 +194,7 @@ function pieceEnd({ rows, starts }: Block, from: number): number {
   return row;
 }
 
-/** Whether neighbouring rows are as they must be. Between two bytes of ASCII that stand where they must, good UTF-8 stays so. */
+/** Whether neighbouring rows are good. UTF-8 that is good stays so between two bytes of ASCII. */
 function areRows({ bytes, starts }: Block, from: number, to: number, shape: Shape): boolean {
   const first = starts[from]!;
   const piece = bytes.subarray(first, starts[to]);

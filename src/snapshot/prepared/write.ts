@@ -24,10 +24,8 @@ import { foldingOf, lettersOf } from "./letters.ts";
 /** What is written, or counted into a checksum, at once. */
 const CHUNK_BYTES = 4 * 1_048_576;
 
-/** What to write beside the arrays. */
 export type Described = Pick<PreparedHead, "createdAt" | "sources">;
 
-/** How to write. */
 export interface WriteOptions {
   /** Whether a manifest is written where there is none; one that is there is always made anew. */
   readonly manifest: boolean;
@@ -54,13 +52,15 @@ interface Placing extends PlacedArray {
   readonly stored: readonly Uint8Array[];
 }
 
+function* chunksOf(stored: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const memory of stored)
+    for (let at = 0; at < memory.length; at += CHUNK_BYTES) yield memory.subarray(at, at + CHUNK_BYTES);
+}
+
 /** In chunks, since `crc32` takes lengths of 32 bits: of 4 GiB and more it would leave out most. */
 function checksumOf(stored: readonly Uint8Array[]): number {
   let checksum = 0;
-  for (const memory of stored) {
-    for (let at = 0; at < memory.length; at += CHUNK_BYTES)
-      checksum = zlib.crc32(memory.subarray(at, at + CHUNK_BYTES), checksum);
-  }
+  for (const chunk of chunksOf(stored)) checksum = zlib.crc32(chunk, checksum);
   return checksum;
 }
 
@@ -101,13 +101,10 @@ async function writeContents(
   for (const { offset, stored } of placed) {
     // Written before, for another path.
     if (offset < written) continue;
-    for (const memory of stored) {
-      for (let at = 0; at < memory.length; at += CHUNK_BYTES) {
-        const chunk = memory.subarray(at, at + CHUNK_BYTES);
-        await writeAll(handle, chunk);
-        written += chunk.length;
-        onProgress(written / bodyBytes);
-      }
+    for (const chunk of chunksOf(stored)) {
+      await writeAll(handle, chunk);
+      written += chunk.length;
+      onProgress(written / bodyBytes);
     }
   }
 }
@@ -172,14 +169,9 @@ export async function writePrepared(
 }
 
 function describeSources({ createdAt, reports }: Loaded): Described {
-  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => ({
-    file,
-    table,
-    bytes,
-    rows,
-    hidden: Object.fromEntries(hidden),
-    dangling,
-  }));
+  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
+    return { file, table, bytes, rows, hidden: Object.fromEntries(hidden), dangling };
+  });
   return createdAt === undefined ? { sources } : { createdAt, sources };
 }
 
