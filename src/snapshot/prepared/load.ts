@@ -22,7 +22,7 @@ import { decodeHead, decodePrefix, PREFIX_BYTES, type PreparedHead } from "./hea
 import { PREPARED_VERSION, type PreparedContents, putTogether } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
 import { misfitRows } from "./packed-rows.ts";
-import { fill, readArrays } from "./read.ts";
+import { readArrays, readInto } from "./read.ts";
 
 /** A prepared file that was read, and the store in it. */
 interface Known {
@@ -54,10 +54,10 @@ function sectionsOf({ arrays }: PreparedHead): Map<string, number> {
 
 async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   const prefix = Buffer.alloc(Math.min(size, PREFIX_BYTES));
-  await fill(handle, [prefix], 0);
+  await readInto(handle, [prefix], 0);
   const json = Buffer.alloc(decodePrefix(prefix));
   if (size < PREFIX_BYTES + json.length) throw new BadFileError("is truncated");
-  await fill(handle, [json], PREFIX_BYTES);
+  await readInto(handle, [json], PREFIX_BYTES);
   return Buffer.concat([prefix, json]);
 }
 

@@ -17,7 +17,7 @@ interface Target {
 }
 
 /** Fills memory from a place in a file on. */
-export async function fill(handle: FileHandle, memory: Uint8Array[], from: number): Promise<void> {
+export async function readInto(handle: FileHandle, memory: Uint8Array[], from: number): Promise<void> {
   let left = memory;
   for (let place = from; left.length > 0; ) {
     const { bytesRead } = await handle.readv(left, place);
@@ -122,7 +122,7 @@ export async function readArrays(
     if (piece === undefined) return undefined;
     const from = place;
     place += piece.reduce((sum, { bytes }) => sum + bytes.length, 0);
-    await fill(
+    await readInto(
       handle,
       piece.map(({ bytes }) => bytes),
       from,
