@@ -10,86 +10,81 @@ export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const WORDS = ["true", "false", "null"];
 const SPACE = /[\t\n\r ]*/y;
+const OPENING = /[{[]/y;
+const COLON = /:/y;
+const COMMA = /,/y;
+const QUOTE = /"/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a string cannot hold
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
-/** The place after what a pattern finds here, or -1. */
-function after(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : -1;
-}
+/** Walks over a text as long as it can be JSON; without recursion, since a text may be deep. */
+class Walk {
+  readonly #text: string;
+  /** The characters that close the arrays and objects that are open. */
+  readonly #closers: string[] = [];
+  #at = 0;
 
-/** From the quote of a string to the place after it; where it is none, the place of its fault and false. */
-function passString(text: string, from: number): [at: number, isGood: boolean] {
-  let at = from + 1;
-  for (;;) {
-    at = after(PLAIN, text, at);
-    if (text[at] === '"') return [at + 1, true];
-    const next = text[at] === "\\" ? after(ESCAPE, text, at) : -1;
-    if (next < 0) return [at, false];
-    at = next;
+  constructor(text: string) {
+    this.#text = text;
   }
-}
 
-/** As {@link passString}, of a string, number or word. */
-function passScalar(text: string, at: number): [at: number, isGood: boolean] {
-  if (text[at] === '"') return passString(text, at);
-  const word = WORDS.find((one) => text.startsWith(one, at));
-  const end = word === undefined ? after(NUMBER, text, at) : at + word.length;
-  return end < 0 ? [at, false] : [end, true];
-}
-
-/** What may come next: a value, the same or the end of an array, a key, the same or the end of an object, or what follows. */
-type Next = "value" | "first value" | "key" | "first key" | "colon" | "more";
-
-/** A step in a text: the place after it and what may come there, or the place of a fault. */
-type Step = readonly [at: number, next: Next | "fault"];
-
-/** @param closers of the arrays and objects that are open */
-function stepAt(text: string, at: number, next: Next, closers: string[]): Step {
-  const char = text[at];
-  const closer = closers.at(-1);
-  const mayEnd = next === "more" || next.startsWith("first");
-  if (mayEnd && char !== undefined && char === closer) {
-    closers.pop();
-    return [at + 1, "more"];
+  /** The place of the first character that cannot be there; the length where the end comes too soon. */
+  faultAt(): number {
+    while (this.#value() && this.#next());
+    return this.#at;
   }
-  switch (next) {
-    case "more":
-      if (char !== "," || closer === undefined) return [at, "fault"];
-      return [at + 1, closer === "}" ? "key" : "value"];
-    case "colon":
-      return char === ":" ? [at + 1, "value"] : [at, "fault"];
-    case "key":
-    case "first key":
-      return char === '"' ? stepOver(passString(text, at), "colon") : [at, "fault"];
-    default:
-      return stepInto(text, at, closers);
+
+  /** Goes past what a pattern finds here. */
+  #pass(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    if (!pattern.test(this.#text)) return false;
+    this.#at = pattern.lastIndex;
+    return true;
   }
-}
 
-function stepInto(text: string, at: number, closers: string[]): Step {
-  const char = text[at];
-  if (char !== "{" && char !== "[") return stepOver(passScalar(text, at), "more");
-  closers.push(char === "{" ? "}" : "]");
-  return [at + 1, char === "{" ? "first key" : "first value"];
-}
+  #string(): boolean {
+    if (!this.#pass(QUOTE)) return false;
+    do this.#pass(PLAIN);
+    while (this.#pass(ESCAPE));
+    return this.#pass(QUOTE);
+  }
 
-function stepOver([at, isGood]: [at: number, isGood: boolean], next: Next): Step {
-  return [at, isGood ? next : "fault"];
-}
+  /** The key of a value, where one is due. */
+  #key(): boolean {
+    this.#pass(SPACE);
+    if (this.#closers.at(-1) !== "}") return true;
+    return this.#string() && this.#pass(SPACE) && this.#pass(COLON);
+  }
 
-/** The place of the first character of a text that cannot be JSON there; the length where its end comes too soon. */
-function faultAt(text: string): number {
-  const closers: string[] = [];
-  let at = 0;
-  for (let next: Next | "fault" = "value"; next !== "fault"; )
-    [at, next] = stepAt(text, after(SPACE, text, at), next, closers);
-  return at;
+  #isAtCloser(): boolean {
+    return this.#closers.length > 0 && this.#text[this.#at] === this.#closers.at(-1);
+  }
+
+  /** A string, number or word, or an array or object up to the first in it or to its end. */
+  #value(): boolean {
+    do {
+      this.#pass(SPACE);
+      const char = this.#text[this.#at];
+      if (char === '"') return this.#string();
+      if (!this.#pass(OPENING)) return this.#pass(NUMBER_OR_WORD);
+      this.#closers.push(char === "{" ? "}" : "]");
+      this.#pass(SPACE);
+      if (this.#isAtCloser()) return true;
+    } while (this.#key());
+    return false;
+  }
+
+  /** From the end of a value to the next one. */
+  #next(): boolean {
+    for (this.#pass(SPACE); this.#isAtCloser(); this.#pass(SPACE)) {
+      this.#at++;
+      this.#closers.pop();
+    }
+    return this.#closers.length > 0 && this.#pass(COMMA) && this.#key();
+  }
 }
 
 /**
@@ -100,7 +95,7 @@ function faultAt(text: string): number {
  * @returns such as "not valid JSON at line 3, column 14"; columns are counted in UTF-16 units
  */
 export function notJson(text: string, isLine = false): string {
-  const before = text.slice(0, faultAt(text));
+  const before = text.slice(0, new Walk(text).faultAt());
   const column = before.length - before.lastIndexOf("\n");
   return `not valid JSON at ${isLine ? "" : `line ${before.split("\n").length}, `}column ${column}`;
 }
