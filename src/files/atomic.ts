@@ -9,10 +9,8 @@ import { basename, dirname, join } from "node:path";
 
 const TEMPORARY = /^(.+)\.[0-9a-f]{16}\.tmp$/;
 
-/** What a new file holds: all of it, or what writes it. */
 export type Contents = string | ((handle: FileHandle) => Promise<void>);
 
-/** How a file is written. */
 export interface NewFileOptions {
   /** Permissions, whatever the umask says; 0666 without what the umask takes away when absent. */
   readonly mode?: number;
@@ -28,7 +26,7 @@ export interface NewFile {
   readonly discard: () => Promise<void>;
 }
 
-/** A new name beside a file, under which the one is made that is to take its place. */
+/** A new name beside a file, for the one that is to take its place. */
 export function temporaryOf(file: string): string {
   return `${file}.${randomBytes(8).toString("hex")}.tmp`;
 }
@@ -38,11 +36,7 @@ export function targetOfTemporary(name: string): string | undefined {
   return TEMPORARY.exec(name)?.[1];
 }
 
-/**
- * Removes temporary files of writers that were killed.
- *
- * @param leastAgeMs younger ones stay: they may be those of a writer that lives
- */
+/** Removes temporary files of killed writers. @param leastAgeMs younger ones stay: their writer may live */
 export async function removeLeftovers(file: string, leastAgeMs = 0): Promise<void> {
   for (const name of await readdir(dirname(file)).catch(() => [])) {
     if (targetOfTemporary(name) !== basename(file)) continue;
@@ -99,7 +93,6 @@ export async function writeNewFile(
   };
 }
 
-/** How a file is replaced. */
 export interface ReplaceOptions extends NewFileOptions {
   /** Called when the new file is complete on the disk; a throw leaves the old one. */
   readonly ready?: () => Promise<void>;

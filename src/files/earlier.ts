@@ -74,7 +74,6 @@ export async function keepEarlier(
   return kept;
 }
 
-/** A version that can be published again. */
 interface Earlier {
   /** Its folder, and that of what is published now. */
   readonly folder: string;

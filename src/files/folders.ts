@@ -1,5 +1,3 @@
-/** Folders: telling them from URLs, and making them. */
-
 import { access, constants, mkdir, rmdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
@@ -39,9 +37,9 @@ export async function makeFolder(path: string, mode = 0o777): Promise<string | u
 }
 
 /**
- * Makes a folder, and finds out whether something can be written there, before long work whose result shall go there.
+ * Makes a folder and tries whether it can be written to, before long work whose result shall go there.
  *
- * @returns removes what was made, as far as it is empty
+ * @returns removes the folders that were made, if they are empty
  * @throws errors of the file system
  */
 export async function claimFolder(path: string): Promise<() => Promise<void>> {

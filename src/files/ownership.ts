@@ -33,7 +33,6 @@ export class LostError extends Error {
   override name = "LostError";
 }
 
-/** What is owned by this process. */
 export interface Hold {
   /** @throws {LostError} when another process owns it by now; to be called right before what it protects */
   readonly assertHeld: () => Promise<void>;
@@ -41,7 +40,6 @@ export interface Hold {
   readonly release: () => Promise<void>;
 }
 
-/** How to become the owner. */
 export interface HoldOptions {
   /** Age at which a mark that was not renewed has lost its owner, in milliseconds; two minutes when absent. */
   readonly staleMs?: number;
@@ -51,7 +49,6 @@ export interface HoldOptions {
   readonly onWait?: (waitedMs: number) => void;
 }
 
-/** Reads a line of the system, where there is such a thing. */
 function readOr(read: () => string): string {
   try {
     return read().trim();
@@ -60,7 +57,7 @@ function readOr(read: () => string): string {
   }
 }
 
-/** Where process ids are those of this process. */
+/** Names the space of process ids that this process lives in. */
 function spaceOfProcesses(): string {
   const boot = readOr(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
   return `${boot || hostname()} ${readOr(() => readlinkSync("/proc/self/ns/pid"))}`;
@@ -137,10 +134,8 @@ async function removeDead(mark: string, staleMs: number): Promise<void> {
 async function claim(mark: string): Promise<Hold> {
   const { pid } = process;
   // The number tells it from other marks of this process.
-  const text = JSON.stringify({
-    ...{ space: spaceOfProcesses(), pid, begin: beginOf(pid) },
-    number: randomBytes(8).toString("hex"),
-  });
+  const number = randomBytes(8).toString("hex");
+  const text = JSON.stringify({ space: spaceOfProcesses(), pid, begin: beginOf(pid), number });
   const handle = await open(mark, "wx");
   try {
     await handle.writeFile(text);
@@ -151,11 +146,7 @@ async function claim(mark: string): Promise<Hold> {
   } finally {
     await handle.close();
   }
-  const isMine = (): Promise<boolean> =>
-    readFile(mark, "utf8").then(
-      (found) => found === text,
-      () => false,
-    );
+  const isMine = async (): Promise<boolean> => (await readFile(mark, "utf8").catch(() => undefined)) === text;
   const renewal = setInterval(() => {
     const now = new Date();
     utimes(mark, now, now).catch(() => {});

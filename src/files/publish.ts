@@ -28,7 +28,6 @@ export function versionsOf(dir: string): string {
   return `${resolve(dir)}.versions`;
 }
 
-/** What lies in the folder of versions. */
 interface Versions {
   /** Names of versions that were completed, oldest first. */
   readonly complete: readonly string[];
@@ -41,7 +40,7 @@ export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
-/** Lists them. @throws errors of the file system */
+/** @throws errors of the file system */
 export async function listVersions(versions: string): Promise<Versions> {
   const entries = await readdir(versions);
   const names = new Set(entries.flatMap((entry) => OURS.exec(entry)?.[1] ?? []));
@@ -56,17 +55,18 @@ export async function listVersions(versions: string): Promise<Versions> {
   return { complete: complete.sort(), dead };
 }
 
-/** The newest of the names, among them one that must be. */
-function newest(names: readonly string[], count: number, must: string | undefined): Set<string> {
-  const others = names.filter((name) => name !== must);
-  const isThere = must !== undefined && count > 0 && others.length < names.length;
-  const room = count - (isThere ? 1 : 0);
-  return new Set([...(isThere ? [must] : []), ...(room > 0 ? others.slice(-room) : [])]);
+/** The newest of the names, oldest first; one of them before all others. */
+function newest(names: readonly string[], count: number, first: string | undefined): Set<string> {
+  const order = [...names.filter((name) => name !== first), ...names.filter((name) => name === first)];
+  return new Set(order.slice(Math.max(0, order.length - count)));
 }
 
-/** Removes one, and what stands beside it. */
 async function removeVersion(versions: string, name: string): Promise<void> {
   await rm(join(versions, name), { recursive: true, force: true });
+  await removeMarks(versions, name);
+}
+
+async function removeMarks(versions: string, name: string): Promise<void> {
   for (const ending of [LINK_ENDING, OWNER_ENDING]) await rm(join(versions, name + ending), { force: true });
 }
 
@@ -87,12 +87,7 @@ export async function prune(
   const others = complete.filter((name) => name !== now);
   const kept = newest(others, keep, previous);
   for (const name of others) if (!kept.has(name)) await removeVersion(versions, name);
-  for (const name of dead) {
-    if (name !== now) await removeVersion(versions, name);
-    else
-      for (const ending of [LINK_ENDING, OWNER_ENDING])
-        await rm(join(versions, name + ending), { force: true });
-  }
+  for (const name of dead) await (name === now ? removeMarks : removeVersion)(versions, name);
 }
 
 /** The place is taken by what this program did not make; nothing was changed. */
@@ -121,18 +116,12 @@ export async function readCurrent(dir: string): Promise<string | undefined> {
   throw new OccupiedError(`is a symbolic link that this command did not make: it leads to ${target}`);
 }
 
-/**
- * The folder of the version that is published now, for reading.
- *
- * @returns undefined when there is none
- * @throws {OccupiedError} when the place holds something else; errors of the file system
- */
+/** The folder of the published version, if any. @throws {OccupiedError} when the place holds something else; errors of the file system */
 export async function currentVersion(dir: string): Promise<string | undefined> {
   const name = await readCurrent(resolve(dir));
   return name === undefined ? undefined : join(versionsOf(dir), name);
 }
 
-/** Brings a folder and its files to the disk. */
 async function syncFolder(folder: string): Promise<void> {
   for (const entry of await readdir(folder)) await syncToDisk(join(folder, entry));
   await syncToDisk(folder);
@@ -158,10 +147,9 @@ export async function switchLink(dir: string, folder: string): Promise<void> {
   }
 }
 
-/** How many earlier versions are kept where nothing is said: the one before, which a reader may have open. */
+/** The one before: a reader may have it open. */
 const KEEP = 1;
 
-/** How a version takes its place among the others. */
 export interface PublishOptions {
   /** How many earlier versions are kept; 1 when absent. */
   readonly keep?: number | undefined;

@@ -13,6 +13,7 @@ const MOST_BYTES = 16_384;
  * @throws {SourceError} naming both, when the file cannot be read or holds no token; what it holds is not quoted
  */
 export async function readToken(file: string, name: string): Promise<string> {
+  const bad = (why: string): SourceError => new SourceError(`${name}: ${file}: ${why}`, { isLasting: true });
   const buffer = Buffer.alloc(MOST_BYTES);
   let bytes = 0;
   try {
@@ -23,16 +24,12 @@ export async function readToken(file: string, name: string): Promise<string> {
       await handle.close();
     }
   } catch (error) {
-    throw new SourceError(`${name}: ${file}: cannot be read: ${systemErrorText(error) ?? String(error)}`, {
-      isLasting: true,
-    });
+    throw bad(`cannot be read: ${systemErrorText(error) ?? String(error)}`);
   }
   const token = buffer.toString("latin1", 0, bytes).trim();
   // Anything else would be refused by fetch, with the token in the message.
   if (!/^[\x21-\x7e]+$/.test(token) || bytes === MOST_BYTES) {
-    throw new SourceError(`${name}: ${file}: must hold one token, of visible ASCII characters`, {
-      isLasting: true,
-    });
+    throw bad("must hold one token, of visible ASCII characters");
   }
   return token;
 }

@@ -13,7 +13,6 @@ export const MANIFEST = "manifest.json";
 /** Name of the file of a prepared snapshot, which stands for the row files. */
 export const PREPARED = "generation.orrery";
 
-/** An opened row file. */
 export interface StoredFile {
   readonly table: RowFile;
   /** Name on disk, ending included. */
@@ -25,16 +24,20 @@ export interface StoredFile {
 /** How a file is compressed, by the ending of its name. */
 export type Packing = "plain" | "gzip" | "zstd";
 
-/** Endings of a row file's name. */
 const ENDINGS: readonly (readonly [ending: string, packing: Packing])[] = [
   ["", "plain"],
   [".gz", "gzip"],
   [".zst", "zstd"],
 ];
 
+/** Names that a row file can have on disk. */
+export function formsOf(table: RowFile): string[] {
+  return ENDINGS.map(([ending]) => table + ending);
+}
+
 /** Whether a file in a folder would be taken for rows. */
 export function isRowFile(name: string): boolean {
-  return ROW_FILES.some((table) => ENDINGS.some(([ending]) => name === table + ending));
+  return ROW_FILES.some((table) => formsOf(table).includes(name));
 }
 
 /** File-system calls that a load makes; tests make each fail in turn. */
@@ -43,7 +46,6 @@ export interface FileSystem {
   readonly stat: typeof stat;
 }
 
-/** The real file system. */
 export const realFiles: FileSystem = { open, stat };
 
 /** Files that a load has opened, by name, in the order in which they are checked. */
@@ -61,11 +63,7 @@ export function isSameFile(a: string, b: string): boolean {
   return a.slice(0, a.lastIndexOf(":")) === b.slice(0, b.lastIndexOf(":"));
 }
 
-/**
- * The fingerprints of the files of a snapshot.
- *
- * @throws any error of the file system but "no such file"
- */
+/** The fingerprints of the files of a snapshot. @throws any error of the file system but "no such file" */
 export async function fileFingerprintsOf(
   folder: string,
   files: FileSystem = realFiles,
@@ -84,29 +82,16 @@ export async function fileFingerprintsOf(
   return new Map(fingerprints.flat());
 }
 
-/** Names that a row file can have on disk. */
-export function formsOf(table: RowFile): string[] {
-  return ENDINGS.map(([ending]) => table + ending);
-}
-
-/** The fingerprint of all these files. */
 export function joinFingerprints(fingerprints: Iterable<string>): string {
   return [...fingerprints].join("\n");
 }
 
-/**
- * The fingerprint of a folder: of all files of a snapshot in it. Equal fingerprints, equal contents.
- *
- * @throws any error of the file system but "no such file"
- */
+/** The fingerprint of all files of a snapshot. @throws any error of the file system but "no such file" */
 export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
   return joinFingerprints((await fileFingerprintsOf(folder, files)).values());
 }
 
-/**
- * The fingerprint of the opened files, in the form of {@link fingerprintOf}: when both are
- * equal, what was opened is what was there, all of it.
- */
+/** The fingerprint of the opened files: when it equals {@link fingerprintOf}, all files that were there were opened. */
 export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   const fingerprints = await Promise.all(
     Array.from(opened, async ([name, handle]) => fileFingerprint(name, await handle.stat({ bigint: true }))),
@@ -114,11 +99,7 @@ export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   return joinFingerprints(fingerprints);
 }
 
-/**
- * Reports what is no regular file: a folder cannot be read, and a pipe could keep a load waiting for ever.
- *
- * @returns whether all are
- */
+/** Reports files that are not regular: a pipe could keep a load waiting for ever. @returns whether all are regular */
 export async function checkKinds(opened: Opened, problems: Problems): Promise<boolean> {
   let regular = true;
   for (const [name, handle] of opened) {
@@ -129,7 +110,6 @@ export async function checkKinds(opened: Opened, problems: Problems): Promise<bo
   return regular;
 }
 
-/** Opens a file, if there is one. */
 export async function openIfThere(
   folder: string,
   name: string,
@@ -147,12 +127,7 @@ export async function openIfThere(
   }
 }
 
-/**
- * Opens the row files, each plain or compressed.
- *
- * Files that are missing or there in several forms are reported as problems;
- * the caller closes what was opened.
- */
+/** Opens the row files; reports those that are missing or there in several forms. The caller closes what was opened. */
 export async function openRowFiles(
   folder: string,
   files: FileSystem,
@@ -176,11 +151,7 @@ export async function openRowFiles(
   return found;
 }
 
-/**
- * Reports row files that are there beside a prepared file.
- *
- * @returns whether there are none
- */
+/** Reports a row file beside a prepared file. @returns whether there is none */
 export function checkPreparedAlone(opened: Opened, problems: Problems): boolean {
   const row = Array.from(opened.keys()).find((name) => name !== MANIFEST && name !== PREPARED);
   if (row === undefined) return true;

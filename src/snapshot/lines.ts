@@ -1,9 +1,6 @@
 /**
- * Bytes to lines of NDJSON, in blocks of whole lines.
- *
- * A block of about a mebibyte is checked for valid UTF-8 at once, which is
- * several times faster than line by line; only a block with bad bytes is taken
- * apart to name the line. A line that can be taken as bytes is never decoded.
+ * Bytes to lines of NDJSON, in blocks of whole lines. A block of about a mebibyte is checked for valid UTF-8 at once, which is
+ * several times faster than line by line; only a block with bad bytes is taken apart to name the line.
  */
 
 import { isUtf8 } from "node:buffer";

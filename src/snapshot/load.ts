@@ -1,8 +1,4 @@
-/**
- * The snapshot pipeline: folder, read, validate, keep the visible, encode, pack.
- *
- * A load either gives a whole store or a list of problems; nothing in between.
- */
+/** The snapshot pipeline: folder, read, validate, keep the visible, encode, pack. It gives a whole store or a list of problems. */
 
 import { type FileHandle, stat } from "node:fs/promises";
 import {
@@ -40,7 +36,6 @@ import { Problems } from "./problems.ts";
 
 export type { Before, FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 
-/** A load that has begun. */
 interface Loading {
   readonly folder: string;
   readonly fingerprints: FileFingerprints;
@@ -154,7 +149,6 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
   return refusedAsChanged(folder);
 }
 
-/** What is new. */
 export interface Renewed {
   /** The moment of the data. */
   readonly createdAt: string | undefined;
@@ -162,7 +156,7 @@ export interface Renewed {
   readonly fingerprint: string;
 }
 
-/** What was read of the files that are served, by name. */
+/** The files that are served, by name. */
 function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes: number; sha256: string }> {
   const { prepared } = kept;
   const files = new Map(kept.files.map((file) => [file.name, file]));
@@ -170,12 +164,7 @@ function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes
   return new Map([[PREPARED, { ...prepared, sha256: prepared.sha256 }]]);
 }
 
-/**
- * Looks at a folder without reading its rows.
- *
- * @returns undefined where it has to be loaded to know what it holds
- * @throws errors of the file system
- */
+/** Looks at a folder without reading its rows; undefined where it has to be loaded. @throws errors of the file system */
 export async function findRenewed(
   folder: string,
   before: Before,

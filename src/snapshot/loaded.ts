@@ -1,4 +1,4 @@
-/** What a load is given, what it comes to (a whole store, or a list of problems), and what it leaves to the next one. */
+/** The options of a load, its result (a whole store, or a list of problems), and what it leaves to the next one. */
 
 import type { RowFile } from "../model/model.ts";
 import type { SearchIndex } from "../search/search.ts";
@@ -9,7 +9,6 @@ import type { FileSystem } from "./files.ts";
 import type { ReadFile } from "./read.ts";
 import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 
-/** How to load. */
 export interface LoadOptions {
   /** Most bytes of uncompressed rows. */
   readonly maxBytes?: number | undefined;
@@ -17,12 +16,9 @@ export interface LoadOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** Keep the ids of hidden rows for a report; a server must not. */
   readonly keepHiddenIds?: boolean;
-  /**
-   * The generation that is being served. Files that did not change since it was loaded are not read again; what comes
-   * of the load is the same. Not together with `keepHiddenIds`.
-   */
+  /** The served generation: files that did not change since are not read again. Not together with `keepHiddenIds`. */
   readonly before?: Before | undefined;
-  /** Ends the load: what it comes to is of no more interest. */
+  /** Ends the load. */
   readonly signal?: AbortSignal;
   /** Stands in for the file system in tests. */
   readonly files?: FileSystem;
@@ -30,7 +26,6 @@ export interface LoadOptions {
   readonly limits?: Partial<StageLimits>;
 }
 
-/** What was in one file. */
 export interface FileReport {
   readonly file: string;
   readonly table: RowFile;
@@ -46,7 +41,7 @@ export interface FileReport {
   readonly hiddenIds: Uint32Array | undefined;
 }
 
-/** What is known of a file that was read. */
+/** A file that was read. */
 export interface KeptFile extends ReadFile {
   readonly table: RowFile;
   /** Name on disk. */
@@ -74,14 +69,14 @@ interface PreparedForm {
   readonly sections: ReadonlyMap<string, number>;
 }
 
-/** What is known of the prepared file that a load read instead of rows. */
+/** The prepared file that a load read instead of rows. */
 export interface KeptPrepared {
   /** When it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
   readonly bytes: number;
   /** Hex SHA-256 of the file, where a manifest asked for it. */
   readonly sha256: string | undefined;
-  /** The generation's name and contents as the file tells them. */
+  /** As the file tells them. */
   readonly store: Pick<Store, "id" | "contents">;
   readonly createdAt: string | undefined;
   readonly prepared: PreparedForm;
@@ -125,7 +120,7 @@ export interface Loaded {
   readonly fingerprint: string;
 }
 
-/** The step from files that were read to a snapshot that can be served; only to be taken where there are no problems. */
+/** Makes the snapshot of files that were read; to be called only where there are no problems. */
 export type Finish = () => Omit<Loaded, "ok" | "fingerprint">;
 
 /** A snapshot that cannot. */
@@ -135,7 +130,7 @@ export interface Refused {
   readonly problems: readonly string[];
   /** Fingerprint of the files, or undefined when the next check should try again. */
   readonly fingerprint: string | undefined;
-  /** It was the load that failed, not what it read: to try again at every check would cost much for nothing. */
+  /** The load failed, not what it read: to try again at every check would cost much for nothing. */
   readonly died?: true;
   /** The files changed while they were being read. */
   readonly changed?: true;
@@ -154,7 +149,6 @@ interface SystemError extends Error {
   readonly path?: string;
 }
 
-/** Whether an error is one of the file system. */
 export function isSystemError(error: unknown): error is SystemError {
   const { code, syscall } = error as Partial<SystemError>;
   return code !== undefined && syscall !== undefined;

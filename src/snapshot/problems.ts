@@ -1,9 +1,6 @@
-/** What is wrong with a snapshot, one line a problem. */
-
-/** How many problems are spelled out. */
 const MOST_PROBLEMS = 20;
 
-/** Collects problems; remembers the first {@link MOST_PROBLEMS} and counts the rest. */
+/** What is wrong with a snapshot, a line a problem: remembers the first {@link MOST_PROBLEMS} and counts the rest. */
 export class Problems {
   readonly #lines: string[] = [];
   /** Problems in all. */

@@ -9,7 +9,6 @@ import { LineCutter, type LineSink } from "./lines.ts";
 
 const CHUNK_BYTES = 1_048_576;
 
-/** What was stored in a file. */
 export interface Stored {
   /** Bytes on disk. */
   readonly bytes: number;
@@ -25,12 +24,12 @@ export interface ReadFile extends Stored {
   readonly rows: number;
 }
 
-/** How much uncompressed text a load may still read; shared by its files. */
+/** Uncompressed text that a load may still read, shared by its files. */
 export interface Budget {
   bytesLeft: number;
 }
 
-/** A file's contents cannot be used; the message names no file. */
+/** The contents cannot be used; the message names no file. */
 export class BadFileError extends Error {
   override name = "BadFileError";
 }
@@ -91,11 +90,7 @@ function createUnpacker(packing: Exclude<Packing, "plain">): Unpacker {
   return createZstdDecompress(options);
 }
 
-/**
- * Unpacks into the cutter with backpressure. Node stops quietly at bytes that
- * follow the last member, so the bytes it took in are compared with the bytes
- * it was given.
- */
+/** Unpacks with backpressure. Node stops quietly at bytes after the last member, so the bytes it took are compared with the given. */
 async function cutPacked(
   handle: FileHandle,
   packing: Exclude<Packing, "plain">,
@@ -181,7 +176,7 @@ export async function readFileLines(
   return { bytes, sha256: hash.digest("hex"), unpackedBytes: bytesLeft - budget.bytesLeft };
 }
 
-/** Hex hash of the bytes of a file, which takes a small part of the time that its rows do. */
+/** Hex hash of the bytes of a file. */
 export async function hashFile(
   handle: FileHandle,
   onBytes: (bytes: number) => void = () => {},

@@ -1,4 +1,4 @@
-/** Why a snapshot that loads well does not take the place of the one that is served or published. */
+/** Why a snapshot that loads well does not replace the served or published one. */
 
 import type { Store } from "../store/generation.ts";
 import { isCount, isObject } from "../util/json.ts";
@@ -20,18 +20,17 @@ export class SnapshotError extends Error {
 /** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
 
-/** How many rows of the tables are visible that must not shrink. */
+/** Numbers of visible rows of the tables that must not shrink. */
 export interface VisibleRows {
   readonly users: number;
   readonly worlds: number;
 }
 
-/** How many of a store's are. */
 export function visibleIn({ users, worlds }: Store): VisibleRows {
   return { users: users.rows, worlds: worlds.rows };
 }
 
-/** What is told of each table of which most is gone. @param where those are of which there were more, as in "being served" */
+/** A line for each table of which most is gone. @param where the rows before are, as in "being served" */
 export function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string): string[] {
   return (["users", "worlds"] as const)
     .filter((table) => before[table] >= SHRINK_GUARD_ROWS && after[table] < before[table] / 2)
@@ -59,7 +58,7 @@ export class ShrunkError extends Error {
   override name = "ShrunkError";
 }
 
-/** How many rows are visible of what a folder holds; undefined where that cannot be loaded. */
+/** The visible rows in a folder; undefined where it cannot be loaded. */
 async function visibleOf(folder: string, maxBytes: number | undefined): Promise<VisibleRows | undefined> {
   const { visible } = (await readManifestOf(folder)) ?? {};
   if (isObject(visible) && isCount(visible.users) && isCount(visible.worlds)) {

@@ -10,7 +10,6 @@ import { groupRows, NO_GROUP } from "./lists.ts";
 import { countUp, newestFirst, sortHighestFirst } from "./order.ts";
 import { type Block, idText, packBlock, type Table } from "./table.ts";
 
-/** A growing column, as far as building a store needs it. */
 interface Column<Values> {
   readonly values: Values;
   readonly length: number;
@@ -63,7 +62,7 @@ export function packRows({ ids, visible, numbers, texts, parents }: ArrivedRows)
 type Counts = Readonly<Record<CountName, Float64Array>>;
 type CountName = Exclude<keyof WorldStats, "worldId">;
 
-/** Statistics in world order: one column a count, zeros where a world has no row. */
+/** A column a count, zeros where a world has no row. */
 function statsByWorld(worlds: Table, { numbers, parents }: ArrivedStats): Counts {
   const columns = Array.from(numbers, ([name, { values }]) => {
     const column = new Float64Array(worlds.rows);
@@ -73,7 +72,6 @@ function statsByWorld(worlds: Table, { numbers, parents }: ArrivedStats): Counts
   return Object.fromEntries(columns) as Counts;
 }
 
-/** What the popular ranking of a period counts. */
 const RANKED_BY: Readonly<Record<Period, CountName>> = {
   all: "totalVisits",
   week: "visitsLast7Days",
@@ -99,7 +97,7 @@ function packStats(worlds: Table, stats: Counts): Block {
   return packBlock(texts, countUp(worlds.rows));
 }
 
-/** An earlier store, and the files of which nothing has changed since: what is made of them alone is used again. */
+/** An earlier store, and the files that did not change since: what is made of them alone is used again. */
 interface Earlier {
   readonly store: Store;
   readonly unchanged: ReadonlySet<RowFile>;
@@ -125,13 +123,7 @@ function rankWorlds(
   };
 }
 
-/**
- * Builds a store of packed tables.
- *
- * @param id the generation's name
- * @param contents hash over the stored files
- * @throws {LimitError} when a table is too large to pack
- */
+/** Builds a store of packed tables; see {@link Store}. @throws {LimitError} when a table is too large to pack */
 export function buildStore(
   id: string,
   contents: string,

@@ -7,17 +7,14 @@ export function sharedUint32(length: number): Uint32Array {
   return new Uint32Array(new SharedArrayBuffer(length * 4));
 }
 
-/** A zeroed array in shared memory. */
 export function sharedUint16(length: number): Uint16Array {
   return new Uint16Array(new SharedArrayBuffer(length * 2));
 }
 
-/** A zeroed array in shared memory. */
 export function sharedFloat64(length: number): Float64Array {
   return new Float64Array(new SharedArrayBuffer(length * 8));
 }
 
-/** A zeroed byte buffer in shared memory. */
 export function sharedBytes(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length));
 }
@@ -39,7 +36,6 @@ export function enlarge<Values extends Uint8Array | Uint16Array | Uint32Array | 
   return larger;
 }
 
-/** A growing column of 32-bit numbers. */
 export class Uint32Column {
   values = new Uint32Array(1024);
   length = 0;
@@ -57,7 +53,6 @@ export function sharedCopy({ values, length }: Pick<Uint32Column, "values" | "le
   return copy;
 }
 
-/** A growing column of doubles. */
 export class Float64Column {
   values = new Float64Array(1024);
   length = 0;
@@ -72,10 +67,10 @@ const CHUNK_BITS = 24;
 const CHUNK_BYTES = 2 ** CHUNK_BITS;
 /** The first chunk is small, each further one twice as large: most tables of a test fit into it. */
 const FIRST_CHUNK_BYTES = 2 ** 18;
+
 /**
- * UTF-8 texts one after the other, in chunks of up to 16 MiB so that growing never
- * copies. A text never spans two chunks; its address is chunk number and offset
- * in one 32-bit number.
+ * UTF-8 texts one after the other, in chunks of up to 16 MiB so that growing never copies. A text lies in one chunk; its
+ * address is chunk number and offset in one 32-bit number.
  */
 export class TextColumn {
   readonly #chunks: Buffer[] = [];
@@ -95,11 +90,7 @@ export class TextColumn {
     this.#mostBytes = mostBytes;
   }
 
-  /**
-   * Appends a text.
-   *
-   * @throws {LimitError} when the texts outgrow what 32-bit offsets can reach
-   */
+  /** @throws {LimitError} when the texts outgrow what 32-bit offsets can reach */
   push(text: string): void {
     // A UTF-16 unit becomes at most three bytes.
     const most = text.length * 3;
@@ -112,12 +103,7 @@ export class TextColumn {
     this.#used += length;
   }
 
-  /**
-   * Begins a text that is put together from bytes; {@link append} them, then {@link endText}.
-   *
-   * @param most bytes of it, or more
-   * @throws {LimitError} as {@link push} does
-   */
+  /** Begins a text of at most so many bytes; {@link append} them, then {@link endText}. @throws as {@link push} */
   beginText(most: number): void {
     if (this.#used + most > (this.#chunks.at(-1)?.length ?? 0)) this.#addChunk(most);
     this.#began = this.#used;
@@ -145,7 +131,7 @@ export class TextColumn {
     this.#used = 0;
   }
 
-  /** Gives the chunks to the columns that share its spare ones; the texts are gone. */
+  /** Gives the chunks, without the texts, to the columns that share its spare ones. */
   recycle(): void {
     this.#spare.push(...this.#chunks.splice(0));
   }

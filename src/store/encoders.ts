@@ -1,8 +1,6 @@
 /**
- * The functions that make JSON of rows. The only importer of
- * fast-json-stringify, and only where the sources run: the build puts the
- * functions that it makes in the place of this file (`tools/plugins.ts`), since
- * to make them takes longer than to load a small snapshot.
+ * The functions that make JSON of rows. The build puts the functions that fast-json-stringify makes in the place of this file
+ * (`tools/plugins.ts`), since to make them takes longer than to load a small snapshot.
  */
 
 import build from "fast-json-stringify";
@@ -17,7 +15,6 @@ function encoderSchema({ type, format }: { type: string; format?: string }): obj
   return format === undefined ? { type } : { type, format: "unsafe" };
 }
 
-/** What fast-json-stringify makes an encoder from. */
 export function encodedSchema(name: ResourceName): Parameters<typeof build>[0] {
   const { properties, required } = SCHEMAS[name];
   const plain = Object.fromEntries(

@@ -1,9 +1,4 @@
-/**
- * A generation: one loaded snapshot, immutable, everything a request needs.
- *
- * All but the search lives in shared memory and can be handed to another
- * thread without a copy.
- */
+/** A generation: one loaded snapshot, immutable. All but the search is in shared memory: threads share it without a copy. */
 
 import type { Slices } from "../model/body.ts";
 import type { Period } from "../model/model.ts";
@@ -44,16 +39,14 @@ export function reviveStore(store: Store): Store {
   };
 }
 
-/** Which part of a list is asked for. */
 export interface PageOf {
   readonly limit: number;
   readonly offset: number;
 }
 
 /**
- * Rows or numbers of them, in order. A few, put together for one search, are an
- * array of the engine's: a typed one of more than 16 has memory of its own, and
- * to get and free that takes longer than most searches.
+ * Rows or numbers of them, in order. A few are a plain array: a typed one of more than 16 has memory of its own, and to get
+ * and free that takes longer than most searches.
  */
 export type Rows = Uint32Array | number[];
 
@@ -108,7 +101,6 @@ export interface Generation {
   readonly etag: string;
 }
 
-/** Puts a store and its searches together. */
 export function createGeneration(store: Store, search: Search, similar?: SimilarSearch): Generation {
   return { store, search, similar, etag: `"${store.id}"` };
 }

@@ -1,8 +1,6 @@
 /**
- * Ids to row numbers: open addressing over typed arrays.
- *
- * A UUID is four 32-bit words. Slots hold row + 1, 0 is empty; the table is at
- * most half full and a miss ends at the first empty slot.
+ * Ids to row numbers: open addressing over typed arrays. A UUID is four 32-bit words. Slots hold row + 1, 0 is empty; the table
+ * is at most half full, and a miss ends at the first empty slot.
  */
 
 import { parseUuid } from "../model/uuid.ts";
@@ -29,7 +27,6 @@ function same(a: Uint32Array, i: number, b: Uint32Array, j: number): boolean {
   return a[i] === b[j] && a[i + 1] === b[j + 1] && a[i + 2] === b[j + 2] && a[i + 3] === b[j + 3];
 }
 
-/** Copies an id. */
 export function copyWords(from: Uint32Array, at: number, to: Uint32Array, offset: number): void {
   to[offset] = from[at]!;
   to[offset + 1] = from[at + 1]!;
@@ -91,7 +88,6 @@ export class ArrivingIds {
   length = 0;
   readonly #most: number;
 
-  /** @param most ids */
   constructor(most = MOST_ROWS) {
     this.#most = most;
   }

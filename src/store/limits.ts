@@ -1,6 +1,5 @@
 /**
- * What a generation can hold at most, however much memory there is: 32-bit
- * offsets, and the bits of a posting. Each limit is met while rows arrive, before
+ * What a generation can hold at most, by 32-bit offsets and the bits of a posting. Each limit is met while rows arrive, before
  * more memory is taken, with a message that becomes a problem of the snapshot.
  */
 
@@ -27,12 +26,7 @@ export const MOST_OCCURRENCES = 2 ** 31 - 1;
 /** Most bytes of documents that are found beforehand. */
 export const MOST_FOUND_BYTES = 2 ** 33;
 
-/**
- * Looks whether a count is within a limit.
- *
- * @param what the plural of what is counted
- * @throws {LimitError} when it is not
- */
+/** @param what is counted, in the plural @throws {LimitError} when the count is above the limit */
 export function checkLimit(count: number, most: number, what: string): void {
   if (count > most) throw new LimitError(`more than ${most} ${what}`);
 }

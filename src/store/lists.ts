@@ -8,14 +8,10 @@ export interface RowLists {
   readonly rows: Uint32Array;
 }
 
-/** Says that a row belongs to no group. */
+/** Instead of a group. */
 export const NO_GROUP = 0xffff_ffff;
 
-/**
- * Groups rows.
- *
- * @param groupOf the group of each row, or {@link NO_GROUP}
- */
+/** @param groupOf the group of each row, or {@link NO_GROUP} */
 export function groupRows(groupOf: Uint32Array, groups: number): RowLists {
   const starts = sharedUint32(groups + 1);
   for (const group of groupOf) if (group !== NO_GROUP) starts[group + 1]!++;

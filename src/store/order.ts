@@ -1,8 +1,6 @@
 /**
- * Sorting row numbers by numeric keys.
- *
- * A least-significant-digit radix sort: stable, and about 15 times faster than
- * a comparator at a million rows.
+ * Sorting row numbers by numeric keys: a least-significant-digit radix sort, stable, and about 15 times faster than a
+ * comparator at a million rows.
  */
 
 const WORD = 2 ** 32;

@@ -1,9 +1,6 @@
 /**
- * A packed table: every row encoded once, in list order, in one byte block.
- *
- * A row's number is its place in the list, and rows are followed by a comma,
- * so a page of a list is one slice between two offsets. One row comes out as a
- * one-byte ("latin1") string, several as ranges of the block.
+ * A packed table: every row encoded once, in list order, in one byte block. A row's number is its place in the list, and rows
+ * are followed by a comma, so a page of a list is one slice. One row comes out as a one-byte ("latin1") string.
  */
 
 import type { Slices } from "../model/body.ts";

@@ -1,8 +1,4 @@
-/**
- * The texts that are searched, read back from packed rows: where they stand in
- * a row is known, so nothing of it needs to be parsed, and nothing need be kept
- * beside the rows until the index is made.
- */
+/** The texts that are searched, read back from packed rows: their places are known, so no row is parsed. */
 
 import { RESOURCES, type ResourceName, servedLayout, VALUE_BYTES } from "../model/schema.ts";
 import type { Block } from "./table.ts";
@@ -42,17 +38,14 @@ function stringAt(bytes: Buffer, from: number): string {
   return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** Display name of a user. */
 export function displayNameOf(users: Block, row: number): string {
   return stringAt(users.bytes, users.starts[row]! + DISPLAY_NAME_AT);
 }
 
-/** Name of a world. */
 export function worldNameOf(worlds: Block, row: number): string {
   return stringAt(worlds.bytes, worlds.starts[row]! + WORLD_NAME_AT);
 }
 
-/** Description of a world. */
 export function descriptionOf(worlds: Block, row: number): string {
   const nameEnd = endOfString(worlds.bytes, worlds.starts[row]! + WORLD_NAME_AT);
   return stringAt(worlds.bytes, nameEnd + DESCRIPTION_AFTER_NAME);

@@ -1,28 +1,19 @@
 /**
- * Edit distances, and the known word that is nearest to one that is not known.
+ * Edit distances, and the known word that is nearest to an unknown one.
  *
- * Distances are in code points: insert, delete, replace, and swap of two
- * neighbours, of which none is edited again (optimal string alignment). Where
- * swapped neighbours may be edited again (Damerau–Levenshtein) no distance is
- * larger, and one of up to 2 here is the same there.
+ * Distances are in code points: insert, delete, replace, and swap of two neighbours, of which none is edited again (optimal
+ * string alignment; up to 2 the same as Damerau–Levenshtein).
  *
- * Dynamic programming, a column a code point of the text (Sellers): cell `i` is
- * the least number of edits between the first `i` code points of the query and
- * some end of the text read so far, or all of it. In a column only the cells up
- * to the last that is small enough matter (Ukkonen).
+ * Dynamic programming, a column a code point of the text (Sellers): cell `i` is the least number of edits between the first
+ * `i` code points of the query and some end of the text read so far, or all of it. In a column only the cells up to the last
+ * that is small enough matter (Ukkonen).
  */
 
-/** The code points of a text. */
 export function codePointsOf(text: string): Uint32Array {
   return Uint32Array.from(text, (character) => character.codePointAt(0)!);
 }
 
-/**
- * The distance between a query and the substring of a text that is nearest to it.
- *
- * @param most what is larger need not be told
- * @returns a number above `most` when it is larger
- */
+/** The distance between a query and the nearest substring of a text; any number above `most` where it is larger. */
 export function substringDistance(query: Uint32Array, text: Uint32Array, most: number): number {
   return distance(query, text, most, 0);
 }
@@ -64,11 +55,7 @@ function distance(query: Uint32Array, text: Uint32Array, most: number, skipCost:
   return best;
 }
 
-/**
- * The known word that is nearest to one that is not known.
- *
- * @returns undefined when none is near enough to be meant: a third of the word's length in edits, case apart
- */
+/** The known word that may be meant by an unknown one: the nearest, within a third of its length in edits, case apart. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
@@ -84,12 +71,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/**
- * What is wrong with the names of an object's fields: the first that is not known, and what may be meant by it.
- *
- * @param what a field is called
- * @returns undefined when all are known
- */
+/** Names the first unknown field of an object, and the known one that may be meant. @param what a field is called */
 export function problemWithNames(given: object, known: readonly string[], what: string): string | undefined {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;

@@ -1,6 +1,4 @@
-/** Which requests the access log keeps. */
-
-/** How it chooses. */
+/** How the access log chooses requests. */
 export interface AccessSampling {
   /** One in so many requests that are neither slow nor failures is kept. */
   readonly every: number;
@@ -10,7 +8,7 @@ export interface AccessSampling {
 
 /**
  * Judges a request: 0 when it is left out, else for how many requests its line stands. Failures (5xx) and slow ones are
- * always kept. What clients do wrong (4xx) is a sample like the rest: they can do it as often as they like.
+ * always kept; of the mistakes of clients (4xx), which may be any number, a sample.
  */
 export type Keeps = (status: number, ms: number) => number;
 

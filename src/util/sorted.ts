@@ -1,9 +1,6 @@
 /**
- * Binary search and galloping search.
- *
- * Galloping goes in steps that double, and then halves the last of them: for a
- * place that is expected near the beginning little memory is read. Searches in
- * typed arrays have functions of their own, which call nothing back.
+ * Binary search and galloping search: in steps that double, then halving the last of them, so that a place near the beginning
+ * costs little. Searches in typed arrays have functions of their own, since a callback costs time.
  */
 
 /** The first place of ascending numbers, from one up to another, that is not below a value. */

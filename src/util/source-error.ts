@@ -1,5 +1,3 @@
-/** What is read from elsewhere cannot be used, in words, and how it may go on. */
-
 /** A source cannot be used now; the message is a line that begins with what is at fault. It never holds a token. */
 export class SourceError extends Error {
   override name = "SourceError";
@@ -7,7 +5,7 @@ export class SourceError extends Error {
   readonly isLasting: boolean;
   /** Milliseconds after which the server wants to be asked again, if it said so. */
   readonly retryAfterMs: number | undefined;
-  /** What the server answered, if that was wrong. */
+  /** Of the server's answer, if that was wrong. */
   readonly status: number | undefined;
 
   constructor(message: string, { isLasting = false, retryAfterMs, status }: SourceErrorOptions = {}) {

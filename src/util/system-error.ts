@@ -1,5 +1,3 @@
-/** Errors of the operating system, for people. */
-
 import { getSystemErrorMap } from "node:util";
 
 /** The code of an error of the system, such as `ENOENT`. */
@@ -27,7 +25,7 @@ export function damaged(why: string): string {
   return `the installation is damaged, install it again: ${why.split("\n")[0]}`;
 }
 
-/** What is wrong with the installation, if it is that: a file of the program is missing or cut off. Undefined for other errors. */
+/** A line for an error that tells of a damaged installation: a file of the program is missing or cut off. */
 export function damageOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!MISSING_FILES.has(codeOf(error)) && !(error instanceof SyntaxError && isOfModule(error)))

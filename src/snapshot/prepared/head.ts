@@ -46,7 +46,7 @@ export interface PlacedArray {
   readonly crc32: number;
 }
 
-/** What a file of rows held from which a snapshot was prepared. */
+/** A file of rows from which a snapshot was prepared. */
 export interface SourceReport extends Omit<FileReport, "hidden" | "isKept" | "hiddenIds"> {
   /** How many are hidden, by reason. */
   readonly hidden: Readonly<Record<string, number>>;
@@ -83,11 +83,10 @@ export function encodeHead(head: PreparedHead): Buffer {
 }
 
 /**
- * Reads what stands before the JSON.
+ * Reads the first {@link PREFIX_BYTES}.
  *
- * @param prefix what the file begins with, up to {@link PREFIX_BYTES}
  * @returns bytes of the JSON
- * @throws {BadFileError} when it is not of a prepared snapshot of this version
+ * @throws {BadFileError} when they are not of a prepared snapshot of this version
  */
 export function decodePrefix(prefix: Buffer): number {
   const magic = prefix.subarray(0, MAGIC.length);
@@ -169,7 +168,6 @@ function checkValues(values: object): asserts values is Record<string, number | 
   }
 }
 
-/** A head that was read. */
 export interface DecodedHead extends PreparedHead {
   /** Bytes that follow it. */
   readonly bodyBytes: number;
@@ -199,12 +197,7 @@ function parseHead(text: Buffer): PreparedHead {
   };
 }
 
-/**
- * Reads the JSON of a head, and checks all of it: what it says fits what a generation is.
- *
- * @param stored the head up to its end
- * @throws {BadFileError} saying what is wrong
- */
+/** Reads the JSON of a head, and checks all of it. @param stored the head up to its end @throws {BadFileError} */
 export function decodeHead(stored: Buffer): DecodedHead {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");

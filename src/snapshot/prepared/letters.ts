@@ -1,10 +1,6 @@
 /**
- * Whether this runtime folds the text of a snapshot as the one did that indexed it.
- *
- * An index holds folded text, and folding depends on the Unicode data of the
- * runtime. What that says of a character stays as it is once the character
- * is assigned, so versions of Unicode differ for few characters, which mostly
- * do not occur.
+ * Whether this runtime folds the text of a snapshot as the indexing runtime did: an index holds folded text, which depends on
+ * the Unicode data. Those of an assigned character stay, so versions differ for few characters, which mostly do not occur.
  */
 
 import zlib from "node:zlib";

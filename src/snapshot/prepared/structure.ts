@@ -1,11 +1,8 @@
 /**
- * Whether the numbers in a prepared snapshot can be followed: a file whose
- * checksums are right may still have been made by other code, or by a hand.
+ * Whether the numbers in a prepared snapshot can be followed: a file with right checksums may still be forged.
  *
- * Checked is what a search or a lookup relies on to end, and to stay within its
- * arrays: hash tables have empty slots, starts ascend up to the end of what they
- * divide, and numbers of rows, texts and documents are those of some. What is
- * found there is not: that would take a load of the rows.
+ * A search or a lookup ends and stays within its arrays if hash tables have empty slots, starts ascend up to the end of what
+ * they divide, and rows, texts and documents exist. Whether the right ones are found is not checked.
  */
 
 import { BIGRAM, GRAM, NUMBER_SHIFT } from "../../search/trigrams.ts";
@@ -14,17 +11,13 @@ import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 /** The number at a path of a prepared snapshot, or how many items the array there has. */
 export type SizeOf = (path: string) => number;
 
-/** Looks at all items of an array, in pieces, in order. */
 export interface ItemsCheck {
   take(items: Uint32Array): void;
-  /** Whether all of it was as it must be; to be asked at the end. */
+  /** To be called at the end. */
   isGood(): boolean;
 }
 
-/**
- * Whether all items are below a limit of at most 2^31. The highest bit of an item, or of its distance to the limit,
- * tells; without a branch, and four at a time, it takes half as long.
- */
+/** Whether all items are below a limit of at most 2^31, by highest bits: four at a time without a branch take half as long. */
 function areBelow({ buffer, byteOffset, length }: Uint32Array, limit: number): boolean {
   const items = new Int32Array(buffer, byteOffset, length);
   const last = (limit - 1) | 0;

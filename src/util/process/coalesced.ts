@@ -1,5 +1,3 @@
-/** Work that is requested more often than it can be done. */
-
 /** One run at a time. All requests that come during a run lead to a single one after it. */
 export class Coalesced {
   readonly #run: () => Promise<void>;

@@ -7,10 +7,8 @@ import { runInNewContext } from "node:vm";
 export const RELEASE_MS = 1000;
 
 /**
- * Gives threads that are started from now on a collector as a global.
- *
- * They could get at one as below. But if a thread is ended at that moment, V8 prints what it was compiling on standard
- * output: one in thirty programs that closed a replica at once, on a busy machine with Node 22.
+ * Gives threads that are started from now on a collector as a global. If a thread that made one as below is ended at that
+ * moment, V8 prints what it was compiling on standard output: one in thirty programs that closed a replica at once.
  */
 export function exposeCollector(): void {
   try {
@@ -21,13 +19,9 @@ export function exposeCollector(): void {
 }
 
 /**
- * Collects all garbage of the calling thread.
- *
- * V8 does not count shared memory towards its heap, so a thread that makes
- * little garbage of its own would keep one old generation after another: 20
- * reloads at 100,000 users grew a server from 490 to 1160 MB. A collection
- * takes about 10 ms on the serving thread, whose heap is small; a program with
- * a large heap of its own should leave it alone.
+ * Collects all garbage of the calling thread. V8 does not count shared memory towards its heap, so a thread that makes little
+ * garbage would keep one old generation after another: 20 reloads at 100,000 users grew a server from 490 to 1160 MB. It takes
+ * about 10 ms on the serving thread, whose heap is small; a program with a large heap should leave it alone.
  */
 export function collectGarbage(): void {
   try {

@@ -1,8 +1,6 @@
 /**
- * How many connections may stand, so that descriptors are left for all else:
- * reading keys and snapshots, and starting threads. A process that has none left
- * can do neither, and one with several listeners may not even be able to refuse
- * a connection: its threads spin over the waiting ones.
+ * How many connections may stand, so that descriptors are left to read keys and snapshots and to start threads. A process
+ * without any may not even be able to refuse a connection: its threads spin over the waiting ones.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,7 +9,7 @@ import { codeOf } from "../system-error.ts";
 /** For a reload: its files and its thread. */
 const RESERVE = 24;
 
-/** What a thread that serves opens for itself. */
+/** For each serving thread. */
 const THREAD_RESERVE = 16;
 
 /** Fewest and most connections of the listener for operators, and its share of the descriptors that are free at its start. */
@@ -25,7 +23,7 @@ function freeDescriptors(): number | undefined {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
     return limit === undefined ? undefined : Number(limit) - readdirSync("/proc/self/fd").length;
   } catch (error) {
-    // Not one is left to look with.
+    // None is left to look with.
     return codeOf(error) === "EMFILE" ? 0 : undefined;
   }
 }
@@ -51,10 +49,8 @@ export function adminConnectionLimit(): number {
 }
 
 /**
- * Why no thread can be started now: there are not enough descriptors. One that finds too few dies, and on Bun, whose
- * server takes connections without a limit, the process with it.
- *
- * @returns undefined where there are enough
+ * Why no thread can be started now, if there are too few descriptors. A thread that finds too few dies, and on Bun the process
+ * with it.
  */
 export function whyNoThread(): string | undefined {
   const free = freeDescriptors();

@@ -1,10 +1,9 @@
 /**
- * Signals that come before a server can take them. What it is made of takes a
- * while to be imported, and a signal that nobody listens to ends the process
- * with a status of its own, or, for SIGUSR1, opens node's inspector.
+ * Signals that come while the server is still being imported. One without a listener would end the process with a status of
+ * its own, or, for SIGUSR1, open node's inspector.
  */
 
-/** What a server ignores, so that it neither ends without a word nor opens a debugger's port. */
+/** Ignored: they would end a server without a word, or open a debugger's port. */
 export const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const;
 
 /** The signal that opens the log's file again, where there is one. */
@@ -17,11 +16,7 @@ export const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 let ignored: NodeJS.Signals[] = [];
 let letGo = (): void => {};
 
-/**
- * From now on a signal to stop does so at once, and others are ignored.
- *
- * @param exit ends the process
- */
+/** From now on a signal to stop does so at once, and others are ignored. */
 export function holdSignals(exit: (status: number) => never): void {
   const stop = (): never => exit(0);
   // There is nothing to read again yet.

@@ -1,7 +1,6 @@
 /**
- * How late the event loop of the calling thread is, measured by a timer that is
- * due every 20 ms. Node's own histogram leaves out the first delay after each
- * reset, forgets nothing without one, and other runtimes have none.
+ * How late the event loop of the calling thread is, by a timer that is due every 20 ms. Node's own histogram leaves out the
+ * first delay after each reset, forgets nothing without one, and other runtimes have none.
  */
 
 import { performance } from "node:perf_hooks";
@@ -32,11 +31,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
-/**
- * Begins to watch, for good. The timer does not keep the process alive.
- *
- * @param onDelay told of each delay, in milliseconds
- */
+/** Watches for good; the timer does not keep the process alive. @param onDelay told of each delay, in milliseconds */
 export function watchEventLoop(onDelay: (ms: number) => void = () => {}): () => EventLoopFigures {
   const delays = new Float64Array(SAMPLES);
   let count = 0;

@@ -1,5 +1,3 @@
-/** Pauses between attempts at what keeps failing. */
-
 /** A pause before another attempt: each twice as long as the one before, up to a limit. @param failures in a row, at least 1 */
 export function growingPause(failures: number, firstMs: number, mostMs: number): number {
   return Math.min(firstMs * 2 ** (failures - 1), mostMs);

@@ -18,11 +18,7 @@ function heapLimitMb(): number {
   return Math.floor(getHeapStatistics().heap_size_limit / MEBIBYTE);
 }
 
-/**
- * Options for a worker thread with a task. Its heap has a limit of its own, so
- * that a thread whose heap runs out ends alone and not the whole process; V8's
- * `--max-old-space-size` goes before it.
- */
+/** The heap has a limit of its own, so that a thread that fills it ends alone; V8's `--max-old-space-size` goes before it. */
 function workerOptions(task: unknown): WorkerOptions {
   const options = { workerData: task, execArgv: [] };
   // Bun has other heaps.
@@ -42,7 +38,6 @@ export function startWorker(thread: string, task: unknown, transferList: Transfe
   return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string", transferList });
 }
 
-/** What a thread died of, in words. */
 export function causeOfDeath(thread: string, error: Error): string {
   const missing = missingFromBundle(thread);
   if (missing !== undefined) {

@@ -1,9 +1,6 @@
 /**
- * Yielding the CPU to the serving thread, on a processor that both threads share.
- *
- * A low priority does not give it: Linux lets a thread finish its slice of up
- * to 4 ms before another that woke up gets its turn, whatever their priorities
- * are. A thread that sleeps for a moment yields at once.
+ * Yielding the CPU to the serving thread, on a processor that both threads share. A low priority is not enough: Linux lets a
+ * thread finish its slice of up to 4 ms before another that woke up gets its turn. A thread that sleeps yields at once.
  */
 
 import { readlinkSync } from "node:fs";
@@ -27,16 +24,12 @@ export function stepBack(): void {
   } catch {}
 }
 
-/** To be said when there is work again after a time without any. */
+/** To be called when there is work again after a time without any. */
 export function beginWork(): void {
   since = performance.now();
 }
 
-/**
- * Sleeps if the thread has worked for long enough.
- *
- * @param before what is to be done before, such as giving others their work
- */
+/** Sleeps if the thread has worked for long enough. @param before called first, such as to give others their work */
 export function yieldCpu(before: () => void): void {
   if (performance.now() - since < MOST_MS) return;
   before();
