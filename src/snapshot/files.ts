@@ -127,7 +127,7 @@ export async function openIfThere(
   }
 }
 
-/** Opens the row files; reports those that are missing or there in several forms. The caller closes what was opened. */
+/** Opens the row files; reports a file that is missing or there in several forms. The caller closes what was opened. */
 export async function openRowFiles(
   folder: string,
   files: FileSystem,
