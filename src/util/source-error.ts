@@ -5,7 +5,7 @@ export class SourceError extends Error {
   readonly isLasting: boolean;
   /** Milliseconds after which the server wants to be asked again, if it said so. */
   readonly retryAfterMs: number | undefined;
-  /** Of the server's answer, if that was wrong. */
+  /** The answer's status, if that was wrong. */
   readonly status: number | undefined;
 
   constructor(message: string, { isLasting = false, retryAfterMs, status }: SourceErrorOptions = {}) {
