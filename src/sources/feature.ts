@@ -1,4 +1,4 @@
-/** Snapshots from elsewhere: by URL, out of a database, of another server. */
+/** Settings and commands of snapshots from a URL, a database or another server. */
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -124,14 +124,14 @@ export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
   },
 ];
 
-/** What is wrong with a snapshot's URL, or undefined; see {@link problemWithUrl}. */
+/** The problem with a snapshot's URL, or undefined; see {@link problemWithUrl}. */
 export function problemWithAddress(text: string, tokenName: string): string | undefined {
   const problem = problemWithUrl(text, tokenName);
   if (problem !== undefined) return problem.startsWith("must") ? `a URL ${problem}` : problem;
   return text.endsWith("/") ? undefined : "a URL must end with a slash: it stands for a folder";
 }
 
-/** The user's home folder; undefined where there is none, as for a user id that no name belongs to. */
+/** The user's home folder; undefined without one, as for a user id without a name. */
 function homeFolder(): string | undefined {
   try {
     const home = homedir();
@@ -141,15 +141,15 @@ function homeFolder(): string | undefined {
   }
 }
 
-/** The folder for copies where no other is given, if there can be one. @param xdgCacheHome that variable's value */
+/** The default folder for copies; undefined when neither folder is known. @param xdgCacheHome value of `XDG_CACHE_HOME` */
 export function defaultCache(xdgCacheHome: string | undefined): string | undefined {
-  // The specification of the variable: a path that is not absolute is to be ignored.
+  // By the variable's specification, a relative path is ignored.
   if (xdgCacheHome?.startsWith("/")) return join(xdgCacheHome, "orrery");
   const home = homeFolder();
   return home && join(home, ".cache", "orrery");
 }
 
-/** Checks its settings. @throws {SettingError} */
+/** Checks the settings of a snapshot by URL. @throws {SettingError} */
 export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot: address, settings, nameOf, cacheHome } = question;
   const tokenName = nameOf("snapshotTokenFile");
@@ -159,7 +159,7 @@ export async function findUrlSource(question: SourceQuestion): Promise<OpenSourc
   if (cache === undefined)
     throw new SettingError("cache", " is required: there is no home folder for copies", true);
   const { snapshotTokenFile: tokenFile, maxSnapshotBytes: maxBytes } = settings;
-  // Imported when it is needed.
+  // Imported only when needed.
   const { UrlSource } = await import("./url/url.ts");
   return ({ observe, onDownload }) =>
     new UrlSource({ address, cache, tokenFile, tokenName, maxBytes, onProgress: onDownload, observe });

@@ -1,4 +1,4 @@
-/** Commands that publish a snapshot once, or again and again (`--every`), until a signal stops them. */
+/** Runs commands that publish a snapshot once, or repeatedly (`--every`) until a signal stops them. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandIo } from "../cli/command.ts";
@@ -10,30 +10,30 @@ import { ShrunkError } from "../snapshot/refusals.ts";
 import { explainUpstream, stopSignal } from "../upstream/cli.ts";
 import { BadRowsError } from "./row-folder.ts";
 
-/** What came of a round. */
+/** Result of a round. */
 export interface Round {
   readonly generation: string;
-  /** False when it was published before. */
+  /** False when the same generation was published before. */
   readonly isNew: boolean;
-  /** More words, up to the time that it took. */
+  /** More words for the report, before the round's duration. */
   readonly details: string;
 }
 
 export interface Rounds {
-  /** Does one. The signal ends it. */
+  /** Runs one round. The signal ends it. */
   readonly run: (signal: AbortSignal) => Promise<Round>;
-  /** What is done between two rounds, so many seconds apart; what it does is told by failures alone. */
+  /** Work that repeats every `seconds` between two rounds; only its failures are reported. */
   readonly between?: { readonly seconds: number; readonly run: (signal: AbortSignal) => Promise<void> };
-  /** Lets go of what it holds; never fails. */
+  /** Releases all resources; never fails. */
   readonly close?: () => Promise<void>;
 }
 
-/** Whether the place to publish at is to blame. */
+/** Whether the place to publish at causes the error. */
 function isOfPlace(error: unknown): boolean {
   return error instanceof OccupiedError || error instanceof HeldError;
 }
 
-/** An error as what a command says of it; defects stay what they are. */
+/** The error to report for an error; defects stay unchanged. */
 function explain(error: unknown, out: string): unknown {
   if (error instanceof BadRowsError) return new ProblemsError(error.problems);
   if (isOfPlace(error) || error instanceof ShrunkError)
@@ -52,7 +52,7 @@ async function waitUntil(time: number, signal: AbortSignal): Promise<void> {
   await sleep(Math.max(0, time - performance.now()), undefined, { signal }).catch(() => {});
 }
 
-/** Does one round. @returns one line on what came of it */
+/** Runs one round. @returns one line about its outcome */
 async function runOnce({ run }: Rounds, signal: AbortSignal): Promise<string> {
   const began = performance.now();
   const { generation, isNew, details } = await run(signal);
@@ -61,14 +61,14 @@ async function runOnce({ run }: Rounds, signal: AbortSignal): Promise<string> {
   return `${outcome} ${generation}: ${details} ${seconds} s`;
 }
 
-/** What rounds share that are repeated. */
+/** Context of repeated rounds. */
 interface Repeating extends Rounds {
   readonly out: string;
   readonly signal: AbortSignal;
   readonly say: (line: string) => void;
 }
 
-/** @returns what went wrong, as far as a later attempt may well succeed @throws anything else */
+/** @returns the problem, if a later attempt may succeed @throws any other error */
 async function attempt(
   { out, signal }: Repeating,
   run: (signal: AbortSignal) => Promise<void>,
@@ -79,20 +79,20 @@ async function attempt(
   } catch (error) {
     if (signal.aborted) return undefined;
     const explained = explain(error, out);
-    // A place that is taken and a defect stay.
+    // An occupied place and a defect persist.
     if (isOfPlace(error) || explained === error) throw error;
     return failureOf(explained);
   }
 }
 
-/** Does what is done between rounds, until it is time for the next one. A failure is told once. */
+/** Repeats the work between rounds until the next round is due. Reports the same failure in a row once. */
 async function fill(rounds: Repeating, end: number): Promise<void> {
   const { between, signal, say } = rounds;
   if (between === undefined) return;
   let told: string | undefined;
   let next = performance.now();
   for (;;) {
-    // From begin to begin, as whole rounds are.
+    // Measured from start to start, like whole rounds.
     next = Math.max(next + between.seconds * 1000, performance.now());
     await waitUntil(Math.min(next, end), signal);
     if (signal.aborted || performance.now() >= end) return;
@@ -102,7 +102,7 @@ async function fill(rounds: Repeating, end: number): Promise<void> {
   }
 }
 
-/** Rounds that begin `seconds` apart, or one after the other where they take longer, until the signal. */
+/** Runs rounds that start `seconds` apart, or without a pause when they take longer, until the signal. */
 async function repeat(rounds: Repeating, seconds: number): Promise<void> {
   const { signal, say } = rounds;
   let wellAt: string | undefined;
@@ -117,7 +117,7 @@ async function repeat(rounds: Repeating, seconds: number): Promise<void> {
   }
 }
 
-/** Runs one round, or with `--every` any number of them; a signal ends the process. @throws {CommandError}; defects */
+/** Runs one round, or repeated ones with `--every`; a signal ends the process. @throws {CommandError}; defects */
 export async function runRounds(
   options: Options<"export" | "mirror">,
   io: CommandIo,
@@ -138,6 +138,6 @@ export async function runRounds(
   } finally {
     await rounds.close?.();
   }
-  // A thread may still be at work on what is of no more interest.
+  // A thread may still be working on an abandoned load.
   if (signal.aborted) io.exit(0);
 }

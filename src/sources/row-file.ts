@@ -1,4 +1,4 @@
-/** A file of rows as it comes in: written, compressed if asked for, counted and hashed, all while it arrives. */
+/** Writes a file of rows while they arrive: compresses it on request, counts and hashes it. */
 
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { createGzip } from "node:zlib";
 const NEWLINE = 10;
 const CHUNK_BYTES = 262_144;
 
-/** What a file holds. */
+/** Counts and hashes of a written file. */
 export interface WrittenFile {
   /** Lines that are not empty. */
   readonly rows: number;
@@ -22,7 +22,7 @@ export interface WrittenFile {
   readonly plainSha256: string;
 }
 
-/** Counts lines, of which each ends with a newline. */
+/** Counts lines, each ended by a newline, and the empty ones. */
 function createLineCounter() {
   let lines = 0;
   let empty = 0;
@@ -43,9 +43,9 @@ function createLineCounter() {
 }
 
 /**
- * Writes lines to a new file. No more are drawn than the disk takes in.
+ * Writes lines to a new file. Reads the source no faster than the disk writes.
  *
- * @param signal gives up the file, which stays as it is
+ * @param signal stops the writing; the partial file stays
  * @throws errors of the file system, and what `source` throws
  */
 export async function writeRowFile(

@@ -1,4 +1,4 @@
-/** A folder of rows on its way to being published: its generation, its manifest, and whether it would load. */
+/** A folder of rows before its publication: its generation, its manifest, and the check that it would load. */
 
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ import type { WrittenFile } from "./row-file.ts";
 export class BadRowsError extends Error {
   override name = "BadRowsError";
 
-  /** As `check` prints them, one a line. */
+  /** As `check` prints them, one per line. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
@@ -32,28 +32,28 @@ export class BadRowsError extends Error {
   }
 }
 
-/** What was written, by the names of the files. */
+/** Written files by name. */
 export type RowFiles = ReadonlyMap<string, WrittenFile>;
 
-/** The same for the same rows in the same order, compressed or not. @param prefix what the rows come from */
+/** Equal for the same rows in the same order, compressed or not. @param prefix names the origin of the rows */
 export function generationOfRows(prefix: string, files: RowFiles): string {
   const hash = createHash("sha256");
   for (const { plainSha256 } of files.values()) hash.update(plainSha256);
   return `${prefix}-${hash.digest("hex").slice(0, 16)}`;
 }
 
-/** What a manifest says besides its files. */
+/** Fields of a manifest besides its files. */
 export interface ManifestFields {
   readonly generation: string;
-  /** The moment of the data, in milliseconds since the epoch. */
+  /** Time of the data, in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Told to the next publication, lest it shrinks; no load reads it. */
+  /** For the shrink check of the next publication; no load reads it. */
   readonly visible?: VisibleRows;
   /** Other fields that no load reads. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes the manifest beside the files. */
+/** Writes the manifest into the folder of the files. */
 export async function writeManifest(
   folder: string,
   files: RowFiles,
@@ -76,7 +76,7 @@ function textOf(manifest: object): string {
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-/** Renews the moment of the data of what is published: it was looked at, and is the same. */
+/** Renews the time of the published data after a check that it is still the same. */
 export async function renewManifest(folder: string, createdAt: number): Promise<void> {
   const manifest = await readManifestOf(folder);
   await replaceFile(join(folder, MANIFEST), textOf({ ...manifest, createdAt: formatTime(createdAt) }));
@@ -97,16 +97,16 @@ export async function holdsSame(
   );
 }
 
-/** How rows are checked. */
+/** Options of the check of rows. */
 export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** What was published last, so that files which did not change are not read again. */
+  /** The last publication: its unchanged files are not read again. */
   readonly before?: Before | undefined;
 }
 
 /**
- * Writes the manifest of rows that are to be published, and has them checked as a load would.
+ * Writes the manifest of rows that are to be published, and checks them by loading them.
  *
  * @throws {BadRowsError} when they would not load; {@link ShrunkError}; the signal's reason
  */

@@ -1,4 +1,4 @@
-/** Everything that a mirror asks another server for: lists of one generation, then statistics and owners one by one. */
+/** Requests everything that a mirror needs: lists of one generation, then statistics and owners one by one. */
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
 import { runAll, type Upstream } from "../../upstream/upstream.ts";
@@ -8,20 +8,19 @@ import { findOwners, userSearch } from "./owners.ts";
 import { PAGE_SIZE, Replies, readLists } from "./replies.ts";
 import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
 
-/** What to ask for. */
 export interface CollectOptions {
   readonly upstream: Upstream;
   readonly journal: Journal;
   /** Searches for users. */
   readonly searches: readonly string[];
-  /** Told how many requests are left. */
+  /** Receives the number of requests left. */
   readonly progress: { left: number } | undefined;
 }
 
-/** The fewest requests that can bring what was collected, by what they are for. */
+/** Lower bound on the requests for the collected data, by purpose. */
 type Bound = Readonly<Record<"worlds" | "instances" | "statistics" | "users" | "platform", number>>;
 
-/** A reply holds at most 50 rows of a list, or the counts of one world. That a list is empty has to be learnt, too. */
+/** A reply holds at most 50 rows of a list, or the counts of one world. An empty list takes one request, too. */
 function boundOf(worlds: number, instances: number, users: number): Bound {
   const pagesOf = (rows: number): number => Math.ceil(rows / PAGE_SIZE);
   return {
@@ -33,24 +32,24 @@ function boundOf(worlds: number, instances: number, users: number): Bound {
   };
 }
 
-/** What a server says, as far as the token may see it. */
+/** A server's data, as far as the token may see them. */
 export interface Collected {
   readonly worlds: readonly World[];
   readonly stats: readonly WorldStats[];
   readonly instances: readonly Instance[];
-  /** Owners, and what the searches found: newest first, then by id. */
+  /** Owners and users found by the searches: newest first, then by id. */
   readonly users: readonly User[];
   readonly platform: PlatformStats;
-  /** The generation that all of it is of; undefined where the server names none. */
+  /** The one generation of all the data; undefined when the server names none. */
   readonly generation: string | undefined;
-  /** Worlds that were in the list and gone when their statistics were asked for. */
+  /** Number of listed worlds that were gone when their statistics were requested. */
   readonly gone: number;
-  /** Owners that the server does not know. */
+  /** Number of owners that the server does not know. */
   readonly unknownOwners: number;
   readonly bound: Bound;
 }
 
-/** How often everything is gone through because the generation changed. */
+/** Maximum rounds through all the data because the generation changed. */
 const MOST_ROUNDS = 5;
 const STATS = "/stats";
 
@@ -87,7 +86,7 @@ interface Details {
   readonly users: ReadonlyMap<string, User>;
 }
 
-/** What has no list: statistics, and the owners. */
+/** Reads data that no list holds: statistics and owners. */
 async function readDetails(options: CollectOptions, replies: Replies, listed: Listed): Promise<Details> {
   const { worlds, found, platform } = listed;
   const users = new Map(found.flat().map((user) => [user.id, user]));
@@ -120,7 +119,7 @@ function compose(listed: Listed, { stats, users }: Details): Collected {
   };
 }
 
-/** Refuses worlds of which the server has a list and nothing else: a snapshot without any would be published. */
+/** Refuses worlds that all lack statistics: otherwise a snapshot without worlds would be published. */
 async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: Journal): Promise<void> {
   if (worlds.length === 0 || stats.size > 0) return;
   await journal.drop(worlds.map(({ id }) => statsTarget(id)));
@@ -130,7 +129,7 @@ async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: J
   );
 }
 
-/** Collects everything, replies of an older generation again, until all are of one. @throws {SourceError}; the signal's reason */
+/** Collects everything; repeats replies of an older generation until all are of one. @throws {SourceError}; the signal's reason */
 export async function collect(options: CollectOptions): Promise<Collected> {
   const { journal, upstream } = options;
   const replies = new Replies(upstream, journal);

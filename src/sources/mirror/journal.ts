@@ -1,9 +1,9 @@
 /**
- * The replies that a mirror has received so far, on disk: a line a reply, appended when it is there, each with a checksum. So
- * the next process goes on after the last line of one that was killed.
+ * The replies that a mirror has received so far, on disk: one line per reply with a checksum, appended on arrival. So the next
+ * process continues after the last line of a killed one.
  *
- * A last line that was cut off is dropped. Any other damage, or another server's name at the top, begins the journal afresh:
- * nothing in it cannot be asked for again.
+ * A last line that was cut off is dropped. Any other damage, or another server's name at the top, starts a new journal: everything
+ * in it can be requested again.
  */
 
 import { createHash } from "node:crypto";
@@ -14,13 +14,13 @@ import { isObject } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { codeOf } from "../../util/system-error.ts";
 
-/** A reply as it is kept. */
+/** A stored reply. */
 export interface Entry {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The generation that it is of; undefined where the server does not say. */
+  /** Its generation; undefined when the server names none. */
   readonly etag: string | undefined;
-  /** What it says; null where there is no such resource. */
+  /** Its value; null when the resource does not exist. */
   readonly value: unknown;
 }
 
@@ -29,7 +29,7 @@ const FORMAT = "orrery-mirror/2";
 const HOUR_MS = 3_600_000;
 const NEWLINE = 10;
 const DIGITS = 16;
-/** Times that a fresh journal takes over from the one before. */
+/** Maximum number of request times that a new journal takes over from the previous one. */
 const MOST_TIMES = 10_000;
 
 function checksum(text: string): string {
@@ -41,7 +41,7 @@ function lineOf(value: unknown): string {
   return `${checksum(text)} ${text}\n`;
 }
 
-/** Each whole line; undefined for a damaged one. */
+/** Each complete line; undefined for a damaged one. */
 function* linesOf(bytes: Buffer): Generator<Record<string, unknown> | undefined> {
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
@@ -53,7 +53,7 @@ function* linesOf(bytes: Buffer): Generator<Record<string, unknown> | undefined>
   }
 }
 
-/** Nothing where nothing is. A pipe is not opened, which would wait for its writer. */
+/** Reads a file; empty when it does not exist. A pipe is never opened: that would wait for its writer. */
 async function readWhole(path: string): Promise<Buffer> {
   try {
     if ((await stat(path)).isFile()) return await readFile(path);
@@ -64,15 +64,15 @@ async function readWhole(path: string): Promise<Buffer> {
   throw new SourceError(`${path}: is not a regular file`, { isLasting: true });
 }
 
-/** Replies by their targets. Every change is on its way to the disk when the call resolves. */
+/** Replies by target. A call that resolves has written its change, but perhaps not synced it to disk. */
 export class Journal {
   readonly #path: string;
   readonly #from: string;
   readonly #entries = new Map<string, Entry>();
-  /** When requests were sent, in milliseconds since the epoch: those of an hour before the last one and later. */
+  /** Times of requests, in milliseconds since the epoch; a load keeps the last hour before the latest one. */
   sentAt: number[] = [];
   #handle: FileHandle | undefined;
-  /** Lines are written one after the other. */
+  /** Lines are written one at a time. */
   #writing: Promise<unknown> = Promise.resolve();
 
   private constructor(path: string, from: string) {
@@ -80,7 +80,7 @@ export class Journal {
     this.#from = from;
   }
 
-  /** Opens the journal of a server. @param tell receives a sentence when the old journal cannot be used */
+  /** Opens the journal of a server. @param tell receives a sentence when the old journal is unusable */
   static async open(folder: string, from: string, tell: (sentence: string) => void): Promise<Journal> {
     const path = join(folder, FILE);
     const journal = new Journal(path, from);
@@ -98,7 +98,7 @@ export class Journal {
     return journal;
   }
 
-  /** Takes up a file. @returns why it cannot be used */
+  /** Loads a file. @returns why it is unusable */
   #load(bytes: Buffer): string | undefined {
     const [head, ...lines] = linesOf(bytes);
     if (head === undefined) return "it is damaged";
@@ -124,7 +124,7 @@ export class Journal {
     return this.#entries;
   }
 
-  /** When the last request was noted; 0 when none was. */
+  /** Time of the latest request; 0 without any. */
   get lastAt(): number {
     return this.sentAt.reduce((latest, at) => Math.max(latest, at), 0);
   }
@@ -136,13 +136,12 @@ export class Journal {
     await this.#append({ target, ...entry });
   }
 
-  /** Forgets replies. */
   async drop(targets: readonly string[]): Promise<void> {
     for (const target of targets) this.#entries.delete(target);
     await this.#append({ dropped: targets });
   }
 
-  /** Forgets everything. */
+  /** Drops all replies. */
   async clear(): Promise<void> {
     this.#entries.clear();
     await this.#inTurn(() => this.#begin());
@@ -162,7 +161,7 @@ export class Journal {
     return done;
   }
 
-  /** Puts an empty one in the place of what is there. */
+  /** Replaces the journal with an empty one, which keeps the times of requests. */
   async #begin(): Promise<void> {
     await this.#handle?.close();
     this.#handle = undefined;

@@ -1,7 +1,7 @@
 /**
- * `orrery mirror`: a snapshot of what a token may see of another server of this API. Beside the place of the snapshot's link, `DIR`,
- * stands a work folder, `DIR.mirror`, with the journal of the replies: with it a killed process's work goes on, and a later round
- * finds out by one request that nothing changed.
+ * `orrery mirror`: a snapshot of the part of another server of this API that a token may see. The work folder `DIR.mirror`, beside
+ * the snapshot's link `DIR`, holds the journal of replies: it lets a new process continue the work of a killed one, and a later
+ * round learn by one request that nothing changed.
  */
 
 import { dirname, join, resolve } from "node:path";
@@ -22,54 +22,54 @@ import { completeRows, generationOfRows, holdsSame, type RowFiles, renewManifest
 import { type Collected, collect } from "./collect.ts";
 import { Journal } from "./journal.ts";
 
-/** What to mirror, and where to. */
+/** Source and destination of a mirror. */
 export interface MirrorOptions {
-  /** Where the server's operations are; see `readServer`. */
+  /** Base URL of the server's operations; see `readServer`. */
   readonly from: string;
   readonly tokenFile: string;
-  /** Users that these find are mirrored, too. */
+  /** Searches whose users are mirrored, too. */
   readonly searches: readonly string[];
-  /** Most requests in an hour. */
+  /** Maximum requests per hour. */
   readonly perHour?: number | undefined;
   readonly timing: Timing;
   /** The place of the link; see {@link publishVersion}. */
   readonly out: string;
-  /** Most bytes of rows. */
+  /** Maximum bytes of rows. */
   readonly maxBytes: number;
-  /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
+  /** Number of earlier versions to keep, and whether a new version may lose most of the users or worlds. */
   readonly keep?: number;
   readonly allowShrink?: boolean;
   readonly signal: AbortSignal;
-  /** Receives sentences on what had to be begun afresh or is not as it should be. */
+  /** Receives sentences about a restarted journal and about irregularities. */
   readonly tell: (sentence: string) => void;
   readonly progress?: RequestProgress;
 }
 
-/** What came of a round. */
+/** Result of a round. */
 export interface Mirrored extends Omit<Round, "details"> {
-  /** Requests that this round took. */
+  /** Number of requests in this round. */
   readonly requests: number;
   /** Undefined when the server said that nothing has changed. */
   readonly collected: Collected | undefined;
 }
 
-/** When the last reply is older than this, the work of a killed process is continued only if the server has not changed. */
+/** When the last reply is older than this, a killed process's work continues only if the server's data are unchanged. */
 const STALE_MS = 3_600_000;
 const TOKEN_OPTION = "--token-file";
-/** Journal of a round that ended well. */
+/** Key of the journal's entry for a completed round. */
 const DONE = "done";
-/** Rows that are written at once. */
+/** Rows per write. */
 const STEP = 1000;
 
-/** What was done when the journal's last round ended: it stands in the journal, too. */
+/** Result of the last completed round, kept in the journal. */
 interface Done {
   readonly generation: string;
-  /** The server's ETag then. */
+  /** The server's ETag at that time. */
   readonly etag: string;
   readonly searches: readonly string[];
 }
 
-/** Asks whether the server still serves what the journal holds; else clears it. @returns what is published, if nothing changed */
+/** Asks whether the journal is still current; else clears it. @returns the published generation, if nothing changed */
 async function askForNews(
   upstream: Upstream,
   journal: Journal,
@@ -91,7 +91,7 @@ async function askForNews(
   return undefined;
 }
 
-/** The moment of what was collected: of one generation when it was last seen, else when the first reply came. */
+/** Time of the collected data: the last reply's if all are of a named generation, else the first reply's. */
 function momentOf({ entries }: Journal, generation: string | undefined): number {
   const times = Array.from(entries.values(), ({ at }) => at);
   if (times.length === 0) return Date.now();
@@ -100,7 +100,7 @@ function momentOf({ entries }: Journal, generation: string | undefined): number 
   );
 }
 
-/** Sentences on what is not as somebody would expect. */
+/** Sentences about unexpected findings. */
 function remarksOn({ gone, unknownOwners, worlds, platform }: Collected): string[] {
   const remarks: string[] = [];
   if (gone > 0) remarks.push(`worlds that went while they were read: ${gone}`);
@@ -120,7 +120,7 @@ async function* linesOf(rows: readonly object[]): AsyncGenerator<Buffer, void> {
   }
 }
 
-/** A row with the fields that no reply shows: those of a visible one are known. */
+/** A row with the fields that no reply shows: a visible row has known values there. */
 function withHidden(table: TableName, row: object): object {
   const shown = FIELDS[table].map(({ name, shows }) => [name, shows?.only]);
   return { ...Object.fromEntries(shown), ...row };
@@ -137,7 +137,7 @@ async function writeRows(folder: string, { users, worlds, stats, instances }: Co
   return files;
 }
 
-/** A mirror at work: one process alone has a place. */
+/** A running mirror: one process at a time owns its place. */
 export class Mirror {
   readonly #options: MirrorOptions;
   readonly #journal: Journal;
@@ -159,11 +159,11 @@ export class Mirror {
     });
   }
 
-  /** Takes a place for a mirror. @throws {HeldError} when another process has it; `OccupiedError`; `SourceError` */
+  /** Locks the place of a mirror. @throws {HeldError} when another process owns it; `OccupiedError`; `SourceError` */
   static async open(options: MirrorOptions): Promise<Mirror> {
     const { from, out, tokenFile, tell } = options;
     const token = await readToken(tokenFile, TOKEN_OPTION);
-    // What cannot be published in the end is not worth asking for.
+    // Fails before any request when the place cannot be published to.
     await currentVersion(out);
     const folder = `${resolve(out)}.mirror`;
     await makeFolder(dirname(folder));
@@ -197,7 +197,7 @@ export class Mirror {
     const { generation: etag } = collected;
     const published = await this.#publish(collected, momentOf(journal, etag));
     const value: Done = { generation: published.generation, etag: etag ?? "", searches };
-    // Without an ETag nobody can find out later whether this is still current.
+    // Without an ETag a later round cannot check whether the journal is still current.
     if (etag === undefined) await journal.clear();
     else await journal.put(DONE, { at: Date.now(), etag, value });
     return { ...published, requests: upstream.requests - before, collected };
@@ -208,7 +208,7 @@ export class Mirror {
     await this.#release();
   }
 
-  /** Publishes what was collected, unless just that is published. @param createdAt the moment of the data */
+  /** Publishes collected data, unless the same are published already. @param createdAt time of the data */
   async #publish(collected: Collected, createdAt: number): Promise<Pick<Round, "generation" | "isNew">> {
     const { out, from, searches, maxBytes, keep, allowShrink, signal } = this.#options;
     let generation = "";
@@ -234,7 +234,7 @@ export class Mirror {
     return { generation, isNew: published !== undefined };
   }
 
-  /** Renews the moment of the data if a generation is what the link leads to. @returns whether it is */
+  /** Renews the time of the data if the link leads to this generation. @returns whether it does */
   async #renewPublished(generation: string, createdAt: number): Promise<boolean> {
     const current = await currentVersion(this.#options.out);
     if (current === undefined || (await readManifestOf(current))?.generation !== generation) return false;
@@ -243,7 +243,7 @@ export class Mirror {
   }
 }
 
-/** What a round took, up to the time. */
+/** Rows and requests of a round, for its report. */
 function detailsOf({ requests, collected }: Mirrored): string {
   const took = `${requests} ${requests === 1 ? "request" : "requests"}`;
   if (collected === undefined) return `${took},`;

@@ -1,12 +1,12 @@
 /**
- * The profiles of some users in few requests. A request for one user gives one; a page of a search gives fifty, some of them wanted.
+ * Finds profiles of users in few requests. A request for one user gives one; a page of a search gives fifty, some of them wanted.
  *
- * A search for a letter lists the names that begin with it first. So in scripts of few letters the first letters divide the users.
- * In scripts of many letters too few names begin with the same one: there, letters are searched for that many names hold anywhere,
- * chosen by the names that were seen, and at first by those of worlds. A search is read on while its pages show more than one new
- * wanted user; the rest is asked for one by one. A server that orders its searches otherwise makes this longer, not wrong.
+ * A search for a letter lists the names that begin with it first, so in scripts of few letters first letters partition the users.
+ * In scripts of many letters too few names share a first letter: there, the search is for letters that many names contain anywhere,
+ * chosen from the names seen so far, else from names of worlds. A search continues while its pages show on average more than one
+ * new wanted user; the rest are requested one by one. A server with another order of results costs requests, not correctness.
  *
- * The next request follows from the answers before it alone: a mirror that goes on from its journal asks the same.
+ * Each request depends only on earlier replies: a mirror that continues from its journal makes the same requests.
  */
 
 import type { User, World } from "../../model/model.ts";
@@ -16,15 +16,15 @@ import type { Replies } from "./replies.ts";
 import { PAGE_SIZE, pageTarget } from "./replies.ts";
 import { readUserOf, readUsers } from "./rows.ts";
 
-/** A random page of a search is to hold at least so many wanted users, or searching is not begun. */
+/** Search only while a random page is expected to hold more than this many wanted users. */
 const WORTH_WHILE = 2;
-/** So many searches in a row whose first page was of little use end a way of searching. */
+/** A way of searching ends after this many consecutive searches with a nearly useless first page. */
 const MOST_USELESS = 4;
 
-/** Letters of scripts that have many; of others those are left that no name begins with. */
+/** Letters of scripts that have many; Latin letters still untried are ones that no name begins with. */
 const OTHER_LETTER = /^(?!\p{Script=Latin})\p{L}$/u;
 
-/** Where in names a letter is looked for. */
+/** The position of the letter in names. */
 type Way = "beginnings" | "anywhere";
 
 /** The target of a page of a search for users. */
@@ -32,7 +32,7 @@ export function userSearch(q: string): string {
   return `/users/search?${new URLSearchParams({ q })}`;
 }
 
-/** The letters of texts, the most frequent first: each counts once a text. */
+/** Letters by the number of texts that contain them, the most frequent first. */
 function byFrequency(texts: Iterable<readonly string[]>): readonly string[] {
   const counts = new Map<string, number>();
   for (const letters of texts) {
@@ -48,14 +48,14 @@ function lettersOf(text: string): readonly string[] {
   return [...fold(text).trim()];
 }
 
-/** What is looked for, and what was. */
+/** State of the search for owners. */
 interface Hunt {
   readonly users: Map<string, User>;
-  /** Ids of who is not found yet. */
+  /** Ids of users not found yet. */
   readonly wanted: Set<string>;
   /** Names of the worlds of wanted owners, by owner. */
   readonly worldNames: ReadonlyMap<string, readonly string[]>;
-  /** Letters that were searched for at the beginning of names, and anywhere. */
+  /** Letters already searched for, at the beginning of names and anywhere. */
   readonly tried: Readonly<Record<Way, Set<string>>>;
 }
 
@@ -63,7 +63,7 @@ interface Hunt {
 function nextLetter({ users, wanted, worldNames, tried }: Hunt, way: Way): string | undefined {
   const { beginnings, anywhere } = tried;
   const names = Array.from(users.values(), ({ displayName }) => lettersOf(displayName));
-  // Users who are not known yet are like those whose beginnings were not searched for.
+  // Unknown users resemble the known users whose first letter was not searched for.
   const others = names.filter(([first = ""]) => !beginnings.has(first));
   const shown = way === "beginnings" ? others.map((name) => name.slice(0, 1)) : others;
   const seen = others.length > 1 ? byFrequency(shown) : [];
@@ -73,7 +73,7 @@ function nextLetter({ users, wanted, worldNames, tried }: Hunt, way: Way): strin
   return seen.find(isNew) ?? byFrequency(ofWorlds).find(isNew);
 }
 
-/** Where the names of a page stand relative to the letter that was searched for. */
+/** Whether names that begin with the letter fill a page, stand only at its top (perhaps none), or are mixed with others. */
 function beginningsIn(rows: readonly User[], letter: string): "all" | "first" | "mixed" {
   const begin = rows.map(({ displayName }) => fold(displayName).startsWith(letter));
   const others = begin.indexOf(false);
@@ -81,7 +81,7 @@ function beginningsIn(rows: readonly User[], letter: string): "all" | "first" | 
   return begin.includes(true, others) ? "mixed" : "first";
 }
 
-/** Goes through the pages of a search while they are of use. @returns whether the first one was */
+/** Reads the pages of a search while they are useful. @returns whether the first one was */
 async function search(replies: Replies, { users, wanted }: Hunt, letter: string, way: Way): Promise<boolean> {
   let before: number | undefined;
   for (let offset = 0; ; ) {
@@ -93,7 +93,7 @@ async function search(replies: Replies, { users, wanted }: Hunt, letter: string,
       if (wanted.delete(user.id)) found++;
     }
     const isLast = rows.length === 0 || offset + limit >= total || wanted.size === 0;
-    // After the names that begin with the letter come names that begin with other letters, which are searched for, too.
+    // The rest are names that begin with other letters, which have their own searches.
     const isPast = way === "beginnings" && beginningsIn(rows, letter) === "first";
     if (isLast || isPast || found + (before ?? found) <= 2) return offset > 0 || found > 1;
     before = found;
@@ -101,7 +101,7 @@ async function search(replies: Replies, { users, wanted }: Hunt, letter: string,
   }
 }
 
-/** Finds the owners of worlds. @param users known ones, to which others are added @param total how many the server has */
+/** Finds the owners of worlds. @param users known users; receives the found ones @param total number of users on the server */
 export async function findOwners(
   replies: Replies,
   users: Map<string, User>,

@@ -1,33 +1,32 @@
-/** The replies that a mirror works with, kept in its journal; and whole lists: every page once, all of one generation where the server names it. */
+/** A mirror's replies, kept in its journal; and complete lists: each page once, all of one generation if the server names it. */
 
 import { runAll, type Upstream, type UpstreamReply } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Entry, Journal } from "./journal.ts";
 import type { Read, RowPage } from "./rows.ts";
 
-/** The server serves another generation than the one that was asked for, or its list changed while it was read. */
+/** The server serves another generation than the requested one, or its list changed while it was read. */
 export class ChangedError extends Error {
   override name = "ChangedError";
 }
 
-/** A value, and the generation that it is of. */
+/** A value and its generation. */
 export interface Received<Value> {
   readonly value: Value;
   readonly etag: string | undefined;
 }
 
-/** A message that says that the path itself is unknown, not the resource. */
+/** The error message for an unknown path, as opposed to an unknown resource. */
 const NO_PATH = "Not found";
-/** How often lists, or a resource that is not there, are asked for again because the data changed meanwhile. */
+/** Maximum attempts at lists, or at a missing resource, when the data keep changing. */
 const MOST_TRIES = 5;
 
-/** Replies. */
 export class Replies {
   readonly #upstream: Upstream;
   readonly #journal: Journal;
   #newest: string | undefined;
   #lastInquiry: Promise<unknown> = Promise.resolve();
-  /** An inquiry that has not been sent yet. */
+  /** An inquiry that is not sent yet. */
   #nextInquiry: Promise<string | undefined> | undefined;
 
   constructor(upstream: Upstream, journal: Journal) {
@@ -41,12 +40,12 @@ export class Replies {
     }
   }
 
-  /** The generation of the last reply that came. */
+  /** The generation of the latest reply. */
   get newest(): string | undefined {
     return this.#newest;
   }
 
-  /** Gives a reply. @param etag the generation that must answer @throws {ChangedError} when another is served; `SourceError` */
+  /** Gives a reply. @param etag the required generation @throws {ChangedError} when another is served; `SourceError` */
   async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Received<Value>> {
     const known = this.#kept<Value>(target);
     if (known !== undefined) return known;
@@ -58,7 +57,7 @@ export class Replies {
     return await this.#keep(target, reply, reply.etag, value);
   }
 
-  /** Gives a resource, of whatever generation; null where the server has none, which one more request confirms. */
+  /** Gives a resource of any generation; null when the server has none, which one more request confirms. */
   async find<Value>(target: string, read: Read<Value>): Promise<Received<Value | null>> {
     const known = this.#kept<Value | null>(target);
     if (known !== undefined) return known;
@@ -71,7 +70,7 @@ export class Replies {
           isLasting: true,
         });
       }
-      // A 404 carries no tag. It is of the generation that was served before it, if the same one is served after it.
+      // A 404 carries no ETag. Its generation is known when the server serves the same one before and after it.
       const after = before === undefined ? undefined : await this.#inquire();
       if (after === before) return await this.#keep(target, reply, after, null);
       this.#newest = after;
@@ -79,7 +78,7 @@ export class Replies {
     throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
   }
 
-  /** Asks which generation is served now. Calls that come meanwhile share the next inquiry: an answer is of a moment after the call. */
+  /** Asks for the current generation. Calls that wait for the last inquiry share the next one: each answer is newer than its call. */
   #inquire(): Promise<string | undefined> {
     if (this.#nextInquiry === undefined) {
       this.#nextInquiry = this.#lastInquiry.then(async () => {
@@ -109,9 +108,9 @@ export class Replies {
   }
 }
 
-/** Items that a request asks for: the most that the API gives. */
+/** Items per request: the maximum of the API. */
 export const PAGE_SIZE = 50;
-/** Most rows of a list: one with an absurd total would be read without end. */
+/** Maximum rows of a list: one with an absurd total would be read without end. */
 const MOST_ROWS = 100_000_000;
 
 interface Identified {
@@ -123,7 +122,7 @@ export function pageTarget(path: string, limit: number, offset: number): string 
   return `${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`;
 }
 
-/** What is wrong with a page beside the first one. */
+/** Why a page does not fit the first one. */
 function problemWith(page: RowPage<object>, first: RowPage<object>, offset: number): string | undefined {
   if (page.total !== first.total) return `its total changed from ${first.total} to ${page.total}`;
   if (page.limit !== first.limit) return "the size of its pages changed";
@@ -142,22 +141,22 @@ export class Lists {
     this.#replies = replies;
   }
 
-  /** The generation of the first reply; undefined where the server does not name it. */
+  /** The generation of the first reply; undefined when the server does not name it. */
   get generation(): string | undefined {
     return this.#generation;
   }
 
-  /** Has one reply count as of the generation. @throws {ChangedError} when it is of another; `SourceError` */
+  /** Gets one reply, which must be of this generation. @throws {ChangedError} when it is of another; `SourceError` */
   async one<Value>(target: string, read: Read<Value>): Promise<Value> {
     const { value, etag } = await this.#replies.get(target, read, this.#generation);
-    // What the journal holds may be of another one.
+    // A reply from the journal may be of another generation.
     if (this.#generation !== undefined && etag !== this.#generation)
       throw new ChangedError("pages are of two generations");
     this.#generation ??= etag;
     return value;
   }
 
-  /** Gives every row of a list, in its order. @throws {ChangedError} when its pages do not fit together; `SourceError` */
+  /** Reads every row of a list, in order. @throws {ChangedError} when its pages do not fit together; `SourceError` */
   async read<Row extends Identified>(path: string, readPage: Read<RowPage<Row>>): Promise<readonly Row[]> {
     const pageAt = async (limit: number, offset: number, given?: RowPage<Row>): Promise<RowPage<Row>> => {
       const page = await this.one(pageTarget(path, limit, offset), readPage);
@@ -182,7 +181,7 @@ export class Lists {
   }
 }
 
-/** Reads several lists of one generation, from the beginning whenever it changes. @param isList says which targets are theirs */
+/** Reads several lists of one generation; starts over when it changes. @param isList whether a target belongs to the lists */
 export async function readLists<Result>(
   replies: Replies,
   journal: Journal,

@@ -1,4 +1,4 @@
-/** Replies of another server as rows of a snapshot, checked field by field: rows that would not load are worth no more requests. */
+/** Converts replies of another server to snapshot rows. Checks each field: rows that would not load make further requests useless. */
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
 import { type NamedField, RESOURCES, type ResourceName } from "../../model/schema.ts";
@@ -7,7 +7,6 @@ import { parseUuid } from "../../model/uuid.ts";
 import { isCount, isObject } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 
-/** A page of a list. */
 export interface RowPage<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
@@ -16,7 +15,7 @@ export interface RowPage<Row> {
 
 const WORDS = new Uint32Array(4);
 
-/** @param target of the reply, for messages */
+/** @param target request target of the reply, for messages */
 function fail(target: string, what: string): never {
   throw new SourceError(`${target}: the reply is not what this API sends: ${what}`, { isLasting: true });
 }
@@ -38,7 +37,7 @@ function fieldOf(target: string, { name, type, absent }: NamedField, value: unkn
   return (value as string).toLowerCase();
 }
 
-/** The fields of a row that a snapshot keeps, in their order. */
+/** A row with only the fields that a snapshot keeps, in their order. */
 function rowOf<Row>(resource: ResourceName, target: string, value: unknown): Row {
   if (!isObject(value)) return fail(target, "a row must be an object");
   const { fields } = RESOURCES[resource];
@@ -70,7 +69,7 @@ export const readWorlds: Read<RowPage<World>> = (target, body) => pageOf("world"
 export const readInstances: Read<RowPage<Instance>> = (target, body) => pageOf("instance", target, body);
 export const readUsers: Read<RowPage<User>> = (target, body) => pageOf("user", target, body);
 
-/** Reads one user, who must be the one that was asked for. */
+/** Reads one user, which must have the requested id. */
 export function readUserOf(id: string): Read<User> {
   return (target, body) => {
     const user = oneOf<User>("user", target, body);
@@ -78,7 +77,7 @@ export function readUserOf(id: string): Read<User> {
   };
 }
 
-/** Reads the counts of one world, which must be the one that was asked for. */
+/** Reads the counts of one world, which must have the requested id. */
 export function readWorldStatsOf(id: string): Read<WorldStats> {
   return (target, body) => {
     const stats = oneOf<WorldStats>("worldStats", target, body);

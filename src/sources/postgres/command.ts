@@ -1,4 +1,4 @@
-/** `orrery export`: a snapshot out of PostgreSQL, once or again and again. */
+/** `orrery export`: snapshots from PostgreSQL, once or repeatedly. */
 
 import { readFile } from "node:fs/promises";
 import type { CommandIo } from "../../cli/command.ts";
@@ -27,7 +27,7 @@ function readUrl({ values, names }: Options<"export">): ReturnType<typeof readPo
   }
 }
 
-/** Refuses what instances alone cannot be published with. @throws {UsageError} */
+/** Refuses options under which instances cannot be published alone. @throws {UsageError} */
 function checkLive({ values, names }: Options<"export">): void {
   if (values.liveEvery === undefined) return;
   if (values.every === undefined) throw new UsageError(`${names.liveEvery}: requires ${names.every}`);

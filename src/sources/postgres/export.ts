@@ -1,4 +1,4 @@
-/** One export: rows out of PostgreSQL into a folder with a manifest, checked, and published as a whole. */
+/** One export: writes rows from PostgreSQL to a folder with a manifest, checks them, and publishes the folder as a whole. */
 
 import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ import { copyTables } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
 
-/** What to export, and where to. */
+/** Source, destination and form of an export. */
 export interface ExportOptions {
   readonly from: PostgresUrl;
   readonly queries: Queries;
@@ -33,30 +33,30 @@ export interface ExportOptions {
   readonly gzip: boolean;
   /** Publish a prepared snapshot in place of the rows. */
   readonly build?: boolean | undefined;
-  /** Most bytes of uncompressed rows. */
+  /** Maximum bytes of uncompressed rows. */
   readonly maxBytes: number;
-  /** Leave what is published as it is when the new rows are the same. */
+  /** Keep the published version when the new rows are the same. */
   readonly onlyChanges: boolean;
-  /** How many earlier versions are kept, and whether what is published may lose most of its users or worlds. */
+  /** Number of earlier versions to keep, and whether a new version may lose most of the users or worlds. */
   readonly keep?: number;
   readonly allowShrink?: boolean;
-  /** What was published last: what is equal in it is neither written anew nor checked again. */
+  /** The last publication: files equal to its files are linked and not checked again. */
   readonly last?: LastPublished | undefined;
-  /** Gives up: cancels the query and removes what was written. */
+  /** Aborts: cancels the query and removes the written files. */
   readonly signal: AbortSignal;
 }
 
-/** What was published last, for the next round. It keeps the rows in memory. */
+/** The last publication, for the next round. It keeps the rows in memory. */
 export interface LastPublished {
   readonly folder: string;
   readonly files: RowFiles;
-  /** The moment of its data, in milliseconds since the epoch. */
+  /** Time of its data, in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Undefined where it was found to be published already, by another process. */
+  /** Undefined when another process had already published the same rows. */
   readonly before: Before | undefined;
 }
 
-/** What came of an export. */
+/** Result of an export. */
 export interface Exported {
   readonly generation: string;
   readonly rows: number;
@@ -64,14 +64,14 @@ export interface Exported {
   readonly bytes: number;
   /** False when the same rows were published before. */
   readonly isNew: boolean;
-  /** Milliseconds that copying the rows out of the database took, hashed while they come, and checking or preparing them. */
+  /** Milliseconds for copying and hashing the rows, and for checking or preparing them. */
   readonly copyMs: number;
   readonly checkMs: number;
-  /** Undefined where a prepared snapshot was published. */
+  /** Undefined after the publication of a prepared snapshot. */
   readonly published: LastPublished | undefined;
 }
 
-/** Copies tables to files; all that have a query. */
+/** Copies every table that has a query to a file. */
 async function copyRows(
   folder: string,
   queries: Partial<Queries>,
@@ -88,7 +88,7 @@ async function copyRows(
   return files;
 }
 
-/** Rejects with the reason as soon as the signal comes: what cannot be ended ends with the process. */
+/** Rejects on abort with the signal's reason. The work itself cannot be stopped: it ends with the process. */
 async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   let leave = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -102,7 +102,7 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
   }
 }
 
-/** Makes the prepared form of the rows, which are removed. Loading them is the check. @returns its bytes */
+/** Builds the prepared snapshot, then removes the rows. Loading them is the check. @returns its bytes */
 async function prepareRows(
   rows: string,
   folder: string,
@@ -137,7 +137,7 @@ async function fillFolder(
   const last = options.last?.folder === current ? options.last : undefined;
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
-  // Before the database is asked: all that was committed by then is in the rows.
+  // Taken before the first query: the rows include everything committed by then.
   const createdAt = Date.now();
   const began = performance.now();
   const files = await copyRows(place, queries, options);
@@ -172,7 +172,7 @@ async function fillFolder(
  * Exports once.
  *
  * @throws {BadRowsError} when the rows would not load; `SourceError`, `OccupiedError`, `ShrunkError`,
- *   `CommandError`; errors of the file system; the signal's reason. Nothing is published then, and nothing is left
+ *   `CommandError`; errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
   let exported: Exported | undefined;
@@ -188,11 +188,10 @@ export async function exportOnce(options: ExportOptions): Promise<Exported> {
 }
 
 /**
- * Exports instances alone, and publishes them with the other files as they are, in the place of the version that has these.
+ * Exports the instances alone, and publishes them with the other files unchanged. The new version replaces the last one.
  *
- * @param last what was published last
- * @returns what is published now; undefined when that is not what was published last: somebody else has published, and the
- *   next whole export goes on
+ * @param last the last publication
+ * @returns the current publication; undefined when another process has published since: the next full export continues
  * @throws as {@link exportOnce} does
  */
 export async function exportLive(
@@ -227,7 +226,7 @@ export async function exportLive(
   return published;
 }
 
-/** Puts links to files that were published last in the place of equal ones, if nobody has touched them since. */
+/** Replaces each file that equals one of the last publication by a link to that one, unless it was touched since. */
 async function linkEqual(folder: string, files: RowFiles, last: LastPublished): Promise<void> {
   const looks = await fileFingerprintsOf(last.folder);
   for (const { name, sha256, fingerprint } of last.before?.kept.files ?? []) {
@@ -238,7 +237,7 @@ async function linkEqual(folder: string, files: RowFiles, last: LastPublished): 
   }
 }
 
-/** Another link to a file; a copy where the file system has no such links. */
+/** Makes a hard link to a file, or a copy where the file system has no hard links. */
 async function linkOrCopy(from: string, to: string): Promise<void> {
   await link(from, to).catch(() => copyFile(from, to));
 }

@@ -3,11 +3,11 @@
 import { SourceError } from "../../util/source-error.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
 
-/** A URL that was looked at. */
+/** A checked URL. */
 export interface PostgresUrl {
-  /** For the library. Holds the password: never to be printed. */
+  /** For the library. Holds the password: never print it. */
   readonly connectionString: string;
-  /** What servers and libraries may quote and must appear in no message; none is empty. */
+  /** Forms of the passwords that servers or libraries may quote and no message may show; none is empty. */
   readonly secrets: readonly string[];
 }
 
@@ -19,16 +19,16 @@ function decoded(text: string): string {
   }
 }
 
-/** Looks at a URL. `sslmode` means what it means to `psql`. @throws {SourceError} */
+/** Checks a URL. `sslmode` has the same meaning as in `psql`. @throws {SourceError} */
 export function readPostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new SourceError("must begin with postgres:// or postgresql://");
-  // As the library does, which allows an empty host after a user.
+  // Like the library, allow an empty host after a user.
   const found = [text, text.replace("@/", "@localhost/")].find((one) => URL.canParse(one));
   if (found === undefined)
     throw new SourceError("is not a URL; special characters of a password must be percent-encoded");
   const url = new URL(found);
-  // Else a part of a password would be taken for a host or a database, and named in messages.
+  // Otherwise part of a password could be taken for the host or database, and named in messages.
   const behindHost = url.pathname + url.search + url.hash;
   if (behindHost.includes("@")) {
     throw new SourceError(
@@ -53,7 +53,7 @@ export function readPostgresUrl(text: string): PostgresUrl {
   };
 }
 
-/** Errors of which the server's words are not enough, by what their message says. */
+/** Advice for errors whose own message is not enough, by a pattern of that message. */
 const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [
     /no encryption|SSL off|requires? (SSL|TLS|encryption)|SSL required/i,
@@ -66,11 +66,11 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   ],
 ];
 
-/** Codes of OpenSSL where a server's certificate is not trusted. */
+/** OpenSSL codes for an untrusted server certificate. */
 const CERTIFICATE = /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
 
 function wordsOf(error: unknown): string {
-  // Every address of a host was tried.
+  // Every address of the host failed.
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
   const system = systemErrorText(error);
   if (system !== undefined) return system;
@@ -89,7 +89,7 @@ function wordsOf(error: unknown): string {
   return `${first}${hint === undefined ? "" : `; ${hint.split("\n")[0]}`}${code === undefined ? "" : ` (${code})`}${trust}`;
 }
 
-/** An error of the server, the network or the library as one line, without any of the secrets. */
+/** An error of the server, the network or the library as one line, with every secret removed. */
 export function postgresText(error: unknown, secrets: PostgresUrl["secrets"]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), wordsOf(error));
 }

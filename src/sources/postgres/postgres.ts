@@ -1,4 +1,4 @@
-/** Rows out of PostgreSQL: one connection, one read-only transaction that sees one moment, a `COPY` a table. */
+/** Rows from PostgreSQL: one connection, one read-only transaction on one database snapshot, one `COPY` per table. */
 
 import { connect as connectSocket } from "node:net";
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from "pg";
@@ -10,19 +10,19 @@ import type { Queries } from "./queries.ts";
 import { ColumnsError, copyStatement, nested } from "./queries.ts";
 
 const CONNECT_MS = 15_000;
-/** How long a server has to answer that it cancelled a query, and to take leave. */
+/** Timeout for the server to confirm that it cancelled a query, and to close the connection. */
 const LEAVE_MS = 2000;
-/** A connection over which nothing comes is probed after so long, so that a server that has gone is noticed. */
+/** Idle time after which the connection is probed, to detect a server that is gone. */
 const PROBE_MS = 10_000;
 const COPY_BUFFER_BYTES = 1_048_576;
-/** How long a lock on a table is waited for that somebody else holds, such as a migration that was left open. */
+/** Timeout for a table lock that another session holds, such as a migration that was left open. */
 const LOCK_WAIT = "1min";
 
-/** Length and code of the protocol's message that cancels a query. */
+/** Length and code of the protocol's CancelRequest message. */
 const CANCEL_BYTES = 16;
 const CANCEL_CODE = 80_877_102;
 
-/** Imports optional packages, which nothing else needs. @throws {CommandError} naming the command that installs them */
+/** Imports optional packages that only this command needs. @throws {CommandError} naming the command that installs them */
 async function importPostgres() {
   try {
     const { default: pg } = await import("pg");
@@ -39,7 +39,7 @@ async function importPostgres() {
 
 type Postgres = Awaited<ReturnType<typeof importPostgres>>;
 
-/** What the library knows of a connection beside what its types say. */
+/** Fields of the library's connection that its types omit. */
 interface Known {
   readonly processID: number | null;
   readonly secretKey: number | null;
@@ -52,7 +52,7 @@ function knownOf(client: Client): Known {
   return client as unknown as Known;
 }
 
-/** Asks the server to give up what a connection is doing, over a connection of its own, as the protocol wants it. */
+/** Asks the server to cancel the current query, over a separate connection as the protocol requires. */
 function sendCancel({ processID, secretKey, host, port }: Known): void {
   if (processID === null || secretKey === null) return;
   const message = Buffer.alloc(CANCEL_BYTES);
@@ -65,7 +65,7 @@ function sendCancel({ processID, secretKey, host, port }: Known): void {
   socket.unref();
 }
 
-/** Told of each table: its name and its rows as they come, one JSON object a line. */
+/** Receives each table's name and its rows as they arrive, one JSON object per line. */
 export type TakeTable = (
   table: TableName,
   lines: AsyncIterable<Buffer>,
@@ -79,7 +79,7 @@ interface Session {
   readonly say: (error: unknown) => string;
 }
 
-/** Runs a query; what goes wrong names the table. */
+/** Runs a query. An error names the table. */
 async function ask<Row extends QueryResultRow>(
   { client, say }: Session,
   query: string | QueryConfig,
@@ -94,7 +94,7 @@ async function ask<Row extends QueryResultRow>(
 
 /** The statement that copies a table. The query is parsed and planned to know its columns, but gives no rows yet. */
 async function statementFor(table: TableName, query: string, session: Session): Promise<string> {
-  // In the extended protocol a text is one statement and cannot be two.
+  // The extended protocol accepts one statement per text, never two.
   const description = { text: `SELECT * FROM ${nested(query)} LIMIT 0`, queryMode: "extended" };
   const { fields } = await ask(session, description, table);
   try {
@@ -114,7 +114,7 @@ async function statementFor(table: TableName, query: string, session: Session): 
   }
 }
 
-/** Copies one table. @returns a check, for when the server said how many rows it sent, that all of them arrived */
+/** Copies one table. @returns a check that all rows arrived, to be called once the server has reported their number */
 async function copyTable(
   table: TableName,
   statement: string,
@@ -124,7 +124,7 @@ async function copyTable(
   const copy = client.query(postgres.copyTo(statement, { highWaterMark: COPY_BUFFER_BYTES }));
   let broken: unknown;
   copy.once("error", (error) => {
-    // Aborted it is because who takes the rows has failed.
+    // An AbortError only follows a failure of `take`, which is the error to report.
     if ((error as Error).name !== "AbortError") broken = error;
   });
   let lines: number;
@@ -141,19 +141,19 @@ async function copyTable(
 
 async function copyAll(queries: Partial<Queries>, take: TakeTable, session: Session): Promise<void> {
   await ask(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  // A table that did not change is to give the same rows in the same order, and times have to be what they seem.
+  // An unchanged table must give the same rows in the same order, and times must not depend on the session's settings.
   await ask(session, "SET LOCAL synchronize_seqscans = off");
   await ask(session, "SET LOCAL TimeZone = 'UTC'");
   await ask(session, "SET LOCAL DateStyle = 'ISO, YMD'");
-  // A database or a role may have it lowered, which rounds counts kept as floating point numbers: 99 to 100.
+  // A database or role may set it lower, which rounds counts stored as floating-point numbers: 99 to 100.
   await ask(session, "SET LOCAL extra_float_digits = 3");
-  // Without a limit rounds would just stop, without a word. One that was set for the role or in the URL is better known.
+  // Without a timeout, rounds would hang without a message. A timeout set for the role or in the URL takes precedence.
   await ask(
     session,
     `SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`,
   );
   const statements: [TableName, string][] = [];
-  // All of them first: a mistake in the last is to be told at once.
+  // Check all queries first: a mistake in the last one is reported at once.
   for (const table of TABLES) {
     const query = queries[table];
     if (query !== undefined) statements.push([table, await statementFor(table, query, session)]);
@@ -174,10 +174,10 @@ async function connect({ client, say }: Session): Promise<void> {
 }
 
 /**
- * Copies the rows of all tables that have a query, of one moment, out of a database.
+ * Copies the rows of all tables that have a query out of one database snapshot.
  *
  * @param take gets the rows of each table in turn; it must take all of them or reject
- * @param signal cancels what the server is doing
+ * @param signal cancels the running query
  * @throws {SourceError} one line without the password; {@link CommandError}; what `take` throws; the signal's reason
  */
 export async function copyTables(
@@ -196,11 +196,11 @@ export async function copyTables(
       ...{ connectionTimeoutMillis: CONNECT_MS, keepAlive: true, keepAliveInitialDelayMillis: PROBE_MS },
     });
   } catch (error) {
-    // A file of a certificate that is not there.
+    // A certificate file is missing.
     throw new SourceError(say(error));
   }
   const session: Session = { client, postgres, say };
-  // What breaks a connection also breaks the query on it, which rejects.
+  // An error of the connection also rejects the query on it.
   client.on("error", () => {});
   const hangUp = (): void => knownOf(client).connection.stream.destroy();
   let leaving: NodeJS.Timeout | undefined;

@@ -1,14 +1,14 @@
-/** The queries of an export, one a table, and the statements that copy their rows as lines of JSON. */
+/** The queries of an export, one per table, and the statements that copy their rows as lines of JSON. */
 
 import { byTable, FIELDS, type FieldType, TABLES, type TableName } from "../../model/schema.ts";
 import { nearest } from "../../util/distance.ts";
 import { isObject, notJson } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 
-/** A query a table. */
+/** One query per table. */
 export type Queries = Readonly<Record<TableName, string>>;
 
-/** A name as databases have it: `visitsLast7Days` is `visits_last_7_days`. */
+/** A name in database style: `visitsLast7Days` becomes `visits_last_7_days`. */
 function columnName(name: string): string {
   return name
     .replace(/[A-Z]|\d+/g, "_$&")
@@ -16,13 +16,13 @@ function columnName(name: string): string {
     .toLowerCase();
 }
 
-/** The queries that are used where none are given. `docs/snapshots.md` quotes them. */
+/** The default queries. `docs/snapshots.md` quotes them. */
 export const DEFAULT_QUERIES: Queries = byTable((table) => {
   const columns = FIELDS[table].map(({ name }) => columnName(name));
   return `SELECT ${columns.join(", ")} FROM ${columnName(table)}`;
 });
 
-/** A name without what conventions differ in: `visits_last_7_days` and `visitsLast7Days` are one. */
+/** A name independent of naming style: equal for `visits_last_7_days` and `visitsLast7Days`. */
 function plainName(name: string): string {
   return name.replace(/[-_]/g, "").toLowerCase();
 }
@@ -34,7 +34,7 @@ function tableOf(name: string): TableName | undefined {
   return TABLES.find((table) => plainName(table) === plain);
 }
 
-/** A query without the semicolons and white space at its end, with which it could not stand in another. */
+/** A query without trailing semicolons and white space, so that it can be nested in another. */
 function bare(query: string): string {
   return query.replace(/[\s;]+$/, "");
 }
@@ -72,11 +72,11 @@ export interface Column {
   readonly type: number;
 }
 
-/** A query that gives no such rows. */
+/** The columns of a query do not fit its table. */
 export class ColumnsError extends Error {
   override name = "ColumnsError";
 
-  /** A type whose name the message lacks at its end. */
+  /** Object id of the type whose name the caller appends to the message. */
   readonly type: number | undefined;
 
   constructor(message: string, type?: number) {
@@ -85,23 +85,23 @@ export class ColumnsError extends Error {
   }
 }
 
-/** Object ids of types that come with PostgreSQL. */
+/** Object ids of built-in types of PostgreSQL. */
 const TYPE = {
   ...{ bool: 16, name: 19, int8: 20, int2: 21, int4: 23, text: 25, json: 114, float4: 700, float8: 701 },
   ...{ bpchar: 1042, varchar: 1043, date: 1082, timestamp: 1114, timestamptz: 1184, numeric: 1700 },
   ...{ uuid: 2950, jsonb: 3802 },
 } as const;
 
-/** Types of numbers that need not be whole. */
+/** Numeric types that can hold fractions. */
 const FRACTIONAL: readonly number[] = [TYPE.numeric, TYPE.float4, TYPE.float8];
 
-/** From here on ids are of types that somebody made: enumerations, texts without case. */
+/** The first object id of user-defined types: enumerations, case-insensitive texts. */
 const FIRST_OWN_TYPE = 16_384;
 
 const TEXTS: readonly number[] = [TYPE.text, TYPE.varchar, TYPE.bpchar, TYPE.name, TYPE.uuid];
 const JSONS: readonly number[] = [TYPE.json, TYPE.jsonb, TYPE.text];
 
-/** The types of the columns of fields, and what a reader calls them. */
+/** The accepted column types of each type of field, and its name in messages. */
 const KINDS: Readonly<Record<FieldType, { readonly types: readonly number[]; readonly words: string }>> = {
   id: { types: TEXTS, words: "a UUID" },
   text: { types: TEXTS, words: "text" },
@@ -122,13 +122,13 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A time as it is served. Years before 1 would lose their "BC" in `to_char`: left as they are, they are refused later. */
+/** A time in the format of the API. Years before 1 would lose their "BC" in `to_char`: left unchanged, they are refused later. */
 function timeOf(utc: string, column: string): string {
   const text = `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   return `CASE WHEN ${utc} < '0001-01-01' THEN ${column}::text ELSE ${text} END`;
 }
 
-/** A count. One that is not whole becomes a text, which is refused later: a number of many digits would be rounded when read. */
+/** A count. A fraction becomes a text, which is refused later: a number of many digits would be rounded when read. */
 function countOf(column: string): string {
   return `CASE WHEN ${column} = trunc(${column}) THEN to_json(${column}) ELSE to_json(${column}::text) END`;
 }
@@ -161,19 +161,19 @@ function fieldsOf(table: TableName, columns: readonly Column[]): string[] {
   return fields;
 }
 
-/** A query as part of another. It may end with a comment. */
+/** A query as a subquery. The line breaks end a comment at its end. */
 export function nested(query: string): string {
   return `(\n${query}\n) AS query`;
 }
 
 /**
- * The statement that copies a query's rows, one JSON object a line.
+ * The statement that copies a query's rows, one JSON object per line.
  *
- * The lines leave as they are: JSON holds no control characters but white space between its parts, and in CSV with control
- * characters as delimiter and quote nothing else is escaped. Text format would double every backslash.
+ * CSV with control characters as delimiter and quote leaves the lines unescaped: JSON contains no control characters except
+ * white space between its parts. Text format would double every backslash.
  *
  * @param columns of the query: the fields, by their names in any convention, or one column of JSON objects
- * @throws {ColumnsError} where these are no rows of the table
+ * @throws {ColumnsError} when the columns do not fit the table
  */
 export function copyStatement(table: TableName, query: string, columns: readonly Column[]): string {
   const [only] = columns;

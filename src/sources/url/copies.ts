@@ -1,15 +1,15 @@
 /**
- * The copies of one source on the disk, shared by any number of processes:
+ * The copies of one source on disk, shared by any number of processes:
  *
- *     files/SHA256-NAME        what was downloaded, checked
- *     current.versions/…/      a snapshot each: its manifest, `copy.json`, and a symbolic link per file into `files`
- *     current                  leads to the newest whole one
+ *     files/SHA256-NAME        downloaded and checked files
+ *     current.versions/…/      one snapshot each: its manifest, `copy.json`, and a symbolic link per file into `files`
+ *     current                  links to the newest complete one
  *
- * So a file that two snapshots have in common is the same file in both, its times included. A name in `files` says what is in
- * it, so the second process finds what the first has done, and renaming over it changes nothing.
+ * Two snapshots share a file that they have in common, its times included. A name in `files` identifies the content: a second
+ * process finds the files of the first, and renaming over one changes nothing.
  *
- * Files that no copy links to are removed. One process at a time (`files.owner`) links or removes: else one would remove what
- * another has just found.
+ * Files that no copy links to are removed. A lock (`files.owner`) lets one process at a time link or remove: otherwise one could
+ * remove a file that another has just found.
  */
 
 import { createHash } from "node:crypto";
@@ -27,36 +27,36 @@ import { isObject } from "../../util/json.ts";
 import { type SentManifest, sha256Of } from "./download.ts";
 
 const RECORD = "copy.json";
-/** How long another process's turn is waited for. */
+/** Timeout for the lock. */
 const TURN_PATIENCE_MS = 10_000;
-/** A process removes files for so long at most. One that was suspended meanwhile removes nothing after others gave up waiting. */
+/** Time limit on removing files: a process that was suspended removes nothing after others stopped waiting for the lock. */
 const TURN_MS = TURN_PATIENCE_MS / 2;
-/** A confirmation is written down this often, in milliseconds. */
+/** Minimum milliseconds between two recorded confirmations. */
 const CONFIRM_MS = 20_000;
 
-/** A whole snapshot on the disk. */
+/** A complete snapshot on disk. */
 export interface Copy {
   readonly folder: string;
   readonly manifest: Manifest;
   /** Hex hash of the manifest's bytes. */
   readonly sha256: string;
   readonly etag: string | undefined;
-  /** When the source last said that it is current, in milliseconds since the epoch. */
+  /** When the source last confirmed the copy, in milliseconds since the epoch. */
   readonly confirmed: number;
 }
 
-/** Brings one file to a path where nothing is yet. */
+/** Downloads one file to a path that does not exist yet. */
 export type Bring = (name: string, listed: Listed, path: string) => Promise<void>;
 
-/** What became of a publication. */
+/** Result of a publication. */
 export interface Brought {
-  /** Files that were downloaded, and files that were here. */
+  /** Files that were downloaded, and files that were already here. */
   readonly files: number;
   readonly reused: number;
   readonly bytes: number;
 }
 
-/** What {@link nameOf} gives; nothing else is ever removed. */
+/** Names that {@link nameOf} gives; no other file is ever removed. */
 const OURS = /^[0-9a-f]{64}-/;
 
 function nameOf(name: string, { sha256 }: Listed): string {
@@ -79,7 +79,7 @@ export function copiesFolderOf(cache: string, address: string): string {
   return join(resolve(cache), sha256Of(new URL(address).href).slice(0, 16));
 }
 
-/** The copies in a folder, which is made when the first one comes. */
+/** The copies in a folder, which the first one creates. */
 export class Copies {
   readonly place: string;
   /** URL of the source, for people who look at its folder. */
@@ -94,7 +94,7 @@ export class Copies {
     this.#files = join(place, "files");
   }
 
-  /** The newest copy; undefined when there is none that is whole, as far as names, sizes and its manifest tell. */
+  /** The newest copy; undefined when none is complete, judged by names, sizes and manifest. */
   async current(): Promise<Copy | undefined> {
     const folder = await currentVersion(this.#link);
     if (folder === undefined) return undefined;
@@ -112,7 +112,7 @@ export class Copies {
     return { folder, manifest, sha256, etag, confirmed };
   }
 
-  /** The source says that a copy is still what it has. A cache that cannot be written to is left as it is. */
+  /** Records that the source confirmed a copy. A cache that cannot be written to stays as it is. */
   async confirm({ folder, sha256, etag, confirmed }: Copy, newEtag: string | undefined): Promise<void> {
     const path = join(folder, RECORD);
     try {
@@ -123,11 +123,11 @@ export class Copies {
         await utimes(path, now, now);
       }
     } catch {
-      // It costs a download of the manifest, or an age that is told too high.
+      // The cost is a download of the manifest, or a reported age that is too high.
     }
   }
 
-  /** Makes a copy of the files of a manifest, and the newest one of it. When that fails, only whole files stay, for another try. */
+  /** Makes and publishes a copy of a manifest's files. After a failure only complete files stay, for the next attempt. */
   async publish(sent: SentManifest, manifest: Manifest, bring: Bring): Promise<Brought> {
     let files = 0;
     let bytes = 0;
@@ -135,17 +135,17 @@ export class Copies {
     await publishVersion(this.#link, async (folder) => {
       for (const [name, listed] of await this.#takeUp(folder, manifest)) {
         const stored = join(this.#files, nameOf(name, listed));
-        // Somebody else may have brought it meanwhile.
+        // Another process may have downloaded it meanwhile.
         if (await isWhole(stored, listed)) continue;
         const part = join(folder, `${name}.part`);
         await bring(name, listed, part);
-        // Again, since a server may be reading the file of a faster process: another one in its place would end its start.
+        // Check again: a server may be reading a faster process's file, and replacing that file would end the server's start.
         if (await isWhole(stored, listed)) await rm(part);
         else await rename(part, stored);
         files++;
         bytes += listed.bytes;
       }
-      // Another process may have been faster.
+      // Another process may have published this snapshot already.
       if ((await this.current())?.sha256 === sent.sha256) return undefined;
       await writeFile(join(folder, MANIFEST), sent.bytes);
       await writeFile(join(folder, RECORD), this.#record(sent.sha256, sent.etag));
@@ -155,13 +155,13 @@ export class Copies {
     return { files, reused: manifest.files.size - files, bytes };
   }
 
-  /** Removes what processes left that were killed while they made a copy. */
+  /** Removes the leftovers of processes that were killed while they made a copy. */
   async clear(): Promise<void> {
     const isThere = await stat(versionsOf(this.#link)).catch(() => undefined);
     if (isThere) await publishVersion(this.#link, async () => undefined);
   }
 
-  /** Removes those files of a copy whose contents are not what they should be; tells how many. */
+  /** Removes the files of a copy that have a wrong hash. @returns their number */
   async removeDamaged({ manifest }: Copy): Promise<number> {
     let damaged = 0;
     for (const [name, listed] of manifest.files) {
@@ -177,7 +177,7 @@ export class Copies {
     return JSON.stringify({ url: this.#address, sha256, etag });
   }
 
-  /** Ends the turn that it takes; undefined when another process has had the files for all of {@link TURN_PATIENCE_MS}. */
+  /** Locks the files. @returns the lock's release; undefined when another process held it for all of {@link TURN_PATIENCE_MS} */
   async #takeTurn(): Promise<(() => Promise<void>) | undefined> {
     try {
       return (await hold(this.#files + OWNER_ENDING, { patienceMs: TURN_PATIENCE_MS })).release;
@@ -187,7 +187,7 @@ export class Copies {
     }
   }
 
-  /** Links the files of a copy in the making, which keeps them. @returns files that are not here */
+  /** Links the files of an unfinished copy, which protects them from removal. @returns the missing files */
   async #takeUp(folder: string, { files }: Manifest): Promise<[string, Listed][]> {
     const endTurn = await this.#takeTurn();
     try {
@@ -202,10 +202,10 @@ export class Copies {
     }
   }
 
-  /** Removes the files that no copy links to, whole or in the making. */
+  /** Removes the files that no copy links to, complete or unfinished. */
   async #clearUp(): Promise<void> {
     const endTurn = await this.#takeTurn();
-    // The process that has the turn clears up, too.
+    // The lock's owner clears up, too.
     if (endTurn === undefined) return;
     const end = performance.now() + TURN_MS;
     try {

@@ -1,4 +1,4 @@
-/** What is asked of a source: its manifest, and files to the disk, checked while they arrive. A connection that breaks is taken up where it broke. */
+/** Downloads a source's manifest and files. Files are checked while they arrive; after a broken connection a download resumes. */
 
 import { isUtf8 } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
@@ -13,7 +13,7 @@ import { SourceError } from "../../util/source-error.ts";
 
 const MOST_BYTES = 1_048_576;
 
-/** A manifest as it was sent. */
+/** A manifest as received. */
 export interface SentManifest {
   readonly bytes: Buffer;
   /** Hex hash of its bytes. */
@@ -21,10 +21,10 @@ export interface SentManifest {
   readonly etag: string | undefined;
 }
 
-/** Hosts make tags of size and second (nginx): a file that changed so shortly before may share its tag with the next version. */
+/** nginx builds ETags from size and second: a file that changed less than this before may share its ETag with the next version. */
 const SAME_TAG_MS = 2000;
 
-/** An entity tag that is sent back to learn of changes; anything that does not serve for that is none. */
+/** An ETag that can detect changes when sent back; undefined when it cannot. */
 function etagOf(headers: Headers): string | undefined {
   const etag = headers.get("etag") ?? "";
   if (etag.length > 1024 || !/^(W\/)?"[\x21\x23-\x7e]*"$/.test(etag)) return undefined;
@@ -32,7 +32,7 @@ function etagOf(headers: Headers): string | undefined {
   return age < SAME_TAG_MS ? undefined : etag;
 }
 
-/** The length of a file as an answer announces it; undefined with an encoding, of which it would be the length. */
+/** The file length that an answer announces; undefined with an encoding, whose length it would be. */
 function lengthOf(headers: Headers): number | undefined {
   const length = headers.get("content-length");
   return length === null || headers.has("content-encoding") ? undefined : Number(length);
@@ -52,7 +52,7 @@ export async function askManifest(
   const url = new URL(MANIFEST, folder);
   const { timing, signal } = policy;
   const conditions = etag === undefined ? {} : { "if-none-match": etag };
-  // Caches on the way are to ask for it, too.
+  // Makes intermediate caches revalidate it, too.
   const headers = { "cache-control": "no-cache", ...conditions };
   const statuses = etag === undefined ? [200] : [200, 304];
   const late = new SourceError(`${url.href}: not here within ${timing.manifestMs / 1000} s`);
@@ -76,7 +76,7 @@ export function totalBytes({ files }: Manifest): number {
   return Array.from(files.values()).reduce((total, { bytes }) => total + bytes, 0);
 }
 
-/** What is missing in a manifest's list of files, or there twice; undefined when it is a whole snapshot. */
+/** Why a manifest's list of files is not a whole snapshot; undefined when it is one. */
 function problemWithFiles({ files }: Manifest): string | undefined {
   if (files.has(PREPARED)) {
     return files.size === 1 ? undefined : `files: beside ${PREPARED} there can be no other`;
@@ -89,7 +89,7 @@ function problemWithFiles({ files }: Manifest): string | undefined {
   return undefined;
 }
 
-/** Reads a manifest of at most `maxBytes` of files. @throws {SourceError} when it is none of a whole snapshot */
+/** Parses a manifest of at most `maxBytes` of files. @throws {SourceError} when it is invalid or not that of a whole snapshot */
 export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number): Manifest {
   const problems = new Problems();
   if (!isUtf8(bytes)) problems.file(MANIFEST, "not valid UTF-8");
@@ -107,30 +107,30 @@ export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number)
   return manifest;
 }
 
-/** A file is not what the manifest says of it: one of the two may be of another snapshot. */
+/** A file differs from its entry in the manifest: one of the two may belong to another snapshot. */
 export class MismatchError extends SourceError {
   override name = "MismatchError";
   override readonly isLasting = true;
 }
 
-/** What to download. */
+/** A file to download. */
 export interface Wanted {
   readonly url: URL;
   readonly token: string | undefined;
-  /** What the manifest says of the file. */
+  /** Size and hash from the manifest. */
   readonly bytes: number;
   readonly sha256: string;
-  /** Told how many bytes more arrived; fewer than none when it begins anew. */
+  /** Receives the number of new bytes; negative when the download starts over. */
   readonly onBytes: (bytes: number) => void;
 }
 
-/** A connection that brought so much before it broke may break again. */
+/** An attempt that brings this many bytes resets the count of failures. */
 const ADVANCE_BYTES = 1_048_576;
 
-/** Statuses of a file that is not there any more, or has become shorter. */
+/** Statuses for a file that was removed or became shorter. */
 const GONE: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
 
-/** What is there so far. */
+/** The part downloaded so far. */
 interface Part {
   readonly handle: FileHandle;
   bytes: number;
@@ -144,14 +144,14 @@ async function beginAnew(part: Part, onBytes: Wanted["onBytes"]): Promise<void> 
   part.hash = createHash("sha256");
 }
 
-/** Why an answer is not the file, from its head alone. */
+/** Compares the announced length with the manifest. @throws {MismatchError} */
 function checkHead({ url, bytes }: Wanted, { headers }: SourceAnswer): void {
   const length = headers.get("content-length");
   if (![undefined, bytes].includes(lengthOf(headers)))
     throw new MismatchError(`${url.href}: has ${length} bytes, the manifest says ${bytes}`);
 }
 
-/** Whether an answer goes on where the part ends. @throws {SourceError} when it goes on elsewhere */
+/** Whether an answer continues at the end of the part. @throws {MismatchError} when it continues elsewhere */
 function goesOn({ url, bytes }: Wanted, part: Part, { status, headers }: SourceAnswer): boolean {
   if (status !== 206) return false;
   const range = headers.get("content-range") ?? "";
@@ -188,9 +188,9 @@ async function take(wanted: Wanted, part: Part, answer: SourceAnswer): Promise<v
 /**
  * Downloads a file.
  *
- * @param path of a file that does not exist yet; what is in it is of use only when this resolves
- * @throws {MismatchError} when it is not what the manifest says
- * @throws {SourceError} when it cannot be had; errors of the file system
+ * @param path of a file that does not exist yet; its content is usable only after this resolves
+ * @throws {MismatchError} when the file differs from the manifest
+ * @throws {SourceError} when it cannot be downloaded; errors of the file system
  */
 export async function download(wanted: Wanted, path: string, patience: RetryPolicy): Promise<void> {
   const { url, token } = wanted;

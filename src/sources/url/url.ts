@@ -1,11 +1,11 @@
 /**
  * A snapshot by URL: a folder served by any static host, and the copy of it that is loaded.
  *
- * The manifest is asked for, on the condition that it changed; listed files that are not here are downloaded and checked; all
- * together become the copy. States:
+ * Requests the manifest if it changed, downloads and checks the listed files that are missing here, and publishes all of them as
+ * the new copy. States:
  *
- *     usable ──► failing    anything fails: the copy is used as it is, and a look at the source waits for a growing pause
- *        ◄──────            the source says that the copy is current, or a new one is made
+ *     usable ──► failing    any failure: the existing copy is used, and the next request to the source waits for a growing pause
+ *        ◄──────            the source confirms the copy, or a new one is made
  */
 
 import { OccupiedError } from "../../files/publish.ts";
@@ -22,14 +22,14 @@ import { askManifest, download, MismatchError, readSent, type SentManifest, tota
 export interface UrlSourceOptions {
   /** Checked by `problemWithAddress`. */
   readonly address: string;
-  /** Folder of the copies of any number of sources. */
+  /** Folder for the copies of all sources. */
   readonly cache: string;
   readonly tokenFile?: string | undefined;
   /** The option or variable that named the file. */
   readonly tokenName?: string | undefined;
-  /** Most bytes of all files together. */
+  /** Maximum total bytes of all files. */
   readonly maxBytes: number;
-  /** Told what share was downloaded, from 0 to 1. */
+  /** Receives the downloaded share, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
   readonly observe: Observe;
   /** Shorter in tests. */
@@ -37,13 +37,13 @@ export interface UrlSourceOptions {
 }
 
 const TOKEN_OPTION = "--snapshot-token-file";
-/** How often a file or manifest is tried in one go; where there is a copy, nobody has to wait for long. */
+/** Attempts per file or manifest; fewer for the first manifest when a copy exists, to keep the wait short. */
 const ATTEMPTS = 4;
 const ATTEMPTS_WITH_COPY = 2;
-/** How often files may not be what the manifest says, as while somebody publishes, before it is given up for now. */
+/** Rounds in which files may differ from the manifest, as during a publication, before the refresh fails. */
 const MOST_ROUNDS = 5;
 
-/** Errors that are told in a line; all others are defects. */
+/** The line that reports an error. Rethrows defects. */
 function problemOf(error: unknown, place: string): string {
   if (error instanceof SourceError) return error.message;
   if (error instanceof OccupiedError) return `${place}/current: ${error.message}`;
@@ -52,9 +52,9 @@ function problemOf(error: unknown, place: string): string {
   return `${(error as NodeJS.ErrnoException).path ?? place}: the copy cannot be written or read (see --cache): ${words}`;
 }
 
-/** A row of failures. */
+/** Consecutive failures. */
 interface Failing {
-  /** When it began, and when the source is asked again: milliseconds of `performance.now()`. */
+  /** Time of the first failure, and earliest time of the next request: milliseconds of `performance.now()`. */
   readonly since: number;
   readonly askAgain: number;
   readonly times: number;
@@ -71,7 +71,7 @@ export class UrlSource implements Source {
   /** Undefined while the source can be used. */
   #failing: Failing | undefined;
   #isCleared = false;
-  /** The token that was sent last: a message may name the host that a redirect leads to. */
+  /** The last token sent, to hide it in messages: one may name the host that a redirect leads to. */
   #lastToken = "";
   #last: Promise<unknown> = Promise.resolve();
 
@@ -82,7 +82,7 @@ export class UrlSource implements Source {
     this.#copies = new Copies(copiesFolderOf(options.cache, options.address), this.#base.href);
   }
 
-  /** One at a time. A later caller asks again: the answer of the one before may be out of date by then. */
+  /** Runs one at a time. A later caller asks the source again: the earlier answer may be out of date by then. */
   refresh(occasion: Occasion, signal: AbortSignal): Promise<string> {
     const mine = this.#last.then(() => this.#bring(occasion, signal));
     this.#last = mine.catch(() => {});
@@ -97,7 +97,7 @@ export class UrlSource implements Source {
   async repair(folder: string, signal: AbortSignal): Promise<string | undefined> {
     const copies = this.#copies;
     const copy = await copies.current().catch(() => undefined);
-    // Another process has published, and this one has come too late.
+    // Another process has already published another copy.
     if (copy !== undefined && copy.folder !== folder) return copy.folder;
     if (copy !== undefined && (await copies.removeDamaged(copy).catch(() => 0)) === 0) return undefined;
     this.#options.observe({ kind: "source-damaged", place: copies.place });
@@ -111,7 +111,7 @@ export class UrlSource implements Source {
     try {
       if (!this.#isCleared) {
         this.#isCleared = true;
-        // A cache that can be read only is of use as well.
+        // A read-only cache is useful, too.
         await this.#copies.clear().catch(() => {});
       }
       copy = await this.#copies.current();
@@ -142,7 +142,7 @@ export class UrlSource implements Source {
         await this.#fetchFiles(sent, token, policy);
         return;
       } catch (error) {
-        // Somebody may be publishing: then the manifest will change, or the files that fit it will come.
+        // During a publication at the source, the manifest is about to change, or its files are about to arrive.
         if (!(error instanceof MismatchError) || round === MOST_ROUNDS) throw error;
       }
       await wait(pauseAfter(round, this.#timing), policy.signal);
@@ -165,7 +165,7 @@ export class UrlSource implements Source {
       download({ url: new URL(name, this.#base), token, bytes, sha256, onBytes }, path, policy),
     );
     const ms = Math.round(performance.now() - began);
-    // A manifest that is new by the moment of its data alone is not told.
+    // Do not report a manifest that brought no new file, such as one with only a new `createdAt`.
     if (brought.files === 0) return;
     observe({ kind: "source-downloaded", generation: manifest.generation, ...brought, ms });
   }
@@ -177,7 +177,7 @@ export class UrlSource implements Source {
     this.#failing = undefined;
   }
 
-  /** Notes a failure; tells of it unless it is the same as before. */
+  /** Records a failure. Reports it if there is a copy, unless a watch meets the same problem again. */
   #fail(problem: string, error: unknown, copy: Copy | undefined, occasion: Occasion): void {
     const now = performance.now();
     const timing = this.#timing;
