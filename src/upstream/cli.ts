@@ -1,4 +1,4 @@
-/** Other servers of the API on the command line, and the note of a mirror. */
+/** Helpers of commands that use another server of the API, and the note of a mirror. */
 
 import type { CommandIo } from "../cli/command.ts";
 import { CommandError, UsageError } from "../cli/options.ts";
@@ -11,7 +11,7 @@ import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { problemWithUrl } from "./settings.ts";
 
-/** Reads the address of a server: where its operations are, without a slash at the end. @throws {UsageError} naming the setting */
+/** Reads the address of a server. @returns the base URL of its operations, without a trailing slash @throws {UsageError} naming the setting */
 export function readServer(address: string, name: string): string {
   const problem = problemWithUrl(address, "--token-file");
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
@@ -20,14 +20,14 @@ export function readServer(address: string, name: string): string {
   return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
 }
 
-/** An error as what a command says of it; defects stay what they are. @param place what the command works on */
+/** The error to report for an error; defects stay unchanged. @param place the folder that the command works on */
 export function explainUpstream(error: unknown, place: string): unknown {
   if (error instanceof SourceError) return new CommandError(error.message);
   const why = systemErrorText(error);
   return why === undefined ? error : new CommandError(`${place}: ${why}`);
 }
 
-/** A signal that comes when the process is to stop; its reason is a {@link CommandError}. */
+/** Aborts when a signal stops the process; the reason is a {@link CommandError}. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of STOP_SIGNALS) {
@@ -36,7 +36,7 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** A time to wait, for people. */
+/** A duration in words. */
 function durationText(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
@@ -44,7 +44,7 @@ function durationText(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
 }
 
-/** Waits that are told once only, even if they are looked at many times. */
+/** Waits with ends closer together than this are reported once. */
 const SAME_WAIT_MS = 5000;
 
 /** Shows the progress of many requests: a bar on a terminal, and a line about each wait anywhere. */
@@ -54,9 +54,9 @@ export class RequestProgress {
   #bar: ProgressBar;
   #began = performance.now();
   #done = 0;
-  /** The end of the wait that was told last. */
+  /** The end of the last reported wait. */
   #told = 0;
-  /** Requests that are left, as far as it is known. */
+  /** Requests left, as far as known. */
   left = 0;
 
   constructor(io: CommandIo, what: string) {
@@ -65,12 +65,12 @@ export class RequestProgress {
     this.#bar = startProgress(io, what, "publishing");
   }
 
-  /** Another round begins: no request was made yet. */
+  /** Starts another round. */
   restart(): void {
     this.#done = 0;
   }
 
-  /** A request was made. */
+  /** Counts a request and shows the progress. */
   count(server: { timeFor(requests: number): number }): void {
     const { left } = this;
     const done = ++this.#done;
@@ -81,7 +81,7 @@ export class RequestProgress {
     else this.#bar.show(Math.min(0.99, done / (done + left)), words);
   }
 
-  /** Nothing can be sent for a while: the next window of a limit is waited for. */
+  /** Reports a wait for the next window of the limit. */
   tellWait(ms: number): void {
     const until = Date.now() + ms;
     if (Math.abs(until - this.#told) < SAME_WAIT_MS) return;
@@ -97,19 +97,19 @@ export class RequestProgress {
   }
 }
 
-/** The field of a manifest that says what a mirror holds. */
+/** The manifest field that describes a mirror. */
 export interface MirrorNote {
   /** The other server. */
   readonly from: string;
-  /** Its generation; null where it named none or changed meanwhile. */
+  /** Its generation; null when it named none or changed meanwhile. */
   readonly generation: string | null;
-  /** Searches whose users are all here. */
+  /** Searches whose results are all in the snapshot. */
   readonly searches: readonly string[];
-  /** How many users the server has, of which only some may be here. */
+  /** Number of users on the server; the snapshot may hold only some. */
   readonly totalUsers: number;
 }
 
-/** What a mirror wrote into the manifest of what it made. */
+/** The note of a mirror in its snapshot's manifest; undefined without one. */
 export async function readNote(folder: string): Promise<MirrorNote | undefined> {
   const note = (await readManifestOf(folder))?.mirror;
   if (!isObject(note) || !Array.isArray(note.searches) || typeof note.totalUsers !== "number")

@@ -1,47 +1,47 @@
 /**
- * When the next request may be sent to a server that limits them. Its replies say how many are left and when the window
- * ends. States:
+ * Decides when the next request may be sent to a server with a rate limit. Its replies state the remaining requests and the end
+ * of the window. States:
  *
- *     probing ──► counting    a reply says how many requests are left
- *        ├──────► open        a reply says nothing of a limit
+ *     probing ──► counting    a reply states the remaining requests
+ *        ├──────► open        a reply states no limit
  *        ◄─────── either      the window has ended, or a request was refused (429)
  *
- * - probing: one request alone finds out what is left;
- * - counting: no more requests are open than were said to be left, whatever order replies arrive in; near the end of them one at
- *   a time, so that others who use the same key cost one refusal at most;
- * - open: some requests at once.
+ * - probing: a single request finds out the remaining number;
+ * - counting: open requests never exceed the stated remainder, in whatever order replies arrive; the last ones are sent one at a
+ *   time, so that other users of the same key cost at most one refusal;
+ * - open: several requests at once.
  *
- * After a refusal nothing is sent for a while, whatever the state. Times are milliseconds of a clock that does not jump. The
- * end of a window is computed from the reply's own `Date`, so that the two machines' clocks may differ.
+ * After a refusal nothing is sent for a while, in any state. Times are milliseconds of a monotonic clock. The end of a window is
+ * computed from the reply's own `Date`, so that the two machines' clocks may differ.
  */
 
 import { growingPause } from "../util/process/pauses.ts";
 
-/** Without a `Date` the end of a window is known only as well as the two clocks agree. */
+/** Maximum wait computed without a `Date`: it is only as exact as the two clocks agree. */
 const MOST_GUESSED_MS = 3_600_000;
-/** A server is asked again after a day, whatever it says: one request, where a window is longer or a header lied. */
+/** Maximum wait, whatever a server says: it costs one request if a window is longer, and limits the harm of a wrong header. */
 const MOST_MS = 86_400_000;
-/** A reset from this value on is in milliseconds, though it should be in seconds. */
+/** A reset from this value on is in milliseconds, although it should be in seconds. */
 const MILLISECONDS_FROM = 1e11;
 
-/** A whole number; undefined where there is none. */
+/** The whole number in a header; undefined without one. */
 export function numberOf(headers: Headers, name: string): number | undefined {
   const text = headers.get(name)?.trim() ?? "";
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A moment that a header gives in seconds, or in milliseconds, as milliseconds. */
+/** A header's time, in seconds or milliseconds, as milliseconds. */
 function momentOf(time: number): number {
   return time < MILLISECONDS_FROM ? time * 1000 : time;
 }
 
-/** Milliseconds from the end of a window to that of the next; undefined where one of them is not to be believed. */
+/** Milliseconds from the end of a window to that of the next; undefined when one of them is implausible. */
 export function lengthOfWindow(reset: number, next: number): number | undefined {
   const ms = momentOf(next) - momentOf(reset);
   return reset > 0 && ms > 0 && ms <= MOST_MS ? ms : undefined;
 }
 
-/** Milliseconds from a reply until a moment of the server's clock; a day at most. */
+/** Milliseconds from a reply until a time of the server's clock; at most a day. */
 export function untilServerTime(seconds: number, headers: Headers, wallNow: number): number {
   const date = Date.parse(headers.get("date") ?? "");
   const moment = momentOf(seconds);
@@ -49,7 +49,7 @@ export function untilServerTime(seconds: number, headers: Headers, wallNow: numb
   return Math.min(moment - wallNow, MOST_GUESSED_MS);
 }
 
-/** What `Retry-After` says, in milliseconds: seconds, or a date of the server's clock; a day at most. */
+/** `Retry-After` in milliseconds, from seconds or from a date of the server's clock; at most a day. */
 export function retryAfterOf(headers: Headers, wallNow = Date.now()): number | undefined {
   const seconds = numberOf(headers, "retry-after");
   if (seconds !== undefined) return Math.min(seconds * 1000, MOST_MS);
@@ -57,19 +57,18 @@ export function retryAfterOf(headers: Headers, wallNow = Date.now()): number | u
   return Number.isNaN(date) ? undefined : Math.max(0, untilServerTime(date / 1000, headers, wallNow));
 }
 
-/** What a reply says of the limit. */
+/** The parts of a reply that carry the limit. */
 export interface LimitReply {
   readonly status: number;
   readonly headers: Headers;
 }
 
-/** What a budget starts from. */
 export interface BudgetOptions {
-  /** Most requests in any hour, whatever the server allows. */
+  /** Maximum requests in any hour, whatever the server allows. */
   readonly perHour?: number | undefined;
-  /** Milliseconds since requests of the last hour were sent, by another process: they count. */
+  /** Ages, in milliseconds, of requests that another process sent in the last hour: they count. */
   readonly agesOfSent?: readonly number[];
-  /** Milliseconds of a clock that does not jump. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock?: () => number;
   /** Milliseconds since the epoch. */
   readonly wallClock?: () => number;
@@ -77,33 +76,33 @@ export interface BudgetOptions {
 
 const HOUR_MS = 3_600_000;
 const MOST_AT_ONCE = 8;
-/** With fewer left, fewer are open. */
+/** With at most this many requests left, fewer are open at once. */
 const NEAR_END = 32;
 const AT_END = 8;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Keeps to a limit. */
+/** Keeps requests within the limits. */
 export class RequestBudget {
   readonly #perHour: number | undefined;
   readonly #clock: () => number;
   readonly #wallClock: () => number;
-  /** When requests of the last hour were sent, oldest first; kept only where they are limited. */
+  /** Send times within the last hour, oldest first; kept only with `perHour`. */
   readonly #sent: number[] = [];
   #state: "probing" | "counting" | "open" = "probing";
-  /** Requests that were sent and not settled. */
+  /** Requests sent and not settled. */
   #open = 0;
-  /** Refusals (429) in a row. */
+  /** Consecutive refusals (429). */
   #refusals = 0;
   #blockedUntil = Number.NEGATIVE_INFINITY;
-  /** While counting: requests that may still be sent in the window, the open ones left out. */
+  /** While counting: requests that may still be sent in the window, without the open ones. */
   #rest = 0;
-  /** Requests a window. */
+  /** Requests per window. */
   #limit: number | undefined;
-  /** The end of the window that `#rest` is of, as the server says it, and on our clock. */
+  /** The end of the window of `#rest`: the server's value, and the time on our clock. */
   #reset = -1;
   #resetAt = 0;
-  /** Open requests that were sent before that end was known: their replies may be of the window before. */
+  /** Open requests sent before that end was known: their replies may be of the previous window. */
   #mayBeOld = 0;
   #windowMs = HOUR_MS;
 
@@ -117,17 +116,17 @@ export class RequestBudget {
     }
   }
 
-  /** Refusals (429) in a row. */
+  /** Consecutive refusals (429). */
   get refusals(): number {
     return this.#refusals;
   }
 
-  /** Requests that may still be sent in this window; undefined when that is not known. */
+  /** Requests that may still be sent in this window; undefined when unknown. */
   get rest(): number | undefined {
     return this.#state === "counting" ? this.#rest : undefined;
   }
 
-  /** Milliseconds to wait before a request is sent: 0 sends it, which counts; Infinity waits for a reply of another. */
+  /** Milliseconds to wait before a request: 0 counts it as sent; Infinity waits for the reply of another one. */
   tryTake(): number {
     const now = this.#clock();
     const wait = Math.max(this.#serverWait(now), this.#ownWait(now));
@@ -138,7 +137,7 @@ export class RequestBudget {
     return 0;
   }
 
-  /** Reports what became of a request that was sent: its reply, or undefined when there was none. */
+  /** Reports the reply of a sent request; undefined when none came. */
   settle(reply: LimitReply | undefined): void {
     this.#open--;
     this.#mayBeOld = Math.min(this.#mayBeOld, this.#open + 1);
@@ -148,14 +147,14 @@ export class RequestBudget {
       this.#refuse(reply.headers, now);
       return;
     }
-    // A request that was sent before a refusal and answered after it says nothing of what comes.
+    // This reply belongs to a request sent before the refusal: it says nothing about later ones.
     if (now < this.#blockedUntil) return;
     this.#refusals = 0;
     if (this.#state === "probing") this.#state = "open";
     this.#readLimit(reply.headers, now);
   }
 
-  /** How long so many requests will take, as far as limits decide it, in milliseconds. */
+  /** Milliseconds that so many requests take at least, because of the limits. */
   timeFor(requests: number): number {
     const now = this.#clock();
     const { rest } = this;
@@ -167,7 +166,7 @@ export class RequestBudget {
     return Math.max(wait + windows * this.#windowMs, hours * HOUR_MS);
   }
 
-  /** Milliseconds until another request fits into what was asked for an hour. */
+  /** Milliseconds until `perHour` allows another request. */
   #ownWait(now: number): number {
     const perHour = this.#perHour;
     const sent = this.#sent;
@@ -176,7 +175,7 @@ export class RequestBudget {
     return sent.length < perHour ? 0 : sent[sent.length - perHour]! + HOUR_MS - now;
   }
 
-  /** Milliseconds until the server may be asked; Infinity when a reply has to come first. */
+  /** Milliseconds until the server's limit allows a request; Infinity when a reply has to come first. */
   #serverWait(now: number): number {
     if (now < this.#blockedUntil) return this.#blockedUntil - now;
     if (this.#state === "counting" && now >= this.#resetAt) this.#state = "probing";
@@ -186,7 +185,7 @@ export class RequestBudget {
     return this.#open < this.#width() ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  /** Requests that may be open at once. */
+  /** Maximum requests open at once. */
   #width(): number {
     if (this.#state === "probing") return 1;
     if (this.#state === "open" || this.#rest > NEAR_END) return MOST_AT_ONCE;
@@ -199,7 +198,7 @@ export class RequestBudget {
     const until = numberOf(headers, "x-ratelimit-reset") ?? 0;
     if (said === undefined) return;
     if (until < this.#reset && (this.#mayBeOld > 0 || until === 0)) {
-      // It is of the window before, and overtaken. When all such replies are in, the reset that was known was not true.
+      // A late reply of the previous window. After all such replies, an earlier reset shows that the known one was wrong.
       this.#mayBeOld--;
       return;
     }
@@ -220,11 +219,11 @@ export class RequestBudget {
     const until = numberOf(headers, "x-ratelimit-reset");
     const toReset = until === undefined ? 0 : untilServerTime(until, headers, wall);
     const growing = growingPause(this.#refusals, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    // A window that is over by our clock and not by the server's, which does not tell its time.
+    // A window can be over by our clock and not by the server's, which sends no `Date`.
     const guessed = until === undefined ? growing : Math.max(growing, this.#windowMs);
     const asked = retryAfterOf(headers, wall);
     const known = asked === undefined ? toReset : Math.max(FIRST_PAUSE_MS, asked);
-    // The last refusal knows best, but none shortens a wait.
+    // The last refusal is the most current, but none shortens a wait.
     this.#blockedUntil = Math.max(this.#blockedUntil, now + (known > 0 ? known : guessed));
     this.#state = "probing";
   }

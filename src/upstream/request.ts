@@ -1,7 +1,7 @@
 /**
- * One request to a source, redirects included: bounded in time, and with its token for its own origin alone.
+ * One request to a source, with timeouts and redirects. Only the source's own origin receives the token.
  *
- * Whatever `fetch` throws becomes a {@link SourceError}; what the caller throws while it reads stays what it is.
+ * Every error of `fetch` becomes a {@link SourceError}; errors that the caller throws while it reads stay unchanged.
  */
 
 import { SourceError } from "../util/source-error.ts";
@@ -11,10 +11,9 @@ import type { Timing } from "./retry.ts";
 
 const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Other refusals than these, and those of the server's own (5xx), will be the same soon. */
+/** Transient refusals besides 5xx; all others are lasting. */
 const PASSING: ReadonlySet<number> = new Set([408, 421, 425, 429]);
 
-/** What to ask for. */
 export interface SourceRequest {
   readonly url: URL;
   /** Bearer token. */
@@ -22,31 +21,31 @@ export interface SourceRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses that the caller can use; all when absent. */
   readonly statuses?: readonly number[];
-  /** Whether redirects are followed; true when absent. Where they are not, they are answers like others. */
+  /** Whether redirects are followed; true when absent. If not, they are returned as answers. */
   readonly followsRedirects?: boolean;
-  /** Ends the exchange with this error when the answer is not whole within `timing.manifestMs`. */
+  /** The error that ends the exchange when the answer is incomplete after `timing.manifestMs`. */
   readonly late?: SourceError;
   readonly timing: Timing;
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer that was asked for, and its body as it arrives. */
+/** The head of an accepted answer, and its body as it arrives. */
 export interface SourceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** To be read once, and each chunk used before the next is taken. */
+  /** Read it once, and use each chunk before taking the next. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** A text of another server without the token that it was sent. To be called before the text is cut short. */
+/** Replaces the sent token in a text of another server. Call it before the text is truncated. */
 export function withoutToken(text: string, token: string): string {
   return token === "" ? text : text.replaceAll(token, "…");
 }
 
-/** An error of `fetch` in words: what the system or the runtime says. Neither quotes a header. */
+/** An error of `fetch` in the words of the system or the runtime. Neither quotes a header. */
 function networkProblem(error: unknown): string {
   let found = error;
-  // Node and Deno tell the reason in causes; of several addresses Node names one error each.
+  // Node and Deno give the reason in causes; for several addresses Node gives one error each.
   for (let depth = 0; depth < 5 && found instanceof Error; depth++) {
     const words = systemErrorText(found);
     if (words !== undefined) return words;
@@ -56,7 +55,7 @@ function networkProblem(error: unknown): string {
   }
   if (!(found instanceof Error)) return "the connection failed";
   const code = codeOf(found);
-  // OpenSSL's messages hold places in its code; its reason stands alone.
+  // OpenSSL's messages contain locations in its source code; `reason` does not.
   const { reason } = found as { reason?: unknown };
   const [line = ""] = (typeof reason === "string" ? `TLS: ${reason}` : found.message).split("\n");
   return code === undefined || line.includes(code) ? line : `${line} (${code})`;
@@ -71,7 +70,7 @@ function refusal(url: URL, { status, headers }: Response): SourceError {
   });
 }
 
-/** Where a redirect leads. Only the origin of what it names is told: the rest may be a secret. */
+/** The target of a redirect. Messages show only its origin: the rest may be a secret. */
 function targetOf(from: URL, asked: URL, headers: Headers): URL {
   const fail = (what: string): never => {
     throw new SourceError(`${asked.href}: ${what}`, { isLasting: true });
@@ -86,7 +85,7 @@ function targetOf(from: URL, asked: URL, headers: Headers): URL {
   return to;
 }
 
-/** Follows redirects to an answer that is none. */
+/** Follows redirects to the final answer. */
 async function follow(question: SourceRequest, ending: AbortController): Promise<Response> {
   const asked = question.url;
   let { url, token } = question;
@@ -98,7 +97,7 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
       response = await fetch(url, {
         headers: {
           accept: "*/*",
-          // The bytes of the file are wanted: what the server compresses on the way has other ones.
+          // Asks for the file's own bytes: a compressed transfer would change them.
           "accept-encoding": "identity",
           "user-agent": "orrery",
           ...question.headers,
@@ -115,13 +114,13 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
     if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
     await response.body?.cancel().catch(() => {});
     url = targetOf(url, asked, response.headers);
-    // Not sent again either if it leads back: who could lead there knows what to ask for.
+    // A redirect back to the origin does not get the token either: another host chose its URL.
     if (url.origin !== asked.origin) token = undefined;
   }
   throw new SourceError(`${asked.href}: more than ${MOST_REDIRECTS} redirects`, { isLasting: true });
 }
 
-/** Why something failed: the caller's signal, a time limit, or the network. */
+/** The reason of a failure: the caller's signal, a timeout, or the network. */
 function reasonOf({ signal }: AbortController, error: unknown, what: string): unknown {
   return signal.aborted ? signal.reason : new SourceError(`${what}: ${networkProblem(error)}`);
 }
@@ -159,7 +158,7 @@ async function* chunksOf(
   }
 }
 
-/** Asks, and has the answer used. @throws {SourceError} for any other answer or none; the signal's reason; what `use` throws */
+/** Sends a request and passes the answer to `use`. @throws {SourceError} for another status or no answer; the signal's reason; errors of `use` */
 export async function request<Result>(
   question: SourceRequest,
   use: (answer: SourceAnswer) => Promise<Result>,
@@ -181,12 +180,12 @@ export async function request<Result>(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", leave);
-    // A body that nobody reads to its end would keep its connection.
+    // A partly read body would keep its connection open.
     if (!isWhole) ending.abort();
   }
 }
 
-/** All of a body. @throws `tooLarge` */
+/** Reads a whole body. @throws `tooLarge` */
 export async function readWhole(
   { chunks }: SourceAnswer,
   mostBytes: number,
@@ -197,7 +196,7 @@ export async function readWhole(
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > mostBytes) throw tooLarge;
-    // A chunk belongs to its reader until the next is taken.
+    // Copy: a chunk is valid only until the next one is taken.
     parts.push(Buffer.from(chunk));
   }
   return Buffer.concat(parts);

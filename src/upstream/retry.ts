@@ -1,29 +1,29 @@
-/** Waiting for a source, and trying again. Durations are milliseconds; tests have shorter ones. */
+/** Timeouts and retries of requests to a source. Durations are milliseconds; tests use shorter ones. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { growingPause } from "../util/process/pauses.ts";
 import { SourceError } from "../util/source-error.ts";
 
-/** Limits on waiting. */
+/** Timeouts and pauses. */
 export interface Timing {
-  /** Until the head of an answer is there, connecting included. */
+  /** Timeout for the head of an answer, connecting included. */
   readonly headMs: number;
-  /** In which {@link leastBytes} of a body must arrive; only waiting for them counts. */
+  /** Time within which {@link leastBytes} of a body must arrive; only waiting for them counts. */
   readonly progressMs: number;
   readonly leastBytes: number;
-  /** For a whole manifest or reply. */
+  /** Timeout for a whole manifest or reply. */
   readonly manifestMs: number;
-  /** Pause after a first failure; each following one is twice as long, and each is made longer or shorter by chance. */
+  /** Pause after the first failure; it doubles with each further one, and random jitter changes each pause. */
   readonly firstPauseMs: number;
-  /** Longest pause between two looks at a source that fails. */
+  /** Maximum pause between two requests to a failing source, before jitter. */
   readonly mostPauseMs: number;
-  /** Longest wait that a server can ask for (`Retry-After`) while somebody waits for the snapshot. */
+  /** Maximum accepted `Retry-After` while there is no snapshot yet. */
   readonly mostPatienceMs: number;
-  /** Longest wait that it can ask for otherwise. */
+  /** Maximum accepted `Retry-After` otherwise. */
   readonly mostRetryAfterMs: number;
 }
 
-/** The limits outside tests: 1 KiB/s is slow, and a replica may be five minutes late if its server asks for that. */
+/** The limits outside tests: less than 1 KiB/s is too slow, and a server may delay a replica by five minutes. */
 export const TIMING: Timing = {
   headMs: 10_000,
   progressMs: 16_000,
@@ -35,17 +35,17 @@ export const TIMING: Timing = {
   mostRetryAfterMs: 300_000,
 };
 
-/** How often and how long to try. */
+/** Limits on attempts and waits. */
 export interface RetryPolicy {
-  /** Failures in a row after which it is given up. */
+  /** Number of consecutive failures that ends the retries. */
   readonly attempts: number;
-  /** Longest wait that the server can ask for between two attempts. */
+  /** Maximum accepted `Retry-After` between two attempts. */
   readonly waitMs: number;
   readonly timing: Timing;
   readonly signal: AbortSignal;
 }
 
-/** A pause before another attempt. @param failures how many there were, at least 1 */
+/** The pause before the next attempt. @param failures number so far, at least 1 */
 export function pauseAfter(failures: number, { firstPauseMs, mostPauseMs }: Timing): number {
   return growingPause(failures, firstPauseMs, mostPauseMs) * (0.5 + Math.random());
 }
@@ -55,7 +55,7 @@ export async function wait(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
 }
 
-/** Runs something until it does not fail, or fails for good. After progress (`advanced`) a failure counts as a first one again. */
+/** Runs a task until it succeeds, fails for good or exceeds the policy. `advanced` reports progress: it resets the count of failures. */
 export async function retry<Result>(
   { attempts, waitMs, timing, signal }: RetryPolicy,
   run: (advanced: () => void) => Promise<Result>,

@@ -1,6 +1,6 @@
-/** Settings of commands that ask another server, and the check of its address. */
+/** Settings of commands that send requests to another server, and the check of its URL. */
 
-/** What is wrong with a URL, or undefined. The text is not quoted, since it may hold a password. @param tokenName the setting that takes a token */
+/** The problem with a URL, or undefined. Does not quote the URL, which may hold a password. @param tokenName the setting of the token */
 export function problemWithUrl(text: string, tokenName: string): string | undefined {
   if (!/^https?:\/\//i.test(text)) return "must begin with http:// or https://";
   if (!URL.canParse(text)) return "is not a valid URL";
@@ -11,7 +11,7 @@ export function problemWithUrl(text: string, tokenName: string): string | undefi
   return /[?#]/.test(text) ? "must have neither a query nor a fragment" : undefined;
 }
 
-/** Where it is, under a flag of the command. */
+/** The server's URL; each command adds its own flag. */
 export const OTHER_SERVER = {
   kind: "text",
   value: "URL",
@@ -19,7 +19,6 @@ export const OTHER_SERVER = {
   meaning: "The other server, such as `https://example.org`; `/api/public/v1` is added where it is missing.",
 } as const;
 
-/** What it is asked with. */
 export const TOKEN_FILE = {
   flag: "token-file",
   kind: "text",
@@ -29,7 +28,6 @@ export const TOKEN_FILE = {
   meaning: "File with an API key or CLI token of the other server.",
 } as const;
 
-/** How often it is asked. */
 export const REQUESTS_PER_HOUR = {
   flag: "requests-per-hour",
   kind: "integer",

@@ -1,10 +1,10 @@
 /**
- * Another server of this API, bounded in time and size whatever it sends. States of a request:
+ * Client of another server of this API, with limits on time and size. States of a request:
  *
  *     waiting ──► sent ──► answered
  *        ▲          ├────► failed       for good, or too often
  *        ├──────────┤                   refused (429): waits for the budget, see `RequestBudget`
- *        └──────────┘                   failed in passing: waits for a growing pause, see `retry`
+ *        └──────────┘                   failed transiently: waits for a growing pause, see `retry`
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,35 +15,34 @@ import { type BudgetOptions, type LimitReply, RequestBudget, retryAfterOf } from
 import { retry, type Timing } from "./retry.ts";
 
 export interface UpstreamOptions extends Pick<BudgetOptions, "perHour" | "agesOfSent"> {
-  /** Where its operations are; see `readServer`. */
+  /** Base URL of its operations; see `readServer`. */
   readonly base: string;
-  /** The token as it is now. */
+  /** The current token. */
   readonly token: () => string;
   readonly timing: Timing;
   readonly signal: AbortSignal;
-  /** Told of every request that was sent, when its reply is there or it failed. */
+  /** Called after every sent request, when its reply arrived or it failed. */
   readonly onSent?: () => void;
-  /** Told when nothing can be sent for a while, in milliseconds. */
+  /** Called with the milliseconds for which nothing can be sent. */
   readonly onWait?: (ms: number) => void;
 }
 
-/** What one request says beside its target. */
+/** The parts of a request besides its target. */
 export interface UpstreamAsk {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
-  /** The value of `Authorization`; null sends none. The token's when absent. */
+  /** The value of `Authorization`; null sends none. When absent, the token is sent. */
   readonly authorization?: string | null | undefined;
-  /** Statuses that are taken as answers; others are errors. */
+  /** Statuses accepted as answers; others are errors. */
   readonly statuses: readonly number[];
 }
 
-/** What it answered. */
 export interface UpstreamReply {
   readonly status: number;
   readonly headers: Headers;
-  /** Names the generation; undefined where it does not say, or only weakly. */
+  /** Names the generation; undefined when there is no strong ETag. */
   readonly etag: string | undefined;
-  /** Parsed JSON; undefined where there is none. */
+  /** Parsed JSON; undefined without any. */
   readonly body: unknown;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -52,14 +51,14 @@ export interface UpstreamReply {
 const MOST_ATTEMPTS = 5;
 const MOST_REFUSALS = 10;
 const MOST_BODY_BYTES = 67_108_864;
-/** Far more levels than replies of the API have; what is nested deeper could not be gone through. */
+/** Maximum nesting, far more than replies of the API have: deeper values could not be traversed. */
 const MOST_LEVELS = 32;
 /** Shorter waits are not reported. */
 const TELL_MS = 2000;
-/** Longest sleep at a time: timers have a limit, and the machine may have been suspended meanwhile. */
+/** Maximum duration of one sleep: timers have a limit, and the machine may have been suspended meanwhile. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** The `error` of another server, at most 200 characters and without what would change a terminal. */
+/** The `error` of another server, at most 200 characters and without any that would affect a terminal. */
 function shown(text: string): string {
   const clean = text.replace(/[\p{C}\p{Z}]+/gu, " ").trim();
   return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
@@ -70,7 +69,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
 }
 
-/** JSON, or undefined where it is none that the API could send. */
+/** Parses JSON; undefined when the API could not send it. */
 function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -80,7 +79,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What a status that was not expected means, in words. */
+/** The error for an unexpected status. */
 function refusalOf(url: string, status: number, headers: Headers, body: unknown): SourceError {
   const said = isObject(body) && typeof body.error === "string" ? `: ${shown(body.error)}` : "";
   const fail = (what: string, isLasting = true): SourceError =>
@@ -123,17 +122,17 @@ export class Upstream {
     return this.#requests;
   }
 
-  /** How long so many requests will take, as far as limits decide it, in milliseconds. */
+  /** Milliseconds that so many requests take at least, because of the limits. */
   timeFor(requests: number): number {
     return this.#budget.timeFor(requests);
   }
 
-  /** Takes the token out of what the server sent, for messages; to be called before anything is cut off. */
+  /** Removes the token from a text of the server, for messages. Call it before the text is truncated. */
   hide(text: string): string {
     return withoutToken(text, this.#options.token());
   }
 
-  /** Asks for a path with its query. @throws {SourceError} naming the URL; the signal's reason */
+  /** Requests a path with its query. @throws {SourceError} naming the URL; the signal's reason */
   async get(target: string, asked: UpstreamAsk): Promise<UpstreamReply> {
     const { timing, signal } = this.#options;
     const policy = { attempts: MOST_ATTEMPTS, waitMs: timing.mostRetryAfterMs, timing, signal };
@@ -146,12 +145,12 @@ export class Upstream {
         }
       });
     } catch (error) {
-      // A redirect leads wherever the server says, and a URL holds words that it sent before.
+      // The server chooses the target of a redirect and earlier sent parts of a URL: both may hold the token.
       throw error instanceof SourceError ? new SourceError(this.hide(error.message), error) : error;
     }
   }
 
-  /** One exchange; undefined when the limit was in the way. */
+  /** One exchange; undefined when the server refused it because of the limit. */
   async #exchange(target: string, asked: UpstreamAsk): Promise<UpstreamReply | undefined> {
     const { base, token, timing, signal } = this.#options;
     const url = new URL(base + target);
@@ -161,7 +160,7 @@ export class Upstream {
     const question = {
       ...{ url, timing, signal, headers: headersOf(asked), followsRedirects: false },
       token: asked.authorization === undefined ? token() : undefined,
-      // Bytes that keep coming are no reply yet.
+      // A reply must be complete in time, even if bytes keep arriving.
       late: new SourceError(`${href}: no whole reply within ${timing.manifestMs / 1000} s`),
     };
     const tooLarge = `${href}: the reply is larger than ${MOST_BODY_BYTES} bytes`;
@@ -210,7 +209,7 @@ export class Upstream {
       const ms = this.#budget.tryTake();
       if (ms === 0) return;
       if (Number.isFinite(ms) && ms > TELL_MS) onWait?.(ms);
-      // Until then, or the reply of another request, or the signal.
+      // The reply of another request or the signal ends the sleep early.
       await sleep(Math.min(ms, LONGEST_WAIT_MS), undefined, { signal: this.#wake.signal }).catch(() => {});
     }
   }
@@ -223,7 +222,7 @@ export class Upstream {
   }
 }
 
-/** Runs `work` for all items, several at once: the limit decides how many. After the first failure no more begin. */
+/** Runs `work` for all items, as many at once as the limit allows, at most 8. After the first failure no more start. */
 export async function runAll<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
