@@ -11,7 +11,7 @@ import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { problemWithUrl } from "./settings.ts";
 
-/** Reads the address of a server. @returns the base URL of its operations, without a trailing slash @throws {UsageError} naming the setting */
+/** The base URL of a server's operations, without a trailing slash. @throws {UsageError} naming the setting */
 export function readServer(address: string, name: string): string {
   const problem = problemWithUrl(address, "--token-file");
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);

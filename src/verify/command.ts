@@ -1,4 +1,4 @@
-/** `orrery verify`: would a snapshot answer as another server does? */
+/** `orrery verify`: compares the answers of a snapshot with those of another server. */
 
 import { randomBytes } from "node:crypto";
 import { hashToken } from "../auth/keys.ts";
@@ -18,12 +18,12 @@ import { Upstream } from "../upstream/upstream.ts";
 import type { Difference } from "./compare.ts";
 import { type Verified, verifySnapshot } from "./verify.ts";
 
-/** Examples of one kind that are printed for people. */
+/** Maximum examples per kind in the text output. */
 const MOST_SHOWN = 5;
 
 const PREFIXES = { api: "api_", cli: "cli_" };
 
-/** Opens the snapshot as a server would, for a token that nobody else has. */
+/** Opens the snapshot like a server, with one temporary token. */
 async function openSnapshot(
   folder: string,
   token: string,

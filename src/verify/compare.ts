@@ -1,4 +1,4 @@
-/** Two answers to one request, side by side: the differences, by kind. "Here" is the snapshot, "there" the other server. */
+/** Compares two answers to one request. "Here" is the snapshot, "there" the other server. */
 
 import { createRouter } from "../api/router.ts";
 import { ROUTES } from "../api/routes.ts";
@@ -9,7 +9,6 @@ import { splitTarget } from "../model/target.ts";
 import { isObject } from "../util/json.ts";
 import type { Probe } from "./plan.ts";
 
-/** What can differ. */
 export const KINDS = [
   "status",
   "error message",
@@ -23,29 +22,27 @@ export const KINDS = [
 
 export type DifferenceKind = (typeof KINDS)[number];
 
-/** One difference. */
 export interface Difference {
-  /** "note" is a header that the API's specification does not name: another server may well do without. */
+  /** "note" is for a header that the API's specification omits: another server may lack it. */
   readonly kind: DifferenceKind | "note";
-  /** The request. */
+  /** Path and query of the request. */
   readonly target: string;
-  /** What differs: a field, a header or an id. */
+  /** The differing field, header or id. */
   readonly what: string;
-  /** As JSON, cut off where it is long; undefined where there is nothing. */
+  /** As JSON, truncated when long; undefined without a value. */
   readonly here: string | undefined;
   readonly there: string | undefined;
 }
 
-/** An answer. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
-/** Most characters of a value in a difference. */
+/** Maximum characters of a value in a difference. */
 const LONGEST_SHOWN = 120;
-/** Rows in a page of the snapshot. */
+/** Rows per page of the snapshot. */
 const PAGE = 50;
 const route = createRouter(ROUTES, "");
 
@@ -53,17 +50,17 @@ const route = createRouter(ROUTES, "");
 interface WholeList {
   /** Ids in order. */
   readonly ids: readonly string[];
-  /** Places by id. */
+  /** Positions by id. */
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** A snapshot that is asked. */
+/** Answers from the snapshot, and its whole lists. */
 export class Here {
   readonly #ask: DirectDoor;
   readonly #token: string;
   readonly #lists = new Map<string, Promise<WholeList>>();
 
-  /** @param token that it takes */
+  /** @param token that `ask` accepts */
   constructor(ask: DirectDoor, token: string) {
     this.#ask = ask;
     this.#token = token;
@@ -75,7 +72,7 @@ export class Here {
     return { status, headers: new Headers(headers), body: body === "" ? undefined : JSON.parse(body) };
   }
 
-  /** The list that a target is a page of. */
+  /** The whole list that contains the page of a target. */
   listOf(target: string): Promise<WholeList> {
     const [path = "", words] = target.split("?");
     const query = new URLSearchParams(words);
@@ -87,7 +84,7 @@ export class Here {
     return known;
   }
 
-  /** A row of such a list, by its id; undefined when there is none. */
+  /** A row of such a list, by its id, which must exist. */
   async rowOf(target: string, id: string): Promise<unknown> {
     const { table, fields } = RESOURCES[route(splitTarget(target).path)!.route.reply.schema];
     const { body } = await this.answer({ target: `/${table}/${id}` });
@@ -107,7 +104,7 @@ export class Here {
   }
 }
 
-/** Takes a difference in. */
+/** Adds a difference. */
 type Tell = (kind: Difference["kind"], what: string, here?: unknown, there?: unknown) => void;
 
 function compareFields(tell: Tell, what: string, here: unknown, there: unknown, separator = " "): void {
@@ -119,7 +116,7 @@ function compareFields(tell: Tell, what: string, here: unknown, there: unknown, 
   }
 }
 
-/** Headers that the specification does not name, and whose values are the same wherever the data are. */
+/** Headers that the specification omits and whose values should be the same on every server. */
 const NOTED_HEADERS = [
   "content-type",
   "cache-control",
@@ -133,7 +130,7 @@ function compareHeaders(tell: Tell, here: Headers, there: Headers): void {
   const note = (name: string): void =>
     tell("note", name, here.get(name) ?? undefined, there.get(name) ?? undefined);
   for (const name of NOTED_HEADERS) if (here.get(name) !== there.get(name)) note(name);
-  // Its value names the other server's generation.
+  // The value names the other server's generation: compare its presence alone.
   if (here.has("etag") !== there.has("etag")) note("etag");
   const missing = LIMIT_HEADERS.filter((name) => !/^\d+$/.test(there.get(name) ?? ""));
   if (missing.length > 0 && missing.length < LIMIT_HEADERS.length)
@@ -150,7 +147,7 @@ function idIn(row: Body): string {
   return String(row.id ?? row.worldId).toLowerCase();
 }
 
-/** Rows of a page against the whole list here: which are unknown, left out, in another order, or otherwise. */
+/** Compares the rows of a page with the whole list here: finds unknown, omitted, reordered and different rows. */
 async function compareRows(tell: Tell, target: string, ours: Body, theirs: Body, here: Here): Promise<void> {
   const rows = rowsIn(theirs)!;
   const known = new Map((rowsIn(ours) ?? []).map((row) => [idIn(row), row]));
@@ -217,7 +214,7 @@ async function compare(
   else compareFields(tell, "data", body!.data, otherBody!.data);
 }
 
-/** Compares two answers. @param hide takes the other server's token out: it may repeat it, also in names that are here by now */
+/** Compares two answers. @param hide removes the other server's token, which it may repeat, even in mirrored names */
 export async function compareAnswers(
   target: string,
   ours: ApiAnswer,

@@ -1,4 +1,4 @@
-/** Which requests to compare: some of every kind, drawn by a seed, so that the same seed asks the same of the same snapshot. */
+/** Chooses the requests to compare: some of every kind, drawn by a seed. The same seed and snapshot give the same requests. */
 
 import type { ParameterName, Route } from "../api/handlers/route.ts";
 import { ROUTES } from "../api/routes.ts";
@@ -12,7 +12,6 @@ import { idText } from "../store/table.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { createRandom, type Random } from "../util/random.ts";
 
-/** One request. */
 export interface Probe {
   /** Path and query. */
   readonly target: string;
@@ -20,25 +19,25 @@ export interface Probe {
   readonly authorization?: string | null;
 }
 
-/** What is known of the users of a snapshot. */
+/** Completeness of a snapshot's users. */
 export interface UsersHere {
   /** Whether all users of the other server are in it. */
   readonly isComplete: boolean;
-  /** Searches whose users are all in it. */
+  /** Searches whose results are all in it. */
   readonly searches: readonly string[];
 }
 
 const PAGE = 50;
-/** The share of pages in the sample, where there are so many. */
+/** Maximum share of list pages in the sample. */
 const PAGES_SHARE = 0.4;
-/** How often an operation is drawn, if more than once a round: what no list shows more often. */
+/** Draws of an operation per round, 1 when absent: more for data that no list shows. */
 const WEIGHTS: Readonly<Record<string, number>> = {
   ...{ getWorldStats: 8, getUser: 3, listWorldInstances: 2, listUserWorlds: 2 },
   ...{ searchWorlds: 3, searchUsers: 3 },
 };
 const ODD_LIMITS = ["0", "-1", "7", "51", "1e1", "50"];
 
-/** What requests are drawn from. */
+/** Inputs for drawing requests. */
 interface Drawing {
   readonly store: Store;
   readonly random: Random;
@@ -53,7 +52,7 @@ function targetOf(path: string, words: Words): string {
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** What every server must refuse, or answer about itself. */
+/** Requests that every server must refuse, or answer about itself. */
 function fixedProbes(random: Random): Probe[] {
   const unknown = formatUuid(
     new Uint32Array(4).map(() => random.word()),
@@ -81,7 +80,7 @@ function shuffle<Item>(items: Item[], random: Random): Item[] {
   return items;
 }
 
-/** The rows that an operation shows, if they stand in a table that has ids. */
+/** The table of an operation's rows if it has ids; otherwise the instances. */
 function blockOf(store: Store, { reply }: Route): Block {
   const { table } = RESOURCES[reply.schema];
   return table === "users" || table === "worlds" ? store[table] : store.instances;
@@ -114,7 +113,7 @@ function pageProbes({ store, random }: Drawing, most: number): Probe[] {
   return Array.from(drawn, (target) => ({ target }));
 }
 
-/** Part of a text: some code points in a row. */
+/** Some consecutive code points of a text. */
 function partOf(text: string, random: Random): string {
   const letters = [...text];
   const length = 1 + random.below(Math.min(8, letters.length));
@@ -126,14 +125,14 @@ function drawId({ random }: Drawing, block: Block): string | undefined {
   return block.rows === 0 ? undefined : idText(block, random.below(block.rows));
 }
 
-/** What to search users for, of whom not all may be here. */
+/** A search for users that the snapshot can answer completely; undefined without one. */
 function drawUserQuery({ store: { users }, random, usersHere }: Drawing, row: number): string | undefined {
   const name = displayNameOf(users, row);
   const { isComplete, searches } = usersHere;
   if (isComplete) return partOf(name, random);
   if (searches.length === 0) return undefined;
   const q = searches[random.below(searches.length)]!;
-  // A user found by more of a name is found by less of it, so all of them are here.
+  // A longer part of a name finds a subset of the users, so all of them are here.
   const folded = fold(name);
   const at = folded.indexOf(fold(q).trim());
   return at < 0 ? q : folded.slice(at, at + fold(q).trim().length + random.below(3));
@@ -147,7 +146,7 @@ function drawQuery(drawing: Drawing, route: Route): string | undefined {
   return block === store.users ? drawUserQuery(drawing, row) : partOf(worldNameOf(block, row), random);
 }
 
-/** Draws a value of each parameter; undefined where the snapshot has none. */
+/** Draws a value of each parameter; undefined when the snapshot has none. */
 const DRAWS: Readonly<
   Record<Exclude<ParameterName, "match">, (drawing: Drawing, route: Route) => string | number | undefined>
 > = {
@@ -159,7 +158,7 @@ const DRAWS: Readonly<
   q: drawQuery,
 };
 
-/** Draws a request of an operation; undefined where the snapshot has nothing of it. */
+/** Draws a request of an operation; undefined when the snapshot has no data for it. */
 function drawTarget(drawing: Drawing, route: Route): string | undefined {
   const { store } = drawing;
   let { path } = route;
@@ -170,7 +169,7 @@ function drawTarget(drawing: Drawing, route: Route): string | undefined {
   }
   const words: Record<string, string | number> = {};
   for (const name of route.parameters) {
-    // Other servers need not know it.
+    // Other servers need not support it.
     if (name === "match") continue;
     const value = DRAWS[name](drawing, route);
     if (value === undefined) return undefined;
@@ -179,7 +178,7 @@ function drawTarget(drawing: Drawing, route: Route): string | undefined {
   return targetOf(path, words);
 }
 
-/** Draws so many requests; fewer where the snapshot does not hold enough to ask for. */
+/** Draws `samples` requests; fewer when the snapshot does not allow as many. */
 export function planProbes(store: Store, samples: number, seed: number, usersHere: UsersHere): Probe[] {
   const random = createRandom(seed, "verify");
   const drawing = { store, random, usersHere };
@@ -190,7 +189,7 @@ export function planProbes(store: Store, samples: number, seed: number, usersHer
   };
   const fixed = fixedProbes(random);
   const pages = pageProbes(drawing, Math.ceil(samples * PAGES_SHARE));
-  // A small sample has a part of each.
+  // A small sample takes some of both.
   const isSmall = samples < fixed.length + pages.length;
   for (const probe of isSmall ? shuffle([...fixed, ...pages], random) : [...fixed, ...pages]) add(probe);
   const turns = ROUTES.flatMap((route) => Array<Route>(WEIGHTS[route.name] ?? 1).fill(route));

@@ -1,4 +1,4 @@
-/** Asks another server for a sample and compares each answer with what a snapshot would answer. */
+/** Sends a sample of requests to another server and compares each answer with the snapshot's. */
 
 import type { DirectDoor } from "../http/direct.ts";
 import type { Store } from "../store/generation.ts";
@@ -19,19 +19,19 @@ export interface VerifyOptions {
   readonly store: Store;
   /** Answers from the snapshot. */
   readonly ask: DirectDoor;
-  /** A token that it takes. */
+  /** A token that {@link ask} accepts. */
   readonly token: string;
   readonly upstream: Upstream;
-  /** What the snapshot's manifest says, where a mirror made it. */
+  /** The mirror's note in the snapshot's manifest, if any. */
   readonly note: MirrorNote | undefined;
   readonly samples: number;
   readonly seed: number;
   readonly onProgress: (left: number) => void;
 }
 
-/** A header that answers differ in and that is no difference. */
+/** A differing header that does not count as a difference. */
 interface Note extends Omit<Difference, "kind"> {
-  /** How many answers; `target` is one of them. */
+  /** Number of such answers; `target` is one of them. */
   readonly answers: number;
 }
 
@@ -43,20 +43,20 @@ export interface Verified {
   readonly notes: readonly Note[];
   /** How much of each table was compared. */
   readonly coverage: { readonly worldStatistics: string; readonly users: string };
-  /** What was left out, and why. */
+  /** Parts that were not compared, some with the reason. */
   readonly notCompared: readonly string[];
-  /** What may explain differences. */
+  /** Possible causes of differences. */
   readonly remarks: readonly string[];
 }
 
-/** Statuses that a probe may have. */
+/** Accepted statuses of a probe's answer. */
 const STATUSES = [200, 400, 404];
 const ALWAYS_LEFT_OUT = [
   "answers to keys that are unknown, deactivated, expired or lack a scope, and the limit's 429",
   "the order of fields in JSON, the values of ETag and of the limit's headers, conditional requests, HEAD and OPTIONS",
 ];
 
-/** A platform's counts without that of the users, of whom not all are here. */
+/** The platform's counts without the number of users, for a snapshot that does not hold all of them. */
 function withoutUserCount(answer: ApiAnswer): ApiAnswer {
   const { body } = answer;
   if (!isObject(body) || !isObject(body.data)) return answer;
@@ -71,7 +71,7 @@ function countOf(differences: readonly Difference[]): Verified["counts"] {
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** Notes that say the same, once. */
+/** Groups equal notes. */
 function groupNotes(found: readonly Difference[]): readonly Note[] {
   const notes = new Map<string, Note>();
   for (const { kind, target, what, here, there } of found) {
@@ -83,7 +83,7 @@ function groupNotes(found: readonly Difference[]): readonly Note[] {
   return [...notes.values()];
 }
 
-/** What the answers said of the server's generations, beside what the snapshot is of. */
+/** Remarks on the server's generations: several of them, or another one than the snapshot's. */
 function remarksOn(etags: ReadonlySet<string>, note: MirrorNote | undefined): string[] {
   const names = Array.from(etags, (etag) => etag.slice(1, -1));
   if (names.length > 1) return ["the server's data changed meanwhile: differences may come from that"];
@@ -102,7 +102,7 @@ function coverageOf(probes: readonly Probe[], { worlds, users }: Store): Verifie
   };
 }
 
-/** Compares. @throws `SourceError`; the signal's reason */
+/** Runs the comparison. @throws `SourceError`; the signal's reason */
 export async function verifySnapshot(options: VerifyOptions): Promise<Verified> {
   const { store, upstream, note, samples, seed, onProgress } = options;
   const usersHere: UsersHere = {
