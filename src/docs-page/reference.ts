@@ -1,8 +1,7 @@
 /**
- * The pages beside the API, and their setting: the reference of its operations, and the document that it is made from.
- * They are served as files are (RFC 9110: HEAD, conditions, gzip); a range is answered with the whole file. All are read
- * when one of them is first asked for, and stay in memory, gzipped. Replies share their bytes: a peer that reads slowly
- * costs no copy.
+ * The pages beside the API, and their setting: the reference of its operations, and the OpenAPI document that it shows.
+ * They are served as files (RFC 9110: HEAD, conditional requests, gzip); a range request gets the whole file. The first
+ * request for any of them reads all; they stay in memory, gzipped. Replies share their bytes: a slow reader costs no copy.
  */
 
 import { promisify } from "node:util";
@@ -19,7 +18,7 @@ import { FAULTS } from "../model/fault.ts";
 import type { Reply } from "../model/message.ts";
 import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
 
-/** @internal The rows of their settings. */
+/** @internal The setting of the pages. */
 export const DOCS_PAGE_SETTINGS = [
   {
     flag: "docs",
@@ -41,7 +40,7 @@ export interface DocsPageOptions {
 const PAGE = "/docs";
 const DOCUMENT = "/openapi.json";
 
-/** Set by the build, whose program has the document and not what makes it. */
+/** Set by the build, whose program contains the document and not its generator. */
 declare const IS_BUILT: boolean | undefined;
 
 async function makeDocument(): Promise<unknown> {
@@ -51,7 +50,7 @@ async function makeDocument(): Promise<unknown> {
   return undefined;
 }
 
-/** @internal What they are made of. */
+/** @internal The sources of the pages. */
 export const REFERENCE: PagesSource = {
   name: "reference",
   folder: "docs-page/page/",
@@ -66,7 +65,7 @@ export const REFERENCE: PagesSource = {
   documents: { [DOCUMENT]: makeDocument },
 };
 
-/** Pages run nothing but scripts of this server, are styled by its files, speak to it alone, and stand in no frame. */
+/** Pages run only scripts of this server, use its styles, connect to it alone, and cannot be framed. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -88,7 +87,7 @@ const SHORTLY = "Cache-Control: public, max-age=300\r\n";
 const JSON_LINES = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n";
 const CROSS_ORIGIN = "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag\r\n";
 
-/** One file, ready to be sent. */
+/** A file ready to be sent. */
 interface File {
   readonly hash: string;
   /** Header lines of a 200. */
@@ -96,13 +95,13 @@ interface File {
   /** Header lines of a 200 and a 304. */
   readonly common: string;
   readonly gzip: Buffer;
-  /** Not encoded, which few ask for: made when it is first needed, in some milliseconds. */
+  /** Unencoded, for the few clients without gzip: unpacked on first use, in some milliseconds. */
   plain?: Buffer;
 }
 
 const gzipped = promisify(gzip);
 
-/** The file with the server's own limit in it. Files whose names hold a hash name none. */
+/** Inserts the server's own limit into a file. Files with a hash in their name contain none. */
 async function fillIn(file: PageFile, limit: string): Promise<PageFile> {
   if (file.isHashed) return file;
   const whole = String(gunzipSync(Buffer.from(file.gzip, "base64")));
@@ -132,7 +131,7 @@ const PRECONDITION_FAILED = '{"error":"Precondition failed"}';
 
 function send(file: File, request: PageRequest): Reply {
   const isGzipped = takesGzip(request.acceptEncoding);
-  // A strong tag names the bytes that are sent.
+  // A strong ETag identifies the bytes that are sent.
   const etag = `"${file.hash}${isGzipped ? "-gzip" : ""}"`;
   const isHead = request.method === "HEAD";
   const status = judgeConditions(request.ifMatch, request.ifNoneMatch, etag);
@@ -157,7 +156,7 @@ function refuse(request: PageRequest): Reply {
   return { ...reply(status, lines, request.method === "HEAD" ? "" : body), fault: "methodNotAllowed" };
 }
 
-/** Where `/` leads; it has no body, and nothing to compare. */
+/** The redirect of `/`; it has no body and no ETag. */
 const REDIRECT = reply(302, `Location: ${PAGE}\r\n${SHORTLY}Content-Length: 0\r\n`);
 
 function mayHold(path: string): boolean {
@@ -176,9 +175,9 @@ const NO_FILES: ReadonlyMap<string, File> = new Map();
 
 /**
  * @internal
- * Makes the server of the pages; undefined where they are turned off.
+ * Creates the server of the pages; undefined when they are turned off.
  *
- * @param limit requests of an API key and their window, in words
+ * @param limit the rate limit of an API key and its window, in words
  */
 export function openPages(
   { docs, cors }: Pick<Settings, "docs" | "cors">,
@@ -194,7 +193,7 @@ export function openPages(
       files = new Map(own.map((file) => [file.path, prepare(file, cors)]));
       return files;
     } catch (error) {
-      // What cannot be opened now may be later.
+      // A later attempt to read the files may succeed.
       files = undefined;
       throw error;
     }

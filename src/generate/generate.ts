@@ -1,6 +1,6 @@
 /**
- * `orrery generate`, a synthetic snapshot: believable data of any size, the same for the same seed, in a folder where it replaces
- * at most a snapshot of its own.
+ * `orrery generate`: a synthetic snapshot of realistic data in any size, the same for the same seed. It replaces only snapshots
+ * that it made itself.
  */
 
 import { createHash } from "node:crypto";
@@ -21,14 +21,14 @@ import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** Place of the byte in a gzip header that names the operating system. */
+/** Offset of the byte in a gzip header that names the operating system. */
 const OS_AT = 9;
-/** Folder inside the target where a snapshot is completed first: it is on the same file system wherever that is mounted. */
+/** Folder inside the target where a snapshot is completed first: always on the same file system. */
 const STAGING = ".orrery-generate";
-/** File in it with the hashes of all files, old and new, that may be there while the one is being replaced by the other. */
+/** File in it with the hashes of all files, old and new, that may exist during a replacement. */
 const JOURNAL = "journal.json";
 
-/** Id of the generation with such rows: the same whether they are compressed or not. */
+/** Generation id of rows: the same whether they are compressed or not. */
 function generationOf(plainSha256: readonly string[]): string {
   return `gen-${createHash("sha256").update(plainSha256.join("")).digest("hex").slice(0, 16)}`;
 }
@@ -40,7 +40,7 @@ async function hashOf(path: string, unzip = false): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Whether its manifest's generation was derived from the folder's rows, which only this command does like this. */
+/** Whether the manifest's generation is derived from the folder's rows in the way that only this command uses. */
 async function isGenerated(folder: string, names: readonly string[]): Promise<boolean> {
   const rows = ROW_FILES.flatMap((file) => names.filter((name) => name === file || name === `${file}.gz`));
   if (rows.length !== ROW_FILES.length) return false;
@@ -49,12 +49,12 @@ async function isGenerated(folder: string, names: readonly string[]): Promise<bo
     for (const name of rows) hashes.push(await hashOf(join(folder, name), name.endsWith(".gz")));
     return (await readManifestOf(folder))?.generation === generationOf(hashes);
   } catch {
-    // Rows that cannot be unpacked were not made by us.
+    // This command did not make rows that cannot be decompressed.
     return false;
   }
 }
 
-/** Whether all files are those of a replacement that was cut off, and so ours. */
+/** Whether all files belong to an interrupted replacement by this command. */
 async function isInterrupted(folder: string, names: readonly string[]): Promise<boolean> {
   const journal: unknown = await readFile(join(folder, STAGING, JOURNAL), "utf8")
     .then(JSON.parse)
@@ -64,7 +64,7 @@ async function isInterrupted(folder: string, names: readonly string[]): Promise<
   return true;
 }
 
-/** Checks that a snapshot may be put into a folder; returns the names of the files to be replaced. */
+/** Checks that a snapshot may be put into a folder. @returns the names of the files to be replaced */
 async function replaceable(folder: string, force: boolean): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => name !== STAGING);
   if (names.length === 0) return names;
@@ -76,10 +76,10 @@ async function replaceable(folder: string, force: boolean): Promise<readonly str
   throw new OccupiedError("holds rows that this command did not make, or that were changed since");
 }
 
-/** A file's rows, its bytes on disk, and their hash and that of the rows before compression. */
+/** A file's number of rows, its bytes on disk, their hash, and the hash of the rows before compression. */
 type Written = Record<"rows" | "bytes", number> & Record<"sha256" | "plainSha256", string>;
 
-/** Writes rows to a new file; no more are drawn than the disk takes in, so memory does not grow with them. */
+/** Writes rows to a new file. Draws them no faster than the disk writes, so memory does not grow. */
 async function writeRows(path: string, rows: Iterable<string>, gzip: boolean): Promise<Written> {
   const plain = createHash("sha256");
   const zipped = gzip ? createHash("sha256") : undefined;
@@ -89,7 +89,7 @@ async function writeRows(path: string, rows: Iterable<string>, gzip: boolean): P
     const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
     let length = 0;
     const take = (): Buffer => {
-      // The file has taken a chunk in before the next row is drawn; zlib may still read it then.
+      // The file has written a chunk before the next row is drawn, but zlib may still be reading it: copy for zlib.
       const chunk = gzip ? Buffer.from(buffer.subarray(0, length)) : buffer.subarray(0, length);
       plain.update(chunk);
       length = 0;
@@ -107,7 +107,7 @@ async function writeRows(path: string, rows: Iterable<string>, gzip: boolean): P
   const handle = await open(path, "w");
   const save = async (written: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of written) {
-      // Unknown: zlib names the system it was built for, and the bytes must not depend on that.
+      // 255 is "unknown": zlib names the system that it was built for, and the bytes must not depend on it.
       if (gzip && bytes === 0) chunk[OS_AT] = 255;
       zipped?.update(chunk);
       bytes += chunk.length;
@@ -142,14 +142,14 @@ async function writeFiles(folder: string, { gzip, ...sizes }: GenerateOptions): 
   return [...Object.values(files).map(({ sha256 }) => sha256), ofManifest];
 }
 
-/** What to make; the folder is made when missing, with its parents. */
+/** Sizes, seed, form and folder of a snapshot; missing folders are created. */
 export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<Values<"generate">, "force">>;
 
 /**
  * Makes a snapshot folder. Rows depend on the seed and the counts alone; bytes of gzipped files also on the zlib inside Node.
  *
- * All files are complete before the first is put in its place, and the manifest comes last: a reader sees a whole snapshot, old or
- * new, or one that contradicts its manifest or lacks files. After a kill meanwhile the next call can finish the job.
+ * All files are complete before the first is moved into place, and the manifest moves last: a reader sees a whole snapshot, old or
+ * new, or one that contradicts its manifest or lacks files. After a kill in between, the next call can replace all files.
  *
  * @throws {OccupiedError} when the folder holds anything that must not be replaced; any error of the file system
  */

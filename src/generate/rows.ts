@@ -1,6 +1,6 @@
 /**
  * The rows of each file. Every row has a random stream of its own that begins with its id and its times: rows that refer
- * to it draw these again, so nothing is kept of ten million rows but how much each world draws instances.
+ * to it draw these again. So of ten million rows memory holds only each world's weight for drawing instances.
  */
 
 import type { RowFile } from "../model/model.ts";
@@ -12,7 +12,7 @@ import { drawDisplayName, drawWorldTexts } from "./text.ts";
 
 const DAY = 86_400_000;
 const FIRST_DAY = Date.UTC(2020, 10, 1);
-/** No time in a snapshot is later: milliseconds since the epoch. */
+/** Upper bound of all times in a snapshot, in milliseconds since the epoch. */
 export const LAST_MOMENT = Date.UTC(2026, 9, 31, 20);
 
 type Sizes = Pick<Values<"generate">, "seed" | "users" | "worlds" | "instances">;
@@ -20,7 +20,7 @@ type Sizes = Pick<Values<"generate">, "seed" | "users" | "worlds" | "instances">
 interface Plan extends Sizes {
   readonly ofUsers: Random;
   readonly ofWorlds: Random;
-  /** By world: how much it and all worlds before it draw instances. */
+  /** By world: the cumulative weight for drawing instances, up to and including that world. */
   readonly pull: Float64Array;
 }
 
@@ -32,7 +32,7 @@ function drawId({ word }: Random): Id {
 }
 
 const DIGITS = Buffer.from("0123456789abcdef");
-/** A UUID of version 4, written over for each, and where its digits stand. */
+/** A buffer for a UUID of version 4, reused for each, and the offsets of its digits. */
 const UUID = Buffer.from("00000000-0000-4000-8000-000000000000");
 const PLACES = Array.from(UUID.keys()).filter((at) => UUID[at] !== 45);
 
@@ -44,11 +44,11 @@ function idText(id: Id): string {
 }
 
 const DAYS = Math.ceil((LAST_MOMENT - FIRST_DAY) / DAY);
-/** Beginnings of times by day, `2024-05-30T`, and minutes of a day, `16:23:`: five times as fast as a `Date` for every time. */
+/** Texts of days, `2024-05-30T`, and of minutes of a day, `16:23:`: five times as fast as one `Date` per time. */
 const DATES = Array.from({ length: DAYS }, (_, day) => formatTime(FIRST_DAY + day * DAY).slice(0, 11));
 const MINUTES = Array.from({ length: 1440 }, (_, minute) => formatTime(minute * 60_000).slice(11, 17));
 
-/** Writes a time of the snapshot, milliseconds since the epoch. */
+/** The text of a time in the snapshot. @param time in milliseconds since the epoch */
 function timeText(time: number): string {
   const day = Math.floor((time - FIRST_DAY) / DAY);
   const rest = time - FIRST_DAY - day * DAY;
@@ -56,25 +56,25 @@ function timeText(time: number): string {
   return `${DATES[day]}${MINUTES[Math.floor(rest / 60_000)]}${seconds.slice(1, 3)}.${seconds.slice(3)}Z`;
 }
 
-/** The platform grows: the number of users goes up with the square of its age. */
+/** The platform grows: the number of users increases with the square of its age. */
 function drawUserTime(random: Random): number {
-  // Accounts of an older platform were all taken over in the same moment.
+  // Accounts taken over from an older platform share one time.
   if (random.chance(0.002)) return FIRST_DAY;
   return FIRST_DAY + Math.floor((LAST_MOMENT - FIRST_DAY) * Math.sqrt(random.unit()));
 }
 
-/** The row of a user who owns a world; few own many. Returns -1 for a deleted account. */
+/** The row of a world's owner; few users own many worlds. @returns -1 for a deleted account */
 function drawOwner(random: Random, users: number): number {
   if (users === 0 || random.chance(0.005)) return -1;
   const unit = random.unit();
   const rank = Math.floor((random.chance(0.25) ? unit * unit * unit : unit * unit) * users);
-  // A prime, small enough for exact products, spreads ranks over rows: the first rows of a file are nothing special.
+  // A prime, small enough for exact products, spreads ranks over rows, so that the first rows of a file are not special.
   return (rank * 15_485_863 + 7_919) % users;
 }
 
 function drawWorldTime(random: Random, notBefore: number): number {
   const time = notBefore + Math.floor((LAST_MOMENT - notBefore) * random.unit());
-  // Some are released at midnight, many of them in the same one.
+  // Some worlds are released at midnight, many of them at the same one.
   const midnight = Math.ceil(time / DAY) * DAY;
   return midnight <= LAST_MOMENT && random.chance(0.02) ? midnight : time;
 }
@@ -85,7 +85,7 @@ function startUser({ ofUsers }: Plan, row: number): { id: Id; created: number } 
   return { id: drawId(ofUsers), created: drawUserTime(ofUsers) };
 }
 
-/** Starts the stream of a world's row. Its owner is a user that is there, mostly. */
+/** Starts the stream of a world's row. Its owner is mostly an existing user. */
 function startWorld(plan: Plan, row: number): { id: Id; ownerId: Id; created: number } {
   const { ofWorlds } = plan;
   ofWorlds.startRow(row);
@@ -109,7 +109,7 @@ function* userRows(plan: Plan): Generator<string> {
     const head = startUser(plan, row);
     const id = idText(head.id);
     const shown = `"displayName":${JSON.stringify(drawDisplayName(random))},"userIconUrl":${drawIcon(random, row, id)}`;
-    // A private field, there to be left out of every answer.
+    // A private field that every answer must omit.
     const email = random.chance(0.2) ? `,"email":"${id.slice(0, 8)}@example.com"` : "";
     yield `{"id":"${id}",${shown},"createdAt":"${timeText(head.created)}"${email}}\n`;
   }
@@ -132,10 +132,10 @@ function* worldRows(plan: Plan): Generator<string> {
   }
 }
 
-/** Visits of a world a month old or more: with half as many visits there are twice as many worlds, up to 8,000,000. */
+/** Visits of a world at least a month old, up to 8,000,000: half as many visits occur in twice as many worlds. */
 function drawVisits(random: Random): number {
   const visits = Math.floor(40 * (1 / (random.unit() + 0.000005) - 1));
-  // Counters that were once estimated end in zeros, and so are equal now and then.
+  // Counters that were once estimated end in zeros, so some are equal.
   return visits >= 1000 && random.chance(0.05) ? Math.floor(visits / 1000) * 1000 : Math.max(0, visits);
 }
 
@@ -153,7 +153,7 @@ function* statsRows(plan: Plan): Generator<string> {
     const counted = random.chance(0.95);
     const age = LAST_MOMENT - created;
     const totalVisits = counted ? Math.floor(drawVisits(random) * Math.min(1, age / (30 * DAY))) : 0;
-    // Busy worlds draw instances, but not in proportion: else a handful would have them all.
+    // Busy worlds draw more instances, but less than in proportion: otherwise a few would have them all.
     pull += 1 + Math.sqrt(totalVisits);
     plan.pull[row] = pull;
     if (!counted) continue;
@@ -162,21 +162,21 @@ function* statsRows(plan: Plan): Generator<string> {
     const week = age < 7 * DAY ? month : share(random, month, 0.05, 0.45);
     const visitors = totalVisits === 0 ? 0 : Math.max(1, share(random, totalVisits, 0.15, 0.9));
     const day = Math.floor(week / 7);
-    // A field that the API does not know: seven numbers that add up to the week's.
+    // A field unknown to the API: seven numbers that add up to the week's visits.
     const days = random.chance(0.02) ? `,"dailyVisits":[${week - 6 * day}${`,${day}`.repeat(6)}]` : "";
     const counts = `"uniqueVisitors":${visitors},"visitsLast30Days":${month},"visitsLast7Days":${week}`;
     yield `{"worldId":"${idText(id)}","totalVisits":${totalVisits},${counts}${days}}\n`;
   }
 }
 
-/** The first world whose sum of pulls is above the mark. */
+/** The first world whose cumulative weight exceeds the mark. */
 function findPulled(pull: Float64Array, mark: number): number {
   return endWhere(0, pull.length - 1, (world) => pull[world]! <= mark);
 }
 
 const REGIONS = ["jp", "us-west", "eu", "us-east", "kr"];
 
-/** The worlds' pulls must be there: {@link statsRows} fills them in. */
+/** Requires the worlds' pulls, which {@link statsRows} fills in. */
 function* instanceRows(plan: Plan): Generator<string> {
   const random = createRandom(plan.seed, "instances");
   for (let row = 0; row < plan.instances; row++) {
@@ -194,7 +194,7 @@ function* instanceRows(plan: Plan): Generator<string> {
   }
 }
 
-/** The rows of each file, to be drawn one file after the other, in this order. */
+/** The rows of each file. Draw one file after the other, in this order. */
 export function createRows(sizes: Sizes): Readonly<Record<RowFile, Iterable<string>>> {
   const plan: Plan = {
     ...sizes,

@@ -1,12 +1,12 @@
 /**
- * Names and descriptions as people write them: from a word to a page, of sentences in one language or two, with
- * addresses, credits and changes, in lines with ornaments or in one long line. `bench/text.ts` compares them with others.
+ * Realistic names and descriptions: from a word to a page, with sentences in one or two languages, addresses, credits and
+ * changes, in ornamented lines or in one long line.
  */
 
 import type { Random } from "../util/random.ts";
 import { ALPHABETS, type Grammar, LANGUAGES, LOOKALIKES, SIGNS, SMALL_CAPITALS } from "./vocabulary.ts";
 
-/** A symbol of a grammar: words of which early ones are drawn more often, or else phrases. */
+/** A symbol of a grammar: words, with early ones drawn more often, or else phrases. */
 export interface Choices {
   readonly words: readonly string[];
   readonly phrases: Phrase[];
@@ -22,7 +22,7 @@ interface Phrase {
 
 type Change = (text: string, random: Random) => string;
 
-/** Writes ASCII letters in one of the alphabets that are there for mathematics or phonetics. */
+/** Replaces ASCII letters with those of a mathematical or phonetic alphabet. */
 function restyle(text: string, random: Random): string {
   const first = ALPHABETS[random.below(ALPHABETS.length + 1)];
   return text.replaceAll(/[a-z]/gi, (c) => {
@@ -32,7 +32,7 @@ function restyle(text: string, random: Random): string {
   });
 }
 
-/** Replaces signs by others that look like them, as platforms do that allow no addresses in texts. */
+/** Replaces signs with lookalikes, as platforms do that forbid addresses in texts. */
 function disguise(text: string): string {
   return text.replaceAll(/[.,/:!?[\]()"@#&]/g, (c) => LOOKALIKES[SIGNS.indexOf(c)]!);
 }
@@ -42,7 +42,7 @@ function capitalize(text: string): string {
   return first.toUpperCase() + text.slice(first.length);
 }
 
-/** Changes of a drawn text, by their name in a phrase. */
+/** Changes to a drawn text, by their name in a phrase. */
 const CHANGES: Readonly<Record<string, Change>> = {
   "^": capitalize,
   "a ": (text) => ("aeiou".includes(text[0]!) ? `an ${text}` : `a ${text}`),
@@ -60,7 +60,7 @@ function copies<T>(many: number, value: T): T[] {
   return new Array<T>(many).fill(value);
 }
 
-/** Makes a grammar's symbols. @throws {Error} when a phrase names a symbol or a change that is not there */
+/** Compiles a grammar to symbols. @throws {Error} when a phrase names an unknown symbol or change */
 export function compileGrammar(grammar: Grammar): Symbols {
   const symbols: Record<string, Choices> = {};
   for (const [name, text] of Object.entries(grammar))
@@ -112,7 +112,7 @@ function pick<T>(choices: readonly T[], random: Random): T {
 }
 
 const languages = LANGUAGES.map(({ grammar }) => compileGrammar(grammar));
-/** A language is in these as often as its share says. */
+/** Each language, repeated in proportion to its share. */
 const languagesOfUsers = languages.flatMap((language, at) => copies(LANGUAGES[at]!.users, language));
 const languagesOfWorlds = languages.flatMap((language, at) => copies(LANGUAGES[at]!.worlds, language));
 
@@ -120,7 +120,7 @@ export function drawDisplayName(random: Random): string {
   return say(pick(languagesOfUsers, random).name, random);
 }
 
-/** Sentences, many or few of them, no shape twice: a text that repeats itself looks made up. */
+/** A random number of sentences of different shapes: a repetitive text looks artificial. */
 function prose({ sentence, gap }: Symbols, random: Random): string {
   const shapes = sentence.phrases;
   const unit = random.unit();
@@ -133,7 +133,7 @@ function prose({ sentence, gap }: Symbols, random: Random): string {
   return text;
 }
 
-/** A heading and a list below it, of lines of one kind. */
+/** A heading and a list of items of one kind. */
 function section({ heading, bullet, item }: Symbols, random: Random): string[] {
   const mark = random.chance(0.7) ? say(bullet, random) : "";
   const kind = pick(item.phrases, random);
@@ -141,10 +141,10 @@ function section({ heading, bullet, item }: Symbols, random: Random): string[] {
   return [say(heading, random), ...lines.map((start) => start + sayPhrase(kind, random))];
 }
 
-/** Most UTF-16 code units of a description. */
+/** Maximum UTF-16 code units of a description. */
 const LONGEST = 2000;
 
-/** Leaves out parts for which there is no room. */
+/** Joins parts; omits those that do not fit. */
 function join(parts: readonly string[], separator: string): string {
   return parts.reduce((text, part) =>
     text.length + separator.length + part.length > LONGEST ? text : text + separator + part,
@@ -161,7 +161,7 @@ function sections(language: Symbols, other: Symbols, random: Random): string[] {
   return parts;
 }
 
-/** Symbols that stand in some descriptions, and their chances. */
+/** Optional symbols of a description and their probabilities. */
 const ADDITIONS = [
   ["kaomoji", 0.1],
   ["decoration", 0.12],
@@ -169,7 +169,7 @@ const ADDITIONS = [
   ["spec", 0.15],
 ] as const;
 
-/** A description in one language, with prose in another now and then. */
+/** A description in one language, sometimes with prose in another. */
 function drawDescription(language: Symbols, other: Symbols, random: Random): string {
   const kind = random.unit();
   if (kind < 0.1) return say(language.brief, random);
@@ -181,15 +181,15 @@ function drawDescription(language: Symbols, other: Symbols, random: Random): str
   if (random.chance(0.08)) parts.push(say(language.bar, random));
   if (kind > 0.2)
     for (let left = 1 + random.below(7); left > 0; left--) parts.push(say(language.mention, random));
-  // Few are long.
+  // A few descriptions are long.
   if (kind > 0.93) parts.push(...sections(language, other, random));
   const text = join(parts, say(language.separator, random));
   if (random.chance(0.1)) return disguise(text);
-  // Such letters take two code units each.
+  // Restyled letters can take two code units each.
   return text.length * 2 <= LONGEST && random.chance(0.02) ? restyle(text, random) : text;
 }
 
-/** A world's name and description, null when there is none; mostly in the same language. */
+/** A world's name and its description or null, mostly in the same language. */
 export function drawWorldTexts(random: Random): { name: string; description: string | null } {
   const language = pick(languagesOfWorlds, random);
   const other = pick(languagesOfWorlds, random);

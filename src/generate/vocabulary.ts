@@ -1,8 +1,8 @@
 /**
- * The words and phrases of generated names and texts, as small grammars. Long: it is a list of words.
+ * The words and phrases of generated names and texts, as small grammars. The file is long because it is a list of words.
  *
- * A grammar has symbols by name. A symbol with a `|` or a `{` is a list of phrases, split at each `|`, all equally likely; a
- * newline and the indentation after a `|` are no part of it. `3×` in front of a phrase stands for three of it. Any other
+ * A grammar maps names to symbols. A symbol with a `|` or a `{` is a list of phrases, split at each `|`, all equally likely; a
+ * newline and the indentation after a `|` are no part of it. `3×` in front of a phrase counts it three times. Any other
  * symbol is a list of words, split at white space, common ones first: early words are drawn more often, as in real text.
  *
  * In a phrase, `{noun}` draws from a symbol, `{^noun}` does so with a capital first letter, `{a noun}` with the English article,
@@ -12,7 +12,7 @@
 /** Symbols by name. */
 export type Grammar = Readonly<Record<string, string>>;
 
-/** Symbols that every grammar has. Coined words are a few thousand, each rare. */
+/** Symbols of every grammar. There are a few thousand coined words, each rare. */
 const common = {
   d: `7 1 2 3 0 9 5 8 4 6`,
   dd: `{d}{d}`,
@@ -32,7 +32,7 @@ const common = {
   coined: `{on}{nu}{co}{nu}|{on}{nu}{on}{nu}|{on}{nu}{on}{nu}{co}|{on}{nu}{co}|{nu}{on}{nu}{co}|{on}{nu}{on}{nu}{on}{nu}|{on}{nu}{co}{nu}{on}`,
 };
 
-/** What stands beside the sentences of a description: ornaments, lists, and words that no other text has. */
+/** Parts of a description besides its sentences: ornaments, lists, and words that no other text has. */
 const spoken = {
   ...common,
   bar: `━━━━━━━━━━━━|────────────────|═══════════|▬▬▬▬▬▬▬▬▬▬|⋆｡°✩⋆｡°✩⋆｡°✩|◇◆◇◆◇◆◇◆◇◆|・・・・・・・・・・|~~~~~~~~~~~~~~~~~~~~|--------------------|
@@ -206,7 +206,7 @@ const chinese = {
     {syllable}{syllable}不想{doing}|{syllable}{syllable}_{year}|{noun}里的{syllable}|不{doing}的{noun}|丶{syllable}{syllable}`,
 };
 
-/** Adjectives are stems, as in Spanish, and stand where endings are regular: after "im", "in der", "ein" and "eine". */
+/** Adjectives are stems, as in Spanish, used where endings are regular: after "im", "in der", "ein" and "eine". */
 const german = {
   ...spoken,
   plain: `{nick}|2×{person}`,
@@ -279,7 +279,7 @@ const other = {
   frequent: `2×Guest|Player|名無しさん|test|user|John Smith|ゲスト|익명|匿名|Anonymous|NightOwl|sakura_77`,
 };
 
-/** All languages, each with its share of users' names and of worlds. */
+/** All languages, each with its share of user names and of worlds. */
 export const LANGUAGES: readonly { users: number; worlds: number; grammar: Grammar }[] = [
   { users: 400, worlds: 48, grammar: english },
   { users: 210, worlds: 20, grammar: japanese },
@@ -290,10 +290,10 @@ export const LANGUAGES: readonly { users: number; worlds: number; grammar: Gramm
   { users: 40, worlds: 0, grammar: other },
 ];
 
-/** Capital A of styled alphabets, whose small letters come after the capital ones. */
+/** Code points of the capital A of styled alphabets; small letters follow the capitals. */
 export const ALPHABETS = [0x1d400, 0x1d4d0, 0x1d56c, 0x1d5d4, 0x1d5d4, 0x1d670, 0x24b6];
 export const SMALL_CAPITALS = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡxʏᴢ";
 
-/** Signs, and others that look like them in the same order. */
+/** Signs and, in the same order, their lookalikes. */
 export const SIGNS = '.,/:!?[]()"@#&';
 export const LOOKALIKES = "․‚⁄˸ǃ？［］（）＂＠＃＆";

@@ -158,7 +158,7 @@ async function* chunksOf(
   }
 }
 
-/** Sends a request and passes the answer to `use`. @throws {SourceError} for another status or none; the signal's reason; errors of `use` */
+/** Sends a request, passes its answer to `use`. @throws {SourceError} for another status or none; the signal's reason; errors of `use` */
 export async function request<Result>(
   question: SourceRequest,
   use: (answer: SourceAnswer) => Promise<Result>,

@@ -1,44 +1,44 @@
-/** The reference page: Swagger UI over the server's own OpenAPI document, and addresses as the reader sees them. */
+/** The reference page: Swagger UI for the server's own OpenAPI document, and addresses as the reader reaches them. */
 
 type Props = Readonly<Record<string, unknown>>;
 
-/** React's, of which Swagger UI brings a copy. */
+/** From React; Swagger UI contains a copy of it. */
 type CreateElement = (component: unknown, props: Props, ...children: unknown[]) => unknown;
 
-/** Brought by another script. */
+/** Defined by another script. */
 declare const SwaggerUIBundle: (options: object) => unknown;
 
 const API = new URL("api/public/v1", document.baseURI).href;
 
 for (const place of document.querySelectorAll(".base")) place.textContent = API;
 
-// Swagger UI's dark colours hang on a class.
+// A class turns on Swagger UI's dark colours.
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 const applyDarkness = () => document.documentElement.classList.toggle("dark-mode", darkness.matches);
 darkness.addEventListener("change", applyDarkness);
 applyDarkness();
 
-/** Makes a component that stands in the place of one of Swagger UI's. */
+/** Creates a component that replaces one of Swagger UI's. */
 const wrap =
   (render: (make: CreateElement, Original: unknown, props: Props) => unknown) =>
   (Original: unknown, { React }: { readonly React: { readonly createElement: CreateElement } }) =>
   (props: Props): unknown =>
     render(React.createElement, Original, props);
 
-/** The page itself has what Swagger UI shows above the operations, and there is one server to choose. */
+/** Hides the parts above the operations: the page has its own heading, and there is only one server to choose. */
 const nothing = wrap(() => null);
 
-/** No browser is to remember what was typed: it may be a token. */
+/** Keeps browsers from remembering typed text: it may be a token. */
 const FORGETFUL = { autoComplete: "off", spellCheck: false };
 
 const forgetful = wrap((make, Input, props) => make(Input, { ...props, ...FORGETFUL }));
 
-/** A component with a name that is not seen. */
+/** A component with an invisible label. */
 function labelled(make: CreateElement, name: unknown, component: unknown, props: Props): unknown {
   return make("label", {}, make("span", { className: "unseen" }, name), make(component, props));
 }
 
-/** What is used of a parameter's field, beside what it hands on. */
+/** The props of a parameter's field that are used here; others are passed on. */
 interface FieldProps extends Props {
   readonly schema?: { readonly get: (name: string) => unknown };
   readonly errors?: { readonly size: number };
@@ -46,8 +46,8 @@ interface FieldProps extends Props {
 }
 
 /**
- * A parameter's field. Swagger UI's own tells of its text 0.35 s after the last key, or when it loses the focus: a
- * click on Execute that moves no focus, as of speech control or a script, would send the example. This one tells at once.
+ * A parameter's field that reports its text at once. Swagger UI's own does so 0.35 s after the last key, or when it loses
+ * the focus: a click on Execute that moves no focus, as by speech control or a script, would send the example.
  */
 const prompt = wrap((make, Original, props) => {
   const { schema, errors, onChange, value, description, disabled, keyName } = props as FieldProps;
@@ -69,7 +69,7 @@ const foldedHeaders = wrap((make, Headers, props) =>
   make("details", {}, make("summary", {}, "Headers"), make(Headers, props)),
 );
 
-/** A documented status is one line until it is opened; that of success is open. */
+/** Folds each documented status to one line, except that of success. */
 const foldedResponse = wrap((make, Response, props) => {
   const row = make(Response, props);
   const { code, response } = props as { code: string; response: { get: (name: string) => unknown } };
@@ -81,13 +81,13 @@ const foldedResponse = wrap((make, Response, props) => {
   return make("tr", {}, make("td", { colSpan: 3 }, details));
 });
 
-/** A list of choices has a name. */
+/** Labels a list of choices. */
 const named = wrap((make, Choices, props) => labelled(make, "Example", Choices, props));
 
-/** Nobody can reach a link within a button; the address names the open part anyway. */
+/** Removes a link within a button, which cannot be reached; the address names the open part anyway. */
 const unlinked = wrap((make, _, { text }) => make("span", {}, text));
 
-/** The name of a button is its text. */
+/** Makes the text of a button its accessible name. */
 const asWritten = wrap((make, Button, { "aria-label": _, ...props }) => make(Button, props));
 
 const closing = wrap((make, Icon, props) =>
@@ -109,7 +109,7 @@ const ours = () => ({
   },
 });
 
-// Swagger UI names what is open in the address but does not follow the way back to it: the address is enough.
+// Swagger UI puts the open part into the address but ignores Back and Forward: add no history entries.
 history.pushState = history.replaceState;
 
 SwaggerUIBundle({
@@ -121,8 +121,8 @@ SwaggerUIBundle({
   tryItOutEnabled: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  // It would ask another host.
+  // The validator is on another host.
   validatorUrl: null,
-  // A token is forgotten with the page.
+  // Forget a token with the page.
   persistAuthorization: false,
 });
