@@ -49,7 +49,7 @@ async function isGenerated(folder: string, names: readonly string[]): Promise<bo
     for (const name of rows) hashes.push(await hashOf(join(folder, name), name.endsWith(".gz")));
     return (await readManifestOf(folder))?.generation === generationOf(hashes);
   } catch {
-    // This command did not make rows that cannot be decompressed.
+    // Rows that cannot be decompressed are not from this command.
     return false;
   }
 }

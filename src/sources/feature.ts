@@ -141,7 +141,7 @@ function homeFolder(): string | undefined {
   }
 }
 
-/** The default folder for copies; undefined when neither folder is known. @param xdgCacheHome value of `XDG_CACHE_HOME` */
+/** The default folder for copies; undefined without a home folder. @param xdgCacheHome value of `XDG_CACHE_HOME` */
 export function defaultCache(xdgCacheHome: string | undefined): string | undefined {
   // By the variable's specification, a relative path is ignored.
   if (xdgCacheHome?.startsWith("/")) return join(xdgCacheHome, "orrery");

@@ -158,7 +158,7 @@ async function* chunksOf(
   }
 }
 
-/** Sends a request, passes its answer to `use`. @throws {SourceError} for another status or none; the signal's reason; errors of `use` */
+/** Passes the answer to a request to `use`. @throws {SourceError} for another status or none; the signal's reason; errors of `use` */
 export async function request<Result>(
   question: SourceRequest,
   use: (answer: SourceAnswer) => Promise<Result>,

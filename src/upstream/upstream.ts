@@ -145,7 +145,7 @@ export class Upstream {
         }
       });
     } catch (error) {
-      // The server chooses the target of a redirect and earlier sent parts of a URL: both may hold the token.
+      // The server chooses a redirect's target, and it sent parts of the URL before: either may hold the token.
       throw error instanceof SourceError ? new SourceError(this.hide(error.message), error) : error;
     }
   }

@@ -214,7 +214,7 @@ async function compare(
   else compareFields(tell, "data", body!.data, otherBody!.data);
 }
 
-/** Compares two answers. @param hide removes the other server's token, which it may repeat, even in mirrored names */
+/** Compares two answers. @param hide removes the other server's token, which that server may repeat, even in mirrored names */
 export async function compareAnswers(
   target: string,
   ours: ApiAnswer,

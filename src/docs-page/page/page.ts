@@ -123,6 +123,6 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   // The validator is on another host.
   validatorUrl: null,
-  // Forget a token with the page.
+  // Do not keep a token beyond the page.
   persistAuthorization: false,
 });

@@ -1,4 +1,4 @@
-/** Converts replies of another server to snapshot rows. Checks each field: rows that would not load make further requests useless. */
+/** Converts replies of another server to snapshot rows. Checks each field, so that a bad row stops further requests. */
 
 import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
 import { type NamedField, RESOURCES, type ResourceName } from "../../model/schema.ts";

@@ -21,7 +21,7 @@ export interface SentManifest {
   readonly etag: string | undefined;
 }
 
-/** nginx builds ETags from size and second: a file that changed less than this before may share its ETag with the next version. */
+/** nginx and others build ETags from size and second: a file that changed less than this before may share its ETag with a later one. */
 const SAME_TAG_MS = 2000;
 
 /** An ETag that can detect changes when sent back; undefined when it cannot. */
@@ -42,7 +42,7 @@ export function sha256Of(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Asks for the manifest. @returns undefined when it still has this tag @throws {SourceError} */
+/** Requests the manifest. @returns undefined when its ETag still matches @throws {SourceError} */
 export async function askManifest(
   folder: URL,
   token: string | undefined,
