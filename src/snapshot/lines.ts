@@ -20,7 +20,7 @@ export interface LineSink {
    * @returns the position after the line's end, or -1 to receive the line as text
    */
   bytes(bytes: Uint8Array, from: number, number: number): number;
-  /** A line that is not blank. */
+  /** Takes a line that is not blank. */
   line(text: string, number: number): void;
   problem(number: number, what: string): void;
 }

@@ -14,7 +14,7 @@ export interface LoadOptions {
   readonly maxBytes?: number | undefined;
   /** Receives the share of the stored bytes that was read, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
-  /** Keep the ids of hidden rows for a report; a server must not. */
+  /** Whether to keep the ids of hidden rows, for a report; a server must not. */
   readonly keepHiddenIds?: boolean;
   /** The served generation: its unchanged files are not read again. Not together with `keepHiddenIds`. */
   readonly before?: Before | undefined;
@@ -46,7 +46,7 @@ export interface KeptFile extends ReadFile {
   readonly table: RowFile;
   /** Name on disk. */
   readonly name: string;
-  /** When it was read; see `FileFingerprints`. */
+  /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
@@ -71,7 +71,7 @@ interface PreparedForm {
 
 /** The prepared file that a load read instead of rows. */
 export interface KeptPrepared {
-  /** When it was read; see `FileFingerprints`. */
+  /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
   readonly bytes: number;
   /** Hex SHA-256 of the file, if a manifest required it. */
@@ -86,7 +86,7 @@ export interface KeptPrepared {
 /** Data kept from a load beside its store. */
 export interface Kept {
   readonly files: readonly KeptFile[];
-  /** Undefined where a prepared file was read. */
+  /** Undefined if a prepared file was read. */
   readonly worlds?: KeptWorlds;
   readonly prepared?: KeptPrepared;
 }
@@ -145,7 +145,7 @@ export function refusedFor(problem: string, more?: Pick<Refused, "died" | "chang
 interface SystemError extends Error {
   readonly code: string;
   readonly syscall: string;
-  /** The file, where the call names one. */
+  /** The file, if the call names one. */
   readonly path?: string;
 }
 

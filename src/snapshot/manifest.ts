@@ -31,7 +31,7 @@ export function isGenerationName(value: unknown): value is string {
   return typeof value === "string" && GENERATION.test(value);
 }
 
-/** A file's entry, or what is wrong with it. */
+/** Parses a file's entry. @returns the entry, or what is wrong with it */
 function parseListed(name: string, value: unknown): Listed | string {
   if (name !== PREPARED && !isRowFile(name)) return `${showValue(name)} is not a file of a snapshot`;
   if (!isObject(value)) return `${name}: must be an object`;

@@ -16,9 +16,9 @@ export interface Stored {
   readonly sha256: string;
 }
 
-/** A file of rows that was read to its end. */
+/** A row file that was read to its end. */
 export interface ReadFile extends Stored {
-  /** Uncompressed. */
+  /** Number of uncompressed bytes. */
   readonly unpackedBytes: number;
   /** Lines that are not blank. */
   readonly rows: number;
@@ -47,7 +47,7 @@ export async function* readAhead<Read>(read: () => Promise<Read | undefined>): A
       yield value;
     }
   } finally {
-    // No read may be unfinished when the file is closed.
+    // Every read must end before the file is closed.
     await reading.catch(() => {});
   }
 }

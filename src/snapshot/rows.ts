@@ -62,7 +62,7 @@ export class RowChecker {
     try {
       row = JSON.parse(text);
     } catch {
-      // The parser's own message quotes the text, which may hold fields that are not ours to show.
+      // The parser's own message quotes the text, which may hold confidential fields.
       wrong = notJson(text, true);
     }
     if (isObject(row)) return row;

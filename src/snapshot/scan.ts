@@ -1,5 +1,5 @@
 /**
- * Rows of JSON as exporters write them, scanned in place.
+ * Scans rows of JSON, as exporters write them, in place.
  *
  * Nearly every row of a real export is a flat object without needless escapes. Only the positions of its fields are needed,
  * so the scan makes no garbage. A million users load three times as fast this way. Any other row is left to `JSON.parse`; a
@@ -19,7 +19,7 @@ export const FALSE = 4;
 export const NULL = 5;
 /** A whole number from 0 to 999999999999999 without fraction or exponent. */
 export const COUNT = 6;
-/** Valid JSON that no field of ours may be. */
+/** Valid JSON that no known field accepts. */
 const OTHER = 7;
 
 const LF = 0x0a;
@@ -240,7 +240,7 @@ export class RowScanner {
     return at;
   }
 
-  /** An array of values that are no arrays; none of our fields is one. */
+  /** Skips an array of values that are not arrays; no known field is an array. */
   #array(bytes: Uint8Array, from: number): number {
     let at = from;
     if (bytes[at] === ARRAY_END) at++;

@@ -32,7 +32,7 @@ interface Part {
 interface Layout {
   readonly parts: readonly Part[];
   readonly end: Uint8Array;
-  /** Bytes beside the fields. */
+  /** Most bytes of a row besides the values of its source. */
   readonly bytes: number;
 }
 

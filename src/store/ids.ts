@@ -7,7 +7,7 @@ import { parseUuid } from "../model/uuid.ts";
 import { sharedUint32 } from "./bytes.ts";
 import { checkLimit, MOST_ROWS } from "./limits.ts";
 
-/** A finished map. `words` holds four words a row, in row order. */
+/** A finished map. `words` holds four words per row, in row order. */
 export interface IdMap {
   readonly words: Uint32Array;
   /** Length is a power of two. */

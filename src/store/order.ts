@@ -52,7 +52,7 @@ export function sortByKey(order: Uint32Array, keys: Float64Array): void {
   }
 }
 
-/** Row numbers from 0 up. */
+/** Fills in row numbers, ascending from 0. */
 export function countUp(rows: number, order: Uint32Array = new Uint32Array(rows)): Uint32Array {
   for (let row = 0; row < rows; row++) order[row] = row;
   return order;

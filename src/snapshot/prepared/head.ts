@@ -39,7 +39,7 @@ export function aligned(place: number): number {
 export interface PlacedArray {
   readonly path: string;
   readonly type: ArrayType;
-  /** From the end of the head. */
+  /** Counted from the end of the head. */
   readonly offset: number;
   readonly bytes: number;
   /** CRC-32 of the array and its padding. */
@@ -169,7 +169,7 @@ function checkValues(values: object): asserts values is Record<string, number | 
 }
 
 export interface DecodedHead extends PreparedHead {
-  /** Bytes that follow it. */
+  /** Number of bytes after the head. */
   readonly bodyBytes: number;
   readonly sizeOf: SizeOf;
 }

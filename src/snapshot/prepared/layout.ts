@@ -1,8 +1,8 @@
 /**
  * The contents of a prepared snapshot: every array, number and text of a generation, by path.
  *
- * A change of this list, or of the meaning of an array, raises
- * {@link PREPARED_VERSION}: a file of another version is refused, not misread.
+ * A change of this list, or of the meaning of an array, must raise {@link PREPARED_VERSION}: a file of another version is
+ * refused, not misread.
  */
 
 import type { SearchIndex } from "../../search/search.ts";
@@ -132,7 +132,7 @@ export function isArrayType(type: unknown): type is ArrayType {
   return typeof type === "string" && Object.hasOwn(ARRAY_TYPES, type);
 }
 
-/** A whole in parts, by path (`store.users.starts`). */
+/** The parts of contents, by path (`store.users.starts`). */
 interface Parts {
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: ReadonlyMap<string, StoredArray>;
@@ -168,7 +168,6 @@ export function putTogether({ values, arrays }: Parts): PreparedContents {
   return whole as unknown as PreparedContents;
 }
 
-/** The bytes of an array. */
 export function bytesOf({ buffer, byteOffset, byteLength }: StoredArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

@@ -13,7 +13,7 @@ export type SizeOf = (path: string) => number;
 
 export interface ItemsCheck {
   take(items: Uint32Array): void;
-  /** To be called at the end. */
+  /** To be called after the last items. */
   isGood(): boolean;
 }
 

@@ -177,7 +177,7 @@ function describeSources({ createdAt, reports }: Loaded): Described {
 /**
  * Writes a loaded snapshot, with the ids of its hidden rows, as a prepared one.
  *
- * @returns bytes of the file
+ * @returns number of bytes of the file
  * @throws as {@link writePrepared} does
  */
 export function writeLoaded(
