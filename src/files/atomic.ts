@@ -1,6 +1,6 @@
 /**
- * Files that are replaced in one step: the new file is complete on the disk under a temporary name (`FILE.`, 16 hex digits,
- * `.tmp`) before one rename puts it in the place of the old one. A kill at any moment leaves the old file or the new one.
+ * Atomic replacement of files: the new file is written and synced under a temporary name (`FILE.`, 16 hex digits, `.tmp`),
+ * then renamed over the old one. A kill at any moment leaves the old file or the new one.
  */
 
 import { randomBytes } from "node:crypto";
@@ -12,31 +12,31 @@ const TEMPORARY = /^(.+)\.[0-9a-f]{16}\.tmp$/;
 export type Contents = string | ((handle: FileHandle) => Promise<void>);
 
 export interface NewFileOptions {
-  /** Permissions, whatever the umask says; 0666 without what the umask takes away when absent. */
+  /** Permissions, regardless of the umask; when absent, 0666 minus the umask. */
   readonly mode?: number;
-  /** Whether the owner of the old file stays, where this process may give files away; false when absent. */
+  /** Whether the new file keeps the old one's owner and group, if this process is root; false when absent. */
   readonly keepsOwner?: boolean;
 }
 
-/** A file that is complete on the disk, but not in its place. */
+/** A new file that is complete on the disk, but not yet in its place. */
 export interface NewFile {
-  /** Puts it in its place, and resolves when that would last over a power cut, where the system can say so. */
+  /** Renames it into place; resolves once that would survive a power cut, as far as the system can sync folders. */
   readonly commit: () => Promise<void>;
-  /** Removes it; never fails, and does nothing once it is in its place. */
+  /** Removes it; never fails, and does nothing after a commit. */
   readonly discard: () => Promise<void>;
 }
 
-/** A new name beside a file, for the one that is to take its place. */
+/** A new temporary name beside a file, for its replacement. */
 export function temporaryOf(file: string): string {
   return `${file}.${randomBytes(8).toString("hex")}.tmp`;
 }
 
-/** The file that a temporary file is to become; undefined for the name of any other file. */
+/** The name of the file that a temporary file will replace; undefined for any other name. */
 export function targetOfTemporary(name: string): string | undefined {
   return TEMPORARY.exec(name)?.[1];
 }
 
-/** Removes temporary files of killed writers. @param leastAgeMs younger ones stay: their writer may live */
+/** Removes temporary files of killed writers. @param leastAgeMs younger files stay: their writer may be alive */
 export async function removeLeftovers(file: string, leastAgeMs = 0): Promise<void> {
   for (const name of await readdir(dirname(file)).catch(() => [])) {
     if (targetOfTemporary(name) !== basename(file)) continue;
@@ -47,17 +47,17 @@ export async function removeLeftovers(file: string, leastAgeMs = 0): Promise<voi
   }
 }
 
-/** Brings a file, or the names in a folder, to the disk. @throws errors of the file system */
+/** Syncs a file, or the names in a folder, to the disk. @throws errors of the file system */
 export async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, "r");
   await handle.sync().finally(() => handle.close());
 }
 
 /**
- * Writes the new file beside its place. One that was begun and failed is removed.
+ * Writes the new file beside its place; removes it on failure.
  *
  * @param file without symbolic links
- * @throws what `contents` throws; errors of the file system
+ * @throws errors of `contents` and of the file system
  */
 export async function writeNewFile(
   file: string,
@@ -69,7 +69,7 @@ export async function writeNewFile(
   try {
     const handle = await open(temporary, "wx+", mode);
     try {
-      // The mode given to open is cut by the umask.
+      // The umask restricts the mode given to open.
       if (mode !== undefined) await handle.chmod(mode);
       await (typeof contents === "string" ? handle.writeFile(contents) : contents(handle));
       await handle.sync();
@@ -94,15 +94,15 @@ export async function writeNewFile(
 }
 
 export interface ReplaceOptions extends NewFileOptions {
-  /** Called when the new file is complete on the disk; a throw leaves the old one. */
+  /** Called when the new file is complete on the disk; if it throws, the old file stays. */
   readonly ready?: () => Promise<void>;
 }
 
 /**
- * Replaces a file, or makes it.
+ * Replaces or creates a file.
  *
  * @param file without symbolic links
- * @throws what `contents` and `ready` throw; errors of the file system. The old file stays then
+ * @throws errors of `contents`, of `ready` and of the file system; the old file then stays
  */
 export async function replaceFile(
   file: string,

@@ -1,4 +1,4 @@
-/** Publishing earlier versions again, and keeping those of plain folders, whose files are replaced one by one. */
+/** Rollback to earlier versions, and versions of plain folders, where files are replaced one by one. */
 
 import { link, lstat, mkdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -21,7 +21,7 @@ async function inodeOf(path: string): Promise<string | undefined> {
   return found && `${found.dev}:${found.ino}`;
 }
 
-/** The version whose files a plain folder holds, by the first of their names; undefined where it is none of them. */
+/** The version that a plain folder holds, found by the inode of the first file; undefined if no version has it. */
 async function linkedVersion(place: string, names: readonly string[]): Promise<string | undefined> {
   const versions = versionsOf(place);
   const inode = await inodeOf(join(place, names[0]!));
@@ -37,9 +37,9 @@ async function listComplete(versions: string): Promise<readonly string[]> {
 }
 
 /**
- * Keeps the files of a plain folder as an earlier version, as links, before they are replaced.
+ * Keeps the files of a plain folder as an earlier version, as hard links, before they are replaced.
  *
- * @param names of the files, the one first that is always there
+ * @param names of the files; the first one is in every version
  * @returns the version's name; undefined when there is nothing to keep
  * @throws errors of the file system
  */
@@ -75,16 +75,16 @@ export async function keepEarlier(
 }
 
 interface Earlier {
-  /** Its folder, and that of what is published now. */
+  /** Its folder, and the folder of the published version. */
   readonly folder: string;
   readonly current: string;
-  /** How many versions there are that are older still. */
+  /** Number of versions that are older still. */
   readonly older: number;
   /** Publishes it. @throws errors of the file system */
   readonly publish: () => Promise<void>;
 }
 
-/** Puts links to a version's files in the place of a plain folder's; whenever the process ends, what is there fits together. */
+/** Replaces a plain folder's files by links to a version's. A kill at any moment leaves files that fit together. */
 async function linkFiles(place: string, folder: string, names: readonly string[]): Promise<void> {
   const [first, ...others] = names;
   for (const name of others) await rm(join(place, name), { force: true });
@@ -100,11 +100,11 @@ async function linkFiles(place: string, folder: string, names: readonly string[]
 /**
  * Finds a version that was published before the current one.
  *
- * @param dir a link that {@link publishVersion} made, or a plain folder of which {@link keepEarlier} kept files
- * @param steps how many versions back; 1 is the one before
+ * @param dir a link that {@link publishVersion} made, or a plain folder with versions that {@link keepEarlier} keeps
+ * @param steps versions to go back; 1 is the previous one
  * @param names of the files in a plain folder
- * @returns how many there are, where there are fewer
- * @throws {OccupiedError} when `dir` is none of both; errors of the file system
+ * @returns the version; the number of earlier versions if `steps` exceeds it
+ * @throws {OccupiedError} when `dir` is neither; errors of the file system
  */
 export async function findEarlier(
   dir: string,
@@ -116,7 +116,7 @@ export async function findEarlier(
   const isLink = (await lstat(place)).isSymbolicLink();
   if (!isLink && !(await isThere(join(place, names[0]!))))
     throw new OccupiedError("is nothing that export, mirror or build has published");
-  // What is published for the first time in a plain folder is among its versions from now on, too.
+  // Adds the current files of a plain folder to its versions, if they are not among them.
   const current = isLink
     ? await readCurrent(place)
     : await keepEarlier(place, names, Number.MAX_SAFE_INTEGER);

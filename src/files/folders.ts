@@ -2,17 +2,17 @@ import { access, constants, mkdir, rmdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 
-/** Whether a text stands for a URL and not for a folder. */
+/** Whether a text is a URL and not a folder. */
 export function isAddress(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 }
 
 /**
- * Makes a folder and those above it that are missing. (`mkdir` with `recursive` never ends where nothing can be made
- * although what is above is there, as below `/proc`.)
+ * Makes a folder and its missing parents. (`mkdir` with `recursive` never ends where the parent exists, but no folder can be
+ * made in it, as in `/proc`.)
  *
- * @param mode of what is made
- * @returns the topmost folder that was made; undefined when all were there
+ * @param mode of the new folders
+ * @returns the topmost folder that was made; undefined when all existed
  * @throws errors of the file system
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<string | undefined> {
@@ -37,9 +37,9 @@ export async function makeFolder(path: string, mode = 0o777): Promise<string | u
 }
 
 /**
- * Makes a folder and tries whether it can be written to, before long work whose result shall go there.
+ * Makes a folder and checks that it is writable, before long work that writes its result there.
  *
- * @returns removes the folders that were made, if they are empty
+ * @returns a function that removes the new folders, if they are empty
  * @throws errors of the file system
  */
 export async function claimFolder(path: string): Promise<() => Promise<void>> {

@@ -1,17 +1,17 @@
-/** Files that something else has made: neither replaced nor added to. */
+/** Files of other programs: these are neither replaced nor appended to. */
 
 import { constants } from "node:fs";
 import { open, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 
-/** The file was made by something else; it was left as it is. The message says what it is not. */
+/** Another program made the file; it was left unchanged. The message says what it is not. */
 export class ForeignFileError extends Error {
   override name = "ForeignFileError";
 }
 
 /**
- * The path after all symbolic links, also where the file itself is missing.
+ * The path with all symbolic links resolved, even if the file itself is missing.
  *
  * @throws errors of the file system, but not that the file is missing
  */
@@ -25,17 +25,17 @@ export async function behindLinks(file: string): Promise<string> {
   }
 }
 
-/** So many characters can a pattern look at. */
+/** Length of the beginning that a pattern is tested on, in bytes. */
 const PATTERN_LENGTH = 64;
 
 /**
- * Whether a regular file begins with other bytes. An empty one does not, and neither does a missing one.
+ * Whether a regular file begins with other bytes; false for an empty or missing file.
  *
  * @throws errors of the file system, but not that the file is missing
  */
 export async function isForeign(file: string, beginning: string | RegExp): Promise<boolean> {
   try {
-    // Opening a pipe would tell its writer that somebody reads it.
+    // Opening a pipe would announce a reader to its writer.
     if (!(await stat(file)).isFile()) return false;
     const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {

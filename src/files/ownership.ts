@@ -1,7 +1,7 @@
 /**
- * Who owns a file or folder, for processes that share a disk and perhaps nothing else. A mark beside it names the process that
- * owns it. Where process ids mean the same to both, the mark of a process that is gone counts no more; in another container or
- * on another machine a mark counts as long as its owner renews it.
+ * Ownership of files and folders, for processes that share a disk and perhaps nothing else. A mark beside a file names the
+ * process that owns it. Within one space of process ids the mark of a dead process is void; from another container or machine
+ * a mark is valid as long as its owner renews it.
  */
 
 import { randomBytes } from "node:crypto";
@@ -11,16 +11,16 @@ import { hostname } from "node:os";
 import { isObject } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
 
-/** The name of a folder's mark ends with it. */
+/** Ending of the name of a folder's mark. */
 export const OWNER_ENDING = ".owner";
 
-/** How often an owner renews its mark. */
+/** Interval at which an owner renews its mark. */
 const RENEW_MS = 1000;
-/** Age at which a mark has lost its owner; a slow owner finds out itself. */
+/** Age at which a mark counts as abandoned; a slow owner notices the loss itself. */
 const STALE_MS = 120_000;
-/** Guards are held for some system calls; an older one was left by a process that was killed in between. */
+/** A guard is held for a few system calls; an older one was left by a killed process. */
 const STALE_GUARD_MS = 5000;
-/** Pause between two attempts, at least; at most twice as long. */
+/** Shortest pause between two attempts; the longest is twice as long. */
 const RETRY_MS = 15;
 
 /** Another process owns it. */
@@ -34,18 +34,18 @@ export class LostError extends Error {
 }
 
 export interface Hold {
-  /** @throws {LostError} when another process owns it by now; to be called right before what it protects */
+  /** @throws {LostError} when another process owns it by now; call it right before the protected step */
   readonly assertHeld: () => Promise<void>;
-  /** Takes the mark away, unless it is another's by now; never fails. */
+  /** Removes the mark, unless another process owns it by now; never fails. */
   readonly release: () => Promise<void>;
 }
 
 export interface HoldOptions {
-  /** Age at which a mark that was not renewed has lost its owner, in milliseconds; two minutes when absent. */
+  /** Age at which a mark that was not renewed counts as abandoned, in milliseconds; two minutes when absent. */
   readonly staleMs?: number;
-  /** How long a living owner is waited for, in milliseconds; 0 when absent. */
+  /** How long to wait for a live owner, in milliseconds; 0 when absent. */
   readonly patienceMs?: number;
-  /** Told how long it has waited, in milliseconds, before each further attempt. */
+  /** Called before each retry with the time waited so far, in milliseconds. */
   readonly onWait?: (waitedMs: number) => void;
 }
 
@@ -57,16 +57,16 @@ function readOr(read: () => string): string {
   }
 }
 
-/** Names the space of process ids that this process lives in. */
+/** Identifies the space of process ids of this process: the boot and the pid namespace. */
 function spaceOfProcesses(): string {
   const boot = readOr(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
   return `${boot || hostname()} ${readOr(() => readlinkSync("/proc/self/ns/pid"))}`;
 }
 
-/** When a process began, so that another one with its id is not taken for it; empty when unknown. */
+/** Start time of a process, to tell it from a later one with the same id; empty when unknown. */
 function beginOf(pid: number): string {
   const line = readOr(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  // The name, in parentheses, may hold anything; the 20th field after it is the start.
+  // The name, in parentheses, may hold anything; the 20th field after it is the start time.
   return line.slice(line.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
@@ -79,15 +79,15 @@ function isAlive(pid: number, begin: string): boolean {
   return beginOf(pid) === begin;
 }
 
-/** The owner of a marked thing: none, a process that lives, or one that is gone. */
+/** The owner of a marked file or folder: none, a live process, or a dead one. */
 export type Ownership = "none" | "living" | "dead";
 
 /** Reads a mark. @throws errors of the file system */
 export async function ownershipOf(mark: string, staleMs = STALE_MS): Promise<Ownership> {
   try {
-    // Times ahead count too: the clock may have been set back.
+    // A time in the future counts by its distance: the clock may have been set back.
     const age = Math.abs(Date.now() - (await stat(mark)).mtimeMs);
-    // Empty or cut off while it is being written; a folder where an earlier version made it.
+    // Undefined for a mark that is still being written, or a folder, as earlier versions made it.
     const value = await readFile(mark, "utf8")
       .then((text): unknown => JSON.parse(text))
       .catch(() => undefined);
@@ -110,8 +110,8 @@ async function removeMark(mark: string): Promise<void> {
 const guardOf = (mark: string): string => `${mark}.breaking`;
 
 /**
- * Removes the mark of a process that is gone. One process at a time does so, and looks again first: of several that had seen
- * it, a late one would otherwise remove the mark that another has made in the meantime.
+ * Removes the mark of a dead process. One process at a time does so, and checks again first: a late one would otherwise remove
+ * the mark that another process has made meanwhile.
  */
 async function removeDead(mark: string, staleMs: number): Promise<void> {
   const guard = guardOf(mark);
@@ -130,17 +130,17 @@ async function removeDead(mark: string, staleMs: number): Promise<void> {
   }
 }
 
-/** Makes the mark. @throws an error with the code EEXIST where there is one; others of the file system */
+/** Makes the mark. @throws an error with the code EEXIST where one exists; other errors of the file system */
 async function claim(mark: string): Promise<Hold> {
   const { pid } = process;
-  // The number tells it from other marks of this process.
+  // Distinguishes it from other marks of this process.
   const number = randomBytes(8).toString("hex");
   const text = JSON.stringify({ space: spaceOfProcesses(), pid, begin: beginOf(pid), number });
   const handle = await open(mark, "wx");
   try {
     await handle.writeFile(text);
   } catch (error) {
-    // It names nobody: it would count until it is stale.
+    // An incomplete mark would count until it is stale.
     await rm(mark, { force: true }).catch(() => {});
     throw error;
   } finally {
@@ -163,10 +163,10 @@ async function claim(mark: string): Promise<Hold> {
 }
 
 /**
- * Becomes the owner, alone.
+ * Acquires exclusive ownership.
  *
- * @param mark path of the mark; what it is the mark of may be made later
- * @throws {HeldError} when a process that lives has owned it for as long as it was waited for; errors of the file system
+ * @param mark path of the mark; the marked file or folder may be made later
+ * @throws {HeldError} when a live process still owns it after `patienceMs`; errors of the file system
  */
 export async function hold(
   mark: string,
@@ -193,20 +193,20 @@ export async function hold(
   }
 }
 
-/** Holders of a lock in other containers whose mark is older have lost it. */
+/** Age at which the lock of a process in another container counts as abandoned. */
 const STALE_LOCK_MS = 5000;
-/** A wait of more than this is told. */
+/** Longer waits are reported. */
 const TELL_MS = 1000;
-/** How long a holder that lives is waited for. */
+/** How long to wait for a live holder. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Runs something while no other process does the same for this file.
+ * Runs a function under the lock of a file: `FILE.lock` beside it.
  *
- * @param file path without links, so that all mean the same lock: `FILE.lock` beside it
- * @param run does the work; begun anew when the lock was lost meanwhile
- * @param tell receives a line when the lock has to be waited for
- * @throws {HeldError} when others hold the lock for a minute; errors of the file system; what `run` throws
+ * @param file path with links resolved, so that all processes take the same lock
+ * @param run does the work; run again if the lock was lost meanwhile
+ * @param tell receives a line if the wait for the lock is long
+ * @throws {HeldError} when others hold the lock for a minute; errors of the file system and of `run`
  */
 export async function withLock<T>(
   file: string,

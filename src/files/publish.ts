@@ -1,8 +1,8 @@
 /**
- * Publishing a snapshot so that its readers see a whole one, old or new: beside `DIR` stands a folder `DIR.versions` with a
- * folder per version, and `DIR` is a symbolic link to one of them, which one rename switches to the next.
+ * Atomic publication of snapshots: readers see a whole one, old or new. The folder `DIR.versions` holds a folder per version,
+ * and `DIR` is a symbolic link to one of them, which one rename switches to the next.
  *
- * Some earlier versions are kept, to be published again; older ones are removed, and so is what killed processes left.
+ * Some earlier versions are kept for a rollback; older ones are removed, as are leftovers of killed processes.
  */
 
 import { randomBytes } from "node:crypto";
@@ -13,12 +13,12 @@ import { syncToDisk } from "./atomic.ts";
 import { makeFolder } from "./folders.ts";
 import { hold, OWNER_ENDING, ownershipOf } from "./ownership.ts";
 
-/** The name of a link on its way ends with it. */
+/** Ending of the name of a link before it is renamed into place. */
 const LINK_ENDING = ".link";
-/** A version's folder, its owner's mark or its link on the way: a time and a random number. Nothing else is ever removed. */
+/** A version's folder (a time and a random number), its owner's mark or its new link. Nothing else is ever removed. */
 const OURS = /^(\d{8}T\d{9}Z-[0-9a-f]{8})(\.owner|\.link)?$/;
 
-/** A name that is younger than all before it. */
+/** A new version name; names sort by time. */
 export function newName(): string {
   return `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`;
 }
@@ -29,13 +29,13 @@ export function versionsOf(dir: string): string {
 }
 
 interface Versions {
-  /** Names of versions that were completed, oldest first. */
+  /** Names of completed versions, oldest first. */
   readonly complete: readonly string[];
-  /** Names of versions over which a process was killed. */
+  /** Names of versions with the mark of a dead process. */
   readonly dead: readonly string[];
 }
 
-/** Whether there is something of that name, a broken link too. */
+/** Whether a path exists, if only as a broken link. */
 export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
@@ -48,14 +48,14 @@ export async function listVersions(versions: string): Promise<Versions> {
   const dead: string[] = [];
   for (const name of names) {
     const ownership = await ownershipOf(join(versions, name + OWNER_ENDING));
-    // One that is given up loses its folder first and its mark then: without both it never was complete.
+    // An abandoned version loses its folder first, then its mark: without both it never was complete.
     if (ownership === "none" && (await isThere(join(versions, name)))) complete.push(name);
     else if (ownership === "dead") dead.push(name);
   }
   return { complete: complete.sort(), dead };
 }
 
-/** The newest of the names, oldest first; one of them before all others. */
+/** The `count` newest of the names, which come oldest first; `first` counts as the newest. */
 function newest(names: readonly string[], count: number, first: string | undefined): Set<string> {
   const order = [...names.filter((name) => name !== first), ...names.filter((name) => name === first)];
   return new Set(order.slice(Math.max(0, order.length - count)));
@@ -71,10 +71,10 @@ async function removeMarks(versions: string, name: string): Promise<void> {
 }
 
 /**
- * Removes versions, but not the current one, `keep` others and those in the making.
+ * Removes all versions but the current one, `keep` others, and versions that are being made.
  *
- * @param current tells the current one when the others are listed: what another process published by then is among them
- * @param previous one that is kept in any case, if any is
+ * @param current reads the current version after the listing, so that one published meanwhile is not removed
+ * @param previous version to keep first, if any is kept
  */
 export async function prune(
   versions: string,
@@ -90,19 +90,19 @@ export async function prune(
   for (const name of dead) await (name === now ? removeMarks : removeVersion)(versions, name);
 }
 
-/** The place is taken by what this program did not make; nothing was changed. */
+/** This program did not make the file, folder or link in the place; nothing was changed. */
 export class OccupiedError extends Error {
   override name = "OccupiedError";
 }
 
-/** The version's name that the link leads to; undefined where there is no link. @throws {OccupiedError} */
+/** Name of the version that the link leads to; undefined where there is no link. @throws {OccupiedError} */
 export async function readCurrent(dir: string): Promise<string | undefined> {
   let target: string;
   try {
     target = await readlink(dir);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    // No link: an empty folder may be replaced by one, since nothing is lost.
+    // Not a link. One may replace an empty folder, since nothing is lost.
     if (codeOf(error) !== "EINVAL") throw error;
     if (!(await lstat(dir)).isDirectory())
       throw new OccupiedError("is a file; it must be free for a symbolic link");
@@ -127,18 +127,18 @@ async function syncFolder(folder: string): Promise<void> {
   await syncToDisk(folder);
 }
 
-/** Makes the link lead to another version, by one rename. */
+/** Switches the link to another version, by one rename. */
 export async function switchLink(dir: string, folder: string): Promise<void> {
   await syncFolder(folder);
   const versions = dirname(folder);
   const next = folder + LINK_ENDING;
-  // A process may have been killed over it.
+  // A killed process may have left one.
   await rm(next, { force: true });
   await symlink(join(basename(versions), basename(folder)), next);
   try {
     await syncToDisk(versions);
     const there = await lstat(dir).catch(() => undefined);
-    // Succeeds only where it is empty.
+    // Succeeds only if it is empty.
     if (there?.isDirectory()) await rmdir(dir);
     await rename(next, dir);
   } catch (error) {
@@ -147,29 +147,29 @@ export async function switchLink(dir: string, folder: string): Promise<void> {
   }
 }
 
-/** The one before: a reader may have it open. */
+/** The previous version: a reader may have it open. */
 const KEEP = 1;
 
 export interface PublishOptions {
-  /** How many earlier versions are kept; 1 when absent. */
+  /** Number of earlier versions to keep; 1 when absent. */
   readonly keep?: number | undefined;
-  /** Whether it takes the place of the version that it was made from, which is then no earlier one. */
+  /** Whether the version replaces the one that it was made from, which is then removed. */
   readonly replaces?: boolean;
 }
 
 /**
  * Makes a version and publishes it.
  *
- * Left-overs are removed first, so that they do not take the space of the new version. When `fill` rejects, or gives
- * undefined since there is nothing new, nothing is published and nothing is left. Any number of processes may publish to
- * one place: the last to be done wins.
+ * Leftovers are removed first, to make space for the new version. When `fill` rejects, or resolves to undefined because
+ * nothing is new, nothing is published and nothing is left over. Any number of processes may publish to one place: the last
+ * to finish wins.
  *
  * @param dir the place of the link; folders above it are made when missing
- * @param fill writes files, but no folders, into an empty folder. It is told the folder of the version that is published
- *   now, if there is one, which it must only read (a file may be taken over as a hard link)
- * @returns what `fill` gave
- * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; what `fill`
- *   throws; errors of the file system
+ * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
+ *   any, which it must only read (it may hard-link files from there)
+ * @returns the result of `fill`
+ * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; errors of
+ *   `fill` and of the file system
  */
 export async function publishVersion<Result>(
   dir: string,
@@ -204,7 +204,7 @@ export async function publishVersion<Result>(
       await release();
     }
   } finally {
-    // Fails where it holds anything.
+    // Fails unless it is empty.
     await rmdir(versions).catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** The token for a source, out of a file. */
+/** Reads the token for a source from a file. */
 
 import { open } from "node:fs/promises";
 import { SourceError } from "../util/source-error.ts";
@@ -7,10 +7,10 @@ import { systemErrorText } from "../util/system-error.ts";
 const MOST_BYTES = 16_384;
 
 /**
- * Reads a bearer token; white space around it does not count.
+ * Reads a bearer token; white space around it is ignored.
  *
- * @param name what named the file: an option or a variable
- * @throws {SourceError} naming both, when the file cannot be read or holds no token; what it holds is not quoted
+ * @param name the option or variable that named the file
+ * @throws {SourceError} naming both, when the file cannot be read or holds no token; its contents are not quoted
  */
 export async function readToken(file: string, name: string): Promise<string> {
   const bad = (why: string): SourceError => new SourceError(`${name}: ${file}: ${why}`, { isLasting: true });
@@ -27,7 +27,7 @@ export async function readToken(file: string, name: string): Promise<string> {
     throw bad(`cannot be read: ${systemErrorText(error) ?? String(error)}`);
   }
   const token = buffer.toString("latin1", 0, bytes).trim();
-  // Anything else would be refused by fetch, with the token in the message.
+  // Fetch would refuse any other token, and quote it in the message.
   if (!/^[\x21-\x7e]+$/.test(token) || bytes === MOST_BYTES) {
     throw bad("must hold one token, of visible ASCII characters");
   }

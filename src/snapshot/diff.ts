@@ -1,4 +1,4 @@
-/** What a reload from one snapshot to another would change. */
+/** The changes of a reload from one snapshot to another. */
 
 import { PERIODS, type Period, type World } from "../model/model.ts";
 import { formatUuid } from "../model/uuid.ts";
@@ -7,7 +7,7 @@ import { createIdMap, findWords } from "../store/ids.ts";
 import { type Block, rowObject, type Table } from "../store/table.ts";
 import { refusalsOf } from "./refusals.ts";
 
-/** Visible rows that come, go and change. */
+/** Numbers of visible rows that appear, disappear and change. */
 export interface TableDiff {
   readonly added: number;
   readonly removed: number;
@@ -19,7 +19,7 @@ export interface NamedWorld {
   readonly name: string;
 }
 
-/** A world's places in a ranking, counted from 1. */
+/** A world's ranks before and after, counted from 1. */
 export interface Move extends NamedWorld {
   readonly from: number;
   readonly to: number;
@@ -28,7 +28,7 @@ export interface Move extends NamedWorld {
 export interface SnapshotDiff {
   readonly from: string;
   readonly to: string;
-  /** Why a server would refuse such a reload, a line each; none when it would not. */
+  /** Why a server would refuse such a reload, one line per reason; empty if it would accept. */
   readonly refusals: readonly string[];
   readonly tables: {
     readonly users: TableDiff;
@@ -37,16 +37,16 @@ export interface SnapshotDiff {
     readonly worldStats: Pick<TableDiff, "changed">;
     readonly instances: TableDiff;
   };
-  /** Worlds that were visible, are still there, and are hidden now. */
+  /** Worlds that were visible and still exist, but are hidden now. */
   readonly becomeHidden: { readonly count: number; readonly examples: readonly NamedWorld[] };
   /** The largest moves among worlds that are in the first {@link TOP} before or after. */
   readonly moves: Readonly<Record<Period, readonly Move[]>>;
 }
 
-/** How many worlds are named. */
+/** Most worlds that are named. */
 const MOST_EXAMPLES = 20;
 const MOST_MOVES = 10;
-/** Below these places counts are so close that moves mean nothing. */
+/** Below these ranks counts are so close that moves mean nothing. */
 export const TOP = 100;
 
 function sameRow(a: Block, rowA: number, b: Block, rowB: number): boolean {
@@ -55,7 +55,7 @@ function sameRow(a: Block, rowA: number, b: Block, rowB: number): boolean {
   return endA - startA === endB - startB && a.bytes.compare(b.bytes, startB, endB, startA, endA) === 0;
 }
 
-/** The row before and the row after of each id that is in both. */
+/** Yields, for each id in both tables, its row before and its row after. */
 function* rowsInBoth(before: Table, after: Table): Generator<readonly [was: number, is: number]> {
   for (let row = 0; row < after.rows; row++) {
     const was = findWords(before.ids, after.ids.words, row * 4);
@@ -63,7 +63,7 @@ function* rowsInBoth(before: Table, after: Table): Generator<readonly [was: numb
   }
 }
 
-/** @param blocks the rows to compare, where they are not those of the tables with the ids */
+/** @param blocks the rows to compare, if not the rows of the tables with the ids */
 function diffTables(
   before: Table,
   after: Table,
@@ -94,7 +94,7 @@ function findHidden(before: Store, hiddenIds: Uint32Array): SnapshotDiff["become
   return { count, examples };
 }
 
-/** Place of each row in a ranking, from 0. */
+/** Rank of each row, from 0. */
 function placesOf(ranking: Uint32Array): Uint32Array {
   const places = new Uint32Array(ranking.length);
   for (let place = 0; place < ranking.length; place++) places[ranking[place]!] = place;

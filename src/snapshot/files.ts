@@ -1,4 +1,4 @@
-/** The files of a snapshot folder: which there are, and whether they changed. */
+/** Finds the files of a snapshot folder, opens them, and detects changes. */
 
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
@@ -10,7 +10,7 @@ import type { Problems } from "./problems.ts";
 /** Name of the optional manifest. */
 export const MANIFEST = "manifest.json";
 
-/** Name of the file of a prepared snapshot, which stands for the row files. */
+/** Name of the file of a prepared snapshot, which replaces the row files. */
 export const PREPARED = "generation.orrery";
 
 export interface StoredFile {
@@ -35,7 +35,7 @@ export function formsOf(table: RowFile): string[] {
   return ENDINGS.map(([ending]) => table + ending);
 }
 
-/** Whether a file in a folder would be taken for rows. */
+/** Whether a load would take a file for rows. */
 export function isRowFile(name: string): boolean {
   return ROW_FILES.some((table) => formsOf(table).includes(name));
 }
@@ -55,10 +55,10 @@ function fileFingerprint(name: string, s: BigIntStats): string {
   return `${name} ${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
 }
 
-/** Fingerprints of files by name: device, inode, size and times, so that none is read. Equal fingerprints, equal contents. */
+/** Fingerprints of files by name: device, inode, size and times, without reading a file. Equal fingerprints, equal contents. */
 export type FileFingerprints = ReadonlyMap<string, string>;
 
-/** Whether two fingerprints are equal but for the change time, which another link to a file renews. */
+/** Whether two fingerprints are equal except for the change time, which a new hard link updates. */
 export function isSameFile(a: string, b: string): boolean {
   return a.slice(0, a.lastIndexOf(":")) === b.slice(0, b.lastIndexOf(":"));
 }
@@ -91,7 +91,7 @@ export async function fingerprintOf(folder: string, files: FileSystem = realFile
   return joinFingerprints((await fileFingerprintsOf(folder, files)).values());
 }
 
-/** The fingerprint of the opened files: when it equals {@link fingerprintOf}, all files that were there were opened. */
+/** The fingerprint of the opened files: if it equals {@link fingerprintOf}, all existing files were opened. */
 export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   const fingerprints = await Promise.all(
     Array.from(opened, async ([name, handle]) => fileFingerprint(name, await handle.stat({ bigint: true }))),
@@ -99,7 +99,7 @@ export async function fingerprintOfOpened(opened: Opened): Promise<string> {
   return joinFingerprints(fingerprints);
 }
 
-/** Reports files that are not regular: a pipe could keep a load waiting for ever. @returns whether all are regular */
+/** Reports files that are not regular: a pipe could block a load for ever. @returns whether all are regular */
 export async function checkKinds(opened: Opened, problems: Problems): Promise<boolean> {
   let regular = true;
   for (const [name, handle] of opened) {
@@ -117,7 +117,7 @@ export async function openIfThere(
   opened: Opened,
 ): Promise<FileHandle | undefined> {
   try {
-    // Without O_NONBLOCK opening a pipe that nobody writes to would never end.
+    // Without O_NONBLOCK, opening a pipe without a writer would never end.
     const handle = await files.open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
     opened.set(name, handle);
     return handle;
@@ -127,7 +127,7 @@ export async function openIfThere(
   }
 }
 
-/** Opens the row files; reports a file that is missing or there in several forms. The caller closes what was opened. */
+/** Opens the row files; reports a file that is missing or exists in several forms. The caller closes the opened files. */
 export async function openRowFiles(
   folder: string,
   files: FileSystem,
@@ -151,7 +151,7 @@ export async function openRowFiles(
   return found;
 }
 
-/** Reports a row file beside a prepared file. @returns whether there is none */
+/** Reports a row file beside a prepared file. @returns whether the prepared file is alone */
 export function checkPreparedAlone(opened: Opened, problems: Problems): boolean {
   const row = Array.from(opened.keys()).find((name) => name !== MANIFEST && name !== PREPARED);
   if (row === undefined) return true;

@@ -1,4 +1,4 @@
-/** Using the rows of the load before: files that did not change are not read again. All arrays lie in shared memory. */
+/** Reuses the rows of the previous load: unchanged files are not read again. All arrays lie in shared memory. */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
@@ -21,8 +21,8 @@ import {
 } from "./stage.ts";
 
 /**
- * The files that look as they did when they were read, by table. If one has got another link since, which shows in its
- * change time alone, the manifest must list its contents.
+ * The files with the fingerprint of the previous load, by table. If only the change time differs, since a file got another
+ * link, the manifest must list its contents.
  */
 export function unchangedFiles(
   fingerprints: FileFingerprints,
@@ -43,24 +43,24 @@ export function unchangedFiles(
   return unchanged;
 }
 
-/** The files that may have to be read: changed files, and files whose rows depend on one. */
+/** The files that a load may have to read: changed files, and files with rows that depend on a changed one. */
 export function tablesToOpen(unchanged: ReadonlyMap<RowFile, KeptFile>): RowFile[] {
   return ROW_FILES.filter(
     (table) => !unchanged.has(table) || (DEPENDS_ON_WORLDS.has(table) && !unchanged.has("worlds.ndjson")),
   );
 }
 
-/** Which rows of these files are visible depends on which worlds are. */
+/** Files with rows that are visible only if their world is. */
 const DEPENDS_ON_WORLDS: ReadonlySet<RowFile> = new Set(["world-stats.ndjson", "instances.ndjson"]);
 
-/** Whether rows of a file that did not change came to the same before: `stage` holds the tables that they refer to. */
+/** Whether the rows of an unchanged file have the same result as before: `stage` holds the tables that they refer to. */
 export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Before): boolean {
   if (!DEPENDS_ON_WORLDS.has(table)) return true;
   const { referred } = stage.worlds;
   return referred !== undefined && isSame(referred, { ids: store.worlds.ids, hidden: kept.worlds!.hidden });
 }
 
-/** Whether the same ids lead to the same rows, and the same ones are hidden. */
+/** Whether the same ids lead to the same rows, and the same ids are hidden. */
 function isSame(a: Referred, b: Referred): boolean {
   const hidden = a.hidden.words;
   return (
@@ -69,7 +69,7 @@ function isSame(a: Referred, b: Referred): boolean {
   );
 }
 
-/** The memory is the same if the file was not read again: then nothing needs to be looked up. */
+/** The memory is the same if the file was not read again: then no lookup is needed. */
 function isSameItems(
   a: Uint32Array,
   b: Uint32Array,
@@ -86,10 +86,10 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
 }
 
 /**
- * Stages a file that did not change: its rows are those of the store before.
+ * Stages an unchanged file: its rows are in the store before.
  *
- * @param unchanged the files before it that did not change
- * @returns its references that point nowhere
+ * @param unchanged the unchanged files that precede it
+ * @returns its dangling references
  */
 export function stageKept(
   stage: Stage,
@@ -115,7 +115,7 @@ export function stageKept(
   return dangling;
 }
 
-/** Takes the table before where the new one is equal to it: what was made from that then holds still. */
+/** Replaces a new table by an equal earlier one: data made from that one is then still valid. */
 export function takeEarlierIfEqual(stage: Stage, file: RowFile, store: Store): void {
   const table = tableOf(file);
   const { packed } = stage[table];
@@ -123,7 +123,7 @@ export function takeEarlierIfEqual(stage: Stage, file: RowFile, store: Store): v
   if (packed.table.bytes.equals(store[table].bytes)) stage[table].packed = { ...packed, table: store[table] };
 }
 
-/** Resolves the owners of worlds that were read before, since users were read anew. @param worlds rows of the table */
+/** Resolves the owners of the kept worlds again, since users were read again. @param worlds rows of the table */
 function referAgain(
   { owners, lines, rows }: KeptWorlds,
   file: string,

@@ -1,6 +1,6 @@
 /**
- * Bytes to lines of NDJSON, in blocks of whole lines. A block of about a mebibyte is checked for valid UTF-8 at once, which is
- * several times faster than line by line; only a block with bad bytes is taken apart to name the line.
+ * Cuts bytes into lines of NDJSON, in blocks of whole lines. A block of about a mebibyte is checked for valid UTF-8 at once,
+ * which is several times faster than line by line; only a block with bad bytes is checked by line, to name the bad one.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -11,16 +11,16 @@ export const MAX_LINE_BYTES = 1_048_576;
 const LF = 0x0a;
 const BOM_BYTES = 3;
 
-/** Receives what was found in a file; line numbers start at 1. */
+/** Receives the lines and problems of a file; line numbers start at 1. */
 export interface LineSink {
   /**
-   * Takes the line that begins at `from` as it stands, if it can.
+   * Takes the bytes of the line that begins at `from`, if it can.
    *
-   * @param bytes valid UTF-8 that ends with a line feed; used again afterwards
-   * @returns the place after the line's end, or -1 to be given the line as text
+   * @param bytes valid UTF-8 that ends with a line feed; the memory is reused after the call
+   * @returns the position after the line's end, or -1 to receive the line as text
    */
   bytes(bytes: Uint8Array, from: number, number: number): number;
-  /** A line that is not blank. */
+  /** Takes a line that is not blank. */
   line(text: string, number: number): void;
   problem(number: number, what: string): void;
 }
@@ -31,7 +31,7 @@ export class LineCutter {
   #number = 0;
   #rest: Buffer[] = [];
   #restBytes = 0;
-  /** Inside a line that is too long: everything up to its end is dropped. */
+  /** Inside a line that is too long: the rest of it is dropped. */
   #skipping = false;
   #atStart = true;
 
@@ -45,7 +45,7 @@ export class LineCutter {
       this.#keep(chunk);
       return;
     }
-    // Only the line that began in the chunk before is put together; the others are cut where they are.
+    // Only the line that began in the previous chunk is copied together; the others are cut in place.
     const begun = this.#restBytes > 0 ? chunk.indexOf(LF) + 1 : 0;
     if (begun > 0) this.#cutWhole(chunk.subarray(0, begun));
     if (begun <= end) this.#cutWhole(chunk.subarray(begun, end + 1));
@@ -60,10 +60,10 @@ export class LineCutter {
 
   #keep(bytes: Buffer): void {
     if (this.#skipping || bytes.length === 0) return;
-    // Copied, since the reader uses its buffer again.
+    // Copied, since the reader reuses its buffer.
     this.#rest.push(Buffer.from(bytes));
     this.#restBytes += bytes.length;
-    // The carriage return of a line's end and a BOM are no part of the line.
+    // The carriage return of a line's end and a BOM do not count as bytes of the line.
     const extra = 1 + (this.#atStart ? BOM_BYTES : 0);
     if (this.#restBytes <= MAX_LINE_BYTES + extra) return;
     this.#sink.problem(++this.#number, "line is longer than 1 MiB");

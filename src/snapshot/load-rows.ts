@@ -1,4 +1,4 @@
-/** Row files to a store: each is read, staged and packed in turn, or kept from the load before; if all are sound, the store is built. */
+/** Turns row files into a store: each is read, staged and packed in turn, or kept from the previous load; if all are sound, builds it. */
 
 import { createHash } from "node:crypto";
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
@@ -25,7 +25,7 @@ import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
 import { createStage, createStageRow, hiddenIdsOf, packStaged, type Stage } from "./stage.ts";
 
-/** Makes what stages parsed rows: checked field by field, and encoded from their values. */
+/** Makes a function that stages parsed rows: checked field by field, and encoded from their values. */
 export function stageParsed(stage: Stage, table: TableName, check: RowChecker): (row: Row) => void {
   const fields = FIELDS[table];
   const arriving = createArriving(fields);
@@ -75,7 +75,7 @@ async function readRows(
   return { ...stored, rows };
 }
 
-/** Equal stored files give equal hashes, whatever their dates. */
+/** Equal stored files give equal hashes, independent of their dates. */
 function hashContents(read: ReadonlyMap<string, ReadFile>, manifest: Manifest | undefined): string {
   const hash = createHash("sha256");
   for (const [name, { sha256 }] of read) hash.update(`${name} ${sha256}\n`);
@@ -104,23 +104,23 @@ interface Reading {
   readonly budget: Budget;
   readonly onBytes: (bytes: number) => void;
   readonly before: Before | undefined;
-  /** What was read or kept, in the order of the files. */
+  /** The files that were read or kept, in order. */
   readonly files: KeptFile[];
   readonly unchanged: Set<RowFile>;
   packMs: number;
 }
 
-/** The file of the load before, if it has the same contents under another fingerprint. */
+/** The file of the previous load, if it has the same contents under another fingerprint. */
 async function findEqual(file: StoredFile, { before, onBytes }: Reading): Promise<KeptFile | undefined> {
   const known = before?.kept.files.find(({ name }) => name === file.name);
   if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
   return (await hashFile(file.handle, onBytes)) === known.sha256 ? known : undefined;
 }
 
-/** Uses the rows of an unchanged file again; false where other rows of it are visible now. */
+/** Uses the rows of an unchanged file again; false if other rows of it are visible now. */
 function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boolean {
   const { stage, problems, before, files, unchanged } = reading;
-  // With problems nothing comes of the load, and this file adds none.
+  // A load with problems is refused, and this file adds no problem.
   if (problems.count === 0 && !isStillTrue(stage, known.table, before!)) return false;
   spend(reading.budget, known.unpackedBytes);
   const dangling = problems.count === 0 ? stageKept(stage, known, unchanged, before!) : known.dangling;
@@ -137,7 +137,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   const { hidden, dangling } = stage[tableOf(table)];
   reading.files.push({ ...read, table, name, fingerprint, hidden, dangling });
   if (problems.count > 0) return;
-  // At once, since the memory of its staged texts then serves the next file.
+  // At once, so that the next file can use the memory of the staged texts.
   const packing = performance.now();
   packStaged(stage, tableOf(table));
   if (before) takeEarlierIfEqual(stage, table, before.store);
@@ -147,7 +147,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
 interface RowSource {
   /** The files that were opened, in the order of reading. */
   readonly stored: readonly StoredFile[];
-  /** The files that look as they did when they were read, by table. */
+  /** The unchanged files of the previous load, by table. */
   readonly known: ReadonlyMap<RowFile, KeptFile>;
   readonly fingerprints: FileFingerprints;
   readonly manifest: Manifest | undefined;
@@ -155,7 +155,7 @@ interface RowSource {
   readonly began: number;
 }
 
-/** Reads a file, or uses its rows again. @returns why the load ends here, "in vain" where the reason is among the problems */
+/** Reads a file, or uses its rows again. @returns why the load ends here, "in vain" if the reason is among the problems */
 async function takeFile(
   reading: Reading,
   { stored, known, fingerprints }: RowSource,
@@ -179,7 +179,7 @@ async function takeFile(
   }
 }
 
-/** Reads row files; what is wrong with them is added to `problems`. @returns the refusal where the file system fails */
+/** Reads row files, and adds their faults to `problems`. @returns a refusal if the file system fails */
 export async function readRowFiles(
   source: RowSource,
   problems: Problems,

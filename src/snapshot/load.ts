@@ -1,4 +1,4 @@
-/** The snapshot pipeline: folder, read, validate, keep the visible, encode, pack. It gives a whole store or a list of problems. */
+/** The snapshot pipeline: reads, validates, filters, encodes and packs a folder's rows. It gives a whole store or a list of problems. */
 
 import { type FileHandle, stat } from "node:fs/promises";
 import {
@@ -47,28 +47,28 @@ interface Loading {
 /** The files that a load reads. */
 interface Found {
   readonly manifest: Manifest | undefined;
-  /** Undefined where there are rows. */
+  /** Undefined if the folder has row files. */
   readonly prepared: FileHandle | undefined;
   readonly stored: readonly StoredFile[];
-  /** Row files that look as they did when they were read, by table. */
+  /** The unchanged row files of the previous load, by table. */
   readonly known: ReturnType<typeof unchangedFiles>;
 }
 
-/** How often a folder is looked at again when a snapshot is published in the same moment. */
+/** Most attempts to read a folder while snapshots are being published in it. */
 const MOST_LOOKS = 3;
 
-/** Opens the files; undefined where there are problems, or "changed" where they are no longer those of the fingerprints. */
+/** Opens the files; undefined if there are problems, or "changed" if they no longer have the given fingerprints. */
 async function openFiles(loading: Loading): Promise<Found | "changed" | undefined> {
   const { folder, fingerprints, opened, problems, options } = loading;
   const files = options.files ?? realFiles;
   const handle = await openIfThere(folder, MANIFEST, files, opened);
   const prepared = await openIfThere(folder, PREPARED, files, opened);
-  // Read once more below, so that its problems follow the problems of files.
+  // Read again below, so that its problems follow the problems of files.
   const listed =
     options.before && (await handle?.stat())?.isFile()
       ? await readManifest(handle!, new Problems())
       : undefined;
-  // Beside a prepared file none may be there, whatever they look like.
+  // Beside a prepared file no row file may exist, changed or not.
   const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
   const rowProblems = prepared ? new Problems() : problems;
   const stored = await openRowFiles(folder, files, rowProblems, opened, tablesToOpen(known));
@@ -85,14 +85,14 @@ function refusedAsChanged(folder: string): Refused {
   return refusedFor(`${folder}: changed while it was being read`, { changed: true });
 }
 
-/** @returns "changed" where another snapshot with a manifest was opened than looked at */
+/** @returns "changed" if the opened files are of another snapshot than the fingerprints, and have a manifest */
 async function loadOpened(loading: Loading): Promise<Loaded | Refused | "changed"> {
   const { folder, fingerprints, problems, options } = loading;
   const began = performance.now();
   const fingerprint = joinFingerprints(fingerprints.values());
   const refuse = (): Refused => ({ ok: false, problems: problems.lines(), fingerprint });
   const found = await openFiles(loading);
-  // Without a manifest files of two publications could come together in a second look.
+  // Without a manifest, a second attempt could mix files of two publications.
   if (found === "changed") return loading.opened.has(MANIFEST) ? found : refusedAsChanged(folder);
   if (found === undefined) return refuse();
 
@@ -102,7 +102,7 @@ async function loadOpened(loading: Loading): Promise<Loaded | Refused | "changed
     : await readRowFiles({ stored, known, fingerprints, manifest, began }, problems, options);
   if (finish !== undefined && "ok" in finish) return finish;
   const isSound = finish !== undefined && problems.count === 0;
-  // What the manifest lists was read whole, even if something newer was published meanwhile.
+  // The files that the manifest lists were read whole, even if a newer snapshot was published meanwhile.
   if (!(isSound && manifest) && (await fingerprintOf(folder, options.files)) !== fingerprint)
     return refusedAsChanged(folder);
   return isSound ? { ...finish(), ok: true, fingerprint } : refuse();
@@ -118,7 +118,7 @@ function refusalFor(error: unknown, folder: string, options: LoadOptions): Refus
   return refusedFor(`${folder}: ${(error as Error).message}`, { died: true });
 }
 
-/** Loads a folder as it is now; "changed" if another snapshot was published between the look and the opening. */
+/** Loads a folder as it is now; "changed" if a snapshot was published between taking the fingerprints and opening the files. */
 async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded | Refused | "changed"> {
   const opened: Opened = new Map();
   try {
@@ -138,8 +138,7 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
 /**
  * Loads the snapshot in a folder.
  *
- * @returns the store, or what is wrong. Errors of the file system are problems
- *   too, but ones that the next check should try again.
+ * @returns the store, or the problems. Errors of the file system are problems, too, but the next check should try again.
  */
 export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
@@ -150,7 +149,7 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
 }
 
 export interface Renewed {
-  /** The moment of the data. */
+  /** Time of the data. */
   readonly createdAt: string | undefined;
   /** The folder's fingerprint; see `fingerprintOf`. */
   readonly fingerprint: string;
@@ -164,7 +163,7 @@ function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes
   return new Map([[PREPARED, { ...prepared, sha256: prepared.sha256 }]]);
 }
 
-/** Looks at a folder without reading its rows; undefined where it has to be loaded. @throws errors of the file system */
+/** Checks a folder without reading its rows; undefined if it has to be loaded. @throws errors of the file system */
 export async function findRenewed(
   folder: string,
   before: Before,

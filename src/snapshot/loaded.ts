@@ -1,4 +1,4 @@
-/** The options of a load, its result (a whole store, or a list of problems), and what it leaves to the next one. */
+/** The options of a load, its result (a whole store, or a list of problems), and the data it keeps for the next load. */
 
 import type { RowFile } from "../model/model.ts";
 import type { SearchIndex } from "../search/search.ts";
@@ -12,17 +12,17 @@ import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 export interface LoadOptions {
   /** Most bytes of uncompressed rows. */
   readonly maxBytes?: number | undefined;
-  /** Told what share of the stored bytes was read, from 0 to 1. */
+  /** Receives the share of the stored bytes that was read, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
-  /** Keep the ids of hidden rows for a report; a server must not. */
+  /** Whether to keep the ids of hidden rows, for a report; a server must not. */
   readonly keepHiddenIds?: boolean;
-  /** The served generation: files that did not change since are not read again. Not together with `keepHiddenIds`. */
+  /** The served generation: its unchanged files are not read again. Not together with `keepHiddenIds`. */
   readonly before?: Before | undefined;
-  /** Ends the load. */
+  /** Aborts the load. */
   readonly signal?: AbortSignal;
-  /** Stands in for the file system in tests. */
+  /** Replaces the file system in tests. */
   readonly files?: FileSystem;
-  /** Stand in for the hard limits in tests. */
+  /** Replace the hard limits in tests. */
   readonly limits?: Partial<StageLimits>;
 }
 
@@ -37,7 +37,7 @@ export interface FileReport {
   readonly dangling: Dangling;
   /** Whether the rows of an earlier load were used again. */
   readonly isKept: boolean;
-  /** Four words a hidden row, when they were asked for. */
+  /** Ids of hidden rows, four words each, if requested. */
   readonly hiddenIds: Uint32Array | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface KeptFile extends ReadFile {
   readonly table: RowFile;
   /** Name on disk. */
   readonly name: string;
-  /** When it was read; see `FileFingerprints`. */
+  /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
@@ -56,14 +56,14 @@ export interface KeptFile extends ReadFile {
 export interface KeptWorlds {
   /** Ids of hidden worlds. */
   readonly hidden: IdMap;
-  /** Four words a world. */
+  /** Ids of owners, four words per world. */
   readonly owners: Uint32Array;
   readonly lines: Uint32Array;
-  /** Row of each world, or NO_GROUP where it is hidden. */
+  /** Row of each world, or NO_GROUP if it is hidden. */
   readonly rows: Uint32Array;
 }
 
-/** How a prepared file is made: version of the format, and bytes by kind of contents. */
+/** The structure of a prepared file: version of the format, and bytes by kind of contents. */
 interface PreparedForm {
   readonly version: number;
   readonly sections: ReadonlyMap<string, number>;
@@ -71,22 +71,22 @@ interface PreparedForm {
 
 /** The prepared file that a load read instead of rows. */
 export interface KeptPrepared {
-  /** When it was read; see `FileFingerprints`. */
+  /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
   readonly bytes: number;
-  /** Hex SHA-256 of the file, where a manifest asked for it. */
+  /** Hex SHA-256 of the file, if a manifest required it. */
   readonly sha256: string | undefined;
-  /** As the file tells them. */
+  /** As the file states them. */
   readonly store: Pick<Store, "id" | "contents">;
   readonly createdAt: string | undefined;
   readonly prepared: PreparedForm;
   readonly reports: readonly FileReport[];
 }
 
-/** What is kept of a load beside its store. */
+/** Data kept from a load beside its store. */
 export interface Kept {
   readonly files: readonly KeptFile[];
-  /** Undefined where a prepared file was read. */
+  /** Undefined if a prepared file was read. */
   readonly worlds?: KeptWorlds;
   readonly prepared?: KeptPrepared;
 }
@@ -101,36 +101,36 @@ export interface Before {
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
-  /** The index, where it was there with the rows. */
+  /** The index, if it was read with the rows. */
   readonly index?: SearchIndex;
-  /** Where it came from a prepared file. */
+  /** Present if the snapshot came from a prepared file. */
   readonly prepared?: PreparedForm;
-  /** As the manifest says. */
+  /** As the manifest states, or else the prepared file. */
   readonly createdAt: string | undefined;
-  /** The sum over the row files, or over the files that a prepared file was made from. */
+  /** One per row file, or per row file that a prepared file was made from. */
   readonly reports: readonly FileReport[];
   /** For the next load. */
   readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;
-  /** Milliseconds that reading and validating took, and sorting and packing. */
+  /** Milliseconds for reading and validating, and for sorting and packing. */
   readonly readMs: number;
   readonly packMs: number;
   /** Fingerprint of the files; see `fingerprintOf`. */
   readonly fingerprint: string;
 }
 
-/** Makes the snapshot of files that were read; to be called only where there are no problems. */
+/** Makes the snapshot of the files that were read; to be called only without problems. */
 export type Finish = () => Omit<Loaded, "ok" | "fingerprint">;
 
-/** A snapshot that cannot. */
+/** A snapshot that cannot be served. */
 export interface Refused {
   readonly ok: false;
-  /** One line a problem. */
+  /** One line per problem. */
   readonly problems: readonly string[];
   /** Fingerprint of the files, or undefined when the next check should try again. */
   readonly fingerprint: string | undefined;
-  /** The load failed, not what it read: to try again at every check would cost much for nothing. */
+  /** The load failed, not its input: a retry at every check would cost much for nothing. */
   readonly died?: true;
   /** The files changed while they were being read. */
   readonly changed?: true;
@@ -141,11 +141,11 @@ export function refusedFor(problem: string, more?: Pick<Refused, "died" | "chang
   return { ok: false, problems: [problem], fingerprint: undefined, ...more };
 }
 
-/** A failure of the file system. */
+/** An error of the file system. */
 interface SystemError extends Error {
   readonly code: string;
   readonly syscall: string;
-  /** The file, where the call names one. */
+  /** The file, if the call names one. */
   readonly path?: string;
 }
 
@@ -154,7 +154,7 @@ export function isSystemError(error: unknown): error is SystemError {
   return code !== undefined && syscall !== undefined;
 }
 
-/** A failure of the file system, which the next check should try again. */
+/** The refusal for an error of the file system; the next check should try again. */
 export function unreadable(file: string, error: SystemError): Refused {
   return refusedFor(`${file}: cannot be read: ${systemErrorText(error)}`);
 }

@@ -1,4 +1,4 @@
-/** The optional manifest: what a snapshot says about its own files. */
+/** The optional manifest: the description of a snapshot's files. */
 
 import { isUtf8 } from "node:buffer";
 import { type FileHandle, readFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
 
-/** Name and version of the format, as manifests tell it. */
+/** Name and version of the format, as manifests state it. */
 export const FORMAT = "orrery-snapshot/1";
 const MAX_BYTES = 1_048_576;
 const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
@@ -31,7 +31,7 @@ export function isGenerationName(value: unknown): value is string {
   return typeof value === "string" && GENERATION.test(value);
 }
 
-/** A file's entry, or what is wrong with it. */
+/** Parses a file's entry. @returns the entry, or what is wrong with it */
 function parseListed(name: string, value: unknown): Listed | string {
   if (name !== PREPARED && !isRowFile(name)) return `${showValue(name)} is not a file of a snapshot`;
   if (!isObject(value)) return `${name}: must be an object`;
@@ -43,7 +43,7 @@ function parseListed(name: string, value: unknown): Listed | string {
   return { rows, bytes, sha256: sha256.toLowerCase() };
 }
 
-/** Reads a manifest's text; what is wrong goes to `problems`. */
+/** Reads a manifest's text; faults go to `problems`. */
 export function parseManifest(text: string, problems: Problems): Manifest | undefined {
   const bad = (what: string): undefined => void problems.file(MANIFEST, what);
   const json = text.replace(/^\uFEFF/, "");
@@ -72,7 +72,7 @@ export function parseManifest(text: string, problems: Problems): Manifest | unde
   return { generation: generation as string, createdAt: createdAt as string | undefined, files: listed };
 }
 
-/** Reads and parses the manifest behind a handle. */
+/** Reads and parses the manifest of a handle. */
 export async function readManifest(handle: FileHandle, problems: Problems): Promise<Manifest | undefined> {
   const buffer = Buffer.alloc(MAX_BYTES + 1);
   let bytes = 0;
@@ -87,7 +87,7 @@ export async function readManifest(handle: FileHandle, problems: Problems): Prom
   return undefined;
 }
 
-/** Compares what is listed with what was read. Rows of a prepared file are not counted. */
+/** Compares the listed files with the files that were read. Rows of a prepared file are not counted. */
 export function compareWithManifest(
   manifest: Manifest,
   read: ReadonlyMap<string, Stored & { rows?: number }>,
@@ -112,7 +112,7 @@ export function compareWithManifest(
   }
 }
 
-/** The manifest in a folder, as far as it is an object; undefined where there is none that can be read. */
+/** The manifest in a folder, if it can be read and is an object. */
 export async function readManifestOf(folder: string): Promise<Record<string, unknown> | undefined> {
   try {
     const manifest: unknown = JSON.parse(await readFile(join(folder, MANIFEST), "utf8"));

@@ -1,9 +1,9 @@
 const MOST_PROBLEMS = 20;
 
-/** What is wrong with a snapshot, a line a problem: remembers the first {@link MOST_PROBLEMS} and counts the rest. */
+/** The problems of a snapshot, one line each: keeps the first {@link MOST_PROBLEMS} and counts the rest. */
 export class Problems {
   readonly #lines: string[] = [];
-  /** Problems in all. */
+  /** Number of all problems. */
   count = 0;
 
   /** `file: what` */
@@ -35,14 +35,14 @@ export class Problems {
 
 const LONGEST_VALUE = 60;
 
-/** What JSON leaves as it is, but could break a line or command a terminal: DEL, C1, the line separators. */
+/** Characters that JSON leaves unescaped, but that could break a line or control a terminal: DEL, C1, line separators. */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029]/g;
 
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** A bad value as a problem shows it: short, on one line. */
+/** A bad value as a problem quotes it: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

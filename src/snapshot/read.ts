@@ -1,4 +1,4 @@
-/** One stored file to lines, while its bytes are counted and hashed. */
+/** Reads one stored file into lines, and counts and hashes its bytes. */
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
@@ -16,9 +16,9 @@ export interface Stored {
   readonly sha256: string;
 }
 
-/** A file of rows that was read to its end. */
+/** A row file that was read to its end. */
 export interface ReadFile extends Stored {
-  /** Uncompressed. */
+  /** Number of uncompressed bytes. */
   readonly unpackedBytes: number;
   /** Lines that are not blank. */
   readonly rows: number;
@@ -34,7 +34,7 @@ export class BadFileError extends Error {
   override name = "BadFileError";
 }
 
-/** What `read` gives until it is undefined; the next is read while one is worked on. */
+/** Yields the results of `read` until it gives undefined; reads the next one while the caller works on the last. */
 export async function* readAhead<Read>(read: () => Promise<Read | undefined>): AsyncGenerator<Read, void> {
   let reading = read();
   try {
@@ -42,19 +42,19 @@ export async function* readAhead<Read>(read: () => Promise<Read | undefined>): A
       const value = await reading;
       if (value === undefined) return;
       reading = read();
-      // Its failure is met at the next turn; until then nobody waits for it.
+      // The next turn awaits it; until then a rejection would count as unhandled.
       reading.catch(() => {});
       yield value;
     }
   } finally {
-    // No read may be unfinished when the file is closed.
+    // Every read must end before the file is closed.
     await reading.catch(() => {});
   }
 }
 
 /**
- * The chunks of a file. The buffer of a chunk is used again for the next but one. The file's own position stays where it is,
- * so it can be read again.
+ * The chunks of a file. The buffer of a chunk is reused for the next but one. The file's own position does not move, so the
+ * file can be read again.
  */
 function chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
@@ -68,7 +68,7 @@ function chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   });
 }
 
-/** @throws {BadFileError} when more was read than may be */
+/** Takes bytes from a budget. @throws {BadFileError} when it is exceeded */
 export function spend(budget: Budget, bytes: number): void {
   budget.bytesLeft -= bytes;
   if (budget.bytesLeft < 0) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
@@ -79,7 +79,7 @@ type Unpacker = Transform & { readonly bytesWritten: number };
 
 const PACKING_NAMES = { gzip: "gzip", zstd: "Zstandard" } as const;
 
-/** Node has Zstandard from 22.15 on; the types of the oldest Node that is supported do not know it. */
+/** Node has Zstandard from 22.15 on; the types of the oldest supported Node lack it. */
 function createUnpacker(packing: Exclude<Packing, "plain">): Unpacker {
   const options = { chunkSize: CHUNK_BYTES };
   if (packing === "gzip") return zlib.createGunzip(options);
@@ -90,7 +90,7 @@ function createUnpacker(packing: Exclude<Packing, "plain">): Unpacker {
   return createZstdDecompress(options);
 }
 
-/** Unpacks with backpressure. Node stops quietly at bytes after the last member, so the bytes it took are compared with the given. */
+/** Unpacks with backpressure. Node silently stops at bytes after the last member, so its count of bytes is compared with ours. */
 async function cutPacked(
   handle: FileHandle,
   packing: Exclude<Packing, "plain">,
@@ -122,7 +122,7 @@ async function cutPacked(
       take(chunk);
       given += chunk.length;
       if (unzip.destroyed) break;
-      // The stream may keep the chunk after this loop has used its buffer again.
+      // The stream may keep the chunk after this loop has reused its buffer.
       await new Promise<void>((resolve) => {
         unzip.once("close", resolve);
         unzip.write(Buffer.from(chunk), () => {
@@ -145,8 +145,8 @@ async function cutPacked(
 /**
  * Reads a whole file into a sink.
  *
- * @param onBytes told how many stored bytes were read, as they are
- * @throws {BadFileError} when the bytes cannot be used, and any error of the file system
+ * @param onBytes receives the number of stored bytes in each chunk
+ * @throws {BadFileError} when the contents cannot be used; any error of the file system
  */
 export async function readFileLines(
   file: StoredFile,

@@ -1,4 +1,4 @@
-/** Why a snapshot that loads well does not replace the served or published one. */
+/** Reasons not to replace the served or published snapshot by one that loads well. */
 
 import type { Store } from "../store/generation.ts";
 import { isCount, isObject } from "../util/json.ts";
@@ -8,7 +8,7 @@ import { readManifestOf } from "./manifest.ts";
 /** The first load failed. */
 export class SnapshotError extends Error {
   override name = "SnapshotError";
-  /** One line a problem. */
+  /** One line per problem. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
@@ -17,7 +17,7 @@ export class SnapshotError extends Error {
   }
 }
 
-/** Tables smaller than this may shrink freely: half of a handful is no sign of a broken export. */
+/** Tables smaller than this may shrink freely: the loss of a few rows is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
 
 /** Numbers of visible rows of the tables that must not shrink. */
@@ -30,7 +30,7 @@ export function visibleIn({ users, worlds }: Store): VisibleRows {
   return { users: users.rows, worlds: worlds.rows };
 }
 
-/** A line for each table of which most is gone. @param where the rows before are, as in "being served" */
+/** A line for each table that lost more than half of its rows. @param where describes the rows before, as in "being served" */
 export function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string): string[] {
   return (["users", "worlds"] as const)
     .filter((table) => before[table] >= SHRINK_GUARD_ROWS && after[table] < before[table] / 2)
@@ -40,25 +40,25 @@ export function shrinkProblems(before: VisibleRows, after: VisibleRows, where: s
     });
 }
 
-/** A line when other contents come under the name that is being served. */
+/** A line if other contents have the name of the served generation. */
 function renameProblems(before: Store, after: Store): string[] {
   if (after.id !== before.id || after.contents === before.contents) return [];
   return [`manifest.json: generation: "${after.id}" is being served with other contents`];
 }
 
-/** Why a server would not serve one after the other, a line each. */
+/** Why a server would not replace one store by the other, one line per reason. */
 export function refusalsOf(before: Store, after: Store, allowShrink: boolean): string[] {
   const shrunk = allowShrink ? [] : shrinkProblems(visibleIn(before), visibleIn(after), "being served");
   const problems = shrunk.map((problem) => `${problem}; use --allow-shrink to accept it`);
   return [...renameProblems(before, after), ...problems];
 }
 
-/** What was to be published has lost most of what is published; nothing was replaced. */
+/** The new snapshot has lost most of the published rows; nothing was replaced. */
 export class ShrunkError extends Error {
   override name = "ShrunkError";
 }
 
-/** The visible rows in a folder; undefined where it cannot be loaded. */
+/** The visible rows of the snapshot in a folder; undefined if it cannot be loaded. */
 async function visibleOf(folder: string, maxBytes: number | undefined): Promise<VisibleRows | undefined> {
   const { visible } = (await readManifestOf(folder)) ?? {};
   if (isObject(visible) && isCount(visible.users) && isCount(visible.worlds)) {
@@ -68,16 +68,16 @@ async function visibleOf(folder: string, maxBytes: number | undefined): Promise<
   return loaded.ok ? visibleIn(loaded.store) : undefined;
 }
 
-/** What is published now, and whether it may shrink. */
+/** The published snapshot, and whether it may shrink. */
 export interface ShrinkGuard {
-  /** Undefined where there is nothing yet. */
+  /** Its folder; undefined if nothing is published yet. */
   readonly current: string | undefined;
   readonly allowShrink?: boolean | undefined;
   /** Most bytes of rows. */
   readonly maxBytes?: number | undefined;
 }
 
-/** @throws {ShrunkError} where a folder's snapshot would be replaced by one with less than half of its users or worlds */
+/** @throws {ShrunkError} if the new snapshot has less than half of the published users or worlds */
 export async function refuseShrunk(
   after: VisibleRows,
   { current, allowShrink, maxBytes }: ShrinkGuard,

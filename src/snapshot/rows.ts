@@ -9,13 +9,13 @@ import { type Problems, showValue } from "./problems.ts";
 /** A parsed line. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A checked row on its way into a stage, by number of the field. One object serves all rows of a file. */
+/** A checked row before it is staged, by number of the field. One object serves all rows of a file. */
 export interface Arriving {
-  /** Four words each. */
+  /** Ids, four words each. */
   readonly ids: readonly Uint32Array[];
   /** Counts, and times in milliseconds since the epoch. */
   readonly numbers: Float64Array;
-  /** Not 0 where the field has the value with which a row is visible. */
+  /** Not 0 if the field has the value that makes a row visible. */
   readonly shown: Uint8Array;
 }
 
@@ -27,7 +27,7 @@ export function createArriving(fields: readonly NamedField[]): Arriving {
   };
 }
 
-/** What a field must be, in the words of a problem. */
+/** The required kind of value, in the words of a problem. */
 const WANTED: Readonly<Record<FieldType, string>> = {
   id: "a UUID",
   text: "a string",
@@ -54,7 +54,7 @@ export class RowChecker {
     this.good = true;
   }
 
-  /** Parses a line into a row, or reports why it is none. */
+  /** Parses a line into a row, or reports why it is not one. */
   parse(text: string, line: number): Row | undefined {
     this.begin(line);
     let row: unknown;
@@ -62,7 +62,7 @@ export class RowChecker {
     try {
       row = JSON.parse(text);
     } catch {
-      // The parser's own message quotes the text, which may hold fields that are not ours to show.
+      // The parser's own message quotes the text, which may hold confidential fields.
       wrong = notJson(text, true);
     }
     if (isObject(row)) return row;
@@ -76,7 +76,7 @@ export class RowChecker {
     this.#problems.field(this.file, this.line, field, what);
   }
 
-  /** Reads the field of number `at` into a row. @returns as {@link readValue}; what is wrong is reported */
+  /** Reads the field of number `at` into a row. @returns as {@link readValue}; a wrong value is reported */
   read(field: NamedField, given: unknown, row: Arriving, at: number): unknown {
     const { name, type, absent, shows } = field;
     const value = absent === undefined ? given : (given ?? absent);
@@ -91,7 +91,7 @@ export class RowChecker {
   }
 }
 
-/** A value as it is served, a lone surrogate in a text being U+FFFD; undefined where it is of another type. */
+/** A value as it is served, with U+FFFD for a lone surrogate in a text; undefined if it is of another type. */
 function readValue(type: FieldType, value: unknown, { ids, numbers }: Arriving, at: number): unknown {
   switch (type) {
     case "text":

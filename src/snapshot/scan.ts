@@ -1,25 +1,25 @@
 /**
- * Rows of JSON as exporters write them, scanned in place.
+ * Scans rows of JSON, as exporters write them, in place.
  *
- * Nearly every row of a real export is a flat object without needless escapes, of which only the places of the fields are
- * needed: nothing for the garbage collector. A million users load three times as fast this way. Any other row is left to
- * `JSON.parse`; a row that is accepted here is valid JSON and means the same there.
+ * Nearly every row of a real export is a flat object without needless escapes. Only the positions of its fields are needed,
+ * so the scan makes no garbage. A million users load three times as fast this way. Any other row is left to `JSON.parse`; a
+ * row that is accepted here is valid JSON, with the same meaning there.
  */
 
 import { MAX_LINE_BYTES } from "./lines.ts";
 
-/** What a scanned field is. */
+/** Kinds of scanned fields. */
 export const ABSENT = 0;
-/** A string without escapes; its place is that of the characters. */
+/** A string without escapes; its position is that of the characters. */
 export const PLAIN = 1;
-/** A string that holds escapes, all of them as `JSON.stringify` writes them, and none by number. */
+/** A string with escapes, all as `JSON.stringify` writes them, and none of them `\u`. */
 export const ESCAPED = 2;
 export const TRUE = 3;
 export const FALSE = 4;
 export const NULL = 5;
 /** A whole number from 0 to 999999999999999 without fraction or exponent. */
 export const COUNT = 6;
-/** Valid JSON that no field of ours may be. */
+/** Valid JSON that no known field accepts. */
 const OTHER = 7;
 
 const LF = 0x0a;
@@ -49,7 +49,7 @@ const TRUE_BYTES = Buffer.from("true");
 const FALSE_BYTES = Buffer.from("false");
 const NULL_BYTES = Buffer.from("null");
 
-/** Most digits whose value a double holds whatever they are. */
+/** Most digits at which a double holds every whole number. */
 const MOST_DIGITS = 15;
 
 function isDigit(byte: number): boolean {
@@ -63,7 +63,7 @@ function standsAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
 }
 
 /**
- * High bits at the first of four bytes that ends a run of plain characters, and perhaps at later ones: 0 where none does.
+ * Sets the high bit of the first of four bytes that ends a run of plain characters, and perhaps of later ones; 0 if none does.
  * Control characters and the quote become bytes below 0x21, all others stay above; a backslash becomes 0.
  */
 export function stopsIn(bytes: number): number {
@@ -74,27 +74,27 @@ export function stopsIn(bytes: number): number {
 
 /** Finds the fields of flat objects. One scanner serves all rows of a file. */
 export class RowScanner {
-  /** By field: what it is, and the place of its value in the bytes that were scanned last. */
+  /** By field: its kind, and the position of its value in the bytes that were scanned last. */
   readonly kinds: Uint8Array;
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
-  /** By field: its value, when it is a COUNT. */
+  /** By field: its value, if it is a COUNT. */
   readonly counts: Float64Array;
   readonly #names: readonly Uint8Array[];
   readonly #lengths: Uint8Array;
-  /** By field, and before the first one: the field that stood after it the last time, since most rows have one order. */
+  /** By field, and for the start of a row: the field that followed it the last time, since most rows have one order. */
   readonly #after: Uint8Array;
-  /** Kind and count of the value or name that was passed last. */
+  /** Kind and count of the last value or name. */
   #kind = ABSENT;
   #count = 0;
   #field = -1;
-  /** The bytes that are scanned. */
+  /** A view of the bytes being scanned. */
   #view: DataView = new DataView(new ArrayBuffer(0));
 
   /**
-   * @param fields names; all others are passed over
-   * @param lengths of fields of which the caller takes no other than strings of so many bytes without quotes, escapes and
-   *   control characters. Their bytes are not looked at here: the caller has to
+   * @param fields names; all others are skipped
+   * @param lengths by field, for fields that the caller accepts only as strings of so many bytes without quotes, escapes and
+   *   control characters. The scanner does not check their bytes: the caller must
    */
   constructor(fields: readonly string[], lengths: Readonly<Record<string, number>> = {}) {
     this.#names = fields.map((name) => Buffer.from(name));
@@ -110,7 +110,7 @@ export class RowScanner {
    * Scans the line that begins at `from`.
    *
    * @param bytes valid UTF-8 that ends with a line feed
-   * @returns the place after the line's end, or -1 when the line is to be parsed
+   * @returns the position after the line's end, or -1 when the line must be parsed
    */
   scan(bytes: Uint8Array, from: number): number {
     this.kinds.fill(ABSENT);
@@ -137,7 +137,7 @@ export class RowScanner {
       this.#view = new DataView(buffer, byteOffset, length);
   }
 
-  /** Passes over a name, its colon, and a space; notes its field. @param last the field before it */
+  /** Skips a name, its colon, and a space; notes its field. @param last the field before it */
   #name(bytes: Uint8Array, at: number, last: number): number {
     if (bytes[at] !== QUOTE) return -1;
     const from = at + 1;
@@ -156,10 +156,10 @@ export class RowScanner {
     return bytes[end + 1] === SPACE ? end + 2 : end + 1;
   }
 
-  /** Passes over the value of a field, and notes it. @param field below 0 for a name that is no field's */
+  /** Skips the value of a field, and notes it. @param field below 0 for an unknown name */
   #fieldValue(bytes: Uint8Array, at: number, field: number): number {
     if (field < 0) return this.#value(bytes, at);
-    // If a name stands twice, the last one counts; that is left to the parser.
+    // If a name occurs twice, the last one counts; that is left to the parser.
     if (this.kinds[field] !== ABSENT) return -1;
     const isString = bytes[at] === QUOTE;
     const from = isString ? at + 1 : at;
@@ -182,7 +182,7 @@ export class RowScanner {
     return bytes[at] === LF ? at + 1 : -1;
   }
 
-  /** Whether a field's name stands there, followed by its quote. */
+  /** Whether a field's name and its closing quote are at `from`. */
   #isNameAt(bytes: Uint8Array, from: number, field: number): boolean {
     const name = this.#names[field];
     return name !== undefined && bytes[from + name.length] === QUOTE && standsAt(bytes, from, name);
@@ -199,13 +199,13 @@ export class RowScanner {
     return -1;
   }
 
-  /** Passes over a string whose first character is at `from`; the place after its quote, or -1. */
+  /** Skips a string with its first character at `from`. @returns the position after its quote, or -1 */
   #string(bytes: Uint8Array, from: number): number {
     this.#kind = PLAIN;
     const view = this.#view;
     const lastWord = bytes.length - 4;
     for (let at = from; ; at++) {
-      // Four bytes at a time, as long as none of them is a stop.
+      // Skips four bytes at a time, while none of them is a stop.
       while (at <= lastWord && stopsIn(view.getInt32(at, true)) === 0) at += 4;
       const byte = bytes[at]!;
       if (STOPS[byte] === 0) continue;
@@ -240,7 +240,7 @@ export class RowScanner {
     return at;
   }
 
-  /** An array of values that are no arrays; none of our fields is one. */
+  /** Skips an array of values that are not arrays; no known field is an array. */
   #array(bytes: Uint8Array, from: number): number {
     let at = from;
     if (bytes[at] === ARRAY_END) at++;

@@ -1,6 +1,6 @@
 /**
- * Rows whose bytes become the served JSON without being parsed or encoded. A row that is unusual or wrong is parsed in
- * `load-rows.ts`; both make the same of every row that both can take.
+ * Turns the bytes of rows into the served JSON without parsing or encoding. An unusual or wrong row is parsed in
+ * `load-rows.ts`; both have the same result for every row that both can take.
  */
 
 import {
@@ -19,20 +19,20 @@ import { type Arriving, createArriving, type RowChecker } from "./rows.ts";
 import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
 import { createStageRow, type Stage, type StageRow } from "./stage.ts";
 
-/** A part of a served row: bytes that always stand there, and the field after them. */
+/** A part of a served row: constant bytes, and the field after them. */
 interface Part {
   readonly before: Uint8Array;
   readonly field: number;
-  /** Nothing but the field's name stands in `before`, so a source that leaves the same room says the same. */
+  /** `before` holds the field's name alone, so a source with the same number of bytes there has the same bytes. */
   readonly isName: boolean;
-  /** What stands in place of a value that is null or absent. */
+  /** The bytes of a value that is null or absent. */
   readonly absent: Uint8Array;
 }
 
 interface Layout {
   readonly parts: readonly Part[];
   readonly end: Uint8Array;
-  /** Bytes beside the fields. */
+  /** Most bytes of a row besides the values of its source. */
   readonly bytes: number;
 }
 
@@ -50,7 +50,7 @@ function layoutOf(fields: readonly NamedField[]): Layout {
   return { parts: made, end: Buffer.from(end), bytes };
 }
 
-/** No place in a source. */
+/** No position in a source. */
 const NOWHERE = -0x4000_0000;
 
 function isAbsent(kind: number): boolean {
@@ -67,7 +67,7 @@ export class ScannedRows {
   readonly #layout: Layout;
   readonly #scan: RowScanner;
   readonly #row: Arriving;
-  /** By field: the bytes of the value with which a row is visible. */
+  /** By field: the bytes of the value that makes a row visible. */
   readonly #only: readonly Uint8Array[];
   readonly #texts: TextColumn;
   readonly #check: RowChecker;
@@ -77,7 +77,7 @@ export class ScannedRows {
     const fields = FIELDS[table];
     this.#fields = fields;
     this.#layout = layoutOf(fields);
-    // Ids and times are taken in the served form alone, and each of their bytes is looked at when they are read.
+    // Ids and times are accepted in the served form alone, and reading them checks each of their bytes.
     const lengths = Object.fromEntries(fields.map(({ name, type }) => [name, VALUE_BYTES[type] ?? 0]));
     this.#scan = new RowScanner(
       fields.map(({ name }) => name),
@@ -93,7 +93,7 @@ export class ScannedRows {
   /**
    * Stages the line that begins at `from`, if it can.
    *
-   * @returns the place after the line's end, or -1 when nothing was staged and the line is to be parsed
+   * @returns the position after the line's end, or -1 when nothing was staged and the line must be parsed
    */
   stage(bytes: Uint8Array, from: number, line: number): number {
     const to = this.#scan.scan(bytes, from);
@@ -104,7 +104,7 @@ export class ScannedRows {
     return to;
   }
 
-  /** Reads the field of number `at`; false where the line is to be parsed. */
+  /** Reads the field of number `at`; false if the line must be parsed. */
   #read(bytes: Uint8Array, at: number): boolean {
     const { type, absent, shows } = this.#fields[at]!;
     const { kinds, starts, ends } = this.#scan;
@@ -133,8 +133,8 @@ export class ScannedRows {
   }
 
   /**
-   * Puts the served row together from its source. Where both say the same the
-   * bytes are taken in one run, which is most of a row in an export of our order.
+   * Assembles the served row from its source. Equal bytes are copied in one run, which is most of a row if the export has the
+   * served order of fields.
    */
   #append(bytes: Uint8Array, from: number, to: number): void {
     const { kinds, starts, ends } = this.#scan;

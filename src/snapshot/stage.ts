@@ -1,8 +1,8 @@
 /**
- * Rows on their way from a file into a store, after `load-rows.ts` or `scanned.ts` checked their fields.
+ * Stages rows between a file and a store, after `load-rows.ts` or `scanned.ts` checked their fields.
  *
- * A visible row is encoded at once, so that nothing else of it survives its line. Hidden rows leave only their ids, to notice
- * duplicates and dangling references; a store has none of them.
+ * A visible row is encoded at once, so that nothing else of it survives its line. Hidden rows leave only their ids, to detect
+ * duplicates and dangling references; a store has no hidden rows.
  */
 
 import { byTable, FIELDS, type NamedField, ROWS, TABLES, type TableName } from "../model/schema.ts";
@@ -13,17 +13,17 @@ import { ArrivingIds, copyWords, createIdMap, findWords, type IdMap } from "../s
 import { NO_GROUP } from "../store/lists.ts";
 import type { Arriving, RowChecker } from "./rows.ts";
 
-/** Rows of one file that point at a row that is not there. */
+/** References of one file to missing rows. */
 export interface Dangling {
   count: number;
   /** The first few, as `file:line: field: …`. */
   readonly examples: string[];
 }
 
-/** How many dangling references are spelled out a file. */
+/** Most dangling references per file that are reported as examples. */
 const MOST_DANGLING = 20;
 
-/** Why rows of a file are hidden, and how many. */
+/** Numbers of hidden rows of a file, by reason. */
 export type Hidden = Map<string, number>;
 
 /** Staged rows of one file. Columns are by visible row unless they say otherwise. */
@@ -34,23 +34,23 @@ export interface Staged {
   readonly lines: Uint32Column;
   /** Number of arrival of each visible row. */
   readonly visible: Uint32Column;
-  /** What a store is built from, by field: when rows were created, in milliseconds since the epoch, or their counts. */
+  /** Input of the store, by field: creation times in milliseconds since the epoch, or counts. */
   readonly numbers: ReadonlyMap<string, Float64Column>;
   /** The JSON of rows; statistics are encoded once all have arrived. */
   readonly texts: TextColumn;
-  /** The owner of a world, the world of an instance: its row, or NO_GROUP. */
+  /** Row of a world's owner, or of an instance's or statistics' world; NO_GROUP for none. */
   readonly parents: Uint32Column;
-  /** What rows refer to that do not need it, the owners of worlds: four words each, by number of arrival, hidden rows too. */
+  /** Ids in optional references (owners of worlds): four words each, by number of arrival, hidden rows included. */
   readonly references: Uint32Column;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
-  /** The table, once all its rows have arrived and were good; world statistics wait for the store. */
+  /** The table, once all its rows have arrived and were good; world statistics are packed with the store. */
   packed: Packed | undefined;
-  /** By id what other files may refer to: rows of the table, and what is hidden. Undefined as long as `packed` is. */
+  /** Ids that other files may refer to: visible and hidden rows. Undefined as long as `packed` is. */
   referred: Referred | undefined;
 }
 
-/** What references to a table are resolved with. */
+/** Resolves references to a table. */
 export interface Referred {
   readonly ids: IdMap;
   /** Ids of hidden rows. */
@@ -59,7 +59,7 @@ export interface Referred {
 
 export type Stage = Readonly<Record<TableName, Staged>>;
 
-/** What a stage can hold; see `limits.ts`. */
+/** Limits of a stage; see `limits.ts`. */
 export interface StageLimits {
   /** Rows of a file. */
   readonly rows: number;
@@ -67,7 +67,7 @@ export interface StageLimits {
   readonly tableBytes: number;
 }
 
-/** Tables whose rows stand in lists, newest first. */
+/** Whether the rows of a table appear in lists, newest first. */
 function isListed(table: TableName): boolean {
   return "createdAt" in ROWS[table];
 }
@@ -95,7 +95,7 @@ export function createStage(limits: Partial<StageLimits> = {}): Stage {
   return byTable((table) => createStaged(table, spare, limits));
 }
 
-/** Counts a reference that points nowhere. @param at where its id stands in `words` */
+/** Counts a dangling reference. @param at position of its id in `words` */
 export function dangle(
   dangling: Dangling,
   { file, line }: Pick<RowChecker, "file" | "line">,
@@ -109,10 +109,10 @@ export function dangle(
   }
 }
 
-/** Stages a row. @returns whether its JSON is to be pushed to the table's texts: of a visible row, but of no statistics */
+/** Stages a row. @returns whether to push its JSON to the table's texts: true for a visible row, except of statistics */
 export type StageRow = (row: Arriving) => boolean;
 
-/** Makes what looks up a row's reference, counts one that points nowhere, and returns what {@link findReferred} does. */
+/** Makes a function that resolves a row's reference and counts a dangling one; it returns the result of {@link findReferred}. */
 function createReference(stage: Stage, table: TableName, check: RowChecker): (row: Arriving) => number {
   const { dangling, references } = stage[table];
   const at = FIELDS[table].findIndex(({ refersTo }) => refersTo !== undefined);
@@ -128,7 +128,7 @@ function createReference(stage: Stage, table: TableName, check: RowChecker): (ro
   };
 }
 
-/** Makes what says why a row is hidden; `referred` is what {@link findReferred} says of its reference. */
+/** Makes a function that tells why a row is hidden; `referred` is the result of {@link findReferred} for its reference. */
 function createVisibility(table: TableName): (row: Arriving, referred: number) => string | undefined {
   const fields = FIELDS[table];
   const shows = fields.flatMap((field, at) => (field.shows ? [{ at, ...field.shows }] : []));
@@ -140,7 +140,7 @@ function createVisibility(table: TableName): (row: Arriving, referred: number) =
   };
 }
 
-/** Makes what stages the rows of a table. */
+/** Makes the function that stages the rows of a table. */
 export function createStageRow(stage: Stage, table: TableName, check: RowChecker): StageRow {
   const { ids, lines, visible, numbers, parents, hidden } = stage[table];
   const fields = FIELDS[table];
@@ -173,14 +173,14 @@ export function createStageRow(stage: Stage, table: TableName, check: RowChecker
   };
 }
 
-/** Instead of the row that a reference points at. */
+/** Stands for the row of a dangling reference. */
 export const NOWHERE = -1;
 const HIDDEN = -2;
 
 /**
  * Resolves a reference.
  *
- * @param referred undefined for a table with problems, whose snapshot is refused in any case
+ * @param referred undefined for a table with problems; its snapshot is refused in any case
  * @returns the row of a table, {@link NOWHERE} or {@link HIDDEN}
  */
 export function findReferred(referred: Referred | undefined, id: Uint32Array, at: number): number {
@@ -198,7 +198,7 @@ const REFERRED = new Set(
   TABLES.flatMap((table) => FIELDS[table].flatMap(({ refersTo }) => refersTo?.table ?? [])),
 );
 
-/** Packs a table whose rows were all good, if they stand in lists. */
+/** Packs a table with good rows only, if they appear in lists. */
 export function packStaged(stage: Stage, table: TableName): void {
   if (!isListed(table)) return;
   const staged = stage[table];

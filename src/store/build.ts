@@ -1,4 +1,4 @@
-/** Staged rows to packed tables, and those to a store: sort, pack, rank, group. */
+/** Turns staged rows into packed tables, and packed tables into a store: sort, pack, rank, group. */
 
 import type { Period, RowFile, WorldStats } from "../model/model.ts";
 import { sharedUint32, TextColumn } from "./bytes.ts";
@@ -15,31 +15,31 @@ interface Column<Values> {
   readonly length: number;
 }
 
-/** Visible rows of one table as they arrived. */
+/** Visible rows of one table, in order of arrival. */
 export interface ArrivedRows {
   readonly ids: ArrivingIds;
   /** Number in `ids` of each visible row. */
   readonly visible: Column<Uint32Array>;
-  /** When rows were created, in milliseconds since the epoch, or the counts of world statistics, by field. */
+  /** By field: creation times in milliseconds since the epoch, or the counts of world statistics. */
   readonly numbers: ReadonlyMap<string, Column<Float64Array>>;
   readonly texts: TextColumn;
-  /** The row of the user or world it belongs to, or NO_GROUP. Empty for users. */
+  /** Row of the user or world that each row belongs to, or NO_GROUP. Empty for users. */
   readonly parents: Column<Uint32Array>;
 }
 
-/** World statistics as they arrived, of visible worlds. */
+/** Statistics of visible worlds, in order of arrival. */
 export type ArrivedStats = Pick<ArrivedRows, "numbers" | "parents">;
 
 /** A table in its final order. */
 export interface Packed {
   readonly table: Table;
-  /** Row of each id by number of arrival, or NO_GROUP where it is hidden. */
+  /** Row of each id, by number of arrival; NO_GROUP for a hidden one. */
   readonly rows: Uint32Array;
   /** Row of each row's parent, or NO_GROUP. */
   readonly parents: Uint32Array;
 }
 
-/** Sorts and packs one table, and lets go of its staged texts. */
+/** Sorts and packs one table, and releases its staged texts. */
 export function packRows({ ids, visible, numbers, texts, parents }: ArrivedRows): Packed {
   const arrived = ids.words;
   const order = newestFirst(numbers.get("createdAt")!.values, visible.length, (a, b) =>
@@ -62,7 +62,7 @@ export function packRows({ ids, visible, numbers, texts, parents }: ArrivedRows)
 type Counts = Readonly<Record<CountName, Float64Array>>;
 type CountName = Exclude<keyof WorldStats, "worldId">;
 
-/** A column a count, zeros where a world has no row. */
+/** One column per count, with zeros for worlds without statistics. */
 function statsByWorld(worlds: Table, { numbers, parents }: ArrivedStats): Counts {
   const columns = Array.from(numbers, ([name, { values }]) => {
     const column = new Float64Array(worlds.rows);
@@ -97,13 +97,13 @@ function packStats(worlds: Table, stats: Counts): Block {
   return packBlock(texts, countUp(worlds.rows));
 }
 
-/** An earlier store, and the files that did not change since: what is made of them alone is used again. */
+/** An earlier store, and the files that did not change since: parts made from these alone are used again. */
 interface Earlier {
   readonly store: Store;
   readonly unchanged: ReadonlySet<RowFile>;
 }
 
-/** One of two equal rankings: the earlier one, so that what was made from it is seen to hold still. */
+/** The earlier of two equal rankings, so that data made from it is recognized as still valid; else the new one. */
 function earlierIfEqual(earlier: Uint32Array | undefined, now: Uint32Array): Uint32Array {
   const isEqual = earlier?.length === now.length && now.every((row, place) => earlier[place] === row);
   return isEqual ? earlier : now;
@@ -123,7 +123,7 @@ function rankWorlds(
   };
 }
 
-/** Builds a store of packed tables; see {@link Store}. @throws {LimitError} when a table is too large to pack */
+/** Builds a store from packed tables; see {@link Store}. @throws {LimitError} when a table is too large to pack */
 export function buildStore(
   id: string,
   contents: string,

@@ -1,4 +1,4 @@
-/** Memory for tables: shared arrays that are final, and columns that grow while a snapshot loads. */
+/** Memory for tables: final arrays, which are shared, and columns that grow while a snapshot loads. */
 
 import { checkLimit, MOST_TABLE_BYTES } from "./limits.ts";
 
@@ -19,13 +19,13 @@ export function sharedBytes(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length));
 }
 
-/** How much larger a full column gets: copies are few, and memory that is not touched costs nothing. */
+/** Growth factor of a full column: copies are few, and untouched memory costs nothing. */
 const GROWTH = 4;
 
-/** No typed array is longer, on any Node that is supported. */
+/** No typed array is longer on any supported Node. */
 const MOST_LENGTH = 2 ** 32;
 
-/** A larger copy of an array that is full; what is new is zero. @param most no longer than this */
+/** A larger copy of a full array, extended by zeros. @param most the greatest length */
 export function enlarge<Values extends Uint8Array | Uint16Array | Uint32Array | Float64Array>(
   values: Values,
   most = MOST_LENGTH,
@@ -46,7 +46,7 @@ export class Uint32Column {
   }
 }
 
-/** What is in a column, in shared memory. */
+/** A copy of a column's values in shared memory. */
 export function sharedCopy({ values, length }: Pick<Uint32Column, "values" | "length">): Uint32Array {
   const copy = sharedUint32(length);
   copy.set(values.subarray(0, length));
@@ -65,7 +65,7 @@ export class Float64Column {
 
 const CHUNK_BITS = 24;
 const CHUNK_BYTES = 2 ** CHUNK_BITS;
-/** The first chunk is small, each further one twice as large: most tables of a test fit into it. */
+/** Each further chunk is twice as large. The first is small: most tables of a test fit into it. */
 const FIRST_CHUNK_BYTES = 2 ** 18;
 
 /**
@@ -82,7 +82,7 @@ export class TextColumn {
   #began = 0;
 
   /**
-   * @param spare chunks that other columns are done with; memory that was used before is much cheaper than new
+   * @param spare chunks that other columns no longer need; reused memory is much cheaper than new memory
    * @param mostBytes of all chunks together
    */
   constructor(spare: Buffer[] = [], mostBytes = MOST_TABLE_BYTES) {
@@ -90,20 +90,20 @@ export class TextColumn {
     this.#mostBytes = mostBytes;
   }
 
-  /** @throws {LimitError} when the texts outgrow what 32-bit offsets can reach */
+  /** @throws {LimitError} when the chunks would exceed `mostBytes` */
   push(text: string): void {
     // A UTF-16 unit becomes at most three bytes.
     const most = text.length * 3;
     if (this.#used + most > (this.#chunks.at(-1)?.length ?? 0)) this.#addChunk(most);
     const chunk = this.#chunks.length - 1;
-    // One call a text: gathering texts into one write was measured at twice the time, since joining flattens them.
+    // One call per text: joining texts for one write took twice the time when measured, since the write flattens them.
     const length = this.#chunks[chunk]!.write(text, this.#used, "utf8");
     this.#addresses.push(chunk * CHUNK_BYTES + this.#used);
     this.#lengths.push(length);
     this.#used += length;
   }
 
-  /** Begins a text of at most so many bytes; {@link append} them, then {@link endText}. @throws as {@link push} */
+  /** Begins a text of at most `most` bytes; {@link append} its bytes, then call {@link endText}. @throws as {@link push} */
   beginText(most: number): void {
     if (this.#used + most > (this.#chunks.at(-1)?.length ?? 0)) this.#addChunk(most);
     this.#began = this.#used;
@@ -111,7 +111,7 @@ export class TextColumn {
 
   append(source: Uint8Array, from: number, to: number): void {
     const chunk = this.#chunks.at(-1)!;
-    // A copy by the engine costs more to call than a few bytes cost to move.
+    // A call of the engine's copy costs more than moving a few bytes.
     if (to - from > 48) chunk.set(source.subarray(from, to), this.#used);
     else for (let at = from, place = this.#used; at < to; at++, place++) chunk[place] = source[at]!;
     this.#used += to - from;
@@ -131,7 +131,7 @@ export class TextColumn {
     this.#used = 0;
   }
 
-  /** Gives the chunks, without the texts, to the columns that share its spare ones. */
+  /** Gives the chunks to the columns that share `spare`; the texts are lost. */
   recycle(): void {
     this.#spare.push(...this.#chunks.splice(0));
   }
@@ -141,7 +141,7 @@ export class TextColumn {
     return this.#lengths.values[at]!;
   }
 
-  /** Copies text `at` into `target`, from an offset on. */
+  /** Copies text `at` into `target`, at an offset. */
   copyTo(at: number, target: Uint8Array, offset: number): void {
     const address = this.#addresses.values[at]!;
     const chunk = this.#chunks[address >>> CHUNK_BITS]!;

@@ -1,10 +1,10 @@
-/** The JSON of platform statistics, and where in the JSON of a world the part ends that a search shows. */
+/** The JSON of platform statistics, and the end of the part of a world's JSON that a search shows. */
 
 import { RESOURCES, type ServedPart, servedLayout, VALUE_BYTES } from "../model/schema.ts";
 import { ENCODERS } from "./encoders.ts";
 import type { Cut } from "./table.ts";
 
-/** The platform statistics of tables of visible rows. */
+/** The platform statistics as JSON, from tables of visible rows. */
 export function platformStatsOf(tables: Record<"users" | "worlds" | "instances", { rows: number }>): string {
   return ENCODERS.platformStats({
     totalUsers: tables.users.rows,
@@ -13,7 +13,7 @@ export function platformStatsOf(tables: Record<"users" | "worlds" | "instances",
   });
 }
 
-/** The fewest bytes of a part. */
+/** The least bytes of a part. */
 function leastBytes({ before, field: { type } }: ServedPart): number {
   return before.length + (VALUE_BYTES[type] ?? { text: 0, boolean: 4, count: 1 }[type as "text"]);
 }
@@ -26,5 +26,5 @@ function cutOfFoundWorlds(): Cut {
   return { tail, next: Buffer.from(later[0]!.before.slice(1)) };
 }
 
-/** A search item is a prefix of its world: this is left off. */
+/** A search item is a prefix of its world: the part that is left off. */
 export const FOUND_WORLD_CUT = cutOfFoundWorlds();

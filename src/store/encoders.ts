@@ -1,16 +1,16 @@
 /**
- * The functions that make JSON of rows. The build puts the functions that fast-json-stringify makes in the place of this file
- * (`tools/plugins.ts`), since to make them takes longer than to load a small snapshot.
+ * The functions that encode rows as JSON. The build replaces this file by the functions that fast-json-stringify generates
+ * (`tools/plugins.ts`), since generating them takes longer than loading a small snapshot.
  */
 
 import build from "fast-json-stringify";
 import { SCHEMAS } from "../model/model.ts";
 import { RESOURCE_NAMES, type ResourceName } from "../model/schema.ts";
 
-/** Makes the JSON of a row, without a look at whether it is one. */
+/** Encodes a row as JSON, without checking it. */
 export type Encoder = (row: object) => string;
 
-/** Ids and times were checked, or made by us, so there is nothing to escape in them: a fifth less time a row. */
+/** Ids and times were checked or made by this program, so they need no escapes: a fifth less time per row. */
 function encoderSchema({ type, format }: { type: string; format?: string }): object {
   return format === undefined ? { type } : { type, format: "unsafe" };
 }
@@ -23,7 +23,7 @@ export function encodedSchema(name: ResourceName): Parameters<typeof build>[0] {
   return { type: "object", properties: plain, required: [...required] } as Parameters<typeof build>[0];
 }
 
-/** By name of the schema. */
+/** Encoders by name of the schema. */
 export const ENCODERS = Object.fromEntries(
   RESOURCE_NAMES.map((name) => [name, build(encodedSchema(name))]),
 ) as Readonly<Record<ResourceName, Encoder>>;

@@ -1,4 +1,4 @@
-/** A generation: one loaded snapshot, immutable. All but the search is in shared memory: threads share it without a copy. */
+/** A generation: one loaded snapshot, immutable. All but the search is in shared memory, so that threads need no copy. */
 
 import type { Slices } from "../model/body.ts";
 import type { Period } from "../model/model.ts";
@@ -16,7 +16,7 @@ export interface Store {
   /** Row numbers are those of `worlds`. */
   readonly worldStats: Block;
   readonly instances: Table;
-  /** World rows, most popular first, of each period. */
+  /** World rows by period, most popular first. */
   readonly popular: Readonly<Record<Period, Uint32Array>>;
   /** World rows by user row. */
   readonly worldsByOwner: RowLists;
@@ -28,7 +28,7 @@ export interface Store {
   readonly platformStats: string;
 }
 
-/** A store as it came from another thread: the same memory, and byte blocks that are Buffers again. */
+/** Restores a store from another thread: the same memory, and byte blocks as Buffers again. */
 export function reviveStore(store: Store): Store {
   return {
     ...store,
@@ -45,32 +45,32 @@ export interface PageOf {
 }
 
 /**
- * Rows or numbers of them, in order. A few are a plain array: a typed one of more than 16 has memory of its own, and to get
- * and free that takes longer than most searches.
+ * Row numbers, in order. A short list is a plain array: a typed array of more than 16 items has memory of its own, and
+ * allocating and freeing that takes longer than most searches.
  */
 export type Rows = Uint32Array | number[];
 
-/** A page of what a search found. */
+/** A page of the results of a search. */
 export interface Found {
   /** All matches. */
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
   readonly rows: Rows;
-  /** The page's JSON, when it was kept: its bytes, or one-byte text. */
+  /** The page's JSON, if it was kept: its bytes, or one-byte text. */
   readonly json?: string | Buffer;
-  /** Is there for a page that is asked for again and again: its JSON is worth keeping. */
+  /** Keeps the page's JSON; present only for a page that is requested often. */
   readonly keepJson?: (slices: Slices) => void;
 }
 
 /** The caller of a search, as far as its scheduling depends on it. */
 export interface Caller {
-  /** Slot of its key. Callers of one key share a queue, and a bound on how many of them wait. */
+  /** Slot of its key. Callers of one key share a queue and a limit on waiting searches. */
   readonly key: number;
-  /** Whether nobody waits for the answer any more. Looked at again and again while a search waits or runs. */
+  /** Whether the caller no longer waits for the answer. Polled while a search waits or runs. */
   readonly isGone: () => boolean;
 }
 
-/** What comes instead of a result when too many searches wait, or when their callers are gone. */
+/** Replaces a result when too many searches wait, or when their callers are gone. */
 export const BUSY = "busy";
 
 /** See {@link BUSY}. */
@@ -82,20 +82,20 @@ export interface Search {
   worlds(term: string, page: PageOf, caller: Caller): Found | Busy | Promise<Found | Busy>;
 }
 
-/** What comes of a search for similar names; undefined while there is no index of them. */
+/** The result of a search for similar names; undefined while their index does not exist. */
 export type FoundSimilar = Found | Busy | undefined;
 
-/** Both searches for names that are similar to a term, which is as that of {@link Search}. */
+/** Both searches for names that are similar to a term; the term is as in {@link Search}. */
 export interface SimilarSearch {
   users(term: string, page: PageOf, caller: Caller): FoundSimilar | Promise<FoundSimilar>;
   worlds(term: string, page: PageOf, caller: Caller): FoundSimilar | Promise<FoundSimilar>;
 }
 
-/** What the serving side holds: swapped as a whole. */
+/** The state of the serving side: swapped as a whole. */
 export interface Generation {
   readonly store: Store;
   readonly search: Search;
-  /** Undefined where it was not asked for. */
+  /** Undefined unless it was requested. */
   readonly similar: SimilarSearch | undefined;
   /** The ETag header's value. */
   readonly etag: string;

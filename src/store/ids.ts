@@ -1,5 +1,5 @@
 /**
- * Ids to row numbers: open addressing over typed arrays. A UUID is four 32-bit words. Slots hold row + 1, 0 is empty; the table
+ * Maps ids to row numbers: open addressing over typed arrays. A UUID is four 32-bit words. Slots hold row + 1, 0 is empty; the table
  * is at most half full, and a miss ends at the first empty slot.
  */
 
@@ -7,14 +7,14 @@ import { parseUuid } from "../model/uuid.ts";
 import { sharedUint32 } from "./bytes.ts";
 import { checkLimit, MOST_ROWS } from "./limits.ts";
 
-/** A finished map. `words` holds four words a row, in row order. */
+/** A finished map. `words` holds four words per row, in row order. */
 export interface IdMap {
   readonly words: Uint32Array;
   /** Length is a power of two. */
   readonly slots: Uint32Array;
 }
 
-/** Version and variant bits of a UUID are constant, sequential ids differ in few bits: mix all four words. */
+/** Mixes all four words: version and variant bits of a UUID are constant, and sequential ids differ in few bits. */
 function hash(words: Uint32Array, at: number): number {
   let h = Math.imul(words[at]!, 0x9e3779b1);
   h = Math.imul(h ^ (h >>> 15) ^ words[at + 1]!, 0x85ebca6b);
@@ -61,7 +61,7 @@ function slotCount(rows: number): number {
   return count;
 }
 
-/** Makes the map of `words.length / 4` rows whose ids are all different. */
+/** Makes the map of `words.length / 4` rows with distinct ids. */
 export function createIdMap(words: Uint32Array): IdMap {
   const rows = words.length / 4;
   const map = { words, slots: sharedUint32(slotCount(rows)) };
@@ -69,7 +69,7 @@ export function createIdMap(words: Uint32Array): IdMap {
   return map;
 }
 
-/** The row of the id whose words stand at `probe[at]`, or -1. */
+/** The row of the id at `probe[at]`, or -1 when it is unknown. */
 export function findWords(map: IdMap, probe: Uint32Array, at: number): number {
   return map.slots[slotFor(map, probe, at)]! - 1;
 }
@@ -81,10 +81,10 @@ export function findId(map: IdMap, text: string): number {
   return parseUuid(text, scratch, 0) ? findWords(map, scratch, 0) : -1;
 }
 
-/** Ids as they arrive while a snapshot loads: numbered in order of arrival, duplicates noticed. */
+/** Ids that arrive while a snapshot loads: numbered in order of arrival, and checked for duplicates. */
 export class ArrivingIds {
   #map = { words: new Uint32Array(4096), slots: new Uint32Array(slotCount(1024)) };
-  /** Ids so far. */
+  /** Number of ids so far. */
   length = 0;
   readonly #most: number;
 
@@ -92,7 +92,7 @@ export class ArrivingIds {
     this.#most = most;
   }
 
-  /** Four words an id, in order of arrival; longer than needed. */
+  /** Four words per id, in order of arrival, then unused room. */
   get words(): Uint32Array {
     return this.#map.words;
   }
@@ -100,8 +100,8 @@ export class ArrivingIds {
   /**
    * Adds the id at `probe[at]`.
    *
-   * @returns -1, or the number of the same id that arrived before; then nothing is added
-   * @throws {LimitError} when there are too many
+   * @returns -1; for a duplicate, which is not added, the number of the id that arrived before
+   * @throws {LimitError} when the ids are too many
    */
   add(probe: Uint32Array, at: number): number {
     if (this.length * 4 === this.#map.words.length) this.#grow();
@@ -114,7 +114,7 @@ export class ArrivingIds {
     return -1;
   }
 
-  /** Four times as large, since every slot is found anew and memory that is not touched costs nothing. */
+  /** Grows by a factor of four, since all ids are hashed again and untouched memory costs nothing. */
   #grow(): void {
     checkLimit(this.length + 1, this.#most, "rows");
     const words = new Uint32Array(this.#map.words.length * 4);

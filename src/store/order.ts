@@ -1,13 +1,13 @@
 /**
- * Sorting row numbers by numeric keys: a least-significant-digit radix sort, stable, and about 15 times faster than a
- * comparator at a million rows.
+ * Sorts row numbers by numeric keys: a least-significant-digit radix sort, stable, and about 15 times faster than a sort with
+ * a comparator at a million rows.
  */
 
 const WORD = 2 ** 32;
 /** Below this number of rows the digits are short: counting all values of a long digit would take most of the time. */
 const FEW = 16_384;
 
-/** One stable pass: by some bits of a word of each row's key. */
+/** One stable pass, by some bits of one word of each row's key. */
 function sortByDigit(
   order: Uint32Array,
   spare: Uint32Array,
@@ -52,7 +52,7 @@ export function sortByKey(order: Uint32Array, keys: Float64Array): void {
   }
 }
 
-/** Row numbers from 0 up. */
+/** Fills in row numbers, ascending from 0. */
 export function countUp(rows: number, order: Uint32Array = new Uint32Array(rows)): Uint32Array {
   for (let row = 0; row < rows; row++) order[row] = row;
   return order;

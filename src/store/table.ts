@@ -1,6 +1,6 @@
 /**
- * A packed table: every row encoded once, in list order, in one byte block. A row's number is its place in the list, and rows
- * are followed by a comma, so a page of a list is one slice. One row comes out as a one-byte ("latin1") string.
+ * A packed table: one byte block with the JSON of every row, in list order. A row's number is its position in the list, and a
+ * comma follows every row, so a page of a list is one slice. A single row is read as a one-byte ("latin1") string.
  */
 
 import type { Slices } from "../model/body.ts";
@@ -16,7 +16,7 @@ export interface Block {
   readonly starts: Uint32Array;
 }
 
-/** Encoded rows that can be found by id. */
+/** Encoded rows with an index by id. */
 export interface Table extends Block {
   readonly ids: IdMap;
 }
@@ -30,7 +30,7 @@ export interface Table extends Block {
 export function packBlock(texts: TextColumn, order: Uint32Array, mostBytes = MOST_TABLE_BYTES): Block {
   let total = 0;
   for (const at of order) total += texts.lengthAt(at) + 1;
-  // The offset after the last comma counts, too.
+  // The offset after the last comma must fit, too.
   checkLimit(total + 1, mostBytes, "bytes of visible rows");
   const rows = order.length;
   const bytes = sharedBytes(total);
@@ -47,7 +47,7 @@ export function packBlock(texts: TextColumn, order: Uint32Array, mostBytes = MOS
   return { rows, bytes, starts };
 }
 
-/** A block as it came from another thread, where a Buffer arrives as a plain array over the same memory. */
+/** Restores a block from another thread: its Buffer arrives as a plain array over the same memory. */
 export function reviveBlock<B extends Block>(block: B): B {
   const { buffer, byteOffset, byteLength } = block.bytes;
   return { ...block, bytes: Buffer.from(buffer, byteOffset, byteLength) };
@@ -66,15 +66,15 @@ export function sliceRange({ bytes, starts }: Block, from: number, to: number): 
   return { bytes, ranges: [start, end], between: "", behind: "", length: end - start };
 }
 
-/** What is left off the end of each row; a closing brace takes its place. */
+/** A part that is left off the end of each row; a closing brace replaces it. */
 export interface Cut {
-  /** The fewest bytes that it has. */
+  /** Its least length in bytes. */
   readonly tail: number;
-  /** What it begins with, which stands nowhere after that: no text holds a quote without a backslash. */
+  /** Its first bytes, which do not occur again in the row: no text holds a quote without a backslash. */
   readonly next: Uint8Array;
 }
 
-/** Where a row ends without what is left off. @param to where that begins if it has the fewest bytes */
+/** Where a row ends without the part left off. @param to where that part begins at its least length */
 function cutEnd(bytes: Uint8Array, from: number, to: number, next: Uint8Array): number {
   let end = to;
   for (let at = 0; at < next.length && end > from; at++) {
@@ -96,7 +96,7 @@ export function sliceRows({ bytes, starts }: Block, rows: ArrayLike<number>, cut
     const row = rows[at]!;
     const from = starts[row]!;
     const end = starts[row + 1]!;
-    // A row comes with its comma, the last one without.
+    // Every row but the last keeps its comma.
     let to = at === last ? end - 1 : end;
     if (cut !== undefined) to = cutEnd(bytes, from, end - 1 - cut.tail, cut.next);
     ranges.push(from, to);

@@ -1,9 +1,9 @@
-/** The texts that are searched, read back from packed rows: their places are known, so no row is parsed. */
+/** Searched texts, read back from packed rows: their offsets are known, so no row is parsed. */
 
 import { RESOURCES, type ResourceName, servedLayout, VALUE_BYTES } from "../model/schema.ts";
 import type { Block } from "./table.ts";
 
-/** Bytes of a row up to the value of a field; what stands before it has the same length in all rows. */
+/** Bytes of a row before the value of a field: the same number in all rows. */
 function placeOf(resource: ResourceName, name: string): number {
   const { parts } = servedLayout(RESOURCES[resource].fields);
   const at = parts.findIndex(({ field }) => field.name === name);
@@ -23,7 +23,7 @@ const DESCRIPTION_AFTER_NAME = '","description":"'.length;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Place of the quote that ends the JSON string whose characters begin at `from`. */
+/** Position of the quote that ends the JSON string with its first character at `from`. */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {

@@ -1,12 +1,12 @@
 /**
- * Edit distances, and the known word that is nearest to an unknown one.
+ * Edit distances, and the known word nearest to an unknown one.
  *
- * Distances are in code points: insert, delete, replace, and swap of two neighbours, of which none is edited again (optimal
- * string alignment; up to 2 the same as Damerau–Levenshtein).
+ * A distance counts edits of code points: insertion, deletion, replacement, and transposition of two neighbours that are not
+ * edited again (optimal string alignment; up to 2 the same as Damerau–Levenshtein).
  *
- * Dynamic programming, a column a code point of the text (Sellers): cell `i` is the least number of edits between the first
- * `i` code points of the query and some end of the text read so far, or all of it. In a column only the cells up to the last
- * that is small enough matter (Ukkonen).
+ * Dynamic programming with a column per code point of the text (Sellers): cell `i` is the least number of edits between the
+ * first `i` code points of the query and some suffix of the text read so far, or all of that text. In a column only the cells
+ * up to the last one within the limit matter (Ukkonen).
  */
 
 export function codePointsOf(text: string): Uint32Array {
@@ -23,13 +23,13 @@ export function wholeDistance(query: Uint32Array, text: Uint32Array): number {
   return distance(query, text, query.length + text.length, 1);
 }
 
-/** @param skipCost what it costs to leave out a code point of the text before the query begins, 0 or 1 */
+/** @param skipCost cost of a code point of the text before the match, 0 or 1 */
 function distance(query: Uint32Array, text: Uint32Array, most: number, skipCost: 0 | 1): number {
   const length = query.length;
   let beforeLast = new Uint32Array(length + 2);
   let last = Uint32Array.from({ length: length + 2 }, (_, at) => at);
   let column = new Uint32Array(length + 2);
-  /** The last cell of the last column that is not above `most`. */
+  /** The last cell of the previous column that is not above `most`. */
   let reach = Math.min(length, most);
   let best = last[length]!;
   for (let at = 0; at < text.length; at++) {
@@ -55,12 +55,12 @@ function distance(query: Uint32Array, text: Uint32Array, most: number, skipCost:
   return best;
 }
 
-/** The known word that may be meant by an unknown one: the nearest, within a third of its length in edits, case apart. */
+/** The known word that an unknown one may mean: the nearest within a third of its length in edits, ignoring case. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
-    // A word of a different length by more than that is further away still.
+    // The distance is at least the difference in length.
     if (Math.abs(candidate.length - word.length) >= least) continue;
     const edits = wholeDistance(codePointsOf(word.toLowerCase()), codePointsOf(candidate.toLowerCase()));
     if (edits < least) {
@@ -71,7 +71,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** Names the first unknown field of an object, and the known one that may be meant. @param what a field is called */
+/** Names the first unknown field of an object, and the known one that it may mean. @param what the word for a field */
 export function problemWithNames(given: object, known: readonly string[], what: string): string | undefined {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;

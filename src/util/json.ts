@@ -1,6 +1,6 @@
-/** What JSON.parse may have given. */
+/** Checks of values from JSON.parse, and the position of the fault in a text that it refused. */
 
-/** Whether a value is an object with fields: no array and not null. */
+/** Whether a value is an object with fields: neither an array nor null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -16,14 +16,14 @@ const COLON = /:/y;
 const COMMA = /,/y;
 const QUOTE = /"/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a string cannot hold
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a JSON string cannot hold them
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
-/** Walks over a text as long as it can be JSON; without recursion, since a text may be deep. */
+/** Walks over a text as long as it can be JSON; without recursion, since the nesting may be deep. */
 class Walk {
   readonly #text: string;
-  /** The characters that close the arrays and objects that are open. */
+  /** The closing characters of the open arrays and objects. */
   readonly #closers: string[] = [];
   #at = 0;
 
@@ -31,13 +31,13 @@ class Walk {
     this.#text = text;
   }
 
-  /** The place of the first character that cannot be there; the length where the end comes too soon. */
+  /** Position of the first character that JSON does not allow; the text's length if it ends too soon. */
   faultAt(): number {
     while (this.#value() && this.#next());
     return this.#at;
   }
 
-  /** Goes past what a pattern finds here. */
+  /** Goes past a match of a pattern, if there is one here. */
   #pass(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at;
     if (!pattern.test(this.#text)) return false;
@@ -52,7 +52,7 @@ class Walk {
     return this.#pass(QUOTE);
   }
 
-  /** The key of a value, where one is due. */
+  /** Goes past the key of a value, if the value is in an object. */
   #key(): boolean {
     this.#pass(SPACE);
     if (this.#closers.at(-1) !== "}") return true;
@@ -63,7 +63,7 @@ class Walk {
     return this.#closers.length > 0 && this.#text[this.#at] === this.#closers.at(-1);
   }
 
-  /** A string, number or word, or an array or object up to the first in it or to its end. */
+  /** Goes past a string, number or word; enters arrays and objects to reach one, up to the end of an empty one. */
   #value(): boolean {
     do {
       this.#pass(SPACE);
@@ -77,7 +77,7 @@ class Walk {
     return false;
   }
 
-  /** From the end of a value to the next one. */
+  /** Goes from the end of a value to the next one. */
   #next(): boolean {
     for (this.#pass(SPACE); this.#isAtCloser(); this.#pass(SPACE)) {
       this.#at++;
@@ -88,10 +88,10 @@ class Walk {
 }
 
 /**
- * Says where a text stops being JSON, and quotes nothing of it: it may hold what is nobody's to see.
+ * Says where a text stops being JSON. It quotes nothing of the text, which may be confidential.
  *
  * @param text that `JSON.parse` refused
- * @param isLine whether it is one line, whose number is known elsewhere
+ * @param isLine whether it is one line, with a number that the caller reports
  * @returns such as "not valid JSON at line 3, column 14"; columns are counted in UTF-16 units
  */
 export function notJson(text: string, isLine = false): string {

@@ -1,6 +1,6 @@
 /**
- * Random numbers that are the same on every machine: IEEE 754 fixes the results of the four basic operations and of square
- * roots, which alone are used here and by the callers; those of `Math.log` or `Math.pow` may differ between engines.
+ * Random numbers that are the same on every machine: this file and its callers use only the four basic operations and square
+ * roots, whose results IEEE 754 fixes; the results of `Math.log` or `Math.pow` may differ between engines.
  */
 
 /** A stream of random numbers. */
@@ -13,12 +13,12 @@ export interface Random {
   readonly below: (count: number) => number;
   /** True with the given chance, from 0 to 1. */
   readonly chance: (chance: number) => boolean;
-  /** Begins the stream of a row, a whole number from 0, so that any row can be drawn again without those before it. */
+  /** Begins the stream of a row, a whole number from 0, so that any row can be drawn again without the rows before it. */
   readonly startRow: (row: number) => void;
 }
 
 const TWO_32 = 4_294_967_296;
-/** Numbers thrown away at first, as they still show the seed; fewer for a row, whose state is hashed beforehand. */
+/** Numbers dropped at first, since they still show the seed; fewer for a row, since its state is hashed before. */
 const WARM_UP = 20;
 const ROW_WARM_UP = 4;
 
@@ -30,7 +30,7 @@ function mix(word: number): number {
 }
 
 /**
- * Makes the stream (sfc32) that belongs to a seed and a name; streams of different names are independent.
+ * Makes the stream (sfc32) of a seed and a name; streams of different names are independent.
  *
  * @param seed any safe integer
  */
@@ -39,7 +39,7 @@ export function createRandom(seed: number, name: string): Random {
   const high = Math.floor(seed / TWO_32) >>> 0;
   let key = 0x9e3779b9;
   for (let at = 0; at < name.length; at++) key = Math.imul(key ^ name.charCodeAt(at), 0x01000193);
-  // The state a, b, c and a counter; numbers in an array of words are not allocated anew at every draw.
+  // The state a, b, c and a counter; a typed array avoids an allocation at every draw.
   const state = Int32Array.of(low, high, key, 1);
 
   function word(): number {

@@ -1,18 +1,18 @@
 /** How the access log chooses requests. */
 export interface AccessSampling {
-  /** One in so many requests that are neither slow nor failures is kept. */
+  /** Keeps one in this many requests that are neither slow nor failures. */
   readonly every: number;
-  /** From so many milliseconds on a request is slow. */
+  /** A request is slow from this many milliseconds on. */
   readonly slowMs: number;
 }
 
 /**
- * Judges a request: 0 when it is left out, else for how many requests its line stands. Failures (5xx) and slow ones are
- * always kept; of the mistakes of clients (4xx), which may be any number, a sample.
+ * Judges a request: 0 to leave it out, else the number of requests that its line stands for. Failures (5xx) and slow requests
+ * are always kept; client errors (4xx) are sampled, since their number is unbounded.
  */
 export type Keeps = (status: number, ms: number) => number;
 
-/** Keeps one request of each block, at a random place, so that clients that ask in a rhythm are seen, too. */
+/** Keeps one request of each block, at a random position, so that clients with a fixed rhythm appear, too. */
 export function createSampling({ every, slowMs }: AccessSampling, random: () => number = Math.random): Keeps {
   let left = 0;
   let chosen = 0;

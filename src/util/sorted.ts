@@ -1,9 +1,9 @@
 /**
- * Binary search and galloping search: in steps that double, then halving the last of them, so that a place near the beginning
- * costs little. Searches in typed arrays have functions of their own, since a callback costs time.
+ * Binary search and galloping search: steps double, then the last one is halved, so that a position near the beginning costs
+ * little. Searches in typed arrays have functions of their own, since a callback costs time.
  */
 
-/** The first place of ascending numbers, from one up to another, that is not below a value. */
+/** The first position from `from` up to `to` where ascending numbers are not below a value; `to` if there is none. */
 export function lowerBound(values: Uint32Array, value: number, from: number, to: number): number {
   let low = from;
   let high = to;
@@ -15,7 +15,7 @@ export function lowerBound(values: Uint32Array, value: number, from: number, to:
   return low;
 }
 
-/** The same as {@link lowerBound}, by galloping. */
+/** The same as {@link lowerBound}, by galloping search. */
 export function gallop(values: Uint32Array, value: number, from: number, to: number): number {
   let before = from;
   let step = 1;
@@ -27,9 +27,9 @@ export function gallop(values: Uint32Array, value: number, from: number, to: num
 }
 
 /**
- * The first place, from one up to another, at which something no longer holds.
+ * The first position from `from` up to `to` where `holds` is false; `to` if there is none.
  *
- * @param holds true for a number of first places, and false for the rest
+ * @param holds true up to some position, and false from there on
  */
 export function endWhere(from: number, to: number, holds: (at: number) => boolean): number {
   let low = from;
@@ -42,7 +42,7 @@ export function endWhere(from: number, to: number, holds: (at: number) => boolea
   return low;
 }
 
-/** The same as {@link endWhere}, by galloping. @param first the first step */
+/** The same as {@link endWhere}, by galloping search. @param first the first step */
 export function gallopWhere(from: number, to: number, holds: (at: number) => boolean, first = 1): number {
   let before = from;
   let step = first;

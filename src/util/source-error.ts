@@ -1,11 +1,11 @@
-/** A source cannot be used now; the message is a line that begins with what is at fault. It never holds a token. */
+/** A source cannot be used now. The message is one line that begins with the part at fault, and never holds a token. */
 export class SourceError extends Error {
   override name = "SourceError";
-  /** Trying again at once is of no use. */
+  /** An immediate retry is useless. */
   readonly isLasting: boolean;
-  /** Milliseconds after which the server wants to be asked again, if it said so. */
+  /** Milliseconds to wait before a retry, if the server gave them. */
   readonly retryAfterMs: number | undefined;
-  /** The answer's status, if that was wrong. */
+  /** The status of the reply, if that was at fault. */
   readonly status: number | undefined;
 
   constructor(message: string, { isLasting = false, retryAfterMs, status }: SourceErrorOptions = {}) {

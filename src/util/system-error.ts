@@ -1,11 +1,11 @@
 import { getSystemErrorMap } from "node:util";
 
-/** The code of an error of the system, such as `ENOENT`. */
+/** The code of a system error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** An error of the system in words, followed by its code, such as `no space left on device (ENOSPC)`; undefined for others. */
+/** A system error in words, followed by its code, such as `no space left on device (ENOSPC)`; undefined for other errors. */
 export function systemErrorText(error: unknown): string | undefined {
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return undefined;
@@ -13,19 +13,19 @@ export function systemErrorText(error: unknown): string | undefined {
   return words === undefined ? `${code} in ${syscall}` : `${words} (${code})`;
 }
 
-/** Codes of Node's, Bun's and Deno's errors where a file or package of the program is not there. */
+/** Error codes of Node, Bun and Deno for a missing file or package of the program. */
 const MISSING_FILES: ReadonlySet<string | undefined> = new Set([
   "ERR_MODULE_NOT_FOUND",
   "MODULE_NOT_FOUND",
   "ERR_PACKAGE_PATH_NOT_EXPORTED",
 ]);
 
-/** A line for an installation of which something is missing or cut off. @param why may have more lines */
+/** A line about a damaged installation: a file is missing or truncated. @param why only its first line is used */
 export function damaged(why: string): string {
   return `the installation is damaged, install it again: ${why.split("\n")[0]}`;
 }
 
-/** A line for an error that tells of a damaged installation: a file of the program is missing or cut off. */
+/** A line about an error from a damaged installation: a file of the program is missing or truncated. Undefined for others. */
 export function damageOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!MISSING_FILES.has(codeOf(error)) && !(error instanceof SyntaxError && isOfModule(error)))
@@ -33,7 +33,7 @@ export function damageOf(error: unknown): string | undefined {
   return damaged(error.message);
 }
 
-/** Whether a file of the program could not be parsed: the stack begins with its place, or with what loads modules. */
+/** Whether a file of the program could not be parsed: the stack begins with its path, or with node's module loader. */
 function isOfModule({ stack = "" }: SyntaxError): boolean {
   return (
     /^(file:|\/|[A-Z]:)/.test(stack) ||

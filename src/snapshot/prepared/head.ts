@@ -9,10 +9,10 @@
  *        32–     the JSON, and spaces up to a multiple of 64
  *
  * Numbers are little-endian, also in the arrays. Arrays follow one after the
- * other, each filled up with zeros to a multiple of 64.
+ * other, each padded with zeros to a multiple of 64.
  */
 
-// Not by name: a Node that lacks it would fail before its version is told.
+// Not a named import of `crc32`: a Node without it would fail before the program can report its version.
 import zlib from "node:zlib";
 import { ROW_FILES } from "../../model/model.ts";
 import { isCount, isObject } from "../../util/json.ts";
@@ -27,41 +27,41 @@ const MAGIC = Buffer.from(PREPARED_BEGINNING);
 /** Bytes before the JSON. */
 export const PREFIX_BYTES = 32;
 const ALIGNMENT = 64;
-/** A head has some ten kilobytes. */
+/** A head has about ten kilobytes. */
 const MOST_HEAD_BYTES = 1_048_576;
 
-/** The next place where an array may begin. */
+/** The next offset at which an array may begin. */
 export function aligned(place: number): number {
   return Math.ceil(place / ALIGNMENT) * ALIGNMENT;
 }
 
-/** Where an array lies. */
+/** An array's place in the file. */
 export interface PlacedArray {
   readonly path: string;
   readonly type: ArrayType;
-  /** From the end of the head. */
+  /** Counted from the end of the head. */
   readonly offset: number;
   readonly bytes: number;
-  /** CRC-32 of the array and of what fills it up. */
+  /** CRC-32 of the array and its padding. */
   readonly crc32: number;
 }
 
-/** A file of rows from which a snapshot was prepared. */
+/** A row file from which a snapshot was prepared. */
 export interface SourceReport extends Omit<FileReport, "hidden" | "isKept" | "hiddenIds"> {
-  /** How many are hidden, by reason. */
+  /** Number of hidden rows, by reason. */
   readonly hidden: Readonly<Record<string, number>>;
 }
 
 /** The JSON of the head. */
 export interface PreparedHead {
-  /** As the manifest said. */
+  /** As the manifest stated. */
   readonly createdAt?: string;
   readonly sources: readonly SourceReport[];
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: readonly PlacedArray[];
 }
 
-/** The head as it is stored. Its length does not depend on the checksums. */
+/** Encodes the head for the file. Its length does not depend on the checksums. */
 export function encodeHead(head: PreparedHead): Buffer {
   const arrays = head.arrays.map(({ path, type, offset, bytes, crc32 }) => [
     path,
@@ -85,8 +85,8 @@ export function encodeHead(head: PreparedHead): Buffer {
 /**
  * Reads the first {@link PREFIX_BYTES}.
  *
- * @returns bytes of the JSON
- * @throws {BadFileError} when they are not of a prepared snapshot of this version
+ * @returns number of bytes of the JSON
+ * @throws {BadFileError} when they do not begin a prepared snapshot of this version
  */
 export function decodePrefix(prefix: Buffer): number {
   const magic = prefix.subarray(0, MAGIC.length);
@@ -142,12 +142,12 @@ function readPlaced(entry: unknown): PlacedArray {
   return { path, type, offset, bytes, crc32: Number.parseInt(checksum, 16) };
 }
 
-/** Whether an array lies where another does, being the same. */
+/** Whether two entries are the same array in the file. */
 export function isSamePlace(a: PlacedArray, b: PlacedArray): boolean {
   return a.offset === b.offset && a.bytes === b.bytes && a.type === b.type && a.crc32 === b.crc32;
 }
 
-/** Checks that arrays follow each other, except arrays stored once; returns the end of the last. */
+/** Checks that arrays follow each other, except paths that share an array. @returns the end of the last array */
 function checkPlaces(arrays: readonly PlacedArray[]): number {
   let end = 0;
   const placed: PlacedArray[] = [];
@@ -169,12 +169,12 @@ function checkValues(values: object): asserts values is Record<string, number | 
 }
 
 export interface DecodedHead extends PreparedHead {
-  /** Bytes that follow it. */
+  /** Number of bytes after the head. */
   readonly bodyBytes: number;
   readonly sizeOf: SizeOf;
 }
 
-/** The JSON of a head, as far as its form goes. */
+/** Parses the JSON of a head, and checks its form. */
 function parseHead(text: Buffer): PreparedHead {
   let head: unknown;
   try {
@@ -197,7 +197,7 @@ function parseHead(text: Buffer): PreparedHead {
   };
 }
 
-/** Reads the JSON of a head, and checks all of it. @param stored the head up to its end @throws {BadFileError} */
+/** Reads the JSON of a head, and checks all of it. @param stored the whole head @throws {BadFileError} */
 export function decodeHead(stored: Buffer): DecodedHead {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");

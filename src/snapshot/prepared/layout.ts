@@ -1,28 +1,28 @@
 /**
- * What a prepared snapshot holds: every array, number and text of a generation, by path.
+ * The contents of a prepared snapshot: every array, number and text of a generation, by path.
  *
- * A change of this list, or of the meaning of an array, raises
- * {@link PREPARED_VERSION}: a file of another version is refused, not misread.
+ * A change of this list, or of the meaning of an array, must raise {@link PREPARED_VERSION}: a file of another version is
+ * refused, not misread.
  */
 
 import type { SearchIndex } from "../../search/search.ts";
 import type { Store } from "../../store/generation.ts";
 
-/** Version of the format, as the file tells it. */
+/** Version of the format, as stored in the file. */
 export const PREPARED_VERSION = 2;
 
-/** All that is kept of a generation. */
+/** The stored data of a generation. */
 export interface PreparedContents {
   readonly store: Store;
   readonly index: SearchIndex;
   /** Ids of hidden worlds, four words each: for comparing snapshots, not for serving. */
   readonly hiddenWorlds: Uint32Array;
-  /** The characters beyond ASCII that occur in what is searched, and a checksum over how they were folded. */
+  /** The characters beyond ASCII in the searched tables, and a checksum over their folded forms. */
   readonly letters: Uint32Array;
   readonly folding: number;
 }
 
-/** The names of the types of everything in an object. */
+/** The names of the types of all parts of an object. */
 type LayoutOf<T> = T extends string
   ? "string"
   : T extends number
@@ -56,7 +56,7 @@ const TRIGRAMS = {
   chunkStarts: "Uint32Array",
 } as const;
 
-/** Types by name; the compiler holds it to the types of the code. */
+/** Types by name; the compiler compares them with the types of the code. */
 const CONTENTS: LayoutOf<PreparedContents> = {
   store: {
     id: "string",
@@ -112,7 +112,7 @@ export const LAYOUT: ReadonlyMap<string, string> = new Map(flatten(CONTENTS));
 /** An array that can be stored. */
 export type StoredArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** The kinds of arrays that can be stored: the size of an item in bytes, and how one of so many items is made over memory. */
+/** The types of arrays that can be stored: the size of an item in bytes, and a function that makes one over memory. */
 export const ARRAY_TYPES = {
   Buffer: arrayType(1, (memory, items) => Buffer.from(memory, 0, items)),
   Uint16Array: arrayType(2, (memory, items) => new Uint16Array(memory, 0, items)),
@@ -124,15 +124,15 @@ function arrayType(itemBytes: number, over: (memory: SharedArrayBuffer, items: n
   return { itemBytes, over };
 }
 
-/** Name of a kind of arrays. */
+/** Name of a type of arrays. */
 export type ArrayType = keyof typeof ARRAY_TYPES;
 
-/** Whether it names a kind of arrays. */
+/** Whether a value names a type of arrays. */
 export function isArrayType(type: unknown): type is ArrayType {
   return typeof type === "string" && Object.hasOwn(ARRAY_TYPES, type);
 }
 
-/** A whole in parts, by path (`store.users.starts`). */
+/** The parts of contents, by path (`store.users.starts`). */
 interface Parts {
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: ReadonlyMap<string, StoredArray>;
@@ -152,7 +152,7 @@ export function takeApart(contents: PreparedContents): Parts {
   return { values, arrays };
 }
 
-/** Puts together what was taken apart. Paths must be known to be good. */
+/** Reverses {@link takeApart}. The paths must be in the layout. */
 export function putTogether({ values, arrays }: Parts): PreparedContents {
   const whole: Branch = {};
   for (const [path, part] of [...Object.entries(values), ...arrays]) {
@@ -168,7 +168,6 @@ export function putTogether({ values, arrays }: Parts): PreparedContents {
   return whole as unknown as PreparedContents;
 }
 
-/** The bytes of an array. */
 export function bytesOf({ buffer, byteOffset, byteLength }: StoredArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether this runtime folds the text of a snapshot as the indexing runtime did: an index holds folded text, which depends on
- * the Unicode data. Those of an assigned character stay, so versions differ for few characters, which mostly do not occur.
+ * Detects whether this runtime folds the text of a snapshot as the indexing runtime did: an index holds folded text, which
+ * depends on the Unicode data. Data of assigned characters never change, so versions differ in few characters, mostly unused.
  */
 
 import zlib from "node:zlib";
@@ -31,13 +31,13 @@ export function lettersOf(blocks: readonly Uint8Array[]): Uint32Array {
   return Uint32Array.from(letters);
 }
 
-/** A checksum over how this runtime folds characters; NaN where one is no character. */
+/** A checksum over the folded characters of this runtime; NaN if a number is no code point. */
 export function foldingOf(letters: Uint32Array): number {
   let checksum = 0;
   for (const code of letters) {
     if (code > LAST_CODE_POINT) return Number.NaN;
     const letter = String.fromCodePoint(code);
-    // A character that will be a mark one day folds to itself today, but will be ordered among others.
+    // An unassigned character folds to itself now, but may later become a mark, which folding sorts among others.
     checksum = zlib.crc32(`${fold(letter)}${UNASSIGNED.test(letter) ? "?" : ""}\n`, checksum);
   }
   return checksum;

@@ -1,4 +1,4 @@
-/** A prepared file to what a load of rows gives, index included. */
+/** Loads a prepared file, with the result of a load of rows, and the index. */
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
@@ -28,18 +28,18 @@ import { readArrays, readInto } from "./read.ts";
 interface Known {
   readonly known: KeptPrepared;
   readonly store: Store;
-  /** Absent where the file was not read again. */
+  /** Absent if the file was not read again. */
   readonly index?: SearchIndex;
 }
 
-/** The manifest names the generation, as that of rows does. */
+/** Gives a store the generation name of the manifest, as for rows. */
 function rename(store: Store, { generation }: Manifest): Store {
   if (generation === store.id) return store;
   const contents = createHash("sha256").update(`${store.contents}\n${generation}`).digest("hex");
   return { ...store, id: generation, contents };
 }
 
-/** Bytes of the arrays by the first two names of their paths; one that has two paths counts once. */
+/** Bytes of the arrays by the first two names of their paths; an array with two paths counts once. */
 function sectionsOf({ arrays }: PreparedHead): Map<string, number> {
   const sections = new Map<string, number>();
   const seen = new Set<number>();
@@ -79,10 +79,10 @@ async function checkContents(
 }
 
 /**
- * Reads a file and checks all of it. Takes memory of the file's size, and only once its head was found to fit that.
+ * Reads a file and checks all of it. Allocates memory of the file's size, but only if its head fits that size.
  *
- * @param hashes whether the file's hash is wanted
- * @throws {BadFileError} saying what is wrong, any error of the file system, and what the signal aborts with
+ * @param hashes whether to hash the file
+ * @throws {BadFileError} saying what is wrong; any error of the file system; the reason of the signal
  */
 async function readPrepared(
   handle: FileHandle,
@@ -128,10 +128,10 @@ async function readPrepared(
 }
 
 /**
- * Loads a prepared file, which is not read again where it is the one that is served.
+ * Loads a prepared file; the served one is not read again.
  *
- * @returns undefined when it cannot be used; why is in `problems`. Or why the file system did not let it
- * @throws what the signal aborts with
+ * @returns undefined when it cannot be used, with the reason in `problems`; a refusal for an error of the file system
+ * @throws the reason of the signal
  */
 export async function loadPrepared(
   handle: FileHandle,
@@ -144,7 +144,7 @@ export async function loadPrepared(
   const { store: served, kept } = options.before ?? {};
   const earlier = kept?.prepared?.fingerprint === fingerprint ? kept.prepared : undefined;
   try {
-    // A manifest wants a hash, which may not be known yet.
+    // A manifest requires a hash, which may not be known yet.
     const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
     const { known, store, index }: Known = isKept
       ? { known: earlier, store: served! }

@@ -1,7 +1,7 @@
 /**
- * Whether packed tables hold rows as the encoder writes them, so that replies made of them are JSON, whatever program made
- * the file. Every byte is judged: names, ids and times have a fixed length and are compared four bytes at a time, other
- * values are followed to their ends.
+ * Checks that packed tables hold rows as the encoder writes them, so that replies made of them are JSON, no matter which
+ * program made the file. Every byte is checked: names, ids and times have a fixed length and are compared four bytes at a
+ * time, other values are scanned to their ends.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -18,7 +18,7 @@ import type { Store } from "../../store/generation.ts";
 import type { Block } from "../../store/table.ts";
 import { ESCAPE_BYTES, stopsIn } from "../scan.ts";
 
-/** Bytes that are judged in one turn of the event loop, and that stay in the processor's cache between two looks. */
+/** Bytes that are checked in one turn of the event loop; they stay in the processor's cache between two passes. */
 const PIECE_BYTES = 2 ** 19;
 
 const QUOTE = 0x22;
@@ -31,7 +31,7 @@ const HIGH_BITS = 0x80808080;
 
 /** Bytes that are the same in all rows of a table, and the type of the value after them. */
 interface Part {
-  /** The bytes as words, of which the last may overlap the one before it. */
+  /** The bytes as words; the last word may overlap the one before it. */
   readonly literal: Int32Array;
   readonly length: number;
   readonly next: FieldType;
@@ -39,7 +39,7 @@ interface Part {
 
 interface Shape {
   readonly parts: readonly Part[];
-  /** The bytes after the last value: their number, and themselves as a number of at most three bytes. */
+  /** The bytes after the last value: their number, and their value as an integer of at most three bytes. */
   readonly endBytes: number;
   readonly end: number;
 }
@@ -70,8 +70,8 @@ function isLiteral(view: DataView, at: number, { literal, length }: Part): boole
 }
 
 /**
- * High bits where four bytes are no lower-case hex digits. Digits become 0 to 9 and letters 0 to 5; what is added sets the high
- * bit of all that is larger. A byte that is wrong may make the next ones look wrong, too.
+ * Sets high bits where four bytes are no lower-case hex digits. Digits become 0 to 9 and letters 0 to 5; the addition sets the
+ * high bit of every larger value. A wrong byte may make the next ones look wrong, too.
  */
 function unlikeHex(bytes: number): number {
   const letters = (bytes >>> 6) & ONES;
@@ -100,13 +100,13 @@ function isId(view: DataView, at: number): boolean {
   return dashes === 0x2d2d2d2d && (bits & HIGH_BITS) === 0;
 }
 
-/** High bits where four bytes are not as wanted: any digit where 0x30 is wanted and 0x76 added, itself where 0x7f is added. */
+/** Sets high bits where four bytes are not as wanted: any digit for 0x30 with 0x76 added, the wanted byte with 0x7f added. */
 function unlike(bytes: number, wanted: number, add: number): number {
   const values = bytes ^ wanted;
   return values | (values + add);
 }
 
-/** Whether a time stands there, of any digits. */
+/** Whether the bytes at `at` have the form of a time, with any digits. */
 function isTime(view: DataView, at: number): boolean {
   const bits =
     unlike(view.getInt32(at, true), 0x30303030, 0x76767676) |
@@ -118,7 +118,7 @@ function isTime(view: DataView, at: number): boolean {
   return (bits & HIGH_BITS) === 0;
 }
 
-/** The place after an escape, or -1. */
+/** The position after an escape, or -1. */
 function escapeEnd(view: DataView, at: number, to: number): number {
   if (at + 6 > to) return -1;
   const length = ESCAPE_BYTES[view.getUint8(at + 1)]!;
@@ -126,7 +126,7 @@ function escapeEnd(view: DataView, at: number, to: number): number {
   return length === 6 && (unlikeHex(view.getInt32(at + 2, true)) & HIGH_BITS) === 0 ? at + 6 : -1;
 }
 
-/** The place of the quote after the characters of a text, or -1. */
+/** The position of the quote after the characters of a text, or -1. */
 function textEnd(view: DataView, from: number, to: number): number {
   let at = from;
   for (;;) {
@@ -147,7 +147,7 @@ function textEnd(view: DataView, from: number, to: number): number {
   }
 }
 
-/** The place after the digits of a count, or -1. */
+/** The position after the digits of a count, or -1. */
 function countEnd(view: DataView, from: number, to: number): number {
   let at = from;
   for (; at < to; at++) {
@@ -167,7 +167,7 @@ function booleanEnd(view: DataView, at: number, to: number): number {
   return view.getUint8(at) === 0x66 && view.getInt32(at + 1, true) === ALSE ? at + 5 : -1;
 }
 
-/** The place after a value, or -1. */
+/** The position after a value, or -1. */
 function valueEnd(view: DataView, at: number, to: number, type: FieldType): number {
   if (type === "text") return textEnd(view, at, to);
   if (type === "count") return countEnd(view, at, to);
@@ -186,7 +186,7 @@ function isRow(view: DataView, from: number, to: number, { parts, endBytes, end 
   return at + endBytes === to && view.getInt32(to - 4, true) >>> (32 - 8 * endBytes) === end;
 }
 
-/** The row after a group that is judged together. */
+/** The row after a group of rows that are checked together. */
 function pieceEnd({ rows, starts }: Block, from: number): number {
   const end = starts[from]! + PIECE_BYTES;
   let row = from + 1;
@@ -194,7 +194,7 @@ function pieceEnd({ rows, starts }: Block, from: number): number {
   return row;
 }
 
-/** Whether neighbouring rows are good. UTF-8 that is good stays so between two bytes of ASCII. */
+/** Whether neighbouring rows are good. Good UTF-8 stays good when it is cut at bytes of ASCII. */
 function areRows({ bytes, starts }: Block, from: number, to: number, shape: Shape): boolean {
   const first = starts[from]!;
   const piece = bytes.subarray(first, starts[to]);
@@ -211,10 +211,10 @@ const SHAPES = TABLES.map((table) => {
 });
 
 /**
- * The path of the first block that holds something else; undefined where all are as they must be.
+ * The path of the first block with anything but such rows; undefined if all blocks are good.
  *
  * @param store its starts must ascend to the ends of its blocks
- * @param onPiece called between turns; a throw ends the check
+ * @param onPiece called after each turn; a throw ends the check
  */
 export async function misfitRows(store: Store, onPiece: () => void): Promise<string | undefined> {
   for (const [name, shape] of SHAPES) {

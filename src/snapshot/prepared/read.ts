@@ -1,4 +1,4 @@
-/** Reading the arrays of a prepared snapshot: straight into shared memory, while the piece before is checked. */
+/** Reads the arrays of a prepared snapshot straight into shared memory, while the previous piece is checked. */
 
 import type { FileHandle } from "node:fs/promises";
 import zlib from "node:zlib";
@@ -7,16 +7,16 @@ import { aligned, type DecodedHead, isSamePlace } from "./head.ts";
 import { ARRAY_TYPES, type StoredArray } from "./layout.ts";
 import { createItemsChecks } from "./structure.ts";
 
-/** Bytes that are read at once, while as many are checked: what takes so little time that requests need not notice. */
+/** Bytes that are read at once, while as many are checked: few enough not to delay requests noticeably. */
 const PIECE_BYTES = 2 ** 19;
 
-/** Some memory to read into, and the array of the head that it is of. */
+/** Memory to read into, and the index of its array in the head. */
 interface Target {
   readonly bytes: Uint8Array;
   readonly array: number;
 }
 
-/** Fills memory from a place in a file on. */
+/** Fills memory with a file's bytes from `from` on. */
 export async function readInto(handle: FileHandle, memory: Uint8Array[], from: number): Promise<void> {
   let left = memory;
   for (let place = from; left.length > 0; ) {
@@ -32,7 +32,7 @@ export async function readInto(handle: FileHandle, memory: Uint8Array[], from: n
   }
 }
 
-/** The memory of all arrays in the order of the file, in pieces. It is there from when its piece is taken. */
+/** The memory of all arrays in the order of the file, in pieces. It is allocated when its piece is taken. */
 function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generator<Target[], undefined> {
   let piece: Target[] = [];
   let room = PIECE_BYTES;
@@ -43,7 +43,7 @@ function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generat
       arrays.set(path, arrays.get(same.path)!);
       continue;
     }
-    // With the zeros that fill it up, which are read and checked as well.
+    // With its padding of zeros, which is read and checked as well.
     const memory = new Uint8Array(new SharedArrayBuffer(aligned(bytes)));
     const { itemBytes, over } = ARRAY_TYPES[type];
     arrays.set(path, over(memory.buffer, bytes / itemBytes));
@@ -61,11 +61,11 @@ function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generat
   if (piece.length > 0) yield piece;
 }
 
-/** Holds what is read to the checksums of the head, and to what can be followed. */
+/** Checks the bytes read against the checksums of the head, and the items as indexes. */
 function createChecker(head: DecodedHead): { check: (target: Target) => void; end: () => void } {
   const { arrays } = head;
   const checks = createItemsChecks(head.sizeOf);
-  /** Those of each array that is read, of all its paths. */
+  /** The checks of each array that is read, for all its paths. */
   const checksOf = arrays.map((array) =>
     checks.flatMap(([path, check]) => {
       const own = arrays.find((other) => other.path === path);
@@ -103,9 +103,9 @@ function createChecker(head: DecodedHead): { check: (target: Target) => void; en
 /**
  * Reads the arrays of a head, and checks them.
  *
- * @param start where they begin in the file
- * @param take called with all that was read, in order
- * @throws {BadFileError} saying what is wrong, and any error of the file system
+ * @param start their offset in the file
+ * @param take receives all bytes that were read, in order
+ * @throws {BadFileError} saying what is wrong; any error of the file system
  */
 export async function readArrays(
   handle: FileHandle,

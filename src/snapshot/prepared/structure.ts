@@ -1,23 +1,23 @@
 /**
- * Whether the numbers in a prepared snapshot can be followed: a file with right checksums may still be forged.
+ * Checks that numbers in a prepared snapshot are valid indexes: a file with right checksums may still be forged.
  *
- * A search or a lookup ends and stays within its arrays if hash tables have empty slots, starts ascend up to the end of what
- * they divide, and rows, texts and documents exist. Whether the right ones are found is not checked.
+ * A search or a lookup ends and stays within its arrays if hash tables have empty slots, starts ascend up to the end of the
+ * array that they divide, and rows, texts and documents exist. Whether a lookup finds the right ones is not checked.
  */
 
 import { BIGRAM, GRAM, NUMBER_SHIFT } from "../../search/trigrams.ts";
 import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 
-/** The number at a path of a prepared snapshot, or how many items the array there has. */
+/** The number at a path of a prepared snapshot, or the number of items of the array there. */
 export type SizeOf = (path: string) => number;
 
 export interface ItemsCheck {
   take(items: Uint32Array): void;
-  /** To be called at the end. */
+  /** To be called after the last items. */
   isGood(): boolean;
 }
 
-/** Whether all items are below a limit of at most 2^31, by highest bits: four at a time without a branch take half as long. */
+/** Whether all items are below a limit of at most 2^31, by their sign bits: four at a time without a branch take half as long. */
 function areBelow({ buffer, byteOffset, length }: Uint32Array, limit: number): boolean {
   const items = new Int32Array(buffer, byteOffset, length);
   const last = (limit - 1) | 0;
@@ -34,7 +34,7 @@ function areBelow({ buffer, byteOffset, length }: Uint32Array, limit: number): b
   return bits >= 0;
 }
 
-/** Every item is below a limit. */
+/** Checks that every item is below a limit. */
 function below(limit: number): ItemsCheck {
   let good = true;
   return {
@@ -46,7 +46,7 @@ function below(limit: number): ItemsCheck {
   };
 }
 
-/** Items go from 0 to the end of what they divide, each at least so much above the one before. */
+/** Checks that items ascend from 0 to the end of the array that they divide, by at least `least` each. */
 function ascending(end: number, least: number): ItemsCheck {
   let good = true;
   let previous = -1;
@@ -68,7 +68,7 @@ function ascending(end: number, least: number): ItemsCheck {
   };
 }
 
-/** A hash table of so many slots, a power of two, that holds the numbers from 1 to a count and has room left. */
+/** Checks a hash table: a power of two of slots, `count` of them filled with numbers from 1 to `count`, and others empty. */
 function hashTable(slots: number, count: number): ItemsCheck {
   let good = slots > count && (slots & (slots - 1)) === 0;
   let filled = 0;
@@ -87,11 +87,11 @@ function hashTable(slots: number, count: number): ItemsCheck {
   };
 }
 
-/** Bitsets of so many words each have no bits after the last of so many numbers. */
+/** Checks that bitsets of `words` words each have no bits after the last of `numbers` numbers. */
 function bitsBelow(words: number, numbers: number): ItemsCheck {
   const left = numbers % 32;
   let good = true;
-  /** To the last word of the next bitset. */
+  /** Index of the last word of the next bitset. */
   let next = words - 1;
   return {
     take(items) {
@@ -103,14 +103,14 @@ function bitsBelow(words: number, numbers: number): ItemsCheck {
   };
 }
 
-/** How many items an array has: `times` for each of what `of` counts, and `more`. */
+/** Number of items of an array: `times` the size at the path `of`, plus `more`. */
 type Length = readonly [times: number, of: string, more: number];
 
-/** What an array must be like, as far as it follows from others: its length, and its items. */
+/** Requirements on an array that follow from others: its length, and a check of its items. */
 type Rule = readonly [path: string, length: Length | undefined, check?: (sizeOf: SizeOf) => ItemsCheck];
 
 const each = (of: string, times = 1): Length => [times, of, 0];
-/** Starts: one of each, and the end of the last. */
+/** Starts: one per item, and the end of the last. */
 const startOfEach = (of: string): Length => [1, of, 1];
 const numbersOf =
   (count: string, times = 1) =>
@@ -167,7 +167,7 @@ const ofEachWorld = (path: string): Rule => [path, each(WORLDS), numbersOf(WORLD
 
 const RULES: readonly Rule[] = [
   ...tableRules("store.users"),
-  // What a search leaves off must be there, and something before it.
+  // A row must hold the part that a search leaves off, and bytes before it.
   ...tableRules("store.worlds", FOUND_WORLD_CUT.tail + 2),
   ...tableRules("store.instances"),
   ["store.worldStats.starts", startOfEach(WORLDS), dividing("store.worldStats.bytes", LEAST_ROW)],
@@ -202,14 +202,14 @@ export function createItemsChecks(sizeOf: SizeOf): readonly (readonly [path: str
   return RULES.flatMap(([path, , make]) => (make ? [[path, make(sizeOf)] as const] : []));
 }
 
-/** The array, if there is one, whose length does not fit the rest. */
+/** The path of the first array with a length that does not fit the rest, if any. */
 export function misfit(sizeOf: SizeOf): string | undefined {
   return RULES.find(([path, length]) => {
     return length !== undefined && sizeOf(path) !== length[0] * sizeOf(length[1]) + length[2];
   })?.[0];
 }
 
-/** The first number that fits no index, by its path; undefined where all do. */
+/** The path of the first number that fits no index; undefined if all fit. */
 export function misfitNumber(sizeOf: SizeOf): string | undefined {
   if (sizeOf("store.foundWorldTail") !== FOUND_WORLD_CUT.tail) return "store.foundWorldTail";
   for (const trigrams of ["index.users.trigrams", `${WORDS}.trigrams`]) {

@@ -1,4 +1,4 @@
-/** Writing a prepared snapshot: complete on disk beside its place, then renamed into it. */
+/** Writes a prepared snapshot: complete on disk beside its place, then renamed into it. */
 
 import { type FileHandle, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,21 +21,21 @@ import {
 } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
-/** What is written, or counted into a checksum, at once. */
+/** Bytes that are written, or added to a checksum, at once. */
 const CHUNK_BYTES = 4 * 1_048_576;
 
 export type Described = Pick<PreparedHead, "createdAt" | "sources">;
 
 export interface WriteOptions {
-  /** Whether a manifest is written where there is none; one that is there is always made anew. */
+  /** Whether to write a manifest if there is none; an existing one is always replaced. */
   readonly manifest: boolean;
-  /** Called when the new file is complete on the disk and the old one is still in its place; a throw leaves that. */
+  /** Called when the new file is complete on the disk and the old one is still in its place; if it throws, the old one stays. */
   readonly ready?: (() => Promise<void>) | undefined;
-  /** Told what share was written, from 0 to 1. */
+  /** Receives the share that was written, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
 }
 
-/** Somebody else's build was put in place, or is about to be. */
+/** Another build was put in place, or is about to be. */
 export class OvertakenError extends Error {
   override name = "OvertakenError";
 }
@@ -45,10 +45,10 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
     done += (await handle.write(bytes, done, bytes.length - done)).bytesWritten;
 }
 
-/** An array on its way into the file. */
+/** An array to be written into the file. */
 interface Placing extends PlacedArray {
   readonly array: StoredArray;
-  /** The array, and the zeros that fill it up. */
+  /** The array, and its padding of zeros. */
   readonly stored: readonly Uint8Array[];
 }
 
@@ -57,14 +57,14 @@ function* chunksOf(stored: readonly Uint8Array[]): Generator<Uint8Array> {
     for (let at = 0; at < memory.length; at += CHUNK_BYTES) yield memory.subarray(at, at + CHUNK_BYTES);
 }
 
-/** In chunks, since `crc32` takes lengths of 32 bits: of 4 GiB and more it would leave out most. */
+/** In chunks, since `crc32` takes 32-bit lengths: it would skip most of 4 GiB and more. */
 function checksumOf(stored: readonly Uint8Array[]): number {
   let checksum = 0;
   for (const chunk of chunksOf(stored)) checksum = zlib.crc32(chunk, checksum);
   return checksum;
 }
 
-/** Gives every array its place; one that has two paths gets one. */
+/** Gives every array its place; an array with two paths gets one place. */
 function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placing[]; bodyBytes: number } {
   const placed: Placing[] = [];
   let end = 0;
@@ -99,7 +99,7 @@ async function writeContents(
   await writeAll(handle, encodeHead({ ...described, values, arrays: placed }));
   let written = 0;
   for (const { offset, stored } of placed) {
-    // Written before, for another path.
+    // Already written for another path.
     if (offset < written) continue;
     for (const chunk of chunksOf(stored)) {
       await writeAll(handle, chunk);
@@ -121,10 +121,9 @@ function describe(
 }
 
 /**
- * Writes a prepared snapshot into a folder, which is made when missing. What killed or overtaken builds left there is
- * removed.
+ * Writes a prepared snapshot into a folder, which is made when missing. Leftovers of killed or overtaken builds are removed.
  *
- * @returns bytes of the file
+ * @returns number of bytes of the file
  * @throws {OvertakenError} when another build began to write into the folder meanwhile; any error of the file system.
  *   Nothing was changed then
  */
@@ -137,7 +136,7 @@ export async function writePrepared(
   await makeFolder(folder);
   const names = await readdir(folder);
   const place = (name: string): string => join(folder, name);
-  // A build that was killed may have taken the manifest away and not have put its own there yet.
+  // A killed build may have removed the manifest before it put its own in place.
   const withManifest = manifest || names.some((name) => (targetOfTemporary(name) ?? name) === MANIFEST);
   for (const name of [PREPARED, MANIFEST]) await removeLeftovers(place(name));
 
@@ -156,7 +155,7 @@ export async function writePrepared(
       written.push(await writeNewFile(place(MANIFEST), text));
     }
     await ready?.();
-    // Whenever the process ends, what is there fits together: either file does without a manifest.
+    // A kill at any moment leaves files that fit together: the old and the new file need no manifest.
     if (withManifest) await rm(place(MANIFEST), { force: true });
     for (const file of written) await file.commit();
   } catch (error) {
@@ -176,9 +175,9 @@ function describeSources({ createdAt, reports }: Loaded): Described {
 }
 
 /**
- * Writes what was loaded, with the ids of its hidden rows, as a prepared snapshot.
+ * Writes a loaded snapshot, with the ids of its hidden rows, as a prepared one.
  *
- * @returns bytes of the file
+ * @returns number of bytes of the file
  * @throws as {@link writePrepared} does
  */
 export function writeLoaded(

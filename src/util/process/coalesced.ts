@@ -1,4 +1,4 @@
-/** One run at a time. All requests that come during a run lead to a single one after it. */
+/** Runs a job, one run at a time. All requests that arrive during a run share a single run after it. */
 export class Coalesced {
   readonly #run: () => Promise<void>;
   #running: Promise<void> | undefined;
@@ -13,7 +13,7 @@ export class Coalesced {
     return this.#running !== undefined;
   }
 
-  /** Resolves when a run is over that began no sooner than now. */
+  /** Resolves at the end of a run that begins now or later. */
   ask(): Promise<void> {
     if (this.#running === undefined) {
       this.#running = this.#run().finally(() => {
@@ -28,7 +28,7 @@ export class Coalesced {
     return this.#queued;
   }
 
-  /** Resolves when all that was asked for by now is done. */
+  /** Resolves when all runs requested so far are over. */
   settled(): Promise<void> {
     return this.#queued ?? this.#running ?? Promise.resolve();
   }

@@ -1,6 +1,6 @@
 /**
- * How many connections may stand, so that descriptors are left to read keys and snapshots and to start threads. A process
- * without any may not even be able to refuse a connection: its threads spin over the waiting ones.
+ * Limits of open connections, so that descriptors remain to read keys and snapshots and to start threads. A process without
+ * free descriptors may not even be able to refuse a connection: its threads spin over the waiting ones.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -12,18 +12,18 @@ const RESERVE = 24;
 /** For each serving thread. */
 const THREAD_RESERVE = 16;
 
-/** Fewest and most connections of the listener for operators, and its share of the descriptors that are free at its start. */
+/** Bounds of the connection limit of the operators' listener, and its share of the descriptors that are free at its start. */
 const FEWEST_ADMIN = 32;
 const MOST_ADMIN = 512;
 const ADMIN_SHARE = 1 / 4;
 
-/** Descriptors that this process may still open; undefined where the system does not tell, or has no limit. */
+/** Descriptors that this process may still open; undefined where the system reports no limit, or has none. */
 function freeDescriptors(): number | undefined {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
     return limit === undefined ? undefined : Number(limit) - readdirSync("/proc/self/fd").length;
   } catch (error) {
-    // None is left to look with.
+    // No descriptor is left for this read.
     return codeOf(error) === "EMFILE" ? 0 : undefined;
   }
 }
@@ -31,9 +31,9 @@ function freeDescriptors(): number | undefined {
 /**
  * Most connections of one listener.
  *
- * @param listeners threads that listen, this one if it is 1
- * @param others connections that are to be left for another listener
- * @returns undefined where the system does not tell its limit, or has none; at least 1
+ * @param listeners number of listening threads; 1 stands for this thread
+ * @param others connections to reserve for another listener
+ * @returns at least 1; undefined where the system reports no limit, or has none
  */
 export function connectionLimit(listeners: number, others = 0): number | undefined {
   const free = freeDescriptors();
@@ -49,7 +49,7 @@ export function adminConnectionLimit(): number {
 }
 
 /**
- * Why no thread can be started now, if there are too few descriptors. A thread that finds too few dies, and on Bun the process
+ * Why no thread can start now, if too few descriptors are free. A thread without enough of them dies, and on Bun the process
  * with it.
  */
 export function whyNoThread(): string | undefined {

@@ -1,25 +1,25 @@
 /**
- * Signals that come while the server is still being imported. One without a listener would end the process with a status of
- * its own, or, for SIGUSR1, open node's inspector.
+ * Handles signals that arrive while the server is still being imported. Without a listener, a signal would end the process
+ * with a status of its own, or, for SIGUSR1, open node's inspector.
  */
 
-/** Ignored: they would end a server without a word, or open a debugger's port. */
+/** Ignored: they would end a server without a message, or open a debugger's port. */
 export const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const;
 
-/** The signal that opens the log's file again, where there is one. */
+/** The signal that reopens the log file, if there is one. */
 export const REOPEN_SIGNAL = "SIGUSR2";
 
-/** What stops a server. */
+/** Signals that stop a server. */
 export const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** What was ignored before there was a log to say so. */
+/** Signals that were ignored before a log could report them. */
 let ignored: NodeJS.Signals[] = [];
 let letGo = (): void => {};
 
-/** From now on a signal to stop does so at once, and others are ignored. */
+/** From now on a stop signal ends the process at once, and other signals are ignored. */
 export function holdSignals(exit: (status: number) => never): void {
   const stop = (): never => exit(0);
-  // There is nothing to read again yet.
+  // Nothing is loaded yet that could be reloaded.
   const ignore = (): void => {};
   const note = (signal: NodeJS.Signals): void => {
     ignored.push(signal);
@@ -30,8 +30,8 @@ export function holdSignals(exit: (status: number) => never): void {
     ...IGNORED_SIGNALS.map((signal): [NodeJS.Signals, typeof note] => [signal, note]),
   ];
   for (const [signal, listener] of listeners) {
-    // The listeners of `launch.mjs`. Added first, then removed: without any listener node closes the signal's handle, and
-    // a signal that is already on its way to it is lost.
+    // Replaces the listeners of `launch.mjs`: adds first, then removes. Without any listener node closes the signal's handle
+    // and loses a signal that is already on its way.
     const earlier = process.listeners(signal);
     process.on(signal, listener);
     for (const one of earlier) process.off(signal, one);
@@ -42,7 +42,7 @@ export function holdSignals(exit: (status: number) => never): void {
   };
 }
 
-/** Ends that; to be called when others listen already. Returns what was ignored. */
+/** Ends {@link holdSignals}; to be called when other listeners are set. @returns the signals that were ignored */
 export function releaseSignals(): readonly NodeJS.Signals[] {
   letGo();
   const all = ignored;

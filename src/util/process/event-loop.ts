@@ -1,26 +1,26 @@
 /**
- * How late the event loop of the calling thread is, by a timer that is due every 20 ms. Node's own histogram leaves out the
- * first delay after each reset, forgets nothing without one, and other runtimes have none.
+ * Measures the delay of the calling thread's event loop, by a timer that is due every 20 ms. Node's own histogram omits the
+ * first delay after each reset and forgets nothing without a reset; other runtimes have none.
  */
 
 import { performance } from "node:perf_hooks";
 
-/** Delays of about the last ten seconds, and how busy the loop was of late. */
+/** Delays of about the last ten seconds, and the recent utilization of the loop. */
 export interface EventLoopFigures {
-  /** Share of the last 5 to 10 seconds in which it was busy, 0 to 1; null where the runtime does not tell. */
+  /** Busy share of the last 5 to 10 seconds, 0 to 1; null where the runtime does not report it. */
   readonly utilization: number | null;
   readonly delay: { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number } | null;
 }
 
 const INTERVAL_MS = 20;
-/** Ten seconds of them. */
+/** Delays of about ten seconds. */
 const SAMPLES = 512;
-/** Delays between two marks of the utilization: five seconds. */
+/** Delays between two marks of the utilization: about five seconds. */
 const MARK = 256;
 
 type Utilization = ReturnType<typeof performance.eventLoopUtilization>;
 
-/** Bun and Deno have the function, and it says 0 whatever happens. */
+/** Bun and Deno have the function, but it always returns 0. */
 const TELLS_UTILIZATION = !("bun" in process.versions || "deno" in process.versions);
 
 function utilization(): Utilization | undefined {
@@ -31,7 +31,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
-/** Watches for good; the timer does not keep the process alive. @param onDelay told of each delay, in milliseconds */
+/** Watches for good; the timer does not keep the process alive. @param onDelay receives each delay, in milliseconds */
 export function watchEventLoop(onDelay: (ms: number) => void = () => {}): () => EventLoopFigures {
   const delays = new Float64Array(SAMPLES);
   let count = 0;

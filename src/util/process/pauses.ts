@@ -1,9 +1,9 @@
-/** A pause before another attempt: each twice as long as the one before, up to a limit. @param failures in a row, at least 1 */
+/** Exponential backoff: each pause is twice as long as the previous one, up to a limit. @param failures in a row, at least 1 */
 export function growingPause(failures: number, firstMs: number, mostMs: number): number {
   return Math.min(firstMs * 2 ** (failures - 1), mostMs);
 }
 
-/** Counts failures, and tells the pause after each. */
+/** Counts failures in a row, and computes the backoff after each. */
 export class GrowingPauses {
   readonly #firstMs: number;
   readonly #mostMs: number;
@@ -15,12 +15,12 @@ export class GrowingPauses {
     this.#mostMs = mostMs;
   }
 
-  /** Milliseconds to wait now. */
+  /** Counts a failure. @returns milliseconds to wait */
   next(): number {
     return growingPause(++this.#failures, this.#firstMs, this.#mostMs);
   }
 
-  /** It worked: the next failure is a first one again. */
+  /** To be called after a success: the next failure counts as the first again. */
   reset(): void {
     this.#failures = 0;
   }

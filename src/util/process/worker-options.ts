@@ -1,4 +1,4 @@
-/** How worker threads are started, and what their deaths mean in words. */
+/** Starts worker threads, and explains why they died. */
 
 import { basename } from "node:path";
 import { getHeapStatistics } from "node:v8";
@@ -7,21 +7,21 @@ import { missingFromBundle, workerEntry } from "../../install/package.ts";
 import { codeOf, damaged, damageOf } from "../system-error.ts";
 import { exposeCollector } from "./collect.ts";
 
-/** Where the core's threads begin: paths from the folder of sources, without endings. */
+/** Entry points of the core's threads: paths from the source folder, without endings. */
 export const GENERATION_THREAD = "server/threads/generation-thread";
 export const SERVING_THREAD = "server/threads/serving-thread";
 
 const MEBIBYTE = 2 ** 20;
 
-/** Heap of a thread, in mebibytes: as much as the calling one may have. */
+/** Heap limit of a thread, in mebibytes: the same as that of the calling thread. */
 function heapLimitMb(): number {
   return Math.floor(getHeapStatistics().heap_size_limit / MEBIBYTE);
 }
 
-/** The heap has a limit of its own, so that a thread that fills it ends alone; V8's `--max-old-space-size` goes before it. */
+/** The heap has a limit of its own, so that a thread that fills it ends alone; V8's `--max-old-space-size` overrides it. */
 function workerOptions(task: unknown): WorkerOptions {
   const options = { workerData: task, execArgv: [] };
-  // Bun has other heaps.
+  // Bun does not use V8's heap.
   if ("bun" in process.versions) return options;
   return { ...options, resourceLimits: { maxOldGenerationSizeMb: heapLimitMb() } };
 }
@@ -29,8 +29,8 @@ function workerOptions(task: unknown): WorkerOptions {
 /**
  * Starts a worker thread of the program with a task.
  *
- * @param thread where it begins, as {@link GENERATION_THREAD}
- * @param transferList what of the task goes over to it
+ * @param thread its entry point, such as {@link GENERATION_THREAD}
+ * @param transferList parts of the task to transfer instead of copying
  */
 export function startWorker(thread: string, task: unknown, transferList: Transferable[] = []): Worker {
   const entry = workerEntry(thread);
@@ -43,7 +43,7 @@ export function causeOfDeath(thread: string, error: Error): string {
   if (missing !== undefined) {
     return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${basename(thread)}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
   }
-  // Where it comes from is lost on the way here; what is read at run time is caught in the thread.
+  // A program file failed to parse. The error's stack is lost between threads, but the thread catches errors in data itself.
   if (error instanceof SyntaxError) return damaged(error.message);
   if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return damageOf(error) ?? error.message;
   return `its heap of ${heapLimitMb()} MiB is full; node's --max-old-space-size allows more`;

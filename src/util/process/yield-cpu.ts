@@ -1,14 +1,14 @@
 /**
- * Yielding the CPU to the serving thread, on a processor that both threads share. A low priority is not enough: Linux lets a
- * thread finish its slice of up to 4 ms before another that woke up gets its turn. A thread that sleeps yields at once.
+ * Yields the CPU to the serving thread, on a processor that both threads share. A low priority is not enough: Linux lets a
+ * thread finish its time slice of up to 4 ms before a thread that woke up runs. A thread that sleeps yields at once.
  */
 
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 
-/** How long the thread may work without a pause, in milliseconds, if its work yields as often. */
+/** Longest work without a pause, in milliseconds, if the work yields often enough. */
 const MOST_MS = 0.5;
-/** How long it sleeps, in milliseconds; the system makes about 0.06 of it. */
+/** Length of a pause, in milliseconds; the system stretches it to about 0.06. */
 const PAUSE_MS = 0.01;
 
 const nobody = new Int32Array(new SharedArrayBuffer(4));
@@ -16,7 +16,7 @@ let since = performance.now();
 
 const NICE = 10;
 
-/** On a busy machine requests go before what the calling thread does. Best effort: it takes Linux, where threads have priorities. */
+/** Lets requests go before the calling thread's work on a busy machine. Best effort: only on Linux do threads have priorities. */
 export function stepBack(): void {
   try {
     const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
@@ -24,12 +24,12 @@ export function stepBack(): void {
   } catch {}
 }
 
-/** To be called when there is work again after a time without any. */
+/** To be called when work begins after an idle time. */
 export function beginWork(): void {
   since = performance.now();
 }
 
-/** Sleeps if the thread has worked for long enough. @param before called first, such as to give others their work */
+/** Sleeps if the thread has worked for long enough. @param before called before the sleep, for example to send answers */
 export function yieldCpu(before: () => void): void {
   if (performance.now() - since < MOST_MS) return;
   before();
@@ -37,7 +37,7 @@ export function yieldCpu(before: () => void): void {
   since = performance.now();
 }
 
-/** The same work, with room for others at every yield; see {@link yieldCpu}. */
+/** The same work, which lets other threads run at every yield; see {@link yieldCpu}. */
 export function* yieldingCpu<Step, Result>(
   work: Generator<Step, Result>,
   before: () => void,
