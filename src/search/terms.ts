@@ -46,7 +46,7 @@ export type FoundTerm = SetOrWords | Located;
 
 /**
  * Finds the documents that contain a term: as a set, as words, or as postings to be read.
- * @param most words are listed for at most so many postings are listed
+ * @param most words are listed for at most this many postings
  */
 export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): Work<FoundTerm> {
   const known = findKnown(index, term);
