@@ -141,8 +141,7 @@ interface Asked {
 }
 
 /**
- * @internal Both searches of a generation, their cache, and the searches that wait. Another page of a known query
- * mostly costs a slice of an array.
+ * @internal Both searches of a generation with their cache. Another page of a known query mostly costs an array slice.
  */
 export class CachedSearch implements Search {
   readonly #find: UncachedSearch;

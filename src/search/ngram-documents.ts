@@ -2,10 +2,9 @@
  * The precomputed documents of n-grams of one to three code units.
  *
  * These terms would cost most: "a" is in a hundred thousand words and most descriptions, three letters are in a hundred
- * words whose postings are scattered in memory. The work of an n-gram in a query, the postings of all words that
- * contain it, decides: much work makes a bitset, some a list, little nothing. Where long texts would take more memory
- * than their number of documents warrants, only the n-grams with the most work are kept. A binary search on keys finds
- * both kinds.
+ * words whose postings are scattered in memory. The work of an n-gram in a query, the postings of all words with it,
+ * decides: much work makes a bitset, some a list, little nothing. Where long texts would take more memory than their
+ * number of documents warrants, only the n-grams with the most work are kept. Keys find both kinds.
  */
 
 import { sharedCopy, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
@@ -96,7 +95,7 @@ function isDense(ngram: ShortNgram, documents: number): boolean {
   return workOf(ngram) >= documents * DENSE;
 }
 
-/** The n-grams with the most work, in that order: at most so many, and only as far as the bytes for their documents suffice. */
+/** The n-grams with the most work, in that order, up to a number of n-grams and of bytes for their documents. */
 function keepMostWork(
   ngrams: ShortNgram[],
   documents: number,
