@@ -23,7 +23,7 @@ export interface Field {
   readonly served: boolean;
   /** The value of null or an absent field; without it, a row must have the field. */
   readonly absent?: string | number | boolean;
-  /** The table with this id. `needs`: a row that refers to a hidden row is hidden, too. */
+  /** The table of the row with this id. `needs`: a row that refers to an invisible row is hidden, too. */
   readonly refersTo?: { readonly table: "users" | "worlds"; readonly needs: boolean };
   /** The only value of a visible row, and the reason for hiding a row with any other. */
   readonly shows?: { readonly only: string | true; readonly otherwise: string };
@@ -156,8 +156,8 @@ export interface ServedLayout {
 }
 
 /**
- * The JSON layout of a row with these fields; fields that are not served are left out. A field that decides whether a
- * row is visible has the same value in all rows.
+ * The JSON layout of the served ones of these fields. A field that decides visibility has its one visible value in all
+ * rows.
  */
 export function servedLayout(fields: readonly NamedField[]): ServedLayout {
   const parts: ServedPart[] = [];

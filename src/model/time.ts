@@ -25,7 +25,7 @@ function isRealDate(year: number, month: number, day: number): boolean {
   return day <= (month === 2 && leap ? 29 : DAYS_IN_MONTH[month - 1]!);
 }
 
-/** Two decimal digits as a number; above 99 or negative if either is not a digit. */
+/** Two decimal digits as a number; 1000 if either is no digit. */
 function twoDigits(bytes: Uint8Array, at: number): number {
   const tens = bytes[at]! - 48;
   const ones = bytes[at + 1]! - 48;
