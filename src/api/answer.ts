@@ -1,5 +1,5 @@
 /**
- * The request pipeline. A request passes these checks in order, and the
+ * The request pipeline. A request passes these steps in order, and the
  * first failure answers:
  *
  *   path → method → token → limit → scope → parameters → operation → conditions

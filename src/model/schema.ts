@@ -155,10 +155,7 @@ export interface ServedLayout {
   readonly end: string;
 }
 
-/**
- * The JSON layout of the served ones of these fields. A field that decides visibility has its one visible value in all
- * rows.
- */
+/** The JSON layout of the served ones of these fields. A field that decides visibility has its one visible value in all rows. */
 export function servedLayout(fields: readonly NamedField[]): ServedLayout {
   const parts: ServedPart[] = [];
   let before = "{";

@@ -27,7 +27,7 @@ interface Keys {
 }
 
 /**
- * Lists the postings of all bigrams in order, each marked as repeated: to find out takes a number more a bigram.
+ * Lists the postings of all bigrams in order, each marked as repeated: finding out takes another number a bigram.
  * @param atOnce positions whose keys are in memory at a time
  */
 export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {

@@ -140,9 +140,7 @@ interface Asked {
   readonly caller: Caller;
 }
 
-/**
- * @internal Both searches of a generation with their cache. Another page of a known query mostly costs an array slice.
- */
+/** @internal Both searches of a generation, their cache and waiting searches. Another page of a known query mostly costs a slice. */
 export class CachedSearch implements Search {
   readonly #find: UncachedSearch;
   readonly #cache: ResultCache;

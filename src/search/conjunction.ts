@@ -30,7 +30,7 @@ import { textOf } from "./trigrams.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import type { Work } from "./work.ts";
 
-/** A term, its result, and the work to make a set of it: about its postings. */
+/** A term, its result, and the work to make a set of it: roughly the number of its postings. */
 interface Candidate {
   readonly term: string;
   readonly found: FoundTerm;

@@ -1,5 +1,5 @@
 /**
- * Sets of documents, each with a flag: whether its name counts, not its description alone.
+ * Sets of documents, each with a flag: whether its name matches, not its description alone.
  *
  * A small set is a sorted list, a large one is a bitset: sorting a list of a hundred thousand takes longer than setting
  * as many bits and reading all of them.

@@ -49,7 +49,7 @@ function filterOf(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
   return bits;
 }
 
-/** Most distinct trigrams for any texts, and for each text: one takes some forty bytes. */
+/** Most distinct trigrams: a base, and more for each text; one takes some forty bytes. */
 const MOST_TRIGRAMS = 2 ** 22;
 const MOST_TRIGRAMS_A_TEXT = 2;
 

@@ -49,7 +49,7 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
   return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
 }
 
-/** The postings of a term whose text can end with it: exactly these below the depth of the lists, else all postings. */
+/** The postings of a term whose text can end with it: exactly these if the term is shorter than the depth, else all postings. */
 export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const { length } = term;
   const { gram } = trigrams;

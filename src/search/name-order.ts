@@ -58,7 +58,7 @@ function isSameText(texts: Texts, a: number, b: number): boolean {
   return true;
 }
 
-/** Ranks in the order of names: names before `equalEnd` equal a term, names from there to before `end` begin with it. */
+/** Ranks in the order of names: names from `from` to before `equalEnd` equal a term, names from there to before `end` begin with it. */
 export interface NameRange {
   readonly from: number;
   readonly equalEnd: number;

@@ -4,7 +4,7 @@
  * These terms would cost most: "a" is in a hundred thousand words and most descriptions, three letters are in a hundred
  * words whose postings are scattered in memory. The work of an n-gram in a query, the postings of all words with it,
  * decides: much work makes a bitset, some a list, little nothing. Where long texts would take more memory than their
- * number of documents warrants, only the n-grams with the most work are kept. Keys find both kinds.
+ * number of documents warrants, only the n-grams with the most work are kept. Binary search by key finds both.
  */
 
 import { sharedCopy, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
@@ -111,7 +111,7 @@ function keepMostWork(
   return end < 0 ? ngrams : ngrams.slice(0, end);
 }
 
-/** The n-grams that are worth it, within both limits. With a single posting they are not: the documents of one word are a list already. */
+/** The n-grams that are worth it, within both limits. A single posting is not, unless dense: a word's documents are a list already. */
 function chooseNgrams(
   weighed: WeighedTrigrams,
   documents: number,

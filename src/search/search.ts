@@ -36,7 +36,7 @@ export interface Indexed {
   readonly index: SearchIndex;
 }
 
-/** The parts of an earlier index that hold for a store, too: both stores have the same rows and ranking. */
+/** The parts of an earlier index that hold for a store, too: their sources are the same in both stores. */
 export function indexesOf(store: Store, earlier: Indexed | undefined): Partial<SearchIndex> {
   if (earlier === undefined) return {};
   const { users, worlds, popular } = earlier.store;

@@ -46,7 +46,7 @@ function countEntriesIn(trigrams: TrigramIndex, { starts }: WordPostings, from: 
   return sum;
 }
 
-/** The n-grams of one to three code units that are worth it. No part of a range may be worth it if the range is not. */
+/** The n-grams of one to three code units that are worth it. @param isWorth false for every part of a range if false for the range */
 export function* shortNgrams(
   weighed: WeighedTrigrams,
   units: number,

@@ -98,7 +98,7 @@ function listNames(
   // Each name once, even if it begins with the term and holds it again.
   const total = sorter.drain(entries);
   const ranked = new Uint32Array(total);
-  // In an index file from other code, a name may come at many postings, so there may be more equal names than names.
+  // In an index file from other code, a name may be at many postings, so `equal` may be longer than all names.
   ranked.set(equal.subarray(0, total));
   let to = equal.length;
   // Both are ascending.

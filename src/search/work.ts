@@ -2,7 +2,7 @@
 
 /**
  * Work that can pause: it yields at least every two milliseconds, and yields "long" once when it expects to be long.
- * Its caller may drop it at any yield: it holds nothing that others use, and `return()` releases its own at once.
+ * Its caller may drop it at any yield: it holds nothing that others use, and `return()` releases its memory at once.
  */
 export type Work<Result> = Generator<"long" | undefined, Result>;
 
