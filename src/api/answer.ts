@@ -1,10 +1,10 @@
 /**
- * The request pipeline. A request flows through it from top to bottom, and the
- * first thing that is wrong answers:
+ * The request pipeline. A request passes these steps in order, and the
+ * first failure answers:
  *
  *   path → method → token → limit → scope → parameters → operation → conditions
  *
- * Synchronous but for the searches, which may be answered by another thread.
+ * Synchronous, except that searches, and rarely admissions and pages, may answer later.
  */
 
 import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
@@ -35,12 +35,12 @@ import { readParameters } from "./parameters.ts";
 import { createRouter, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
-/** Everything a request is answered from. What changes is named: the generation, and in the gate keys and counters. */
+/** The data for answering requests. Only the generation changes, and the keys and counters of the gate. */
 export interface State {
   readonly gate: Gate;
   readonly headers: FixedHeaders;
   readonly observe: Observe;
-  /** Where requests come from, for the log. */
+  /** Finds the client address of a request, for the log. */
   readonly clientOf: ClientOf;
   /** Absent where requests are not logged. */
   readonly accessLog?: AccessLog | undefined;
@@ -48,11 +48,11 @@ export interface State {
   readonly pages?: PageServer | undefined;
   /** Receives refused keys and addresses, for the log; absent where there is none. */
   readonly notices?: Notices | undefined;
-  /** Where this thread counts the requests of each key; absent when nobody asks. */
+  /** Counters of this thread for the requests of each key; absent when not needed. */
   readonly keyUse?: KeyUse | undefined;
-  /** Where adapters count requests; absent when nobody asks for metrics. */
+  /** Counters of requests, for adapters; absent without metrics. */
   readonly requestCounters?: RequestCounters | undefined;
-  /** Told of an operation and its call before it runs; absent but for explanations. */
+  /** Called with an operation and its call before it runs; absent except for explanations. */
   readonly trace?: ((operation: Route, call: Call) => void) | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
   generation: Generation;
@@ -60,7 +60,7 @@ export interface State {
 
 const route = createRouter(ROUTES, BASE_PATH);
 
-/** Whether a target is one of the API or of the pages beside it; of any other one `answer` says that it is not found. */
+/** Whether a target belongs to the API or to the pages beside it; `answer` answers any other with "not found". */
 export function isServed(target: string, { pages }: State): boolean {
   const { path } = splitTarget(target);
   return route(path) !== undefined || (pages?.mayHold(path) ?? false);
@@ -73,7 +73,7 @@ export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
   const began = performance.now();
   const reply = flow(ask, state);
   if (!(reply instanceof Promise)) return accessLog.record(ask, reply, began);
-  // Once a connection is gone its address is, too.
+  // A closed connection no longer has its address.
   const peer = { remoteAddress: ask.peer?.remoteAddress };
   return reply.then((later) => accessLog.record({ ...ask, peer, now: Date.now() }, later, began));
 }
@@ -104,7 +104,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
   }
 }
 
-/** Answers what is no path of the API: a page beside it, if there is one. */
+/** Answers a path outside the API: with a page, if there is one. */
 function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply> {
   const { method, ifMatch, ifNoneMatch } = ask;
   const page = state.pages?.answer({
@@ -112,7 +112,7 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
     path,
     ifMatch,
     ifNoneMatch,
-    // Looked for when a page needs it: most unknown paths are no page's either.
+    // Read when a page needs it: most unknown paths have no page, either.
     get acceptEncoding() {
       return ask.headers?.get("accept-encoding") ?? undefined;
     },
@@ -139,7 +139,7 @@ function notice(ask: Ask, { gate, notices, clientOf }: State, refused: Admission
   }
 }
 
-/** A call, and what its reply is made of besides the outcome. */
+/** A call, and the other parts of its reply besides the outcome. */
 interface Running extends Call {
   readonly route: Route;
   /** Tag of the generation that the call reads. */
@@ -147,7 +147,7 @@ interface Running extends Call {
   readonly admission: Admission;
 }
 
-/** The rest of the pipeline, once the caller is known and judged. */
+/** The pipeline after admission. */
 function run(
   ask: Ask,
   state: State,
@@ -189,7 +189,7 @@ function isNeverGone(): boolean {
   return false;
 }
 
-/** The answer of an operation becomes a reply: an error, or what the conditions leave of a 200. */
+/** Makes a reply of an operation's outcome: an error, or a 200, which the conditions may turn into a 304 or 412. */
 function conclude(ask: Ask, state: State, { route, etag, admission }: Running, outcome: Outcome): Reply {
   const { path } = route;
   if ("fault" in outcome) {
@@ -227,7 +227,7 @@ function options(state: State, { path }: Route): Reply {
   return { status: 204, headers: state.headers.options, body: "", route: path, keyId: "" };
 }
 
-/** The one place where a throw ends: the log learns what happened, the client only that it did. */
+/** Handles every throw: the log gets the error, the client only a 500. */
 function defect(ask: Ask, state: State, operation: Route | undefined, error: unknown): Reply {
   state.observe({ kind: "defect", where: operation?.path ?? "request", error });
   return refuse(ask, state, "internal", operation?.path ?? "", NOBODY);

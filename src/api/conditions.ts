@@ -1,4 +1,4 @@
-/** Conditional requests: If-Match and If-None-Match against the one ETag there is (RFC 9110, 13.1). */
+/** Conditional requests: If-Match and If-None-Match against the only ETag (RFC 9110, 13.1). */
 
 const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
@@ -11,7 +11,7 @@ function names(header: string, etag: string, weakCounts: boolean): boolean {
 }
 
 /**
- * Judges the conditions of a request that would answer 200.
+ * Judges the conditions of a request that would get a 200.
  * @param etag the current tag, quotes included
  * @returns 412 when If-Match names another, 304 when If-None-Match names this one, else 200
  */

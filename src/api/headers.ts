@@ -1,6 +1,6 @@
 /**
- * Header lines, as they go over the wire: `Name: value` and CRLF each. Most are
- * made once and sent many times. One-byte ("latin1") texts, as bodies are.
+ * Header lines in wire format: `Name: value` and CRLF each. Most are made once and sent many times. One-byte ("latin1")
+ * texts, like bodies.
  */
 
 import type { Quota } from "../auth/limit.ts";
@@ -18,7 +18,7 @@ const CORS =
 const CORS_PREFLIGHT =
   "Access-Control-Allow-Origin: *\r\n" +
   `Access-Control-Allow-Methods: ${ALLOWED_METHODS}\r\n` +
-  // The last four are those of pages that are traced.
+  // The last four are for traced pages.
   "Access-Control-Allow-Headers: Authorization, If-Match, If-None-Match, Content-Type, X-Request-Id, traceparent, " +
   "tracestate\r\n" +
   "Access-Control-Max-Age: 86400\r\n";
@@ -48,7 +48,7 @@ function allFaultHeaders(cors: string): FixedHeaders["faults"] {
   return Object.fromEntries(faults) as FixedHeaders["faults"];
 }
 
-/** Headers of errors that are none of the API's. */
+/** Headers of errors outside the API. */
 export const BARE_FAULT_HEADERS: FixedHeaders["faults"] = allFaultHeaders("");
 
 export function createFixedHeaders(corsOn: boolean): FixedHeaders {
@@ -60,12 +60,12 @@ export function createFixedHeaders(corsOn: boolean): FixedHeaders {
   };
 }
 
-/** Headers of a 200 but for what {@link quotaHeaders} says. */
+/** Headers of a 200 without {@link quotaHeaders}. */
 export function okHeaders(etag: string, length: number, fixed: FixedHeaders): string {
   return `${JSON_TYPE}${notModifiedHeaders(etag, fixed)}Content-Length: ${length}\r\n`;
 }
 
-/** The same of a body that its generation's ETag does not name. */
+/** Headers of a 200 with a body that its generation's ETag does not name. */
 export function untaggedHeaders(length: number, { cors }: FixedHeaders): string {
   return `${JSON_TYPE}Cache-Control: no-store\r\n${cors}Content-Length: ${length}\r\n`;
 }
@@ -74,14 +74,14 @@ export function notModifiedHeaders(etag: string, { cors }: FixedHeaders): string
   return `ETag: ${etag}\r\nCache-Control: private, no-cache\r\n${cors}`;
 }
 
-/** What a limited key is told of its limit; nothing for others. */
+/** Headers of a key's limit; none for other keys. */
 export function quotaHeaders(quota: Quota | undefined): string {
   if (quota === undefined) return "";
   const { limit, remaining, reset } = quota;
   return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${reset}\r\n`;
 }
 
-/** Names and values of header lines, in turn. @param from where the first line begins */
+/** Names and values of header lines, alternating. @param from start of the first line */
 export function splitHeaders(lines: string, from = 0): string[] {
   const list: string[] = [];
   for (let at = from; at < lines.length; ) {

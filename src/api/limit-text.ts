@@ -1,4 +1,4 @@
-/** Limits in words, as documents for users say them. */
+/** Limits in words, for documents for users. */
 
 const UNITS: readonly (readonly [seconds: number, one: string, many: string])[] = [
   [604_800, "a week", "weeks"],

@@ -1,4 +1,4 @@
-/** What an operation can reply, as OpenAPI says it: bodies, headers, errors with their messages. */
+/** The replies of an operation in OpenAPI: bodies, headers, errors with their messages. */
 
 import { BARE_FAULTS, FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import { SCHEMAS } from "../model/model.ts";
@@ -51,12 +51,12 @@ export const HEADERS: Json = {
   },
 };
 
-/** What every reply to a request of an operation may carry. */
+/** Headers that every reply of an operation may carry. */
 const ANYWHERE = ["X-Request-Id", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
 
 const QUOTA = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
-/** References to headers; those of a CLI token's replies are fewer, so none of the limit's is required. */
+/** References to headers. Replies to CLI tokens lack the headers of a limit, so these are never required. */
 function headers(required: readonly string[], others: readonly string[] = QUOTA): Json {
   return Object.fromEntries(
     [...required, ...others, ...ANYWHERE].map((name) => [name, ref("headers", name)]),
@@ -75,7 +75,7 @@ function envelopeSchema({ reply, parameters }: Route): Json {
   };
   if (envelope === "ranking") properties.period = PARAMETERS.period.schema;
   const required = Object.keys(properties);
-  // There only where it was asked for.
+  // Present only on request.
   if (parameters.includes("match")) properties.match = PARAMETERS.match.schema;
   return { type: "object", required, properties };
 }
@@ -87,7 +87,7 @@ const EVERYWHERE: readonly FaultName[] = [
   ...(["cliTokenUnknown", "cliTokenExpired", "rateLimited", "snapshotChanged", "internal"] as const),
 ];
 
-/** What stands in the head of errors of one status beside the type of their bodies. */
+/** Headers of the errors of one status, besides their content type. */
 function faultHeaders(status: number, faults: readonly FaultName[]): Json {
   if (faults.every((name) => BARE_FAULTS.includes(name)))
     return Object.fromEntries(["Cache-Control", "X-Request-Id"].map((name) => [name, ref("headers", name)]));
@@ -119,7 +119,7 @@ function faultReplies(names: readonly FaultName[]): Record<string, Json> {
 
 export const SHARED_REPLIES: Readonly<Record<string, Json>> = faultReplies(EVERYWHERE);
 
-/** A reply of each operation, as a server over `data/sample` gave it; `npm run docs` asks for them. */
+/** A reply of each operation from a server over `data/sample`; `npm run docs` requests them. */
 const REPLIES: Readonly<Record<string, { readonly target: string; readonly body: unknown }>> = EXAMPLES;
 
 /** Path and query that the example of an operation answers. */

@@ -8,7 +8,7 @@ import { limitText } from "./limit-text.ts";
 import { exampleTarget, HEADERS, type Json, ref, repliesOf, SHARED_REPLIES } from "./openapi-replies.ts";
 import { PARAMETERS } from "./parameters.ts";
 
-/** What the document says before its operations. @param limit such as "1,000 an hour" */
+/** The introduction of the document. @param limit such as "1,000 an hour" */
 const descriptionOf = (
   limit: string,
 ): string => `Worlds, their instances and statistics, and users of a virtual-world platform: public data, read only.
@@ -21,7 +21,7 @@ const descriptionOf = (
 
 const DEFAULT_LIMIT = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow);
 
-/** What the first segments of paths stand for. */
+/** The meanings of the first segments of paths. */
 const TAGS: Readonly<Record<string, string>> = {
   worlds: "Public worlds, and how much they are visited.",
   users: "Public profiles of users.",
@@ -44,7 +44,7 @@ const CONDITIONS: Json = {
   },
 };
 
-/** The value that stood in the example's request. */
+/** The value in the request of the example. */
 function exampleOf(route: Route, name: string): Json {
   const [path = "", query = ""] = exampleTarget(route).split("?");
   const at = route.path.split("/").indexOf(":id");
@@ -77,7 +77,7 @@ function operationOf(route: Route): Json {
     summary: route.summary.replaceAll("`", ""),
     description:
       route.scope === null ? "Any valid token will do." : `API keys need the scope \`${route.scope}\`.`,
-    // Scopes in their own words: tools know those of OAuth alone.
+    // An extension for scopes: tools know OAuth scopes alone.
     ...(route.scope !== null && { "x-required-scope": route.scope }),
     security: [{ bearer: [] }],
     parameters: [

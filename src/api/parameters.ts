@@ -1,13 +1,13 @@
 /**
- * The query parameters: what each means, and reading them. Nothing here fails: a value that cannot be used is replaced
- * by the default.
+ * The query parameters: their meanings, and reading them. Reading never fails: the default replaces a value that cannot
+ * be used.
  */
 
 import { PERIODS, type Period } from "../model/model.ts";
 import type { Match, ParameterName, Parameters } from "./handlers/route.ts";
 
 const MAX_LIMIT = 50;
-/** Page size when none, or none that can be used, was asked for. */
+/** Page size when the request has none that can be used. */
 const DEFAULT_LIMIT = 20;
 
 const MATCHES: readonly Match[] = ["exact", "similar"];
@@ -59,7 +59,7 @@ function readPeriod(text: string): Period {
   return PERIODS.find((period) => period === text) ?? "all";
 }
 
-/** Only these need no decoding. */
+/** Queries of these characters need no decoding. */
 const PLAIN = /^[A-Za-z0-9=&._~-]*$/;
 
 /** The first value of a name in a query that needs no decoding, or "". */
@@ -81,7 +81,7 @@ const EQUALS = 0x3d;
 
 /** The first value of each name, as `URLSearchParams` would decode it. */
 function valuesOf(query: string): (name: ParameterName) => string {
-  // To make a URLSearchParams takes longer than the rest of a page.
+  // Making a URLSearchParams takes longer than the rest of a page.
   if (PLAIN.test(query)) return (name) => plainValue(query, name);
   // The constructor would drop a "?" at the beginning; an empty parameter in front prevents that.
   const values = new URLSearchParams(`&${query}`);

@@ -15,11 +15,7 @@ interface Pattern<Row> {
   readonly route: Row;
 }
 
-/**
- * Makes a router.
- * @param base prefix of every path
- * @returns a function from a path to its match
- */
+/** Makes a function from a path to its match. @param base prefix of every path */
 export function createRouter<Row extends { readonly path: string }>(
   routes: readonly Row[],
   base: string,

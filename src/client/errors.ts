@@ -1,6 +1,6 @@
-/** What a call of the client rejects with. None of it ever holds the token. */
+/** The errors of client calls. None ever holds the token. */
 
-/** Any failure of a request, after all tries. A call that was aborted rejects with its signal's reason instead. */
+/** Any failure of a request, after all retries. A call that was aborted rejects with its signal's reason instead. */
 export class OrreryError extends Error {
   override name = "OrreryError";
 }
@@ -8,20 +8,20 @@ export class OrreryError extends Error {
 /** The server answered with an error, or with something that is no answer of this API. */
 export class ApiError extends OrreryError {
   override name = "ApiError";
-  /** The HTTP status: 401, 403, 404, … Declared alone: the constructor makes it. */
+  /** The HTTP status: 401, 403, 404, … Only declared here: the constructor sets it. */
   declare readonly status: number;
 
-  /** @param message what the server says under `error` */
+  /** @param message the server's text under `error` */
   constructor(status: number, message: string) {
     super(message);
     this.status = status;
   }
 }
 
-/** The key's requests of this window are used up, and to wait for the next one would exceed `maxWaitMs`. */
+/** The key's requests of this window are used up, and waiting for the next one would exceed `maxWaitMs`. */
 export class RateLimitError extends ApiError {
   override name = "RateLimitError";
-  /** How long the server asks to wait, in milliseconds. */
+  /** The wait that the server asks for, in milliseconds. */
   declare readonly retryAfterMs: number;
 
   constructor(message: string, retryAfterMs: number) {
@@ -30,7 +30,7 @@ export class RateLimitError extends ApiError {
   }
 }
 
-/** The server serves other data than at the beginning of a list, so that its pages do not fit together any more. */
+/** The server serves other data than at the beginning of a list, so that its pages no longer fit together. */
 export class SnapshotChangedError extends ApiError {
   override name = "SnapshotChangedError";
 

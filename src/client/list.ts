@@ -19,13 +19,13 @@ export interface AllOptions extends CallOptions {
   /** Items to skip; 0 when absent. */
   readonly offset?: number;
   /**
-   * What to do when the server's data change before the end: end with {@link SnapshotChangedError}, or start over as
-   * long as no item was given yet. For that the first page is held back until the second is there. "error" when absent.
+   * What to do when the server's data change before the end: end with {@link SnapshotChangedError}, or start over if no
+   * item was given yet. To start over, the first page is held back until the second has arrived. "error" when absent.
    */
   readonly onChange?: "error" | "restart";
 }
 
-/** Which part of a list a reply shows. */
+/** The part of a list in a reply. */
 export interface Pagination {
   /** Items of the whole list. */
   readonly total: number;
@@ -40,9 +40,9 @@ export interface Page<Item> {
   readonly pagination: Pagination;
 }
 
-/** How often a list whose data change is begun again. */
+/** Most restarts of a list whose data change. */
 const MOST_RESTARTS = 10;
-/** What a request of {@link allOf} asks for; the most that the API gives. */
+/** Items in a request of {@link allOf}; the most that the API gives. */
 const LARGEST_PAGE = 50;
 
 /** The reply to a request for one page. */
@@ -55,12 +55,12 @@ function nameOf(etag: string | null | undefined): string | undefined {
   return etag?.replace(/^W\//, "");
 }
 
-/** What a list is asked for: its path, the caller's options, and what else the query says. */
+/** A request for a list: its path, the caller's options, and other words of the query. */
 export type ListCall = readonly [path: string, options?: AllOptions | undefined, more?: Words];
 
 /**
- * Every item of a list. The next page is asked for while the items of one are used.
- * @param route a TypeError that it throws is the iteration's
+ * Every item of a list. The next page is requested while the items of one are used.
+ * @param route if it throws a TypeError, the iteration rejects with it
  */
 export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGenerator<Item, void, undefined> {
   const [path, options, more] = route();
@@ -68,10 +68,10 @@ export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGene
   let mayRestart = onChange === "restart";
   const leaving = new AbortController();
 
-  /** One page, of the generation of the first. @throws {SnapshotChangedError} when it is of another one */
+  /** One page, of the same generation as the first. @throws {SnapshotChangedError} when it is of another one */
   async function turn(at: number, first?: PageReply<Item>): Promise<PageReply<Item>> {
     const etag = first?.etag;
-    // No weak name ever matches there.
+    // A weak ETag never matches in `If-Match`.
     const ifMatch = etag?.[0] === '"' ? etag : undefined;
     const words = { ...more, limit, offset: at };
     const reply = (await send(path, options, words, ifMatch, leaving.signal)) as PageReply<Item>;
@@ -93,7 +93,7 @@ export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGene
         for (let at = offset; ; ) {
           at += body.data.length;
           const next = body.data.length && at < body.pagination.total && turn(at, first);
-          // A caller that leaves before it is there does not hear of its failure; one that goes on waits for it below.
+          // If the caller leaves first, a failure of `next` is ignored; else it is awaited below.
           if (next) next.catch(() => {});
           if (mayRestart) await next;
           for (const item of body.data) {

@@ -1,7 +1,7 @@
 /**
  * The client: every operation of the API as a function, for Node, Bun, Deno and
- * browsers. It waits where the server asks for it, tries again what failed on
- * the way, and turns pages.
+ * browsers. It waits where the server asks for it, retries requests that failed
+ * on the way, and turns pages.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export { ApiError, NetworkError, OrreryError, RateLimitError, SnapshotChangedErr
 export type { AllOptions, Page, PageOptions, Pagination } from "./list.ts";
 export type { CallOptions, ClientOptions, ReplyHead } from "./send.ts";
 
-/** What a search for worlds finds. */
+/** A world as a search finds it. */
 export type FoundWorld = Pick<World, "id" | "name" | "description">;
 
 /** A single resource, as the server sends it. */
@@ -52,7 +52,7 @@ export interface One<Data> {
 
 /** A page of the popular worlds. */
 export interface Ranking extends Page<World> {
-  /** Whose visits counted. */
+  /** The period whose visits counted. */
   readonly period: Period;
 }
 
@@ -62,13 +62,13 @@ export interface SearchOptions {
   readonly match?: "exact" | "similar";
 }
 
-/** What a search replies. */
+/** A page of search results. */
 export interface SearchPage<Item> extends Page<Item> {
-  /** How it was compared, where `match` was asked for and the server knows it. */
+  /** How the search compared, if `match` was requested and the server knows it. */
   readonly match?: "exact" | "similar";
 }
 
-/** A list that can be asked for by the page, and iterated over. */
+/** A list to read by the page or iterate over. */
 export interface List<Words, Result extends Page<unknown>> {
   /** One page. */
   (options?: Words & PageOptions): Promise<Result>;
@@ -134,7 +134,7 @@ export function createClient(options: ClientOptions): Client {
     return async (id, options) => get(before + segment(id) + after, options);
   }
 
-  /** @param route the path, the options and what else the query says, for the arguments of a call */
+  /** @param route the path, the options and other query words for the arguments of a call */
   function list<Args extends unknown[], Kind>(route: (...args: Args) => ListCall): Kind {
     const page = async (...args: Args): Promise<unknown> => get(...route(...args));
     return Object.assign(page, { all: (...args: Args) => allOf(send, () => route(...args)) }) as Kind;

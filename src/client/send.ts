@@ -1,5 +1,5 @@
 /**
- * One request, with patience. Its states:
+ * One request with its retries. Its states:
  *
  *     sending ──► reading ──► done         status 200
  *        │           ├──────► refused      a status below 500 that is neither 200 nor 429
@@ -7,30 +7,30 @@
  *        └──────► waiting ──► sending      while tries are left, and time to wait as the server asks
  *                    └──────► given up     else
  *
- * `createAttempt` makes the first two, `createSend` decides what follows, `pause` waits. An abort ends each state at once.
+ * `createAttempt` makes the first two, `createSend` decides the next state, `pause` waits. An abort ends each state at once.
  */
 
 import { ApiError, NetworkError, RateLimitError, SnapshotChangedError } from "./errors.ts";
 import { checkWords, type Rule, refuse, targetOf, type Words } from "./target.ts";
 
-/** What a client is made with. */
+/** Options of a client. */
 export interface ClientOptions {
   /**
-   * Where the API is, such as `https://example.org/api/public/v1`; that path is added where it is missing. In a browser
+   * URL of the API, such as `https://example.org/api/public/v1`; that path is added where it is missing. In a browser
    * it may be relative to the page.
    */
   readonly baseUrl: string | URL;
   /** An API key or CLI token. It is sent in the `Authorization` header alone. */
   readonly token: string;
-  /** Makes the requests; the runtime's `fetch` when absent. */
+  /** Sends the requests; the runtime's `fetch` when absent. */
   readonly fetch?: typeof globalThis.fetch;
-  /** How many times a request is sent again after network errors and replies from 500 on; 3 when absent. */
+  /** Most retries of a request after network errors and replies from 500 on; 3 when absent. */
   readonly retries?: number;
-  /** The longest that a request waits in all because the server asks for it (`Retry-After`); 60,000 ms when absent. */
+  /** Longest total wait of a request that the server asks for (`Retry-After`); 60,000 ms when absent. */
   readonly maxWaitMs?: number;
   /**
-   * Called for every reply as soon as its head is there, also for replies after which the request is sent again. A
-   * promise that it returns is awaited. The call rejects with the error that it throws, and sends nothing more.
+   * Called for every reply as soon as its head has arrived, also for replies before a retry. A promise that it returns
+   * is awaited. If it throws, the call rejects with that error and sends nothing more.
    */
   readonly onResponse?: (reply: ReplyHead) => unknown;
 }
@@ -43,7 +43,7 @@ export interface CallOptions {
 
 /** The head of a reply. */
 export interface ReplyHead {
-  /** What was asked for. */
+  /** The requested URL. */
   readonly url: string;
   readonly status: number;
   /** Such as `x-ratelimit-remaining`, `etag` and `x-request-id`. */
@@ -60,9 +60,9 @@ export interface GoodReply {
 /**
  * Sends a request for a path below the base URL.
  * @param options of the caller; they are checked here
- * @param more words of the query, which count before those of the options
+ * @param more words of the query, which replace those of the options
  * @param ifMatch the ETag of the generation that must answer
- * @param left aborted when nobody waits for the reply any more: a request that is on its way is not sent again
+ * @param left aborted when the reply is no longer needed: a request in flight is not retried
  */
 export type Send = (
   path: string,
@@ -77,7 +77,7 @@ type Attempt = (target: string, ifMatch?: string, signal?: AbortSignal) => Promi
 
 const BASE_PATH = "/api/public/v1";
 
-/** Before the first try again at most so long, in milliseconds, then each time twice as long. */
+/** Longest pause before the first retry, in milliseconds; it doubles with each retry. */
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
 
@@ -86,14 +86,14 @@ interface Failure {
   /** Absent when there was no answer. */
   readonly status?: number;
   readonly message: string;
-  /** How long the server asks to wait, in milliseconds; NaN or absent when it does not. */
+  /** The wait that the server asks for, in milliseconds; NaN or absent when it does not. */
   readonly askedMs?: number;
 }
 
-/** What stands before each target. @throws {TypeError} for anything but an HTTP URL */
+/** The prefix of each target. @throws {TypeError} for anything but an HTTP URL */
 function baseOf(baseUrl: unknown): string {
   try {
-    // Neither a URL nor a string throws here; beside a page's address anything would be a URL.
+    // Only URLs and strings pass here: relative to a page's address, anything would be a URL.
     const text = (baseUrl as URL).href ?? (baseUrl as string).trim();
     const { protocol, origin, pathname } = new URL(text, (globalThis as { location?: URL }).location?.href);
     const [before] = (origin + pathname).split(BASE_PATH) as [string];
@@ -106,7 +106,7 @@ const callable: Rule = (value) => typeof value !== "function" && "a function";
 const amount: Rule = (value) => !(typeof value === "number" && value >= 0) && "a number from 0";
 
 const OPTIONS: Readonly<Record<keyof ClientOptions, Rule>> = {
-  // Neither may be absent: they are looked at below.
+  // Required, so checked below.
   baseUrl: () => false,
   token: () => false,
   fetch: callable,
@@ -115,7 +115,7 @@ const OPTIONS: Readonly<Record<keyof ClientOptions, Rule>> = {
   onResponse: callable,
 };
 
-/** The result of some work, or the signal's reason as soon as it is aborted: the work itself may not know of the signal. */
+/** The result of some work, or a rejection with the signal's reason once it is aborted: the work may not know of the signal. */
 function unlessAborted<Result>(
   work: () => Promise<Result>,
   signal: AbortSignal | undefined,
@@ -130,7 +130,7 @@ function unlessAborted<Result>(
   });
 }
 
-/** A reply as the caller gets it, or how it failed. */
+/** A reply for the caller, or its failure. */
 function judge({ status, headers }: Response, text: string): GoodReply | Failure {
   let body: unknown;
   try {
@@ -138,39 +138,39 @@ function judge({ status, headers }: Response, text: string): GoodReply | Failure
   } catch {}
   const { data, error } = Object(body) as { data?: unknown; error?: unknown };
   if (status === 200 && data) return { body, etag: headers.get("etag") };
-  // A number of seconds, or the time at which to come again.
+  // A number of seconds, or the time for the next request.
   const after = headers.get("retry-after") as string;
   const ms = +after * 1000 || Date.parse(after) - Date.now();
   return {
     status,
     message: typeof error === "string" ? error : `HTTP ${status}, not JSON of this API`,
-    // A server that says "at once" and always refuses would be asked without end.
+    // Else a server that asks for no wait and always refuses would be asked without end.
     askedMs: Math.max(ms, FIRST_PAUSE_MS),
   };
 }
 
-/** Waits, unless the call is aborted or nobody waits for its reply any more. */
+/** Waits, unless the call is aborted or its reply is no longer needed. */
 function pause(ms: number, signal: AbortSignal | undefined, left: AbortSignal | undefined): Promise<unknown> {
   let timer: ReturnType<typeof setTimeout>;
-  // Timers take no longer one.
+  // Timers take no longer pause.
   const over = () => new Promise((resolve) => (timer = setTimeout(resolve, Math.min(ms, 2e9))));
   return unlessAborted(() => unlessAborted(over, left), signal).finally(() => clearTimeout(timer));
 }
 
 /**
- * Makes what sends a request once.
+ * Makes the function that sends a request once.
  * @throws {TypeError} when an option cannot be used; the message never holds the token
  */
 function createAttempt(options: ClientOptions): Attempt {
   const {
     baseUrl,
     token,
-    // Not the one of this moment: programs replace it.
+    // Looked up for each request: programs replace `fetch`.
     fetch: request = (...args: Parameters<typeof fetch>) => fetch(...args),
     onResponse = () => {},
   } = checkWords(options, OPTIONS);
   const base = baseOf(baseUrl);
-  // A header with anything else would be refused in words that repeat it.
+  // The error for a header with anything else would contain the token.
   refuse("token", !(typeof token === "string" && /^[!-~]+$/.test(token)) && "visible ASCII");
 
   return async (target, ifMatch, signal) => {
@@ -183,7 +183,7 @@ function createAttempt(options: ClientOptions): Attempt {
           signal: signal as AbortSignal,
         });
         const { status, headers } = response;
-        // Read in any case: a body that nobody reads would hold the connection.
+        // Always read: an unread body would hold the connection.
         const text = response.text();
         text.catch(() => {});
         isOwn = true;
@@ -194,14 +194,14 @@ function createAttempt(options: ClientOptions): Attempt {
     } catch (error) {
       signal?.throwIfAborted();
       if (isOwn) throw error;
-      // It may hold what was sent, so only its message and code go on.
+      // The error may contain the request, so only its message and code are kept.
       const { message = error, cause } = Object(error) as { message?: unknown; cause?: { code?: unknown } };
       return { message: `no answer: ${message}${cause?.code ? ` (${cause.code})` : ""}` };
     }
   };
 }
 
-/** The error after which nothing more is sent. @param waitMs how long the server asks to wait */
+/** The final error of a call. @param waitMs the wait that the server asks for */
 function errorOf(status: number | undefined, message: string, waitMs: number): Error {
   if (status === undefined) return new NetworkError(message);
   if (status === 412) return new SnapshotChangedError(message);
@@ -209,7 +209,7 @@ function errorOf(status: number | undefined, message: string, waitMs: number): E
 }
 
 /**
- * Makes what sends the requests of a client.
+ * Makes the function that sends the requests of a client.
  * @throws {TypeError} when an option cannot be used; the message never holds the token
  */
 export function createSend(options: ClientOptions): Send {
@@ -224,11 +224,11 @@ export function createSend(options: ClientOptions): Send {
       if ("body" in outcome) return outcome;
       const { status, message, askedMs } = outcome;
       const isLimit = status === 429;
-      // Random so that many clients do not come back at once.
+      // Random, so that many clients do not return at once.
       const wait =
         askedMs || Math.min(FIRST_PAUSE_MS * 2 ** pauses++, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
       if (isLimit || askedMs) maxWaitMs -= wait;
-      // A window that is used up is no failure.
+      // A used-up window is no failure.
       const mayPass = isLimit || (!(status! < 500) && retries-- > 0);
       if (!mayPass || maxWaitMs < 0) throw errorOf(status, message.replaceAll(token, "…"), wait);
       await pause(wait, signal, left);

@@ -1,9 +1,9 @@
-/** Checks of options and ids, and the targets of requests. Nothing is sent before all of it holds. */
+/** Checks of options and ids, and the targets of requests. Nothing is sent before all checks pass. */
 
 /** Options of a call, by name. */
 export type Words = Readonly<Record<string, unknown>>;
 
-/** Names what a value must be; false where it is that. */
+/** Returns the requirement that a value fails; false when it meets it. */
 export type Rule = (value: unknown) => string | false;
 
 const whole: Rule = (value) =>
@@ -23,14 +23,14 @@ const WORDS: Readonly<Record<string, Rule>> = {
   signal: (value) => !(value as AbortSignal | null)?.throwIfAborted && "an AbortSignal",
 };
 
-/** @throws {TypeError} that names an option or an id and what it must be, if it is not that */
+/** @throws {TypeError} with the name of an option or an id and its requirement, unless it is met */
 export function refuse(name: string, wanted: string): never;
 export function refuse(name: string, wanted: string | false): void;
 export function refuse(name: string, wanted: string | false): void {
   if (wanted) throw new TypeError(`${name}: must be ${wanted}`);
 }
 
-/** Options that obey the rules; each may be undefined. @throws {TypeError} */
+/** Checks options by rules; each may be undefined. @throws {TypeError} */
 export function checkWords<Options extends object>(options: Options, rules = WORDS): Options {
   refuse("options", Object(options) !== options && "an object");
   const known = Object.keys(rules);
@@ -51,7 +51,7 @@ export function searched(q: string): { readonly q: string } {
   return { q };
 }
 
-/** An id as a part of a path. @throws {TypeError} for an id that cannot be sent: a URL takes dots for steps, also escaped */
+/** An id as a part of a path. @throws {TypeError} for an id that cannot be sent: a URL takes `.` and `..` for steps, even escaped */
 export function segment(id: string): string {
   refuse("id", (text(id) || /^\.{0,2}$/.test(id)) && "the id of a resource");
   return encodeURIComponent(id);

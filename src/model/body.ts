@@ -1,40 +1,40 @@
 /**
  * Bodies of replies: text, or parts of packed bytes between two texts.
  *
- * Rows are packed as the bytes that are sent. As parts they need not be decoded to a text and encoded again: the sender
- * of a body copies its bytes once, to where they are sent from, and nothing that is sent later refers to the tables.
+ * Rows are packed as the bytes to send. As parts they need no decoding to text and no encoding: the sender of a body
+ * copies its bytes once, into the send buffer, and nothing that is sent later refers to the tables.
  */
 
 import { isNodeBefore } from "../install/runtime.mjs";
 
-/** Ranges of packed bytes, one after the other. */
+/** Consecutive ranges of packed bytes. */
 export interface Slices {
   readonly bytes: Buffer;
-  /** Where each range begins, and where it ends: two numbers a range, in the order of the body. */
+  /** Start and end of each range, in the order of the body. */
   readonly ranges: readonly number[];
   /** ASCII between two ranges, and after the last one. */
   readonly between: string;
   readonly behind: string;
-  /** Bytes of it all. */
+  /** Bytes in total. */
   readonly length: number;
 }
 
-/** A body that is not put together yet. */
+/** A body in parts. */
 export interface Parts {
-  /** Bytes of it all, as `length` of a one-byte text. */
+  /** Bytes in total, as `length` of a one-byte text. */
   readonly length: number;
   /** ASCII in front. */
   readonly head: string;
   readonly slices: Slices;
   /** ASCII at the end. */
   readonly end: string;
-  /** Whether it is one whole range that stays in memory anyway, so that it may be sent without a copy; false when absent. */
+  /** Whether it is one whole range that stays in memory, so that it may be sent without a copy; false when absent. */
   readonly isShared?: true;
 }
 
 /**
- * A body: its bytes as a one-byte ("latin1") string, char codes 0–255, one a byte of the UTF-8 JSON text; or parts that
- * make them. `length` is in bytes.
+ * A body: its bytes as a one-byte ("latin1") string, with a char code 0–255 for each byte of the UTF-8 JSON text; or
+ * parts that make up the bytes. `length` is in bytes.
  */
 export type Body = string | Parts;
 
@@ -49,7 +49,7 @@ export function sliceAll(bytes: Buffer): Slices {
 const COPIES_BYTEWISE = isNodeBefore(process.versions, "22.8");
 const LONG_BYTES = 2048;
 
-/** Whether ranges are so short on the average that they cost less as text. */
+/** Whether ranges are so short on average that they cost less as text. */
 function areShort({ ranges, length }: Slices): boolean {
   return COPIES_BYTEWISE && length < (LONG_BYTES * ranges.length) / 2;
 }
@@ -69,9 +69,9 @@ function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: 
 }
 
 /**
- * Writes bytes one after the other.
+ * Writes the ranges one after the other.
  * @param target has room for them
- * @param at where they begin
+ * @param at the index of the first byte
  * @param end ASCII to write after them
  */
 export function copySlices(slices: Slices, target: Buffer, at: number, end = ""): void {
@@ -84,7 +84,7 @@ export function copySlices(slices: Slices, target: Buffer, at: number, end = "")
   for (let index = 0; index < ranges.length; index += 2) {
     const from = ranges[index]!;
     const to = ranges[index + 1]!;
-    // It has a char or two; a call would cost more than they do.
+    // `between` has a char or two; a call would cost more.
     for (let char = 0; index > 0 && char < between.length; char++) target[place++] = between.charCodeAt(char);
     copyRange(bytes, from, to, target, place);
     place += to - from;
@@ -106,12 +106,12 @@ export function copyBody(body: Body, target: Buffer, before = ""): void {
   copySlices(slices, target, target.write(before + head, "latin1"), end);
 }
 
-/** Whether a body is a text of ASCII: that is its own UTF-8, and need not be copied. */
+/** Whether a body is an ASCII text, which is its own UTF-8 and need not be copied. */
 export function isAscii(body: Body): body is string {
   return typeof body === "string" && Buffer.byteLength(body) === body.length;
 }
 
-/** The bytes of a body, in memory of their own. */
+/** A copy of the bytes of a body. */
 export function bodyBytes(body: Body): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafe(body.length);
   copyBody(body, bytes);
@@ -122,7 +122,7 @@ export function bodyText(body: Body): string {
   return typeof body === "string" ? body : body.head + joinAsText(body.slices) + body.end;
 }
 
-/** Whether parts cost less as text than as bytes; longer texts are copied once more by node. */
+/** Whether parts cost less as text than as bytes; node copies longer texts once more. */
 export function areCheaperAsText({ slices, length }: Parts): boolean {
   return length < 12_288 && areShort(slices);
 }

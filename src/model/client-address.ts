@@ -1,17 +1,17 @@
 /**
- * The address that a request comes from: that of its connection's peer or, where the peer is a proxy that is trusted, the
- * one that the proxy names. For the log alone: a client without a proxy in front can name any address.
+ * The client address of a request: the peer of its connection or, if the peer is a trusted proxy, the address that the
+ * proxy names. For the log alone: a client without a proxy in front can name any address.
  */
 
 import { BlockList, isIP } from "node:net";
 import type { Ask } from "./message.ts";
 
-/** Gives the address of a request's client; undefined without a connection. */
+/** Returns the address of a request's client; undefined without a connection. */
 export type ClientOf = (ask: Pick<Ask, "peer" | "headers">) => string | undefined;
 
 const LOOPBACK = ["127.0.0.0/8", "::1"];
 
-/** Adds an address, a range or `loopback` to a list. @returns whether the text is one of them */
+/** Adds an address, a range or `loopback` to a list. @returns whether the text was valid */
 function add(list: BlockList, text: string): boolean {
   if (text === "loopback") return LOOPBACK.every((range) => add(list, range));
   const [, address = "", bits] = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
@@ -23,27 +23,27 @@ function add(list: BlockList, text: string): boolean {
   return true;
 }
 
-/** The problem with one proxy of a list; undefined when there is none. */
+/** The problem with a proxy in a list; undefined when there is none. */
 export function problemWithProxy(text: string): string | undefined {
   return add(new BlockList(), text)
     ? undefined
     : "must be an address, a range such as 10.0.0.0/8, or loopback";
 }
 
-/** An address in brackets or of IPv4, with or without a port; or one of IPv6. */
+/** An IPv6 address, in brackets with an optional port or bare; or an IPv4 address with an optional port. */
 const ADDRESS = /^(?:(?:\[([\da-f.:]+)\]|([\d.]+))(?::\d{1,5})?|([\da-f.:]+))$/i;
 
-/** The address that an entry of `X-Forwarded-For` names, of IPv4 in IPv6 the one of IPv4; undefined for other texts. */
+/** The address in an entry of `X-Forwarded-For`, IPv4 in IPv6 as IPv4; undefined for other texts. */
 function addressIn(entry: string): string | undefined {
   const [, bracketed, four, six] = ADDRESS.exec(entry.trim()) ?? [];
   const address = bracketed ?? four ?? six ?? "";
   return isIP(address) === 0 ? undefined : address.toLowerCase().replace(/^::ffff:(?=[\d.]+$)/, "");
 }
 
-/** Addresses that were looked up are remembered up to so many. */
+/** Most looked-up addresses that are remembered. */
 const MAX_KNOWN = 4096;
 
-/** Reads addresses behind proxies. @param proxies the trusted ones, each without {@link problemWithProxy} */
+/** Reads client addresses through proxies. @param proxies the trusted ones, each without {@link problemWithProxy} */
 export function readClients(proxies: readonly string[]): ClientOf {
   if (proxies.length === 0) return ({ peer }) => peer?.remoteAddress;
   const list = new BlockList();
@@ -54,7 +54,7 @@ export function readClients(proxies: readonly string[]): ClientOf {
     let is = known.get(address);
     if (is !== undefined) return is;
     if (known.size >= MAX_KNOWN) known.clear();
-    // The zone of a link-local address is no part of it.
+    // The zone of a link-local address does not count.
     is = list.check(address.replace(/%.*/, ""), address.includes(":") ? "ipv6" : "ipv4");
     known.set(address, is);
     return is;

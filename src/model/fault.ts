@@ -1,5 +1,5 @@
 /**
- * Every error a client can be sent, as plain values: a status, a message and what it means. Nothing throws these; a
+ * Every error that a client can get, as plain values: a status, a message and its meaning. No code throws these; a
  * throw is a defect and answers {@link FAULTS.internal}.
  */
 
@@ -74,7 +74,7 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** Errors of input that is no request of an operation yet. They are judged first, and carry neither CORS headers nor those of a limit. */
+/** Errors of input that does not reach an operation. They are judged first, and carry neither CORS headers nor headers of a limit. */
 export const BARE_FAULTS: readonly FaultName[] = [
   "badRequest",
   "bodyNotAllowed",

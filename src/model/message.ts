@@ -1,12 +1,12 @@
 /**
- * What goes into and comes out of the core. No sockets, no web objects: every
+ * The requests and replies of the core. No sockets, no web objects: every
  * adapter (node:http, fetch, direct calls) turns its own messages into these.
  */
 
 import type { Body } from "./body.ts";
 import type { FaultName } from "./fault.ts";
 
-/** The peer, as sockets know it. */
+/** The peer of a socket. */
 export interface Peer {
   readonly remoteAddress?: string | undefined;
 }
@@ -14,7 +14,7 @@ export interface Peer {
 /** The caller of the process itself: every scope, no limit, nothing counted. */
 export const PROCESS = Symbol("process");
 
-/** A caller that the host has chosen in place of the `Authorization` header: the id of a key, or the process itself. */
+/** A caller that the host sets in place of the `Authorization` header: the id of a key, or the process itself. */
 export type ChosenCaller = string | typeof PROCESS;
 
 /** One request. Header values are as on the wire; absent headers are undefined. */
@@ -24,7 +24,7 @@ export interface Ask {
   /** Request target: a path with an optional query, or the absolute form. */
   readonly target: string;
   readonly authorization: string | undefined;
-  /** Decides in place of {@link authorization}, where it is present. */
+  /** Takes the place of {@link authorization}, where present. */
   readonly caller?: ChosenCaller | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly ifMatch: string | undefined;
@@ -32,13 +32,13 @@ export interface Ask {
   readonly now: number;
   /** The other headers, by lower-case name; values of one name are joined by a comma. */
   readonly headers?: Pick<Headers, "get"> | undefined;
-  /** Looked at for the log alone; absent where there is no connection. */
+  /** For the log alone; absent without a connection. */
   readonly peer?: Peer | undefined;
-  /** Whether the peer is gone, so that an expensive answer is not worth it; never when absent. */
+  /** Whether the peer is gone, so that an expensive answer is wasted; never when absent. */
   readonly isGone?: (() => boolean) | undefined;
 }
 
-/** What a limited key is told of its limit. */
+/** The state of the limit of a limited key. */
 export interface RateLimit {
   readonly limit: number;
   /** Requests left in the window. */
@@ -58,10 +58,10 @@ export interface Reply {
   readonly route: string;
   /** Id of the key that was admitted or limited, or "". Never a token. */
   readonly keyId: string;
-  /** The error that it is, if it is one. */
+  /** The error of the reply, if it is one. */
   readonly fault?: FaultName | undefined;
-  /** The ETag of a 200 or 304 whose header lines follow from it, the length of the body and {@link quota} alone. */
+  /** The ETag of a 200 or 304 if its header lines depend only on the ETag, the length of the body and {@link quota}. */
   readonly etag?: string | undefined;
-  /** What its header lines say of a limit. Set beside {@link etag}. */
+  /** The limit in its header lines. Set beside {@link etag}. */
   readonly quota?: RateLimit | undefined;
 }

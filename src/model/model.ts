@@ -1,6 +1,6 @@
 /**
- * The data model: what a row of each kind looks like to a client, and the schemas that the encoder and the OpenAPI
- * document are made from. Its fields are those of the table in `schema.ts`.
+ * The data model: each kind of row as a client sees it, and the schemas for the encoder and the OpenAPI document. Its
+ * fields are those of the table in `schema.ts`.
  */
 
 import {
@@ -44,7 +44,7 @@ export interface ObjectSchema {
   readonly required: readonly string[];
 }
 
-/** The types of fields as JSON Schema says them. */
+/** The types of fields in JSON Schema. */
 const TYPES: Readonly<Record<FieldType, ObjectSchema["properties"][string]>> = {
   id: { type: "string", format: "uuid" },
   text: { type: "string" },
@@ -59,7 +59,7 @@ function schemaOf(resource: ResourceName): ObjectSchema {
   return { title, type: "object", properties, required: Object.keys(properties) };
 }
 
-/** JSON Schemas of everything that a reply can carry under `data`. */
+/** JSON Schemas of all data that a reply can carry under `data`. */
 export const SCHEMAS = Object.fromEntries(RESOURCE_NAMES.map((name) => [name, schemaOf(name)])) as Readonly<
   Record<ResourceName, ObjectSchema>
 >;

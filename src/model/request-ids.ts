@@ -1,8 +1,8 @@
-/** Ids that a request brings, by which its line in the access log is found from elsewhere: checked before they are used. */
+/** Ids that a request brings, for finding its access log line from elsewhere: checked before use. */
 
 import type { Ask } from "./message.ts";
 
-/** Where a request belongs in a trace. */
+/** The place of a request in a trace. */
 export interface Trace {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -14,8 +14,8 @@ export interface Trace {
 export const REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
 /**
- * The `X-Request-Id` of a request, if it is one that may be logged and sent back.
- * @param prefixes of tokens; what holds one may be a token
+ * The `X-Request-Id` of a request, if it may be logged and sent back.
+ * @param prefixes of tokens; an id that contains one may be a token
  */
 export function requestIdOf(
   headers: Ask["headers"],
@@ -29,13 +29,13 @@ export function requestIdOf(
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.{0,200})?$/;
 const ZEROS = /^0+$/;
 
-/** The W3C trace context of a request; what is malformed counts as absent. */
+/** The W3C trace context of a request; undefined when absent or malformed. */
 export function traceOf(headers: Ask["headers"]): Trace | undefined {
   const text = headers?.get("traceparent") ?? "";
   const parts = text === "" ? null : TRACEPARENT.exec(text);
   if (parts === null) return undefined;
   const [, version, traceId, parentId, more] = parts;
-  // Later versions may say more.
+  // Only later versions may have more parts.
   if (version === "00" && more !== undefined) return undefined;
   return ZEROS.test(traceId!) || ZEROS.test(parentId!)
     ? undefined

@@ -1,12 +1,12 @@
 /**
  * The fields of the rows, a line a field, in the order on the wire.
  *
- * From them come the types, the check of a row, the scanner's layout, the encoders, the check of packed rows, the schemas
- * of the OpenAPI document, the columns of an export, the check of a mirror's replies, and the tables in the documents.
- * CONTRIBUTING.md lists what else a new field needs.
+ * They are the source of the types, the check of a row, the scanner's layout, the encoders, the check of packed rows,
+ * the schemas of the OpenAPI document, the columns of an export, the check of a mirror's replies, and the tables in the
+ * documents. CONTRIBUTING.md lists the other steps for a new field.
  */
 
-/** What a field holds, and what that is to a client. Ids are in lower case, times are ISO 8601 UTC with milliseconds, counts are integers of at least 0. */
+/** Types of fields, as clients get them: ids are in lower case, times are ISO 8601 UTC with milliseconds, counts integers from 0. */
 interface Values {
   readonly id: string;
   readonly text: string;
@@ -19,13 +19,13 @@ export type FieldType = keyof Values;
 
 export interface Field {
   readonly type: FieldType;
-  /** Whether clients see it. */
+  /** Whether clients get it. */
   readonly served: boolean;
-  /** What null and absence mean; where there is none, a row must have the field. */
+  /** The value of null or an absent field; without it, a row must have the field. */
   readonly absent?: string | number | boolean;
-  /** Where a row with this id is. `needs`: what belongs to a row that is not visible is hidden, too. */
+  /** The table of the row with this id. `needs`: a row that refers to an invisible row is hidden, too. */
   readonly refersTo?: { readonly table: "users" | "worlds"; readonly needs: boolean };
-  /** The only value with which a row is visible, and why it is hidden with any other. */
+  /** The only value of a visible row, and the reason for hiding a row with any other. */
   readonly shows?: { readonly only: string | true; readonly otherwise: string };
 }
 
@@ -78,7 +78,7 @@ export const PLATFORM_STATS = {
 
 export type TableName = keyof typeof ROWS;
 
-/** The fields of a row that clients see. */
+/** The fields of a row that clients get. */
 export type Served<Fields extends Readonly<Record<string, Field>>> = {
   -readonly [Name in keyof Fields as Fields[Name]["served"] extends true
     ? Name
@@ -95,7 +95,7 @@ export interface NamedField {
 }
 
 function listed(fields: Readonly<Record<string, Field>>): readonly NamedField[] {
-  // All have the same properties: what reads rows looks at them for each value, and is quicker so.
+  // All objects have the same shape: readers of rows look at them for each value, which is faster so.
   return Object.entries(fields).map(([name, { type, served, absent, refersTo, shows }]) => {
     return { name, type, served, absent, refersTo, shows };
   });
@@ -114,7 +114,7 @@ export const FIELDS = byTable((table) => listed(ROWS[table]));
 
 const served = byTable((table) => FIELDS[table].filter((field) => field.served));
 
-/** Everything that a reply can carry under `data`, and its table. The fields of a found world are the first ones of a world. */
+/** All data that a reply can carry under `data`, and their tables. A found world has the first fields of a world. */
 export const RESOURCES = {
   user: { title: "User", table: "users", fields: served.users },
   world: { title: "World", table: "worlds", fields: served.worlds },
@@ -128,34 +128,34 @@ export type ResourceName = keyof typeof RESOURCES;
 
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
 
-/** What one row of each table is as a resource. */
+/** The resource of one row of each table. */
 export const RESOURCE_OF = byTable(
   (table) => RESOURCE_NAMES.find((name) => RESOURCES[name].table === table)!,
 );
 
-/** Whether the values of a type are strings of JSON. */
+/** Whether the values of a type are JSON strings. */
 export function isString(type: FieldType): boolean {
   return type !== "count" && type !== "boolean";
 }
 
-/** Bytes of the types whose served values all have the same length, without quotes. */
+/** Bytes of a served value, without quotes, for types of fixed length. */
 export const VALUE_BYTES: Partial<Readonly<Record<FieldType, number>>> = { id: 36, time: 24 };
 
-/** Some bytes that are the same in all served rows of a table, and the field whose value stands after them. */
+/** Bytes that are the same in all served rows of a table, and the field that follows them. */
 export interface ServedPart {
   readonly before: string;
   readonly field: NamedField;
-  /** Whether `before` ends one value and names the next, and does nothing else. */
+  /** Whether `before` only ends one value and names the next. */
   readonly isName: boolean;
 }
 
-/** How a row is served: its parts, then the end. */
+/** The layout of a served row: its parts, then the end. */
 export interface ServedLayout {
   readonly parts: readonly ServedPart[];
   readonly end: string;
 }
 
-/** The layout of the JSON of a row with these fields, of which it may be that not all are served. The value of one that decides whether a row is visible is the same in all rows. */
+/** The JSON layout of the served ones of these fields. A field that decides visibility has its one visible value in all rows. */
 export function servedLayout(fields: readonly NamedField[]): ServedLayout {
   const parts: ServedPart[] = [];
   let before = "{";

@@ -2,7 +2,7 @@
 
 const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
 
-/** Splits a request target at its first `?`; of the absolute form the authority is dropped. */
+/** Splits a request target at its first `?`; an absolute form loses its authority. */
 export function splitTarget(target: string): { path: string; query: string } {
   const local = target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
   const mark = local.indexOf("?");

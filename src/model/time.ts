@@ -1,4 +1,4 @@
-/** Times as the snapshot and the keys file write them, to milliseconds and back. */
+/** Converts times of the snapshot and the keys file to milliseconds and back. */
 
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -25,18 +25,18 @@ function isRealDate(year: number, month: number, day: number): boolean {
   return day <= (month === 2 && leap ? 29 : DAYS_IN_MONTH[month - 1]!);
 }
 
-/** Two decimal digits as a number; more than 99 or negative when one of them is none. */
+/** Two decimal digits as a number; 1000 if either is no digit. */
 function twoDigits(bytes: Uint8Array, at: number): number {
   const tens = bytes[at]! - 48;
   const ones = bytes[at + 1]! - 48;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : 1000;
 }
 
-/** Bytes of a time as {@link formatTime} writes it. */
+/** Bytes of a time from {@link formatTime}. */
 export const TIME_BYTES = 24;
 
 /**
- * Reads `YYYY-MM-DDTHH:MM:SS.mmmZ` from ASCII bytes: the form that most exports have and that is served.
+ * Reads `YYYY-MM-DDTHH:MM:SS.mmmZ` from ASCII bytes: the form of most exports and of replies.
  * @returns milliseconds since the epoch, or NaN for every other form
  */
 export function parseServedTime(bytes: Uint8Array, from: number, to: number): number {

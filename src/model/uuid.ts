@@ -1,4 +1,4 @@
-/** UUIDs as four 32-bit words, so that they can live in typed arrays. */
+/** UUIDs as four 32-bit words, for typed arrays. */
 
 /** Value of a hex digit by char code; 255 for anything else. */
 const DIGIT = new Uint8Array(128).fill(255);
@@ -8,7 +8,7 @@ for (let value = 0; value < 16; value++) {
   DIGIT[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-/** Where the 32 digits of the 8-4-4-4-12 form stand. */
+/** The places of the 32 digits in the 8-4-4-4-12 form. */
 const PLACES = Array.from("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", (c, at) => (c === "x" ? at : -1)).filter(
   (at) => at >= 0,
 );
@@ -46,7 +46,7 @@ export function formatUuid(words: Uint32Array, at: number): string {
 const LOWER_DIGIT = new Uint8Array(256).fill(16);
 for (let value = 0; value < 16; value++) LOWER_DIGIT[value.toString(16).charCodeAt(0)] = value;
 
-/** As {@link parseUuid}, from bytes, of a UUID in the form that is served: lower case. */
+/** {@link parseUuid} from bytes, for the served form of a UUID: lower case. */
 export function parseServedUuid(bytes: Uint8Array, from: number, to: number, words: Uint32Array): boolean {
   if (to - from !== 36 || bytes[from + 8] !== 45 || bytes[from + 13] !== 45) return false;
   if (bytes[from + 18] !== 45 || bytes[from + 23] !== 45) return false;

@@ -1,11 +1,10 @@
 /**
- * Lists and sorts the postings of bigrams, for texts of more distinct trigrams than are worth a dictionary: long ones
- * in a script of thousands of signs.
+ * Lists and sorts the postings of bigrams, for texts with too many distinct trigrams for a dictionary: long ones in a
+ * script of thousands of signs.
  *
- * Positions are distributed by their first code unit (a counting sort), those of one unit by the second, and the list
- * of each bigram, which is short, is sorted by the two code units that follow. The keys of a part of all first units
- * are in memory at a time, and for each part the texts are gone through once more; so there is never a number by
- * position.
+ * A counting sort distributes positions by their first code unit, then the positions of one unit by the second; the
+ * list of each bigram, which is short, is sorted by the two code units that follow. Only some first units have their
+ * keys in memory at a time, with one more pass over the texts for each part; so no array of keys covers all positions.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
@@ -13,7 +12,7 @@ import { PAD, type Texts } from "./texts.ts";
 import { CHUNK, makePosting, pairOf, type Range, REPEATED, type TrigramIndex } from "./trigrams.ts";
 
 const UNITS = 65_536;
-/** Keys of about so many positions are in memory at a time. */
+/** Positions whose keys are in memory at a time, roughly. */
 const AT_ONCE = 2 ** 25;
 
 /** Posting lists of bigrams, each in order of the two code units that follow, and then of texts. */
@@ -21,15 +20,15 @@ export type BigramLists = Pick<TrigramIndex, "pairs" | "starts" | "postings" | "
 
 type Lists = Pick<TrigramIndex, "postings" | "followers">;
 
-/** What follows the first code units of some postings: the second one, and the third and fourth as a pair. */
+/** The code units after the first of some postings: the second, and the third and fourth as a pair. */
 interface Keys {
   readonly seconds: Uint16Array;
   readonly followers: Uint32Array;
 }
 
 /**
- * Lists the postings of all bigrams in order, each marked as repeated: to know takes another number by bigram.
- * @param atOnce keys of so many positions are in memory at a time
+ * Lists the postings of all bigrams in order, each marked as repeated: finding out takes another number a bigram.
+ * @param atOnce positions whose keys are in memory at a time
  */
 export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {
   const firsts = countUnits(texts);
@@ -63,7 +62,7 @@ export function sortBigrams(texts: Texts, atOnce = AT_ONCE): BigramLists {
   return { pairs: sharedCopy(pairs), starts: sharedCopy(starts), postings, followers };
 }
 
-/** Sorts the lists of all bigrams of a first code unit. @param onList told of each: its second code unit, and where it begins */
+/** Sorts the lists of all bigrams of a first code unit. @param onList called with the second code unit of each list, and its start */
 function sortUnit(lists: Lists, keys: Keys, onList: (second: number, at: number) => void): void {
   const { length } = lists.postings;
   const ends = distributeBySecond(lists, keys);
@@ -76,7 +75,7 @@ function sortUnit(lists: Lists, keys: Keys, onList: (second: number, at: number)
   }
 }
 
-/** By code unit: how many positions have one below it. */
+/** By code unit: the number of positions with a lower one. */
 function countUnits({ count, starts, units }: Texts): Uint32Array {
   const firsts = new Uint32Array(UNITS + 1);
   for (let text = 0; text < count; text++) {
@@ -87,7 +86,7 @@ function countUnits({ count, starts, units }: Texts): Uint32Array {
   return firsts;
 }
 
-/** Notes the postings of the code units from one up to another, in order of texts, and what follows each. */
+/** Writes the postings of a range of first code units, in order of texts, and the code units that follow each. */
 function distribute(
   { count, starts, units }: Texts,
   [low, high]: Range,
@@ -119,7 +118,7 @@ function followerOf(units: Uint16Array, at: number, end: number): number {
   return pairOf(at + 1 < end ? units[at + 2]! : PAD, at + 2 < end ? units[at + 3]! : PAD);
 }
 
-/** Distributes the postings of a code unit by the second one. @returns by second code unit, where its postings end */
+/** Distributes the postings of a code unit by the second one. @returns by second code unit, the end of its postings */
 function distributeBySecond(
   { postings, followers: target }: Lists,
   { seconds, followers }: Keys,
@@ -141,12 +140,12 @@ function distributeBySecond(
   return ends;
 }
 
-/** Lists that are no longer are sorted by insertion. */
+/** Insertion sort up to this length. */
 const SHORT = 12;
-/** Which half of a 64-bit number comes first in memory. */
+/** The places of the low and the high half of a 64-bit number in memory. */
 const [LOW, HIGH] = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0];
 
-/** Sorts the postings of a bigram by what follows; where the same follows, they stay in order. */
+/** Sorts the postings of a bigram by the code units that follow; equal ones stay in order. */
 function sortList({ postings, followers }: Lists, from: number, to: number, scratch: Scratch): void {
   if (to - from > SHORT) {
     sortLong(postings.subarray(from, to), followers.subarray(from, to), scratch);
@@ -170,7 +169,7 @@ interface Scratch {
   readonly copy: Uint32Array;
 }
 
-/** Sorts 64-bit numbers of what follows and the index in the list, which the engine does without calling back. */
+/** Sorts 64-bit numbers, the follower and then the index in the list: the engine sorts these without a callback. */
 function sortLong(postings: Uint32Array, followers: Uint32Array, { words, copy }: Scratch): void {
   const { length } = postings;
   for (let at = 0; at < length; at++) {

@@ -22,9 +22,9 @@ export function lowestBit(word: number): number {
 }
 
 /**
- * Sorts entries, number * 2 + flag, that are few among many, and merges equal numbers: one that comes with and without
- * the flag has it. Each sets a bit, and another for the 32-bit word that holds it, so that only words with bits are
- * walked over. It takes a fifteenth of the time of a sort for 500 of a million.
+ * Sorts few entries, number * 2 + flag, of a large range, and merges equal numbers: the result has the flag if any of
+ * them has it. Each entry sets a bit, and a second bit for the 32-bit word that holds the first, so that only words
+ * with bits are read. For 500 of a million it takes a fifteenth of the time of a sort.
  */
 export class EntrySorter {
   readonly #any: Uint32Array;
@@ -32,7 +32,7 @@ export class EntrySorter {
   /** A bit for each word of `any` that is not 0. */
   readonly #used: Uint32Array;
 
-  /** @param numbers they are below this */
+  /** @param numbers all numbers are below this */
   constructor(numbers: number) {
     this.#any = new Uint32Array(bitWords(numbers));
     this.#flagged = new Uint32Array(this.#any.length);
@@ -47,13 +47,13 @@ export class EntrySorter {
       const entry = entries[index]!;
       const at = entry >>> 6;
       any[at]! |= 1 << (entry >>> 1);
-      // Without a branch, since no processor foresees the flag.
+      // Without a branch: the flag is unpredictable.
       flagged[at]! |= (entry & 1) << (entry >>> 1);
       used[at >>> 5]! |= 1 << at;
     }
   }
 
-  /** Writes the entries, ascending, and is empty. @returns how many there are */
+  /** Writes the entries, ascending, and empties the sorter. @returns the number of entries */
   drain(target: Uint32Array): number {
     const any = this.#any;
     const flagged = this.#flagged;
@@ -76,18 +76,18 @@ export class EntrySorter {
   }
 }
 
-/** So many spare bitsets are kept: what several searches that take turns need. */
+/** Most spare bitsets kept: enough for several searches that take turns. */
 const MOST_SPARE = 32;
 
 /**
- * Bitsets that are used again: a quarter of a megabyte of garbage a search makes a thread collect garbage several times
- * a second. A search borrows bitsets and gives them back at its end; a generator that is dropped loses its own.
+ * Reusable bitsets: with a quarter of a megabyte of garbage a search, a thread would collect garbage several times a
+ * second. A search borrows bitsets and gives them back at its end; a dropped generator loses its bitsets.
  */
 export class BitsetPool {
   readonly #words: number;
   readonly #spare: Uint32Array[] = [];
 
-  /** @param numbers those in a set are below this */
+  /** @param numbers all numbers in a set are below this */
   constructor(numbers: number) {
     this.#words = bitWords(numbers);
   }
@@ -96,7 +96,7 @@ export class BitsetPool {
     return this.#spare.pop() ?? new Uint32Array(this.#words);
   }
 
-  /** Takes a set back, whatever is in it; nobody may use it any more. */
+  /** Takes a set back, with any contents; the caller must not use it any more. */
   give(bits: Uint32Array): void {
     if (this.#spare.length >= MOST_SPARE) return;
     bits.fill(0);
@@ -118,7 +118,7 @@ export class BitsetLoan {
     return bits;
   }
 
-  /** Whether a set is one of these, so that it may be written to. */
+  /** Whether a set belongs to this loan, so that it may be written to. */
   has(bits: Uint32Array): boolean {
     return this.#lent.includes(bits);
   }

@@ -1,4 +1,4 @@
-/** Results of recent searches: an LRU cache bounded in bytes, before both searches. */
+/** Results of recent searches: an LRU cache bounded in bytes, in front of both searches. */
 
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
@@ -13,7 +13,7 @@ const ENTRY_BYTES = 200;
 
 interface Entry {
   readonly results: ResultSet;
-  /** The page that was asked for last. */
+  /** The page that was requested last. */
   limit: number;
   offset: number;
   /** A page that is kept as JSON. */
@@ -24,7 +24,7 @@ function bytesOf({ results, kept }: Entry, key: string): number {
   return results.bytes + (kept?.page.json.length ?? 0) + key.length * 2 + ENTRY_BYTES;
 }
 
-/** A text that is made already is sent quicker than bytes, as long as it is short. */
+/** Up to this length, a ready text is sent faster than bytes. */
 const TEXT_BYTES = 8192;
 
 const FIRST_RESULT: PageOf = { limit: 1, offset: 0 };
@@ -37,7 +37,7 @@ export class ResultCache {
   /** @param maxBytes memory for them; 0 keeps none */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    // The cache takes no bound of 0; with 1 byte nothing fits.
+    // The cache rejects a limit of 0; nothing fits in 1 byte.
     this.#entries = new LRUCache({ maxSize: Math.max(maxBytes, 1), sizeCalculation: bytesOf });
   }
 
@@ -47,16 +47,16 @@ export class ResultCache {
     return known?.results.has(page) ? this.#pageOf(key, known, page) : undefined;
   }
 
-  /** Whether a page is known; asking leaves everything as it is. */
+  /** Whether a page is known; does not count as a use. */
   holds(key: string, page: PageOf): boolean {
     return this.#entries.peek(key)?.results.has(page) ?? false;
   }
 
-  /** @param page the one that was asked for */
+  /** @param page the requested one */
   keep(key: string, results: ResultSet, { limit, offset }: PageOf): void {
-    // A page of late results is asked for once.
+    // Results without the first one are of a late page, which is requested once.
     if (this.#maxBytes === 0 || !results.has(FIRST_RESULT)) return;
-    // Text of its own: a part of the bytes that were read with the request would keep all of these.
+    // A copy: a slice of the request's bytes would keep all of them in memory.
     this.#entries.set(Buffer.from(key).toString(), { results, limit, offset });
   }
 
@@ -64,10 +64,7 @@ export class ResultCache {
     return { entries: this.#entries.size, bytes: this.#entries.calculatedSize };
   }
 
-  /**
-   * A page that is asked for again, with no other between, is kept as JSON: to put it together takes a sixth of the
-   * time of its reply.
-   */
+  /** A page that is requested twice in a row is kept as JSON: making it takes a sixth of the time of its reply. */
   #pageOf(key: string, entry: Entry, asked: PageOf): Found {
     const { results, kept } = entry;
     const { limit, offset } = asked;
@@ -79,19 +76,19 @@ export class ResultCache {
       return page;
     }
     const keepJson = (slices: Slices): void => {
-      // Memory of its own: a part of the pool would keep all of that.
+      // Its own memory: a slice of the pool would keep all of the pool.
       const bytes = Buffer.allocUnsafeSlow(slices.length);
       copySlices(slices, bytes, 0);
       const json = slices.length < TEXT_BYTES ? bytes.toString("latin1") : bytes;
       const larger = { ...entry, kept: { limit, offset, page: { ...page, json } } };
-      // The cache would throw out what has become too large for it.
+      // The cache would drop an entry that became too large for it.
       if (bytesOf(larger, key) <= this.#maxBytes) this.#entries.set(key, larger);
     };
     return { ...page, keepJson };
   }
 }
 
-/** What became of the searches of a generation, and what the cache holds. */
+/** Outcomes of the searches of a generation, and the contents of the cache. */
 export interface CacheCounts {
   readonly hits: number;
   readonly joined: number;
@@ -100,13 +97,13 @@ export interface CacheCounts {
   readonly bytes: number;
 }
 
-/** @internal Tells what became of the searches of a generation, if there were any. */
+/** @internal Reports the searches of a generation, if there were any. */
 export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
   if (counts.hits + counts.joined + counts.misses === 0) return;
   observe({ kind: "search-cache", generation, ...counts });
 }
 
-/** @internal Finds what matches a query, or as much of it as a page takes. */
+/** @internal Finds the results of a query, or as many as a page takes. */
 export type FindResults = (
   term: string,
   page: PageOf,
@@ -119,17 +116,17 @@ export interface UncachedSearch {
   readonly worlds: FindResults;
 }
 
-/** In front of the terms of each search. */
+/** Prefixes of the keys of each search. */
 const PREFIXES = { users: "u ", worlds: "w " } as const;
 
 type Answer = ReturnType<Search["users"]>;
 
-/** @internal What a search that was not answered came to. */
+/** @internal The outcome of a search without an answer. */
 export function whyBusy(caller: Caller): SearchOutcome {
   return caller.isGone() ? "dropped" : "busy";
 }
 
-/** A search whose result comes later, and its callers. */
+/** A search in progress, and its callers. */
 interface UnderWay {
   readonly result: Promise<ResultSet | Busy>;
   readonly callers: Caller[];
@@ -143,14 +140,14 @@ interface Asked {
   readonly caller: Caller;
 }
 
-/** @internal Both searches of a generation, their cache, and the searches that wait. To page a query again mostly costs a slice. */
+/** @internal Both searches of a generation, their cache and waiting searches. Another page of a known query mostly costs a slice. */
 export class CachedSearch implements Search {
   readonly #find: UncachedSearch;
   readonly #cache: ResultCache;
   readonly #keepsResults: boolean;
   readonly #pending: PendingSearches;
   readonly #count: CountSearch | undefined;
-  /** By key and search. Callers of another key do not join: they would wait in the queue of the first. */
+  /** By key and search. Callers with another key do not join: they would wait in the queue of the first key. */
   readonly #underWay = new Map<string, UnderWay>();
   #hits = 0;
   #joined = 0;
@@ -195,7 +192,7 @@ export class CachedSearch implements Search {
     return coming === undefined ? this.#search(asked) : this.#join(coming, asked);
   }
 
-  /** Counts a search by its outcome. @returns the page that was asked for */
+  /** Counts a search by its outcome. @returns the requested page */
   #pageOf(results: ResultSet | Busy, { name, page, caller }: Asked, outcome: SearchOutcome): Found | Busy {
     this.#count?.(name, results === BUSY ? whyBusy(caller) : outcome);
     return results === BUSY ? BUSY : pageOf(results, page);
@@ -215,7 +212,7 @@ export class CachedSearch implements Search {
     return this.#pageOf(found, asked, "searched");
   }
 
-  /** Lets others of the same key wait for a result, and keeps it. */
+  /** Lets callers with the same key join a search, and keeps its result. */
   #share({ key, page, caller }: Asked, found: Promise<ResultSet | Busy>, callers: Caller[]): typeof found {
     const joint = `${caller.key} ${key}`;
     const result = found
@@ -237,7 +234,7 @@ export class CachedSearch implements Search {
     this.#joined++;
     callers.push(caller);
     return result.finally(leave).then((results) => {
-      // The result may hold another page: the first of all that wait asks for this one.
+      // The result may lack this page: the first of the waiting callers then searches for it.
       if (results !== BUSY && results.has(page)) return this.#pageOf(results, asked, "joined");
       return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.#answer(name, term, page, caller);
     });

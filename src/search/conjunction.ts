@@ -1,9 +1,9 @@
 /**
  * The documents that contain every one of several terms.
  *
- * Candidates are intersected in order of what they cost, which a sample of their words' postings estimates, and only as
- * long as a document is left. Frequent terms that overlap, such as chunks of one address, are merged to the text that
- * they are chunks of: documents with that text need no other test.
+ * Candidates are intersected in order of cost, which a sample of their words' postings estimates, and only as long as a
+ * document is left. Frequent terms that overlap, such as chunks of one address, are merged into the text that contains
+ * them: documents with that text need no other test.
  */
 
 import type { BitsetLoan } from "./bitset.ts";
@@ -30,7 +30,7 @@ import { textOf } from "./trigrams.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import type { Work } from "./work.ts";
 
-/** A term, what it was found in, and how much work it is to make a set of that: about its postings. */
+/** A term, its result, and the work to make a set of it: roughly the number of its postings. */
 interface Candidate {
   readonly term: string;
   readonly found: FoundTerm;
@@ -45,7 +45,7 @@ function isWords(found: FoundTerm): found is Uint32Array {
   return found instanceof Uint32Array;
 }
 
-/** The postings of so many of a term's words are counted to estimate those of all. */
+/** Words of a term whose postings are counted to estimate those of all. */
 const SAMPLES = 64;
 
 function workOf({ trigrams, wordPostings }: OpenWordIndex, found: FoundTerm): number {
@@ -78,17 +78,17 @@ function* settle(index: OpenWordIndex, candidate: Candidate, loan: BitsetLoan): 
   return yield* settle(index, { term, found: words, work: workOf(index, words) }, loan);
 }
 
-/** Up to so many postings the words of a term are listed before it is known which term comes first. */
+/** Up to this many postings, the words of a term are listed before the terms are sorted. */
 const FEW_POSTINGS = 2048;
 /** A search with more work than this is long. */
 export const LONG = 32_768;
 
-/** Terms that no other holds: what holds the other, holds them. */
+/** Terms that no other contains: a document with the longer term has the shorter one, too. */
 export function withoutContained(terms: readonly string[]): readonly string[] {
   return terms.filter((term) => !terms.some((other) => other.length > term.length && other.includes(term)));
 }
 
-/** Finds the documents that contain every one of several terms. @param frequent terms of more postings are merged */
+/** Finds the documents that contain every one of several terms. @param frequent terms with more postings are merged */
 export function* findAll(
   index: OpenWordIndex,
   terms: readonly string[],
@@ -117,7 +117,7 @@ export function* findAll(
   return isWords(rest.set) ? yield* unite(index.wordPostings, rest.set, index, loan) : rest.set;
 }
 
-/** The documents with some terms, and the other terms. */
+/** The documents with the terms so far, and the other terms. */
 interface Rest {
   readonly set: SetOrWords;
   readonly left: readonly Candidate[];
@@ -141,10 +141,10 @@ function* narrowOnce(
   return { set: merged, left: left.filter((one) => !parts.includes(one)) };
 }
 
-/** To scan the texts of a document's words takes, for each, about as long as to pass over so many entries. */
+/** Scanning the text of one word takes about as long as reading this many entries. */
 const TEXT_WORK = 128;
 
-/** A set as a list, if its documents are so few that to scan their words takes less than to find those of another term. */
+/** A set as a list, if scanning the words of its documents takes less time than finding the documents of another term. */
 function fewFor(index: OpenWordIndex, set: SetOrWords, { found, work }: Candidate): ListSet | undefined {
   if (isSet(found) || isBits(set)) return undefined;
   const { byDocument, wordPostings, sorter } = index;
@@ -159,7 +159,7 @@ interface Merged {
   readonly parts: readonly Candidate[];
 }
 
-/** Merges the first of some terms with others, if they have very many postings, and what contains them half as many. */
+/** Merges the first of some terms with others, if each has very many postings, and the merged text more than half as many as the first. */
 function mergeFrequent(index: OpenWordIndex, terms: readonly Candidate[], frequent: number): Merged {
   const postings = ({ found }: Candidate): number => ("range" in found ? sizeOfRange(found.range) : 0);
   const first = terms[0]!;
@@ -172,7 +172,7 @@ function mergeFrequent(index: OpenWordIndex, terms: readonly Candidate[], freque
   return { text, parts: all.filter(({ term }) => text.includes(term)) };
 }
 
-/** The documents of a set that hold all parts of a text: the holders of the text, and among the others the holders of each part. */
+/** The documents of a set that contain all parts of a text: those with the text, and among the others those with each part. */
 function* narrowByMerged(
   index: OpenWordIndex,
   before: DocumentBitset,
@@ -209,10 +209,10 @@ function giveBack(used: SetOrWords, kept: DocumentSet, loan: BitsetLoan): void {
   loan.give(used.inName);
 }
 
-/** An overlap of less tells little. */
+/** A shorter overlap tells little. */
 const LEAST_OVERLAP = 3;
 
-/** How many code units at the end of a text another begins with. */
+/** Number of code units at the end of a text with which another begins; 0 if few. */
 function overlapOf(text: string, next: string): number {
   for (let units = Math.min(text.length, next.length) - 1; units >= LEAST_OVERLAP; units--) {
     if (text.endsWith(next.slice(0, units))) return units;
@@ -220,7 +220,7 @@ function overlapOf(text: string, next: string): number {
   return 0;
 }
 
-/** The first text, merged with all that overlap it while a longer one is worth it. @param texts none within another */
+/** The first text, merged with each text that overlaps it if the result is worth it. @param texts none within another */
 export function mergeTerms(texts: readonly string[], isWorthIt: (longer: string) => boolean): string {
   let merged = texts[0]!;
   for (let left = texts.slice(1); left.length > 0; ) {

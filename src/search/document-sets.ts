@@ -1,8 +1,8 @@
 /**
- * Sets of documents, each with a flag that says whether its name counts, not its description alone.
+ * Sets of documents, each with a flag: whether its name matches, not its description alone.
  *
- * A small set is a sorted list, a large one is a bitset: to sort a list of a hundred thousand takes longer than to set
- * as many bits and walk over all of them.
+ * A small set is a sorted list, a large one is a bitset: sorting a list of a hundred thousand takes longer than setting
+ * as many bits and reading all of them.
  */
 
 import { type BitsetLoan, BitsetPool, bitWords, countBits, EntrySorter } from "./bitset.ts";
@@ -14,12 +14,12 @@ export interface ListSet {
   readonly entries: Uint32Array;
 }
 
-/** Bit d % 32 of word d / 32 is document d; all that are in the second are in the first. */
+/** Bit d % 32 of word d / 32 is document d; all documents of `inName` are in `any`. */
 export interface DocumentBitset {
   readonly kind: "bits";
   readonly any: Uint32Array;
   readonly inName: Uint32Array;
-  /** How many bits are set in the first, and in the second. */
+  /** Number of bits in `any`, and in `inName`. */
   readonly size: number;
   readonly named: number;
 }
@@ -48,7 +48,7 @@ export function addToBits(
   for (let at = from; at < to; at++) {
     const entry = entries[at]!;
     any[entry >>> 6]! |= 1 << (entry >>> 1);
-    // Without a branch, since no processor foresees the flag.
+    // Without a branch: the flag is unpredictable.
     inName[entry >>> 6]! |= (entry & 1) << (entry >>> 1);
   }
 }
@@ -60,20 +60,20 @@ export interface WordPostings {
   readonly entries: Uint32Array;
 }
 
-/** The number of each document by the one that it had. */
+/** The new number of each document, by its old one. */
 export type Renumbering = Uint32Array;
 
-/** How many entries the posting lists of some words have together. */
+/** Number of entries in the posting lists of some words together. */
 export function countEntries({ starts }: WordPostings, lists: ArrayLike<number>): number {
   let total = 0;
   for (let at = 0; at < lists.length; at++) total += starts[lists[at]! + 1]! - starts[lists[at]!]!;
   return total;
 }
 
-/** To go to a list takes about as long as to pass over so many of its entries. */
+/** Going to a list takes about as long as reading this many of its entries. */
 export const LIST_WORK = 8;
 
-/** Marks and counts documents. Its sets are to be read before they are cleared, without a pause. */
+/** Marks and counts documents. Its sets must be read and cleared without a pause. */
 export class DocumentCounter {
   readonly any: Uint32Array;
   readonly flagged: Uint32Array;
@@ -93,7 +93,7 @@ export class DocumentCounter {
         const entry = entries[index]!;
         const bit = entry >>> 1;
         const before = any[entry >>> 6]!;
-        // Without a branch, since no processor foresees these.
+        // Without a branch: these bits are unpredictable.
         count += 1 - ((before >>> bit) & 1);
         any[entry >>> 6] = before | (1 << bit);
         flagged[entry >>> 6]! |= (entry & 1) << bit;
@@ -106,7 +106,7 @@ export class DocumentCounter {
     addToBits(entries, 0, entries.length, this.any, this.flagged);
   }
 
-  /** Removes all that were added from a set: for a few less work than to clear. */
+  /** Removes the documents of a list that was added: if they are few, less work than to clear. */
   remove(entries: Uint32Array): void {
     for (let at = 0; at < entries.length; at++) {
       this.any[entries[at]! >>> 6] = 0;
@@ -120,16 +120,16 @@ export class DocumentCounter {
   }
 }
 
-/** A set of documents, or the words whose documents are meant. */
+/** A set of documents, or words that stand for their documents. */
 export type SetOrWords = DocumentSet | Uint32Array;
 
-/** What all searches over some documents share; all of it is used without a pause. */
+/** Memory that all searches over some documents share; used without a pause, but for bitsets of the pool. */
 export interface Scratch {
-  /** Empty between two of them. */
+  /** Empty between two searches. */
   readonly counter: DocumentCounter;
-  /** Empty between two of them. */
+  /** Empty between two searches. */
   readonly sorter: EntrySorter;
-  /** Room for all documents, and for all entries of posting lists that are gone through without a pause. */
+  /** Room for all documents, and for all entries of posting lists that are read without a pause. */
   readonly kept: Uint32Array;
   readonly pool: BitsetPool;
 }
@@ -147,16 +147,16 @@ export function createScratch(documents: number): Scratch {
  * Uniting posting lists: few postings are sorted into a list, without a pause; many set bits of a bitset, with pauses.
  */
 
-/** A list is taken below this share of all documents. */
+/** A union below this share of all documents is a list. */
 const SPARSE = 1 / 32;
 
-/** Lists that take more work than this, their entries included, are united with pauses before sets of them are intersected. */
+/** Lists with more work than this, their entries included, are united with pauses before they are intersected. */
 export const MOST_UNSETTLED = 32_768;
 
-/** So many entries are united, or picked from, without a pause. */
+/** Most entries that are united, or picked from, without a pause. */
 export const AT_ONCE = 16_384;
 
-/** The union of the posting lists of some words. @param sorter is empty, and used without a pause */
+/** The union of the posting lists of some words. @param sorter empty, and used without a pause */
 export function* unite(
   all: WordPostings,
   words: ArrayLike<number>,
@@ -175,24 +175,24 @@ export function* unite(
   return documentBitsetOf(pair);
 }
 
-/** So many documents are kept as a list; never more than can be gone through without a pause. */
+/** Most documents of a list; never more than can be read without a pause. */
 function mostListed(documents: number): number {
   return Math.min(documents * SPARSE + 16, AT_ONCE);
 }
 
-/** The same for words of few postings, without a pause. @param total how many entries they have */
+/** The same for words of few postings, without a pause. @param total the number of their entries */
 export function uniteFew(
   { starts, entries }: WordPostings,
   words: ArrayLike<number>,
   total: number,
   sorter: EntrySorter,
 ): ListSet {
-  // First of all what can fail: the sorter must be left empty.
+  // Allocated first, since it can fail: the sorter must be left empty.
   const united = new Uint32Array(total);
   for (let at = 0; at < words.length; at++) {
     sorter.add(entries, starts[words[at]!]!, starts[words[at]! + 1]!);
   }
-  // A copy, since what is left may be kept for long.
+  // A copy of the used part, since it may be kept for long.
   return { kind: "list", entries: united.slice(0, sorter.drain(united)) };
 }
 

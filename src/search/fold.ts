@@ -1,8 +1,8 @@
 /**
- * Folding: what makes two texts equal to a search.
+ * Folding: gives texts that are equal to a search the same form.
  *
  * Compatibility forms are composed, case and Latin, Greek and Cyrillic accents dropped. Engines order combining marks
- * by insertion, so very many in a row are folded in parts.
+ * by insertion sort, so a long run of marks is folded in parts.
  */
 
 const COMBINING_LATIN = /[\u0300-\u036f]/g;
@@ -10,7 +10,7 @@ const COMBINING_LATIN = /[\u0300-\u036f]/g;
 /**
  * Folds case, width, compatibility forms and Latin, Greek and Cyrillic accents.
  *
- * Only the combining marks U+0300–U+036F go: a Japanese voiced sound mark
+ * Only the combining marks U+0300–U+036F are dropped: a Japanese voiced sound mark
  * changes the letter and stays. A text with more than {@link MOST_MARKS}
  * combining marks in a row is folded in parts.
  *
@@ -37,28 +37,28 @@ function foldWhole(text: string): string {
 }
 
 /*
- * Most characters are folded alike whatever stands around them: their decompositions begin with a character that
- * nothing before it combines with or is put in order with. A text of nothing else needs no normalization.
+ * Most characters fold alike in every context: their decompositions begin with a character that neither combines nor is
+ * reordered with anything before it. A text of only such characters needs no normalization.
  */
 
-/** How a character is folded, the simplest first; 0 is not known yet. To itself: */
+/** How a character is folded, the simplest first; 0 is not known yet. This one: to itself. */
 const TO_ITSELF = 1;
 const AS_LOWER_CASE = 2;
 const TO_ANOTHER = 3;
 /** Depending on its neighbours, or to more than one code unit. */
 const OTHERWISE = 4;
 
-/** By code point, up to the last of the plane of emoji and decorated letters. */
+/** By code point, up to the end of the plane of emoji and decorated letters. */
 const KINDS = new Uint8Array(0x20000);
-/** By code unit of the kind {@link TO_ANOTHER}, or of a simpler one. */
+/** The folded code unit of each code unit of the kind {@link TO_ANOTHER} or a simpler one. */
 const FOLDED = new Uint16Array(0x10000);
 const scratch = new Uint16Array(4096);
 
-/** What takes part in composition as the second of two: marks, vowels and final consonants of Hangul, Kirat Rai vowels. */
+/** Characters that can be the second of a composed pair: marks, vowels and final consonants of Hangul, Kirat Rai vowels. */
 const SECOND = /^[\p{M}\u1160-\u11ff\u{16d67}-\u{16d6a}]/u;
-/** Marks that no letter combines with, and which stay where they are. */
+/** Marks that combine with no letter and stay in place. */
 const VARIATION_SELECTOR = /^[\ufe00-\ufe0f]$/;
-/** Becomes one of two letters in lower case, depending on what follows. */
+/** Has two lower-case forms; its neighbours decide. */
 const SIGMA = "\u03a3";
 
 function learn(point: number): number {
@@ -77,7 +77,7 @@ function learn(point: number): number {
   return kind;
 }
 
-/** The kind of a text is that of the character which takes most. */
+/** The kind of a text: the highest kind of its characters. */
 function kindOfText(text: string): number {
   let most = 0;
   for (let at = 0; at < text.length && most < OTHERWISE; at++) {
@@ -100,19 +100,19 @@ function foldEach(text: string): string {
   return String.fromCharCode.apply(undefined, scratch.subarray(0, text.length) as unknown as number[]);
 }
 
-/** So many combining marks in a row are folded as they are, whatever they are. */
+/** Longest run of combining marks that is folded uncut. */
 export const MOST_MARKS = 1000;
 const PART = 64;
 
-/** Combining marks, the two halfwidth letters that become some, and the only letters that combine with each other without end. */
+/** Combining marks, the two halfwidth letters that fold to marks, and the only letters that combine with each other without end. */
 const MARK = /^[\p{M}\uff9e\uff9f\u{16d67}-\u{16d6a}]/u;
 const FIRST_MARK = "\u0300";
 
-/** The parts of a text that are folded one by one, mostly one: sequences of too many marks are cut. */
+/** The parts of a text to fold one by one, mostly a single part: runs of too many marks are cut. */
 export function foldingParts(text: string): string[] {
   const parts: string[] = [];
   let from = 0;
-  /** The character before the present sequence of marks, and where each of these ends. */
+  /** Position of the character before the current run of marks, and the end of each mark. */
   let before = 0;
   let ends: number[] = [];
   const endSequence = (): void => {
@@ -138,7 +138,7 @@ export function foldingParts(text: string): string[] {
   return parts;
 }
 
-/** Where a sequence is cut: after every {@link PART} marks, or a little later where that changes nothing. */
+/** Where a run is cut: after every {@link PART} marks, or up to two later if that changes nothing. */
 function cutsWithin(text: string, before: number, ends: readonly number[]): number[] {
   const cuts: number[] = [];
   let from = before;
@@ -157,16 +157,16 @@ function canBeCut(text: string, from: number, cut: number, to: number): boolean 
   return parts === text.slice(from, to).normalize("NFKC");
 }
 
-/** How much of a query counts, in UTF-16 code units. */
+/** Longest part of a query that counts, in UTF-16 code units. */
 export const MAX_QUERY_UNITS = 256;
 
 /**
- * The text that a query asks for: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
+ * The term of a query: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
  * @returns "" when there is nothing to search for
  */
 export function readTerm(query: string): string {
   let cut = query.slice(0, MAX_QUERY_UNITS);
   if (query.length > MAX_QUERY_UNITS && !cut.isWellFormed()) cut = cut.slice(0, -1);
-  // No text that came as UTF-8 holds half of a pair, and the index has a use for one; see `PAD`.
+  // No text from UTF-8 holds half of a pair, and the index uses one as `PAD`.
   return fold(cut.toWellFormed()).trim();
 }

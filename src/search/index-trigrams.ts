@@ -1,6 +1,6 @@
 /**
- * Builds a trigram index: the trigram at each position is numbered, and numbers are given anew in order of the code
- * units. Postings are sorted by their trigram and the two that follow.
+ * Builds a trigram index: numbers the trigram at each position, then renumbers trigrams in order of their code units.
+ * Postings are sorted by their trigram and the two that follow.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
@@ -22,7 +22,7 @@ import {
 
 type Chunks = Pick<TrigramIndex, "chunkTexts" | "chunkStarts">;
 
-/** Where the further chunks of long texts are. */
+/** Finds the further chunks of long texts. */
 function cutChunks({ count, starts }: Texts): Chunks {
   const texts = new Uint32Column();
   const firsts = new Uint32Column();
@@ -35,7 +35,7 @@ function cutChunks({ count, starts }: Texts): Chunks {
   return { chunkTexts: sharedCopy(texts), chunkStarts: sharedCopy(firsts) };
 }
 
-/** Bits of the Bloom filter for each trigram: one that is nowhere is mostly seen to be so. */
+/** Bits of the Bloom filter for each trigram: enough to rule out most trigrams that no text contains. */
 const SPARSENESS = 16;
 
 function filterOf(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
@@ -49,7 +49,7 @@ function filterOf(pairs: Uint32Array, thirds: Uint32Array): Uint32Array {
   return bits;
 }
 
-/** Distinct trigrams that are numbered whatever the texts, and for each text: one takes some forty bytes. */
+/** Most distinct trigrams: a base, and more for each text; one takes some forty bytes. */
 const MOST_TRIGRAMS = 2 ** 22;
 const MOST_TRIGRAMS_A_TEXT = 2;
 
@@ -100,7 +100,7 @@ export function indexTrigrams(
   for (let at = 0; at < trigrams.length; at++) trigrams[at] = ranks[trigrams[at]!]!;
   const slots = makeSlots(pairs, thirds, pairs.length);
   const bits = filterOf(pairs, thirds);
-  // The trigram of pads alone was the first.
+  // The trigram of pads alone was numbered first.
   const lists = sortPostings(texts, trigrams, pairs.length, ranks[0]!);
   return { texts, gram: GRAM, pairs, thirds, slots, bits, ...lists, ...chunks };
 }
@@ -125,8 +125,8 @@ class TrigramNumbers {
 }
 
 /**
- * The number of the trigram at each position, at a pad that of pads alone, the first; undefined when there are too
- * many.
+ * The number of the trigram at each position; at a pad, the first number, of the trigram of pads alone. Undefined when
+ * there are too many.
  */
 function numberTrigrams(
   { count, units, starts }: Texts,
@@ -159,16 +159,16 @@ function sortTrigrams({ pairs, thirds }: TrigramNumbers): Uint32Array {
 /*
  * Sorts all postings by their trigram and the two trigrams that follow it, which makes the posting lists.
  *
- * A radix sort whose digits are numbers of trigrams, the least significant first: by the trigram six code units on, by
- * the one three on, and by their own. Each pass is a counting sort that keeps equal ones in order. A posting carries
- * along the numbers that later passes need: to look them up would be a random access to memory for each.
+ * A radix sort whose digits are numbers of trigrams, the least significant first: the trigram six code units on, the
+ * one three on, the posting's own. Each pass is a stable counting sort. A posting carries the numbers that later passes
+ * need: looking them up would be a random access to memory for each.
  */
 
-/** Posting lists are in order of so many code units. */
+/** Posting lists are sorted by this many code units. */
 const DEPTH = GRAM * 3;
 const TWO_GRAMS = GRAM * 2;
 
-/** By trigram: how many postings have it at one of three distances; then where the next of them goes. */
+/** By trigram: the number of postings with it at one of three distances; then the place of the next such posting. */
 interface Offsets {
   readonly own: Uint32Array;
   readonly next: Uint32Array;
@@ -191,7 +191,7 @@ function sortPostings(
   const followers = sharedUint32(length);
   const own = new Uint32Array(length);
   sortBySecond(texts, trigrams, padded, offsets.second, { postings, followers, own });
-  // What the trigrams took is used again.
+  // Reuses the memory of the trigrams.
   const byNext = { postings: trigrams, own: new Uint32Array(length) };
   for (let at = 0; at < length; at++) {
     const to = offsets.next[followers[at]!]!++;
@@ -209,7 +209,7 @@ function sortPostings(
   return { starts, postings, followers, depth: DEPTH };
 }
 
-/** Counts trigrams by what they are to a posting, and gives each its range. */
+/** Counts trigrams by their distance from a posting, and gives each its range. */
 function countOffsets(
   { count, starts }: Texts,
   trigrams: Uint32Array,
@@ -243,7 +243,7 @@ function countOffsets(
   return { own, next, second };
 }
 
-/** The first pass: makes the postings, and finds out which texts hold a trigram more than once. */
+/** The first pass: makes the postings, and marks trigrams that a text contains more than once. */
 function sortBySecond(
   { count, starts }: Texts,
   trigrams: Uint32Array,
@@ -251,7 +251,7 @@ function sortBySecond(
   second: Uint32Array,
   { postings, followers, own }: Record<"postings" | "followers" | "own", Uint32Array>,
 ): void {
-  /** By trigram: the text that was the last to contain it, plus one, and its posting there. */
+  /** By trigram: the last text that contains it, plus one, and the place of its posting there. */
   const latest = new Uint32Array(second.length);
   const latestAt = new Uint32Array(second.length);
   const trigramAt = (at: number, end: number): number => (at < end ? trigrams[at]! : padded);

@@ -1,8 +1,8 @@
 /**
  * Intersecting sets of documents, and the documents of posting lists.
  *
- * What holds less is marked in a bitset and the other passed over: to unite lists, or to merge two of them side by
- * side, takes twice the time and more. A list of much less is found in a long one by galloping search, and two bitsets
+ * The smaller set is marked in a bitset, then the larger one is scanned: to unite lists, or to merge two side by side,
+ * takes at least twice the time. A much shorter list is looked up in a long one by galloping search, and two bitsets
  * are combined word by word.
  */
 
@@ -23,8 +23,8 @@ import {
 
 /**
  * Documents that are in both; the flag stays where both have it.
- * @param more words, in both, must have so few postings that there is no need to pause
- * @param loan a bitset of it that is given is written to
+ * @param more if it or `less` is words, they must have so few postings that no pause is needed
+ * @param loan an argument's bitset that belongs to it is overwritten
  */
 export function intersect(
   less: SetOrWords,
@@ -48,7 +48,7 @@ export function intersect(
   return listOf(count, scratch);
 }
 
-/** A list of so much less is found in another by galloping. */
+/** A list this many times shorter is looked up by galloping search. */
 const MUCH_LESS = 16;
 
 export function isBits(found: SetOrWords): found is DocumentBitset {
@@ -63,7 +63,7 @@ function listOf(count: number, { kept }: Scratch): ListSet {
   return { kind: "list", entries: kept.slice(0, count) };
 }
 
-/** Writes the marked documents of a list or of some words. @returns how many there are */
+/** Writes the marked documents of a list or of some words. @returns their number */
 function keep(
   found: ListSet | Uint32Array,
   { any, inName }: BitPair,
@@ -93,14 +93,14 @@ function keepMarked(
   let { count } = marked;
   for (let at = from; at < to; at++) {
     const entry = entries[at]!;
-    // Without a branch, since no processor foresees what is marked.
+    // Without a branch: the marks are unpredictable.
     kept[count] = entry;
     count += (any[entry >>> 6]! >>> (entry >>> 1)) & 1;
   }
   marked.count = count;
 }
 
-/** Leaves entries their flag where the document is in a bitset. Apart, since there are mostly few of them. */
+/** Clears the flag of entries whose document is not in a bitset. A pass of its own, since the kept entries are mostly few. */
 function dropFlags(entries: Uint32Array, count: number, bits: Uint32Array): void {
   for (let at = 0; at < count; at++) {
     const entry = entries[at]!;
@@ -124,8 +124,8 @@ function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): Docume
 }
 
 /**
- * Takes the documents of a set out of another. One stays if it lacks the flag in `taken`, and has it in `set`.
- * @param taken is left with the documents of both, and must be of the loan
+ * Removes the documents of `taken` from a set. A document stays if it has the flag in `set` but not in `taken`.
+ * @param taken keeps the documents of both; it must belong to the loan
  */
 export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan): DocumentBitset {
   const rest = loan.has(set.any) ? set : takePair(loan);
@@ -141,7 +141,7 @@ export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan)
   return documentBitsetOf(rest);
 }
 
-/** Adds the documents of a set to a bitset; one of the loan is given back. */
+/** Adds the documents of a set to a bitset; a set of the loan is given back. */
 export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitsetLoan): DocumentBitset {
   if (set.kind === "list") addToBits(set.entries, 0, set.entries.length, any, inName);
   else {

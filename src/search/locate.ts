@@ -1,10 +1,10 @@
 /**
  * From a term to a range of postings.
  *
- * The posting list of a trigram is in order of what follows. So the postings of a term of up to nine code units are a
- * range of the list of its first trigram, found by halving, and those of one or two code units are the lists of all
- * trigrams with that prefix, which are neighbours. The rarest two trigrams of a longer term give candidates. Where the
- * dictionary is one of bigrams, the same goes for terms of up to four code units and for bigrams.
+ * The posting list of a trigram is in order of the code units that follow. So the postings of a term of up to nine code
+ * units are a range of the list of its first trigram, found by binary search; the postings of one or two code units are
+ * the lists of all trigrams with that prefix, which are neighbours. The rarest two trigrams of a longer term give
+ * candidates. With a dictionary of bigrams, the same holds for terms of up to four code units and for bigrams.
  */
 
 import { endWhere, gallop, gallopWhere, lowerBound } from "../util/sorted.ts";
@@ -22,12 +22,12 @@ import {
   trigramSlotOf,
 } from "./trigrams.ts";
 
-/** So many substrings of a term are counted, and as many again in a term of few more code units. */
+/** Most substrings of a term that are counted after its beginning. */
 const MOST_SUBSTRINGS = 12;
-/** So few candidates are verified sooner than their order is made use of. */
+/** Up to this many candidates, verifying them is quicker than using their order. */
 const FEW = 16;
 
-/** The part of a range of postings whose texts go on with the code units of a term up to a position. */
+/** The part of a range of postings whose texts continue with the code units of a term up to `end`. */
 function narrowByText(trigrams: TrigramIndex, [from, to]: Range, term: string, end: number): Range {
   const low = endWhere(from, to, (at) => compareAt(trigrams, at, term, end) < 0);
   // Most terms are rare, so the end is near.
@@ -49,10 +49,7 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
   return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
 }
 
-/**
- * The postings of a term whose text can end with it: exactly these as far as the lists are in order, all of them
- * beyond.
- */
+/** The postings of a term whose text can end with it: exactly these if the term is shorter than the depth, else all postings. */
 export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const { length } = term;
   const { gram } = trigrams;
@@ -68,7 +65,7 @@ export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, ter
 }
 
 export interface Located {
-  /** The postings of a substring of it. */
+  /** The postings of a substring of the term. */
   readonly range: Range;
   /** From the beginning of the term to the substring, in code units. */
   readonly offset: number;
@@ -105,7 +102,7 @@ export function locate(trigrams: TrigramIndex, term: string): Located {
   return { range: postingsOfPart(trigrams, term, offset), offset, isExact: false };
 }
 
-/** Postings of as many code units of a term as lists are in order of; these postings are in order of the texts. */
+/** Postings of a part of a term as long as the depth of the lists; these postings are in order of texts. */
 function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): Range {
   const { depth, gram } = trigrams;
   const part = term.slice(offset, offset + depth);
@@ -114,8 +111,8 @@ function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): R
 }
 
 /*
- * Ranges of postings by up to six code units. A trigram is found by its hash, a prefix of trigrams by halving in their
- * order. The numbers of the trigrams that follow ascend in each list: halving there finds the next three code units.
+ * Ranges of postings by up to six code units. A trigram is found by its hash, a prefix of trigrams by binary search.
+ * The numbers of the trigrams that follow ascend in each list: a binary search there finds the next three code units.
  */
 
 export function sizeOfRange([from, to]: Range): number {
@@ -126,7 +123,7 @@ export function postingsIn({ postings }: TrigramIndex, [from, to]: Range): Uint3
   return postings.subarray(from, to);
 }
 
-/** Whether a text can contain a term of a trigram or more. One bit tells it of most terms that are nowhere. */
+/** Whether a text can contain a term of a trigram or more. One bit rules out most terms that no text contains. */
 function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
   const mask = bits.length * 32 - 1;
   for (let at = 0; at + gram <= term.length; at++) {
@@ -163,7 +160,7 @@ function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
   return [trigrams.starts[from]!, trigrams.starts[to]!];
 }
 
-/** The number of the trigram that begins at a position of a term; below 0 when it is nowhere. */
+/** The number of the trigram that begins at a position of a term; below 0 when no text has it. */
 function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at: number): number {
   const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
   const third = gram === GRAM ? text.charCodeAt(at + 2) : 0;

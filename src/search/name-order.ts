@@ -1,6 +1,6 @@
 /**
- * The order of all names, by which worlds are ranked: those whose names begin with a query are neighbours in
- * it, and those whose names are the query come first among them.
+ * The order of all names, for ranking worlds: names that begin with a query are neighbours, and names equal to it come
+ * first among them.
  */
 
 import { sharedUint32 } from "../store/bytes.ts";
@@ -8,19 +8,19 @@ import { endWhere, gallopWhere } from "../util/sorted.ts";
 import type { Renumbering } from "./document-sets.ts";
 import { lengthOf, ranksIn, reorderTexts, sortTexts, type Texts } from "./texts.ts";
 
-/** What found documents are ranked by. All of it lies in shared memory. */
+/** The order of documents by name, for ranking them; all in shared memory. */
 export interface NameOrder {
-  /** Names in their order, which is that of their code units. */
+  /** Names in order of their code units. */
   readonly names: Texts;
-  /** Documents in order of their names, those of the same name ascending. */
+  /** Documents in order of their names, documents with the same name ascending. */
   readonly byName: Uint32Array;
   /** By document: its rank in that order. */
   readonly ranks: Uint32Array;
-  /** What stands for each document in a result. */
+  /** By document: the row that a result gives for it. */
   readonly rows: Uint32Array;
 }
 
-/** Sorts documents by their names. @param rows what stands for each document in a result */
+/** Sorts documents by their names. @param rows the row of each document */
 export function orderNames(names: Texts, rows: Uint32Array): NameOrder {
   const byName = sharedUint32(names.count);
   byName.set(sortTexts(names));
@@ -34,7 +34,7 @@ export function renumber({ rows }: NameOrder, ranking: Uint32Array): Renumbering
   return rows.map((row) => ofRow[row]!);
 }
 
-/** The order of names of documents that have other numbers: equal names are in order of these. @param rows as in it */
+/** The order of names after documents are renumbered: equal names are in order of the new numbers. @param rows by new number */
 export function renumberNames(
   { names, byName: before }: NameOrder,
   numbers: Renumbering,
@@ -58,14 +58,14 @@ function isSameText(texts: Texts, a: number, b: number): boolean {
   return true;
 }
 
-/** Ranks in the order of names: from `from` on names are a term, from `equalEnd` to before `end` they begin with it. */
+/** Ranks in the order of names: names from `from` to before `equalEnd` equal a term, names from there to before `end` begin with it. */
 export interface NameRange {
   readonly from: number;
   readonly equalEnd: number;
   readonly end: number;
 }
 
-/** Below 0 when a name comes before a term and all that begins with it, 0 when it begins with it. */
+/** Below 0 when a name sorts before a term, 0 when it begins with the term, else above 0. */
 function compareName({ units, starts }: Texts, rank: number, term: string): number {
   const start = starts[rank]!;
   const length = starts[rank + 1]! - 1 - start;
@@ -80,7 +80,7 @@ function compareName({ units, starts }: Texts, rank: number, term: string): numb
 /** The names that begin with a term are neighbours in their order; names equal to it come first. */
 export function findNameRange({ names, byName }: NameOrder, term: string): NameRange {
   const from = endWhere(0, byName.length, (at) => compareName(names, at, term) < 0);
-  // Mostly there are few, or none.
+  // Most terms begin few names, or none.
   const end = gallopWhere(from, byName.length, (at) => compareName(names, at, term) === 0);
   const equalEnd = endWhere(from, end, (at) => lengthOf(names, at) === term.length);
   return { from, equalEnd, end };

@@ -1,10 +1,10 @@
 /**
- * The documents of n-grams of one to three code units, kept beforehand.
+ * The precomputed documents of n-grams of one to three code units.
  *
  * These terms would cost most: "a" is in a hundred thousand words and most descriptions, three letters are in a hundred
- * words whose postings lie anywhere in memory. The work of an n-gram to a query, the postings of all words that hold it,
- * decides: much of it makes a bitset, some a list, little nothing. Where long texts would take more memory than their
- * number of documents warrants, the n-grams of the most work are kept. Both kinds are found by halving on their keys.
+ * words whose postings are scattered in memory. The work of an n-gram in a query, the postings of all words with it,
+ * decides: much work makes a bitset, some a list, little nothing. Where long texts would take more memory than their
+ * number of documents warrants, only the n-grams with the most work are kept. Binary search by key finds both.
  */
 
 import { sharedCopy, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
@@ -54,7 +54,7 @@ export interface SparseNgrams {
   readonly entries: Uint32Array;
 }
 
-/** Stands in a key for a code unit that an n-gram does not have; as a unit a pad could be half of a pair. */
+/** Stands in a key for a missing code unit; a pad could be half of a surrogate pair. */
 const NO_UNIT = 65_536;
 
 function keyOf(ngram: string): number {
@@ -64,28 +64,28 @@ function keyOf(ngram: string): number {
   return (first * (NO_UNIT + 1) + second) * (NO_UNIT + 1) + third;
 }
 
-/** An n-gram is dense when to unite its words' documents would take at least this share of the work of passing over every document. */
+/** An n-gram is dense if uniting its words' documents takes at least this share of the work of reading every document. */
 const DENSE = 1 / 8;
-/** Not worth it below so much work: a microsecond or two. */
+/** Less work than this, a microsecond or two, is not worth it. */
 const LEAST = 256;
-/** An index of fewer entries is small: what little it takes to find there is not worth a part of a start. */
+/** An index of fewer entries is small: its searches take too little to be worth a part of the start. */
 export const SMALL = 2 ** 18;
-/** The same in a small index. */
+/** {@link LEAST} in a small index. */
 const LEAST_IN_SMALL = 2048;
 
-/** Most bytes of kept documents: so many for each document, however long its texts, and some for a small number of these. */
+/** Most bytes of kept documents: for each document, however long its texts, and a base for small numbers of documents. */
 const MOST_BYTES_A_DOCUMENT = 2048;
 const MOST_BYTES = 2 ** 24;
 
 /** Most n-grams whose documents are kept, beside one for each document. Twice as many are in memory while they are chosen. */
 const MOST_NGRAMS = 2 ** 16;
 
-/** To find the documents of a range of postings takes about as long as to pass over so many entries. */
+/** Finding the documents of a range of postings takes about as long as reading this many entries. */
 function workOf({ from, to, entries }: WeighedRange): number {
   return entries + LIST_WORK * (to - from);
 }
 
-/** Bytes of an n-gram's documents, or more: no more than are entries, nor than there are documents. */
+/** Bytes of an n-gram's documents at most: as many documents as entries, or all of them. */
 function bytesOf(ngram: ShortNgram, documents: number): number {
   if (isDense(ngram, documents)) return bitWords(documents) * 2 * Uint32Array.BYTES_PER_ELEMENT;
   return Math.min(ngram.entries, documents) * Uint32Array.BYTES_PER_ELEMENT;
@@ -95,7 +95,7 @@ function isDense(ngram: ShortNgram, documents: number): boolean {
   return workOf(ngram) >= documents * DENSE;
 }
 
-/** The n-grams that are the most work, that first: so many, and as far as there are so many bytes for their documents. */
+/** The n-grams with the most work, in that order, up to a number of n-grams and of bytes for their documents. */
 function keepMostWork(
   ngrams: ShortNgram[],
   documents: number,
@@ -111,7 +111,7 @@ function keepMostWork(
   return end < 0 ? ngrams : ngrams.slice(0, end);
 }
 
-/** The n-grams that are worth it, as far as they are not too many. The documents of one word are a list already. */
+/** The n-grams that are worth it, within both limits. A single posting is not, unless dense: a word's documents are a list already. */
 function chooseNgrams(
   weighed: WeighedTrigrams,
   documents: number,
@@ -134,8 +134,8 @@ function chooseNgrams(
 
 /**
  * Collects the documents of all n-grams that are worth it.
- * @param least so much work it takes at least to find them in a search
- * @param mostBytes memory for the documents; about so many
+ * @param least least work to find them in a search
+ * @param mostBytes memory for the documents, roughly
  */
 export function indexNgramDocuments(
   trigrams: TrigramIndex,
@@ -156,7 +156,7 @@ export function indexNgramDocuments(
   };
 }
 
-/** The keys of n-grams; puts these in order of them. */
+/** The keys of n-grams, which it sorts by key. */
 function keysOf(ngrams: ShortNgram[]): Float64Array {
   ngrams.sort((a, b) => keyOf(a.ngram) - keyOf(b.ngram));
   const keys = sharedFloat64(ngrams.length);
@@ -188,7 +188,7 @@ function buildDense(
   return { keys, sizes, named, words, any, inName };
 }
 
-/** Goes through the words of a range of postings, each once and in order. @param bits empty, one for each word */
+/** Calls `take` with the words of a range of postings, each once and in order. @param bits empty, one for each word */
 function eachWord(
   trigrams: TrigramIndex,
   { from, to }: ShortNgram,
@@ -212,7 +212,7 @@ function buildSparse(
 ): SparseNgrams {
   const keys = keysOf(ngrams);
   const sorter = new EntrySorter(documents);
-  // No more than that: what is not written to takes no memory.
+  // An upper bound: memory that is not written to is not taken.
   const most = ngrams.reduce((sum, ngram) => sum + Math.min(ngram.entries, documents), 0);
   const found = new Uint32Array(most);
   let length = 0;
@@ -256,7 +256,7 @@ export function findNgramDocuments(
   };
 }
 
-/** The same n-grams of documents that have other numbers. */
+/** The same n-grams after documents are renumbered. */
 export function renumberNgrams({ dense, sparse }: NgramDocuments, numbers: Renumbering): NgramDocuments {
   return { dense: renumberDense(dense, numbers), sparse: renumberSparse(sparse, numbers) };
 }

@@ -22,7 +22,7 @@ import { STEP, type Work } from "./work.ts";
 
 /**
  * Reads the postings of a term in order of their list; see `listPostings` for their meaning. Where a text has a longer
- * term at very many positions some are left out, never its beginning.
+ * term at very many positions, some of these are left out, never the beginning of the text.
  */
 export class PostingReader {
   readonly #trigrams: TrigramIndex;
@@ -53,8 +53,8 @@ export class PostingReader {
   }
 
   /**
-   * Passes over many postings whose texts, and all between these, contain the term; the texts must be in order.
-   * @returns the range of texts; undefined when {@link next} is to read on
+   * Skips many postings whose texts, and all texts between them, contain the term; the texts must be in order.
+   * @returns the range of texts; undefined when the caller must go on with {@link next}
    */
   nextShared(): Range | undefined {
     const from = this.#at;
@@ -65,7 +65,7 @@ export class PostingReader {
     return [textOf(this.#trigrams, postings[from]!), textOf(this.#trigrams, postings[end - 1]!) + 1];
   }
 
-  /** Goes on to the next text, if the term was found in the one in which reading ended. More than a block of candidates are in order of texts. */
+  /** Skips to the next text, if the text in which the block ended has the term: more than a block of candidates are in order of texts. */
   #passText(found: number, read: number): void {
     const trigrams = this.#trigrams;
     const text = textOf(trigrams, found);
@@ -80,10 +80,10 @@ export class PostingReader {
 }
 
 /**
- * All postings of a term, in any order; a text may contain it several times, but its beginning comes only once. Not to
- * be changed: mostly a range of the index. A posting outside of the index that is no beginning tells only the text and
- * whether it is repeated.
- * @param located so few postings that they can be listed
+ * All postings of a term, in any order; a text may come several times, but its beginning only once. Read-only: mostly a
+ * range of the index. A posting that is outside of the index and no beginning tells only the text and whether it is
+ * repeated.
+ * @param located with few enough postings to list
  */
 export function* listPostings(trigrams: TrigramIndex, located: Located, term: string): Work<Uint32Array> {
   const { range, offset, isExact } = located;
@@ -99,11 +99,11 @@ export function* listPostings(trigrams: TrigramIndex, located: Located, term: st
     count += kept;
   }
   moveBack(trigrams, offset, found, count);
-  // A copy, since results may be kept for long.
+  // A shorter copy, since results may be kept for long.
   return found.slice(0, count);
 }
 
-/** So many candidates are compared with their texts without a pause. */
+/** Candidates that are compared with their texts between two pauses. */
 function mostVerified(term: string): number {
   return Math.ceil(STEP / (16 + term.length / 4));
 }
@@ -124,9 +124,9 @@ function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: 
 }
 
 /**
- * Keeps the candidates whose text has the term so many code units before; in a row of one text the first, and its
- * beginning: in a text of one letter a term is at every position.
- * @returns how many are left
+ * Keeps the candidates whose text has the term `offset` code units before. From a run of candidates in one text, it
+ * keeps the first, and the beginning of the text: in a text of one letter a term is at every position.
+ * @returns the number of kept candidates
  */
 function keepByText(trigrams: TrigramIndex, term: string, offset: number, block: Uint32Array): number {
   const { units, starts } = trigrams.texts;
@@ -147,7 +147,7 @@ function keepByText(trigrams: TrigramIndex, term: string, offset: number, block:
 
 /*
  * Postings of a term in texts that share a prefix, such as addresses of one site. Where texts are in order, these are
- * neighbours. If the first and the last of some have the term in the prefix that they share, all between have it, too.
+ * neighbours. If the first and the last of them share a prefix with the term in it, all between have the term, too.
  */
 
 const LEAST = 256;
@@ -172,8 +172,8 @@ function endOfSharedPrefix(
 }
 
 /**
- * How many code units texts have to share with that of a posting in a first chunk: the term, and the depth of the list,
- * after which it is in order of texts; 0 when the term is not there.
+ * Length of the prefix that texts must share with the text of a posting in a first chunk: it covers the term and the
+ * depth of the list, beyond which the list is in order of texts; 0 when the term is not there.
  * @param offset from the term to the posting
  */
 function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, term: string): number {
@@ -189,8 +189,8 @@ function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, t
 }
 
 /**
- * Whether two postings are in first chunks, as far from the beginnings of their texts, with no more texts than postings
- * between them, so that each of these contains the term. Mostly not, and texts need not be read.
+ * Whether two postings are in first chunks, at the same position in their texts, with no more texts than postings
+ * between them, so that each of these texts contains the term. Mostly they are not, and texts need not be read.
  */
 function areClose({ texts, postings }: TrigramIndex, one: number, other: number): boolean {
   const a = postings[one]!;
@@ -200,7 +200,7 @@ function areClose({ texts, postings }: TrigramIndex, one: number, other: number)
   return (b >>> NUMBER_SHIFT) - (a >>> NUMBER_SHIFT) <= other - one;
 }
 
-/** Whether the texts of two postings, of which the first is in a first chunk, share so many code units from their beginnings on. */
+/** Whether the texts of two postings, the first one in a first chunk, share their first `shared` code units. */
 function sharePrefix(trigrams: TrigramIndex, one: number, other: number, shared: number): boolean {
   if (!areClose(trigrams, one, other)) return false;
   const { units, starts } = trigrams.texts;

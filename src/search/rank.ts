@@ -1,9 +1,9 @@
 /**
- * Ranks found worlds in four classes: their name is the query, begins with it, contains it, or only the description
- * does; within a class by popularity.
+ * Ranks found worlds in four classes: the name equals the query, begins with it, contains it, or only the description
+ * contains it; within a class by popularity.
  *
  * Nothing is sorted: documents are numbered by popularity, the first two classes are a range in the order of names, and
- * a flag tells the others apart. Each page of few documents is taken from their list, of many from bitsets.
+ * a flag tells the others apart. Pages of few documents come from a list, pages of many from bitsets.
  */
 
 import type { PageOf, Rows } from "../store/generation.ts";
@@ -35,13 +35,13 @@ import { STEP, type Work } from "./work.ts";
 
 export interface Asked {
   readonly term: string;
-  /** Without it everything is ranked. */
+  /** Without it, all results are kept. */
   readonly page: PageOf | undefined;
 }
 
 /**
- * Ranks documents; among equals they stay in document order.
- * @param found among them all whose names begin with the term
+ * Ranks documents; within a class they stay in document order.
+ * @param found must contain all documents whose names begin with the term
  */
 export function* rank(
   found: DocumentSet,
@@ -56,7 +56,7 @@ export function* rank(
   return yield* rankBits(documentBitsetOf(pair), nameOrder, asked, loan);
 }
 
-/** Ranks documents of a short list, each page when it is asked for; without a pause. */
+/** Ranks documents of a short list, each page on request; without a pause. */
 export function rankList(entries: Uint32Array, nameOrder: NameOrder, term: string): ResultSet {
   const total = entries.length;
   if (total === 0) return NO_RESULTS;
@@ -73,10 +73,10 @@ export function rankList(entries: Uint32Array, nameOrder: NameOrder, term: strin
   };
 }
 
-/** Fewer postings take less time to sort than to count in a bitset, which is walked over whole. */
+/** Fewer postings take less time to sort than to count in a bitset, which must be read to its end. */
 const FEW = 512;
 
-/** The same for the documents of words with so few postings (`entries`) that there is no need to pause. */
+/** The same for the documents of words with so few postings (`entries`) that no pause is needed. */
 export function rankWords(
   index: OpenWordIndex,
   words: Uint32Array,
@@ -136,23 +136,23 @@ function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: Bits
 }
 
 /*
- * The top-k of found worlds, for a first page: most searches are asked for no other, and to list all of them in order
- * takes longer than to find them.
+ * The top-k of found worlds, for a first page: most searches need no other, and listing all worlds in order takes
+ * longer than finding them.
  *
- * Class by class until there are k: names equal to the term are the beginning of their range in the order of names, of
- * longer ones that begin with it the k smallest documents are kept, and the rest is taken in document order.
+ * Class by class until there are k: names equal to the term come first in their range in the order of names; of longer
+ * names that begin with it, the k smallest documents are kept; the rest is taken in document order.
  */
 
-/** The largest k; the largest first page of a client has fewer. */
+/** The largest k; the largest first page is smaller. */
 const MOST_TOP = 64;
 
 type Class = typeof BEGINNING | typeof IN_NAME | typeof IN_DESCRIPTION;
-/** Its name begins with the term, and is longer. */
+/** The name begins with the term, and is longer. */
 const BEGINNING = 0;
 const IN_NAME = 1;
 const IN_DESCRIPTION = 2;
 
-/** The top-k of a list, which must be short: there is no pause. @param k no more than there are */
+/** The top-k of a list, which must be short: there is no pause. @param k at most its length */
 function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
   const top = new TopDocuments(k, nameOrder, term);
   if (k <= MOST_TOP) top.takeBeginning();
@@ -162,7 +162,7 @@ function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: 
   return top.documents;
 }
 
-/** The top-k of counted documents. @param total how many these are */
+/** The top-k of counted documents. @param total their number */
 function topOfCounter(
   { any, flagged }: DocumentCounter,
   total: number,
@@ -185,9 +185,9 @@ function topOfCounter(
   return top.documents;
 }
 
-/** Takes documents, the best first, until there are k; at first those whose names are the term. */
+/** Collects documents, the best first, until there are k; begins with documents whose names equal the term. */
 class TopDocuments {
-  /** An array of the engine's where they are few. */
+  /** A plain array for few documents. */
   readonly documents: Rows;
   readonly range: NameRange;
   room: number;
@@ -208,7 +208,7 @@ class TopDocuments {
     this.documents[this.#k - this.room--] = document;
   }
 
-  /** Whether names begin with the term and are longer. */
+  /** Whether a name begins with the term and is longer. */
   get hasBeginning(): boolean {
     return this.range.equalEnd < this.range.end;
   }
@@ -241,7 +241,7 @@ class TopDocuments {
   /** Whether the name of a document begins with the term. */
   begins(document: number): boolean {
     const { from, end } = this.range;
-    // For most queries there is no such name, and no need to read a rank that is anywhere in memory.
+    // Most queries have no such name, and need no rank from a random place in memory.
     if (from === end) return false;
     const rank = this.#nameOrder.ranks[document]!;
     return rank >= from && rank < end;

@@ -1,9 +1,8 @@
 /**
- * What a search found: a total, and pages of rows in order.
+ * The results of a search: a total, and pages of rows in order.
  *
- * Rows are listed, or known for some pages only, or made when a page asks for them. Rank classes of very many are
- * bitsets, which are walked over only as far as a page needs: to list a hundred thousand takes longer than to count
- * them.
+ * Rows are listed, or known for some pages only, or made when a page needs them. Large rank classes are bitsets, which
+ * are read only as far as a page needs: listing a hundred thousand takes longer than counting them.
  */
 
 import type { Found, PageOf, Rows } from "../store/generation.ts";
@@ -18,15 +17,15 @@ export interface ResultSet {
   page(page: PageOf): Rows;
 }
 
-/** So many of the best of many results are retained; later pages are rare. */
+/** Most results that are retained of many, the best ones; later pages are rare. */
 export const RETAINED = 1024;
 
-/** So many of many results are retained at least, whatever the page. */
+/** Fewest results that are retained of many, for any page. */
 const LEAST_RETAINED = 64;
 
 /**
- * Retains the first of many results, so that their bitsets can be used again; all when a later page is asked for.
- * @param keep is called when the bitsets go with the results
+ * Retains the first of many results, so that their bitsets can be reused; all when a later page is requested.
+ * @param keep called when the results keep their bitsets
  */
 export function retainPage(results: ResultSet, page: PageOf | undefined, keep: () => void): ResultSet {
   const end = page === undefined ? Number.POSITIVE_INFINITY : page.offset + page.limit;
@@ -34,7 +33,7 @@ export function retainPage(results: ResultSet, page: PageOf | undefined, keep: (
     keep();
     return results;
   }
-  // Who goes on from page to page asks again but a few times.
+  // Twice as many, so that a client that turns pages causes only few more searches.
   const limit = Math.min(Math.max(end * 2, LEAST_RETAINED), RETAINED);
   return new PartialResults({ total: results.total, rows: results.page({ limit, offset: 0 }) }, 0);
 }
@@ -43,13 +42,13 @@ export function pageOf(results: ResultSet, page: PageOf): Found {
   return { total: results.total, rows: results.page(page) };
 }
 
-/** Results of which some neighbours are known: another thread told them, or no more were asked for. */
+/** Results of which one range is known: another thread sent it, or no more was requested. */
 export class PartialResults implements ResultSet {
   readonly #from: number;
   readonly #rows: Rows;
   readonly total: number;
 
-  /** @param from how many results come before the known ones */
+  /** @param from number of results before the known ones */
   constructor({ total, rows }: Found, from: number) {
     this.total = total;
     this.#from = from;
@@ -80,11 +79,10 @@ export class ListedResults extends PartialResults {
 export const NO_RESULTS = new ListedResults(new Uint32Array(0));
 
 /**
- * Results of which the top-k are known. A later page takes a list of all, which must be few: it is made without a
- * pause.
+ * Results with a known top-k. A later page makes a list of all, which must be few: there is no pause.
  * @param top numbers of the best, in order
  * @param listBytes memory of the list, which counts from the beginning, and of its sources
- * @param rowOf the row of each number; the number itself where there is none
+ * @param rowOf the row of each number; without it, numbers are rows
  */
 export function topResults(
   total: number,
@@ -109,14 +107,14 @@ export function topResults(
   };
 }
 
-/** Numbers in ascending order: those of the first bitset that are not in the second. */
+/** Numbers in ascending order: those in `bits` but not in `butNot`. */
 export interface RankClass {
   readonly count: number;
   readonly bits: Uint32Array;
   readonly butNot: Uint32Array | undefined;
 }
 
-/** Results in bitsets, but for the first ones, which are numbers in order. @param rowOf as of {@link topResults} */
+/** Results in bitsets, except the first ones, which are numbers in order. @param rowOf as for {@link topResults} */
 export function bitsetResults(
   first: Uint32Array,
   classes: readonly RankClass[],
@@ -145,12 +143,12 @@ export function bitsetResults(
   };
 }
 
-/** Memory of numbers that are not a part of an index, which lies in shared memory. */
+/** Memory of numbers; 0 for a part of an index, which is in shared memory. */
 export function ownBytes({ buffer, byteLength }: Uint32Array): number {
   return buffer instanceof SharedArrayBuffer ? 0 : byteLength;
 }
 
-/** An array of the engine's takes so much a number. */
+/** Bytes of a number in a plain array. */
 const ELEMENT_BYTES = 8;
 
 function bytesOf(rows: Rows): number {
@@ -161,7 +159,7 @@ function partOf(rows: Rows, from: number, to: number): Rows {
   return rows instanceof Uint32Array ? rows.subarray(from, to) : rows.slice(from, to);
 }
 
-/** Puts rows in the place of numbers: of a page only, since they are anywhere in memory. */
+/** Replaces numbers by rows: on one page only, since the rows are scattered in memory. */
 export function toRows<Numbers extends Rows>(numbers: Numbers, rowOf: Uint32Array | undefined): Numbers {
   if (rowOf !== undefined) for (let at = 0; at < numbers.length; at++) numbers[at] = rowOf[numbers[at]!]!;
   return numbers;
@@ -185,7 +183,7 @@ function takeBits({ bits, butNot }: RankClass, skip: number, target: Uint32Array
   return to;
 }
 
-/** A word without the lowest so many of its bits. */
+/** A word without its `many` lowest bits. */
 function withoutLowest(word: number, many: number, count: number): number {
   if (many === count) return 0;
   let rest = word;
@@ -193,21 +191,16 @@ function withoutLowest(word: number, many: number, count: number): number {
   return rest;
 }
 
-/*
- * The k smallest of many numbers, by insertion into a short sorted array: what is not below its last number is told by
- * one comparison.
- */
-
-/** A small integer of the engine's: a larger limit would make every comparison a slow one. */
+/** A small integer of the engine: a larger limit would slow down every comparison. */
 const ABOVE_ALL = 2 ** 30;
 
 /**
- * Keeps the k smallest of many numbers, by insertion into a short sorted array: one comparison tells that a number is
- * not among them. Each must come but once, and be below 2^30.
+ * Keeps the k smallest of many numbers, by insertion into a short sorted array: one comparison rules a number out.
+ * Numbers must be distinct, and below 2^30.
  */
 export class TopK {
   readonly #k: number;
-  /** In order. An array of the engine's: a typed one of so few takes ten times as long to make. */
+  /** In order. A plain array: a typed one of this size takes ten times as long to make. */
   readonly numbers: number[] = [];
   limit: number;
 

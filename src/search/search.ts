@@ -7,13 +7,13 @@ import { indexUsers, type NameIndex, openUsers, searchUsers } from "./users.ts";
 import type { Work } from "./work.ts";
 import { indexWorlds, openWorlds, rankWorldsAnew, searchWorlds, type WorldIndex } from "./worlds.ts";
 
-/** What is indexed of a store. All of it lies in shared memory and can be handed to other threads. */
+/** The indexes of a store, all in shared memory: other threads can use them. */
 export interface SearchIndex {
   readonly users: NameIndex;
   readonly worlds: WorldIndex;
 }
 
-/** Both searches as work that its caller runs, at once or in slices. Results after the requested page may be incomplete. */
+/** Both searches as work for the caller to run, at once or in slices. Results after the requested page may be incomplete. */
 export interface Searches {
   users(term: string, page: PageOf): Work<ResultSet>;
   worlds(term: string, page: PageOf): Work<ResultSet>;
@@ -36,7 +36,7 @@ export interface Indexed {
   readonly index: SearchIndex;
 }
 
-/** The parts of an earlier index that are those of a store, too: what they were made from stands in both. */
+/** The parts of an earlier index that hold for a store, too: their sources are the same in both stores. */
 export function indexesOf(store: Store, earlier: Indexed | undefined): Partial<SearchIndex> {
   if (earlier === undefined) return {};
   const { users, worlds, popular } = earlier.store;
@@ -46,7 +46,7 @@ export function indexesOf(store: Store, earlier: Indexed | undefined): Partial<S
   };
 }
 
-/** Indexes a store for both searches. @param earlier what still holds of its index is used again */
+/** Indexes a store for both searches. @param earlier its index is reused as far as it still holds */
 export function indexStore(store: Store, earlier?: Indexed): SearchIndex {
   const known = indexesOf(store, earlier);
   return {
@@ -55,7 +55,7 @@ export function indexStore(store: Store, earlier?: Indexed): SearchIndex {
   };
 }
 
-/** The same worlds in another order have the same words. */
+/** If only the ranking changed, renumbers the documents: their words are the same. */
 function reindexWorlds(store: Store, earlier: Indexed | undefined): WorldIndex {
   const isRanking = earlier !== undefined && store.worlds === earlier.store.worlds;
   return isRanking ? rankWorldsAnew(earlier.index.worlds, store.popular.all) : indexWorldsOf(store);

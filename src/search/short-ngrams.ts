@@ -1,6 +1,6 @@
 /**
- * N-grams of one to three code units: trigrams are in order, so all that begin with an n-gram are neighbours, and so
- * are their posting lists.
+ * N-grams of one to three code units: trigrams are sorted, so the trigrams that begin with an n-gram are neighbours,
+ * and so are their posting lists.
  */
 
 import { gallop } from "../util/sorted.ts";
@@ -12,7 +12,7 @@ import { type TrigramIndex, textOf } from "./trigrams.ts";
 export interface WeighedRange {
   readonly from: number;
   readonly to: number;
-  /** How many entries the words of these postings have, each word counted for each posting. */
+  /** Entries of the words at these postings, a word counted once for each posting. */
   readonly entries: number;
 }
 
@@ -21,7 +21,7 @@ export interface ShortNgram extends WeighedRange {
   readonly ngram: string;
 }
 
-/** The trigrams of words, and by trigram how many entries the words of all lists before its own have; one more at the end. */
+/** The trigrams of words, and by trigram the number of entries of the words in all lists before its own; one more sum at the end. */
 export interface WeighedTrigrams {
   readonly trigrams: TrigramIndex;
   readonly wordPostings: WordPostings;
@@ -46,7 +46,7 @@ function countEntriesIn(trigrams: TrigramIndex, { starts }: WordPostings, from: 
   return sum;
 }
 
-/** The n-grams of so many code units, up to three, that are worth it, which no part of a range is that is not. */
+/** The n-grams of one to three code units that are worth it. @param isWorth false for every part of a range if false for the range */
 export function* shortNgrams(
   weighed: WeighedTrigrams,
   units: number,
@@ -62,22 +62,22 @@ export function* shortNgrams(
     while (next < pairs.length && beginAlike(weighed.trigrams, trigram, next, units)) next++;
     const entries = weighed.sums[next]! - weighed.sums[trigram]!;
     const range = { from: starts[trigram]!, to: starts[next]!, entries };
-    // Most are not, and to make their texts would take the longest.
+    // Most ranges are not worth it, and making their texts would take most of the time.
     if (!isWorth(range)) continue;
     const pair = pairs[trigram]!;
     const ngram = String.fromCharCode(pair >>> 16, pair & 0xffff, thirds[trigram]!).slice(0, units);
-    // What ends with a pad is a shorter n-gram. What ends with the half of a pair that looks like one is left out, too.
+    // An n-gram with a pad is a shorter one. N-grams with half of a surrogate pair that looks like a pad are left out, too.
     if (!ngram.includes(PAD_TEXT)) yield { ngram, ...range };
   }
 }
 
-/** Whether two trigrams share so many first code units. */
+/** Whether two trigrams share their first `units` code units. */
 function beginAlike({ pairs, thirds }: TrigramIndex, one: number, other: number, units: number): boolean {
   if (units === 1) return pairs[one]! >>> 16 === pairs[other]! >>> 16;
   return pairs[one] === pairs[other] && (units === 2 || thirds[one] === thirds[other]);
 }
 
-/** Trigrams where the dictionary is one of bigrams: parts of its lists, which are in order of what follows. */
+/** Trigrams from a dictionary of bigrams: parts of its lists, which are in order of the code units that follow. */
 function* extendShort(
   weighed: WeighedTrigrams,
   units: number,

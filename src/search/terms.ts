@@ -1,8 +1,8 @@
 /**
- * What a single term is found in.
+ * Finds a single term.
  *
- * The documents of most n-grams up to three code units are kept beforehand. The postings of other terms are
- * located among all words; few make a list of words, many are read later, block by block.
+ * The documents of most n-grams of up to three code units are precomputed. The postings of other terms are located
+ * among all words; few postings make a list of words, many are read later, block by block.
  */
 
 import type { BitsetLoan } from "./bitset.ts";
@@ -26,7 +26,7 @@ import { GRAM, type TrigramIndex, textOf } from "./trigrams.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import { STEP, type Work } from "./work.ts";
 
-/** The words of some postings; one that contains a term twice may come twice. */
+/** The words of some postings; a word that contains a term twice may come twice. */
 export function* wordsAt(trigrams: TrigramIndex, postings: Uint32Array): Work<Uint32Array> {
   const words = new Uint32Array(postings.length);
   for (let at = 0; at < postings.length; at++) {
@@ -36,17 +36,17 @@ export function* wordsAt(trigrams: TrigramIndex, postings: Uint32Array): Work<Ui
   return words;
 }
 
-/** The documents of a short term, if they were found while indexing. */
+/** The documents of a short term, if the index keeps them. */
 export function findKnown({ ngramDocuments }: OpenWordIndex, term: string): DocumentSet | undefined {
   return term.length <= GRAM ? findNgramDocuments(ngramDocuments, term) : undefined;
 }
 
-/** What a term was found in; a range of postings where these are too many to list. */
+/** The result for a term: a set, words, or a range of postings where these are too many to list. */
 export type FoundTerm = SetOrWords | Located;
 
 /**
  * Finds the documents that contain a term: as a set, as words, or as postings to be read.
- * @param most up to so many postings words are listed
+ * @param most words are listed for at most this many postings
  */
 export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): Work<FoundTerm> {
   const known = findKnown(index, term);
@@ -60,9 +60,9 @@ export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): W
 }
 
 /*
- * The documents of a term of any number of postings. These are read block by block, straight into bitsets, so
- * that a search takes a few bitsets in any case. Words that share a prefix with the term in it are
- * neighbours, and so are their posting lists: these are added as one range.
+ * The documents of a term with any number of postings. The postings are read block by block, straight into bitsets, so
+ * that every search takes only a few bitsets. Words that share a prefix with the term in it are neighbours, and so are
+ * their posting lists, which are added as one range.
  */
 
 /** The documents that contain a term, in a bitset. */
@@ -98,7 +98,7 @@ export function* gatherDocuments(
 
 /**
  * Sets the bits of the documents of the words of some postings, without a pause.
- * @returns the index of the posting at which to go on; the next word may be in very many documents
+ * @returns the index of the posting to go on with; its word may be in very many documents
  */
 function addWords(
   { trigrams, wordPostings }: OpenWordIndex,
@@ -112,7 +112,7 @@ function addWords(
   let latest = -1;
   for (let at = from; at < postings.length; at++) {
     const word = textOf(trigrams, postings[at]!);
-    // A word of one letter comes as often as it is long.
+    // A word of one repeated letter comes once for each position.
     if (word === latest) continue;
     latest = word;
     const end = starts[word + 1]!;
@@ -122,14 +122,14 @@ function addWords(
     for (; entry < end; entry++) {
       const document = entries[entry]!;
       any[document >>> 6]! |= 1 << (document >>> 1);
-      // Without a branch, since no processor foresees the flag.
+      // Without a branch: the flag is unpredictable.
       inName[document >>> 6]! |= (document & 1) << (document >>> 1);
     }
   }
   return postings.length;
 }
 
-/** The documents of a few that have a word with a term; the flag stays where such a word is in the name. */
+/** The documents of a short list that have a word with a term; the flag stays where such a word is in the name. */
 export function* keepWithTerm(
   { byDocument, trigrams }: OpenWordIndex,
   { entries }: ListSet,
@@ -144,7 +144,7 @@ export function* keepWithTerm(
     let inName = 0;
     for (let at = byDocument.starts[document]!; at < byDocument.starts[document + 1]!; at++) {
       const word = byDocument.words[at]!;
-      // Words that are shorter than the term need no look, so nothing pauses among them.
+      // The search in a word shorter than the term never pauses, so this loop does.
       if (++tried % STEP === 0) yield;
       if (!(yield* containsTerm(trigrams.texts, word >>> 1, term))) continue;
       isThere = true;

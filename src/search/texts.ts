@@ -5,16 +5,16 @@ import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import { countUp } from "../store/order.ts";
 import type { Work } from "./work.ts";
 
-/** Stands after a text. The half of a surrogate pair, which no text ends with: it only follows the other half. */
+/** Stands after a text. The second half of a surrogate pair: no text ends with it but after a first half. */
 export const PAD = 0xdc00;
 export const PAD_TEXT = String.fromCharCode(PAD);
 
-/** Texts that are known by their numbers, from 0. */
+/** Texts with numbers from 0. */
 export interface Texts {
   readonly count: number;
   /** Each text is followed by a {@link PAD}. */
   readonly units: Uint16Array;
-  /** Text n begins at `starts[n]`; there is one more, after the last pad. */
+  /** Text n begins at `starts[n]`; one more start is after the last pad. */
   readonly starts: Uint32Array;
 }
 
@@ -59,7 +59,7 @@ export class TextsBuilder {
 
 export const WHITE_SPACE = /\s+/u;
 
-/** Whether a code unit is white space: what `\s` matches, without the cost of asking for it by a pattern. */
+/** Whether a code unit is white space, as `\s` has it, without the cost of a regular expression. */
 export function isWhiteSpace(unit: number): boolean {
   if (unit < 0x80) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
   if (unit < 0x1680) return unit === 0xa0;
@@ -69,24 +69,24 @@ export function isWhiteSpace(unit: number): boolean {
 
 const OTHER_WHITE_SPACE: ReadonlySet<number> = new Set([0x1680, 0x2028, 0x2029, 0x202f, 0x205f]);
 
-/** Compares a text from a position on with some code units of a term: below 0 when it comes before them, 0 when they are there. */
+/** Compares a text from a position on with some code units of a term: 0 when they are equal, below 0 when the text sorts first. */
 export function compare(units: Uint16Array, at: number, term: string, from: number, to: number): number {
   for (let unit = from; unit < to; unit++) {
-    // A text that ends has a pad here, which no term holds in such a position.
+    // A text that ends has a pad here, which a term cannot have in this position.
     const difference = units[at + unit]! - term.charCodeAt(unit);
     if (difference !== 0) return difference;
   }
   return 0;
 }
 
-/** Positions of a text that are tried between two pauses: at each there may be all code units of a term to compare. */
+/** Positions of a text tried between two pauses: at each, all code units of a term may have to be compared. */
 const MOST_TRIED = 1024;
 
 export function* containsTerm({ units, starts }: Texts, text: number, term: string): Work<boolean> {
   const end = starts[text + 1]! - term.length;
   for (let at = starts[text]!; at < end; at++) {
     if (compare(units, at, term, 0, term.length) === 0) return true;
-    // Short texts lie one after the other, so it also pauses every so many of them.
+    // `at` counts through all texts, so a run of short texts pauses, too.
     if (at % MOST_TRIED === 0) yield;
   }
   return false;
@@ -94,13 +94,13 @@ export function* containsTerm({ units, starts }: Texts, text: number, term: stri
 
 /*
  * Sorting texts by their code units: a three-way quicksort on keys of three code units, then on the next three of equal
- * ones (multikey quicksort). Nothing lies on the engine's heap, where many millions of strings do not fit.
+ * ones (multikey quicksort). It keeps nothing on the engine's heap, where many millions of strings do not fit.
  */
 
 const KEY_UNITS = 3;
-/** What a code unit of a key can be: none, which comes first, or any. */
+/** Values of a code unit in a key: none, which comes first, or any. */
 const KEY_BASE = 65_537;
-/** Parts that are no longer are sorted by insertion. */
+/** Insertion sort up to this length. */
 const SHORT = 12;
 
 /** Three code units of a text as a number; texts that end come first. */
@@ -113,7 +113,7 @@ function keyAt({ units, starts }: Texts, text: number, depth: number): number {
   return (first * KEY_BASE + second) * KEY_BASE + third;
 }
 
-/** Whether texts that are equal up to a key are equal altogether: they end within it. */
+/** Whether texts end within a key: then texts with this key are equal. */
 function endsIn(key: number): boolean {
   return key % KEY_BASE === 0;
 }
@@ -131,14 +131,14 @@ export function sortTexts(texts: Texts): Uint32Array {
   return order;
 }
 
-/** Texts that are still to be sorted, of which so many code units are known to be equal. Keys are those of that depth. */
+/** Texts still to be sorted, equal in their first `depth` code units. Their keys are taken at that depth. */
 interface Part {
   readonly from: number;
   readonly to: number;
   readonly depth: number;
 }
 
-/** Splits a part by a key into what is below, equal and above, and notes these down; equal ones get their next keys. */
+/** Splits a part into texts below, equal to and above a key, and adds these parts to the list; equal texts get their next keys. */
 function splitPart(
   texts: Texts,
   order: Uint32Array,
@@ -179,7 +179,7 @@ function median(a: number, b: number, c: number): number {
   return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
 }
 
-/** A key that is likely to be in the middle: the median of nine, drawn so that nobody can foresee it. */
+/** A key that is likely to be in the middle: the median of medians of nine keys, drawn at random so that no data can foil it. */
 function pivotOf(keys: Float64Array, from: number, to: number): number {
   const any = (): number => keys[from + Math.floor(Math.random() * (to - from))]!;
   return median(median(any(), any(), any()), median(any(), any(), any()), median(any(), any(), any()));
@@ -196,7 +196,7 @@ function sortShort(texts: Texts, order: Uint32Array, { from, to: end, depth }: P
   }
 }
 
-/** Compares texts that are equal up to a depth; never 0, since equal ones are in order of their numbers. */
+/** Compares texts that are equal up to a depth; never 0, since equal texts are in order of their numbers. */
 function compareFrom(texts: Texts, a: number, b: number, depth: number): number {
   const { units, starts } = texts;
   const lengthA = lengthOf(texts, a);

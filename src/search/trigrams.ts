@@ -1,20 +1,20 @@
 /**
- * The trigram index: from every three code units in a row to where texts contain them.
+ * The trigram index: from every three consecutive code units to their positions in texts.
  *
  *   "moonbeam"   position   0    1    2    3    4    5    6    7
  *                trigram    moo  oon  onb  nbe  bea  eam  am·  m··     · is a pad
  *
- *   dictionary (in order)   posting lists, each in order of what follows
+ *   dictionary (in order)   posting lists, each in order of the code units that follow
  *     moo ──────────────▶   [ text, position, repeated? ] …
  *     oon ──────────────▶   …
  *
  * Lists lie one after the other in order of their trigrams. So the postings of
- * a longer substring are a range of the list of its first trigram, found by
- * halving, and those of a shorter one are the lists of all trigrams with that
- * prefix, which are neighbours. Neither takes an intersection of lists, which is
- * what would cost.
+ * a longer substring are a range of the list of its first trigram, found by binary
+ * search, and the postings of a shorter one are the lists of all trigrams with that
+ * prefix, which are neighbours. Neither takes an intersection of lists, which
+ * would be slow.
  *
- * Where that dictionary would be too large, it is one of bigrams; all else is the same.
+ * Where a dictionary of trigrams would be too large, it has bigrams; all else is the same.
  *
  * A trigram's number is found by its hash, with open addressing, in arrays in
  * shared memory, so that every thread can search the one index.
@@ -29,25 +29,25 @@ export const BIGRAM = 2;
 export interface TrigramIndex {
   readonly texts: Texts;
   /**
-   * Code units of the dictionary's n-grams: two where a dictionary of trigrams would take more memory than
-   * the postings. Twice as many are known of a posting without reading the text.
+   * Code units of the dictionary's n-grams: two where a dictionary of trigrams would take more memory than the
+   * postings. Twice as many code units of a posting are known without reading the text.
    */
   readonly gram: typeof GRAM | typeof BIGRAM;
-  /** First two code units, and the third, of each trigram, in order of these; of a bigram the third is 0. */
+  /** First two code units, and the third, of each trigram, in order of code units; the third of a bigram is 0. */
   readonly pairs: Uint32Array;
   readonly thirds: Uint32Array;
   /** By hash of a trigram: its number in that order plus one, or 0. */
   readonly slots: Uint32Array;
-  /** A Bloom filter with one hash: a bit of each trigram that is there. */
+  /** A Bloom filter with one hash: a bit for each trigram in the dictionary. */
   readonly bits: Uint32Array;
   /** The posting list of trigram g is `postings[starts[g]]` to `postings[starts[g + 1] - 1]`. */
   readonly starts: Uint32Array;
   readonly postings: Uint32Array;
-  /** By posting: the number of the trigram that follows, three code units on; behind a bigram the two code units that follow, as a pair. */
+  /** By posting: the number of the trigram that follows, three code units on; after a bigram, the next two code units as a pair. */
   readonly followers: Uint32Array;
-  /** Posting lists are in order of so many code units, those of the trigram included. */
+  /** Posting lists are sorted by this many code units, the trigram's own included. */
   readonly depth: number;
-  /** Text of each further chunk, and the position of its first code unit. Numbered on from the last text. */
+  /** Text of each further chunk, and the position of its first code unit. Chunk numbers continue after the last text. */
   readonly chunkTexts: Uint32Array;
   readonly chunkStarts: Uint32Array;
 }
@@ -62,7 +62,7 @@ export function hashOfTrigram(pair: number, third: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** The slot in which a trigram's number plus one is, or is to be. @param pairs by number, as are the thirds */
+/** The slot that holds, or is to hold, a trigram's number plus one. @param pairs by number, like `thirds` */
 export function trigramSlotOf(
   slots: Uint32Array,
   pairs: Uint32Array,
@@ -84,7 +84,7 @@ export type Range = readonly [from: number, to: number];
 
 export const NOTHING: Range = [0, 0];
 
-/** The range that a view of the postings is of. */
+/** The range of the postings that a view shows. */
 export function rangeOf({ postings }: TrigramIndex, part: Uint32Array): Range {
   const from = (part.byteOffset - postings.byteOffset) / postings.BYTES_PER_ELEMENT;
   return [from, from + part.length];
@@ -106,27 +106,27 @@ export function isBeginning(trigrams: TrigramIndex, posting: number): boolean {
   return beginningMask(trigrams, posting) !== 0;
 }
 
-/** All bits, if a posting is the beginning of its text; else none. */
+/** All bits if a posting is the beginning of its text, else 0. */
 export function beginningMask({ texts }: TrigramIndex, posting: number): number {
   return posting >>> NUMBER_SHIFT < texts.count ? ((posting & ((CHUNK - 1) << 1)) - 1) >> 31 : 0;
 }
 
 /*
- * A posting in one number: where a text contains a trigram.
+ * A posting, packed in one number: a position of a trigram in a text.
  *
  *   bits 7–31  number of the text, or of a further chunk of a long one
  *   bits 1–6   position in the chunk, in code units
- *   bit 0      whether the text contains the trigram once more
+ *   bit 0      whether the text contains the trigram again
  */
 
 /** Where the number of a text, or chunk, begins. */
 export const NUMBER_SHIFT = 7;
-/** Code units of a chunk. A longer text goes on in further chunks, which are numbered on from the last text. */
+/** Code units of a chunk. A longer text has further chunks, numbered from the last text on. */
 export const CHUNK = 64;
-/** The bit of a posting whose text contains the trigram once more. */
+/** The bit of a posting whose text contains the trigram again. */
 export const REPEATED = 1;
 
-/** Whether the text of a posting may contain a term that begins there somewhere else, too. */
+/** Whether the text of a posting may contain a term that begins there at another position, too. */
 export function isRepeated(posting: number): boolean {
   return (posting & REPEATED) !== 0;
 }
@@ -135,7 +135,7 @@ export function makePosting(number: number, position: number): number {
   return number * (1 << NUMBER_SHIFT) + position * 2;
 }
 
-/** What is to be added to a posting for one some code units on, or back if below 0, if that is in the same chunk. */
+/** The difference between two postings of one chunk that are `units` code units apart; below 0 it leads back. */
 export function shiftOf(units: number): number {
   return units * 2;
 }

@@ -4,8 +4,8 @@
  * Folded names are indexed by their trigrams. The number of a name is its user's row, so ascending numbers are list
  * order.
  *
- * A search locates the postings of its term. The names of few postings are counted while the top-k are taken; a later
- * page takes a list of all. Very many are gathered in bitsets.
+ * A search locates the postings of its term. If these are few, names are counted while the top-k are taken, and a later
+ * page makes a list of all; if very many, names are gathered in bitsets.
  */
 
 import type { PageOf } from "../store/generation.ts";
@@ -30,7 +30,7 @@ import { lengthOf, TextsBuilder } from "./texts.ts";
 import { beginningMask, GRAM, isBeginning, isRepeated, type TrigramIndex, textOf } from "./trigrams.ts";
 import { STEP, type Work } from "./work.ts";
 
-/** Indexed names. All of it lies in shared memory and can be handed to other threads. */
+/** Indexed names, all in shared memory: other threads can use them. */
 export interface NameIndex {
   readonly trigrams: TrigramIndex;
 }
@@ -54,7 +54,7 @@ export function openUsers({ trigrams }: NameIndex): OpenNameIndex {
   return { trigrams, sorter: new EntrySorter(count), pool: new BitsetPool(count) };
 }
 
-/** With more postings than these names are gathered in bitsets. Up to so many are listed without a pause. */
+/** With more postings, names are gathered in bitsets. Up to this many are listed without a pause. */
 const MANY = 16_384;
 /** The k of the top-k: a first page of the usual size, and some more. */
 const TOP = 32;
@@ -95,10 +95,10 @@ function listNames(
     entries[at] = textOf(trigrams, postings[at]!) * 2 + (isBeginning(trigrams, postings[at]!) ? 1 : 0);
   }
   sorter.add(entries, 0, entries.length);
-  // Each name once; one that begins with the term may hold it once more.
+  // Each name once, even if it begins with the term and holds it again.
   const total = sorter.drain(entries);
   const ranked = new Uint32Array(total);
-  // In a file that other code made, one name may be at many postings.
+  // In an index file from other code, a name may be at many postings, so `equal` may be longer than all names.
   ranked.set(equal.subarray(0, total));
   let to = equal.length;
   // Both are ascending.
@@ -114,12 +114,12 @@ function listNames(
 
 const NO_NAMES = new Uint32Array(0);
 
-/** Whether a posting is the beginning of a name that is so long. */
+/** Whether a posting is the beginning of a name of this length. */
 function isName(trigrams: TrigramIndex, posting: number, length: number): boolean {
   return isBeginning(trigrams, posting) && lengthOf(trigrams.texts, textOf(trigrams, posting)) === length;
 }
 
-/** Names that are the term, ascending; without a pause. */
+/** Names equal to the term, ascending; without a pause. */
 function equalNames(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const ends = postingsAtEnd(trigrams, postings, term);
   const equal: number[] = [];
@@ -136,11 +136,11 @@ function equalNames(trigrams: TrigramIndex, postings: Uint32Array, term: string)
 }
 
 /*
- * The top-k of few names without a list of all. A posting says whether its name holds the trigram once more. If not,
- * its name goes straight into the k smallest of its rank class; only the others are sorted and merged.
+ * The top-k of few names without a list of all. A posting says whether its name holds the trigram again. If not, its
+ * name goes straight into the k smallest of its rank class; only the others are sorted and merged.
  */
 
-/** With more postings of texts that may hold the term twice, all names are listed. */
+/** All names are listed if more postings than this are of texts that may hold the term twice. */
 const FEW_REPEATED = 1024;
 
 /**
@@ -169,7 +169,7 @@ function repeatedNames(
   return { names: names.subarray(0, count), postings: found.length };
 }
 
-/** The top-k names. @param k no more than there are */
+/** The top-k names. @param k at most their number */
 function topNames(
   trigrams: TrigramIndex,
   postings: Uint32Array,
@@ -229,7 +229,7 @@ function* markNames(
   { any, first, equal }: NameSets,
 ): Work<void> {
   const { trigrams } = index;
-  // Those of a longer term are not told from others by their postings.
+  // Postings do not tell which names end with a longer term.
   const hasNoEnds = !located.isExact || term.length >= trigrams.depth;
   const reader = new PostingReader(trigrams, located, term);
   for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
@@ -238,7 +238,7 @@ function* markNames(
       const name = textOf(trigrams, posting);
       const bit = 1 << name;
       any[name >>> 5]! |= bit;
-      // Nothing here is foreseen by a processor; without a branch it takes half the time.
+      // Without a branch, since the data are unpredictable, it takes half the time.
       first[name >>> 5]! |= bit & beginningMask(trigrams, posting);
     }
     if (hasNoEnds) addEqual(trigrams, chunk, term, equal);
@@ -246,7 +246,7 @@ function* markNames(
   }
 }
 
-/** Sets the bits of names that are the term, where the postings at the end of names are known. */
+/** Sets the bits of names equal to the term, where the postings at the end of names are known. */
 function* markEqual(trigrams: TrigramIndex, located: Located, term: string, equal: Uint32Array): Work<void> {
   if (!located.isExact || term.length >= trigrams.depth) return;
   const ends = postingsAtEnd(trigrams, postingsIn(trigrams, located.range), term);

@@ -1,5 +1,5 @@
 /**
- * The dictionary: numbers distinct words as they come, by open addressing over typed arrays.
+ * The dictionary: numbers distinct words in order of arrival, with open addressing over typed arrays.
  *
  * A map of strings holds no more than 2^24 words, and many millions of them fill the engine's heap.
  */
@@ -11,11 +11,11 @@ import { PAD, type Texts } from "./texts.ts";
 /** Slots at first; a power of two. */
 const FIRST_SLOTS = 1 << 12;
 
-/** Words by number, from 0. The hash takes a random number, so that nobody can make words that share slots. */
+/** Words by number, from 0. The hash has a random seed, so that no data can be made to share slots. */
 export class WordDictionary {
   readonly #seed = Math.floor(Math.random() * 2 ** 32) | 1;
   #units = new Uint16Array(4096);
-  /** Code units that are taken, pads included. */
+  /** Code units in use, pads included. */
   #length = 0;
   readonly #starts = new Uint32Column();
   readonly #hashes = new Uint32Column();
@@ -36,7 +36,7 @@ export class WordDictionary {
   }
 
   /**
-   * The number of a word, a part of a text; the next one when it is new.
+   * The number of a word, given as a part of a text; a new word gets the next number.
    * @throws {LimitError} when there are too many
    */
   numberOf(text: string, from: number, to: number): number {
@@ -68,7 +68,7 @@ export class WordDictionary {
     return (hash ^ (hash >>> 13)) >>> 0;
   }
 
-  /** Whether a kept word is the one that was written last. */
+  /** Whether a kept word equals the last written one. */
   #isLast(number: number, length: number): boolean {
     const units = this.#units;
     const start = this.#starts.values[number]!;
@@ -78,7 +78,7 @@ export class WordDictionary {
     return true;
   }
 
-  /** Keeps the word that was written last. */
+  /** Keeps the last written word. */
   #keep(slot: number, hash: number, length: number): number {
     const number = this.count;
     checkLimit(number + 1, this.#mostWords, "distinct words");
@@ -102,14 +102,14 @@ export class WordDictionary {
     this.#slots = slots;
   }
 
-  /** The words by number; after it no word can be added. */
+  /** The words by number. No word can be added afterwards. */
   finish(): Texts {
     const { count } = this;
     this.#slots = new Uint32Array(0);
     this.#starts.push(this.#length);
     const starts = this.#starts.values.subarray(0, count + 1);
     const units = this.#units.subarray(0, this.#length);
-    // Who has the words lets go of them as soon as they are in order.
+    // Not kept here: the caller drops the words as soon as they are in order.
     this.#units = new Uint16Array(0);
     return { count, units, starts };
   }

@@ -4,8 +4,8 @@
  *
  *   term → postings of trigrams → words → postings of words → documents
  *
- * The documents of most terms of up to three code units are kept beforehand. The other direction, from a document to
- * its words, serves to put documents in another order.
+ * The documents of most terms of up to three code units are precomputed. The other direction, from a document to its
+ * words, is for renumbering documents.
  */
 
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
@@ -32,15 +32,15 @@ export interface DocumentWords {
 }
 
 /**
- * Takes documents in ascending order, then makes the index. The occurrences, a word and a document each, come in order
- * of documents; a counting sort makes the posting lists of them, after the words are renumbered in order.
+ * Takes documents in ascending order, then makes the index. Occurrences, a word and a document each, arrive in order of
+ * documents; after the words are renumbered in order, a counting sort makes posting lists of them.
  */
 export class WordIndexBuilder {
   readonly #dictionary = new WordDictionary();
-  /** A word and an entry, in turn, of every occurrence; those of one document are merged. */
+  /** Word and entry of every occurrence, alternating; a word occurs once a document. */
   #occurrences = new Uint32Array(8192);
   #length = 0;
-  /** By word: where its newest occurrence is, plus one. */
+  /** By word: the index of its newest occurrence, plus one. */
   #newest = new Uint32Array(1024);
   #documents = 0;
   readonly #mostOccurrences: number;
@@ -54,7 +54,7 @@ export class WordIndexBuilder {
     this.#documents++;
   }
 
-  /** Adds a field of the document that was begun last. @throws {LimitError} when there are too many words */
+  /** Adds a field to the newest document. @throws {LimitError} when there are too many words */
   addField(folded: string, isName: boolean): void {
     for (let at = 0; at < folded.length; ) {
       if (isWhiteSpace(folded.charCodeAt(at))) {
@@ -92,7 +92,7 @@ export class WordIndexBuilder {
     return { trigrams, wordPostings, ngramDocuments, byDocument };
   }
 
-  /** The occurrences are in order of documents already. */
+  /** Occurrences are in order of documents already. */
   #listByDocument(): DocumentWords {
     const starts = sharedUint32(this.#documents + 1);
     const words = sharedUint32(this.#length / 2);
@@ -106,8 +106,8 @@ export class WordIndexBuilder {
   }
 
   /**
-   * Puts the words in order of their code units. Words with the same prefix then have their postings side by
-   * side: to gather documents from all over the postings took twice the time.
+   * Sorts the words by their code units, so that words with the same prefix have adjacent postings: gathering documents
+   * from scattered postings took twice the time.
    */
   #sortWords(): Texts {
     const found = this.#dictionary.finish();
@@ -120,7 +120,7 @@ export class WordIndexBuilder {
   }
 }
 
-/** The posting lists of words. */
+/** Makes the posting lists of words. */
 function invert(byDocument: DocumentWords, words: number): WordPostings {
   const starts = sharedUint32(words + 1);
   for (const word of byDocument.words) starts[(word >>> 1) + 1]!++;
@@ -129,7 +129,7 @@ function invert(byDocument: DocumentWords, words: number): WordPostings {
   return { documents, starts, entries: fillPostings(byDocument, starts) };
 }
 
-/** Distributes the words of documents, in order of these, over the posting lists. */
+/** Distributes the words of documents, in order of documents, over the posting lists. */
 function fillPostings(byDocument: DocumentWords, starts: Uint32Array): Uint32Array {
   const next = starts.slice();
   const entries = sharedUint32(byDocument.words.length);
@@ -144,8 +144,8 @@ function fillPostings(byDocument: DocumentWords, starts: Uint32Array): Uint32Arr
 }
 
 /**
- * Gives documents other numbers, for worlds whose ranking alone has changed. The words of a document move with it, and
- * posting lists are filled from them in the new order.
+ * Renumbers documents, for worlds of which only the ranking has changed. Each document keeps its words, and posting
+ * lists are filled again in the new order.
  */
 export function renumberWords(
   { trigrams, wordPostings, ngramDocuments, byDocument }: WordIndex,

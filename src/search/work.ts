@@ -1,14 +1,14 @@
-/** Work that can pause, so that others on the thread are not kept waiting; the scheduler runs it in time slices. */
+/** Work that can pause, so that other work on the thread need not wait; the scheduler runs it in time slices. */
 
 /**
- * Work that can pause: it yields at the latest after two milliseconds, "long" once when it expects to be
- * long. It need not be resumed: what it holds is its own, and `return()` gives that back at once.
+ * Work that can pause: it yields at least every two milliseconds, and yields "long" once when it expects to be long.
+ * Its caller may drop it at any yield: it holds nothing that others use, and `return()` releases its memory at once.
  */
 export type Work<Result> = Generator<"long" | undefined, Result>;
 
 /**
- * How much is done between two yields: loops count about one for each random access to memory. At a million
- * rows nothing is done for 2 ms without a yield.
+ * Steps between two yields; a loop counts about one for each random access to memory. At a million rows no stretch
+ * without a yield takes 2 ms.
  */
 export const STEP = 8192;
 

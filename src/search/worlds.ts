@@ -1,8 +1,8 @@
 /**
  * Search over names and descriptions of worlds. Documents are numbered in order of the all-time ranking.
  *
- * A query is split into terms: the documents of a single one are found and ranked at once, those of several are
- * intersected first. A short search is done without a pause and without the bitsets that long ones borrow.
+ * A query is split into terms: the documents of a single term are found and ranked at once, the sets of several terms
+ * are intersected first. A short search runs without a pause and without the bitsets that long ones borrow.
  */
 
 import type { PageOf } from "../store/generation.ts";
@@ -25,7 +25,7 @@ import {
 } from "./word-index.ts";
 import type { Work } from "./work.ts";
 
-/** What is indexed of all worlds. All of it lies in shared memory and can be handed to other threads. */
+/** The indexes of all worlds, all in shared memory: other threads can use them. */
 export interface WorldIndex {
   readonly words: WordIndex;
   readonly nameOrder: NameOrder;
@@ -56,7 +56,7 @@ export function indexWorlds(
   return { words: builder.finish(least, mostTrigrams), nameOrder: orderNames(names.finish(), ranking) };
 }
 
-/** Puts indexed worlds in the order of another ranking of the same rows; takes a fraction of the time of indexing them. */
+/** Renumbers indexed worlds by another ranking of the same rows, in a fraction of the time of indexing them. */
 export function rankWorldsAnew({ words, nameOrder }: WorldIndex, ranking: Uint32Array): WorldIndex {
   const numbers = renumber(nameOrder, ranking);
   return {
@@ -78,13 +78,13 @@ const MAX_TERMS = 10;
 /**
  * Finds the worlds that contain every term of a query in name or description.
  * @param term folded and trimmed, not empty
- * @param page without it everything is found
+ * @param page without it, all results are kept
  * @returns world rows: names equal to the query, names that begin with it, names with every term, the rest
  */
 export function* searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
   const terms = termsOf(term);
   const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
-  // Most searches end here: nothing of what long ones need is made for them.
+  // Most searches end here, without the objects that long ones need.
   const short = found === undefined ? undefined : rankShort(index, found, term);
   if (short !== undefined) return short;
   const loan = new BitsetLoan(index.words.pool);
@@ -103,7 +103,7 @@ function termsOf(query: string): readonly string[] {
   return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
 }
 
-/** Ranks what a single term was found in, if that is so little that there is no need to pause. */
+/** Ranks few documents, without a pause; undefined when there are too many. */
 function rankShort(
   { words, nameOrder }: OpenWorldIndex,
   found: FoundTerm,
@@ -117,7 +117,7 @@ function rankShort(
   return rankList(found.entries, nameOrder, term);
 }
 
-/** Ranks what a single term was found in, with pauses. */
+/** Ranks the documents of a single term, with pauses. */
 function* rankFound(
   { words, nameOrder }: OpenWorldIndex,
   found: FoundTerm,

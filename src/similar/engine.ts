@@ -5,17 +5,17 @@ import type { SearchIndex } from "../search/search.ts";
 import type { AskPage, SearchAnswer } from "../server/search/questions.ts";
 import type { Store } from "../store/generation.ts";
 
-/** What its thread is started with. */
+/** The data of a thread of similar search. */
 export interface SimilarTask {
   readonly store: Store;
-  /** For what the exact search finds. */
+  /** For the exact search, which gives the names at distance 0. */
   readonly index: SearchIndex;
   readonly cacheBytes: number;
 }
 
-/** What the similar search of a generation is made from. */
+/** The sources of the similar search of a generation. */
 export interface SimilarOptions extends SimilarTask {
-  /** Id of the generation that is served with it: generations with the same names share one. */
+  /** Id of the generation that it serves: generations with the same names share a similar search. */
   readonly generation: () => string;
   readonly observe: Observe;
 }
@@ -23,16 +23,16 @@ export interface SimilarOptions extends SimilarTask {
 export interface SimilarEngine {
   readonly ask: AskPage;
   start(): void;
-  /** Lets go of the index after the last answer. */
+  /** Drops the index after the last answer. */
   retire(): void;
 }
 
 export const SIMILAR_THREAD = "similar/similar-thread";
 
-/** From the thread. */
+/** Messages from the thread. */
 export type FromSimilar =
-  /** @param names distinct ones */
+  /** @param names number of distinct names */
   | { readonly kind: "ready"; readonly names: number }
-  /** There is more than an index can hold. */
+  /** The names are too many for an index. */
   | { readonly kind: "refused"; readonly problem: string }
   | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };

@@ -3,7 +3,7 @@
 import type { SimilarGiven, SimilarSearching } from "../server/search/similar.ts";
 import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
 
-/** @internal The rows of its settings. */
+/** @internal The rows of the settings. */
 export const SIMILAR_SETTINGS = [
   {
     flag: "similar",
@@ -26,11 +26,11 @@ export interface SimilarOption {
   readonly similar?: boolean;
 }
 
-/** @internal Opens it; undefined where it is turned off. */
+/** @internal Opens similar search; undefined where it is turned off. */
 export async function openSimilarSearching(
   { similar }: Pick<Settings, "similar">,
   given: SimilarGiven,
 ): Promise<SimilarSearching | undefined> {
-  // Imported when it is needed, to start sooner without it.
+  // Imported on demand, to start sooner without it.
   return similar ? (await import("./searching.ts")).createSimilarSearching(given) : undefined;
 }

@@ -1,13 +1,13 @@
 /**
- * The distinct names of a table, the documents that bear each, and the n-grams that lead to them.
+ * The distinct names of a table, the documents with each name, and the n-grams that lead to names.
  *
- * FlexSearch keeps the posting lists and counts the n-grams that a name has in common with a query. It takes time for
- * each posting, so a query of frequent n-grams is cut down to its rarest, which tell names apart best.
+ * FlexSearch keeps the posting lists and counts the n-grams that a name has in common with a query. Each posting takes
+ * time, so a query of frequent n-grams is cut down to its rarest, which tell names apart best.
  *
- * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, Hangul, emoji),
- * whose names are short and whose pairs are as rare as three letters of another. A name is taken as if a space stood
- * before and after it: the first and last letters of its words count, and a query is more like a whole name or word
- * than like a longer one that contains it.
+ * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, Hangul, emoji):
+ * names in these scripts are short, and their pairs are as rare as three letters of another. A name counts as if a
+ * space stood before and after it: the first and last letters of its words count, and a query is more like a whole name
+ * or word than like a longer one that contains it.
  *
  * Names are not kept: they are read from the rows and folded again, a few hundred a search.
  */
@@ -17,7 +17,7 @@ import { WordDictionary } from "../search/word-dictionary.ts";
 import type { Work } from "../search/work.ts";
 import { groupRows, NO_GROUP, type RowLists } from "../store/lists.ts";
 
-/** Longer names, in UTF-16 units, are not found; the distance to one takes time in its length. */
+/** Longer names, in UTF-16 units, are not found: a distance takes time proportional to their length. */
 export const LONGEST_NAME = 256;
 
 /** Names between two yields: FlexSearch takes some 20 µs for each. */
@@ -55,16 +55,16 @@ export function* indexSimilarNames(
   return { candidates, count, nameOf, documents: groupRows(numberOf, count) };
 }
 
-/** Names that a search looks at. */
+/** Most names that a search compares. */
 const MOST_CANDIDATES = 400;
 
-/** Postings that a search walks over, beyond those of its two rarest n-grams. */
+/** Most postings of a search with more than its two rarest n-grams. */
 const MOST_POSTINGS = 25_000;
 
-/** Postings of the two rarest that may be walked over; of longer lists the beginning is taken. */
+/** Most postings of the two rarest n-grams; if the rarest alone has more, only the beginning of its list counts. */
 const MOST_POSTINGS_OF_TWO = 4 * MOST_POSTINGS;
 
-/** Between the n-grams of a text that is handed to FlexSearch. */
+/** Separates the n-grams of a text for FlexSearch. */
 const SEPARATOR = "\u0001";
 
 /** Names by their n-grams. */
@@ -80,7 +80,7 @@ class Candidates {
     this.#index.add(number, gramsOf(name).join(SEPARATOR));
   }
 
-  /** Numbers of at most {@link MOST_CANDIDATES} names, those with most n-grams in common first, the lower number first. */
+  /** Numbers of at most {@link MOST_CANDIDATES} names: most n-grams in common first, then the lower number first. */
   find(query: string): readonly number[] {
     return this.#search(this.#choose(query).join(SEPARATOR), MOST_CANDIDATES);
   }
@@ -100,7 +100,7 @@ class Candidates {
     return chosen.length > 0 ? chosen : lists.slice(0, 1).map(({ gram }) => gram);
   }
 
-  /** For one n-gram it is the posting list itself, unless that is longer than the limit. */
+  /** For one n-gram the result is its posting list, cut to the limit. */
   #search(grams: string, limit: number): readonly number[] {
     return this.#index.search(grams, { suggest: true, limit }) as number[];
   }
@@ -109,7 +109,7 @@ class Candidates {
 /** From CJK radicals on: kana, ideographs, Hangul, full-width forms, emoji. */
 const FIRST_OF_LARGE_SCRIPTS = 0x2e80;
 
-/** The n-grams of a folded name or query, in order; some may be there twice. */
+/** The n-grams of a folded name or query, in order; some may come twice. */
 export function gramsOf(text: string): string[] {
   const characters = [" ", ...text, " "];
   const large = characters.map((character) => character.codePointAt(0)! >= FIRST_OF_LARGE_SCRIPTS);

@@ -1,8 +1,8 @@
 /**
- * Similar search of each generation: its index is built in the background, in a thread of its own or, where there are
- * none, on the calling one in slices. Until it is there nothing is found, and the exact search answers.
+ * Similar search of each generation: its index is built in the background, in its own thread or, without threads, in
+ * slices on the calling one. Until the index is ready, similar search finds nothing, and the exact search answers.
  *
- * The index is in the heap of its thread, so a thread that dies takes it along; the next one builds it again.
+ * The index is in the heap of its thread and dies with it; the next thread builds it again.
  */
 
 import type { Worker } from "node:worker_threads";
@@ -20,13 +20,13 @@ import {
   type SimilarTask,
 } from "./engine.ts";
 
-/** The share of the memory for results. */
+/** The share of similar search in the memory for results. */
 const SHARE = 1 / 4;
 
 export async function createSimilarSearching(given: SimilarGiven): Promise<SimilarSearching> {
   const { threads, pending, observe, count } = given;
   const cacheBytes = Math.floor(given.cacheBytes * SHARE);
-  // Imported when it is needed: where there are threads, they alone need what indexes.
+  // Imported on demand: with threads, only these need the indexing code.
   const openHere = threads ? undefined : (await import("./local-similar.ts")).openSimilarHere;
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => {
@@ -51,7 +51,7 @@ export async function createSimilarSearching(given: SimilarGiven): Promise<Simil
   };
 }
 
-/** The first pause, in milliseconds, before a thread that died is started again. */
+/** The first pause, in milliseconds, before a dead thread is replaced. */
 const RESTART_MS = 1000;
 
 /** The thread of a generation; another takes its place when it dies. */
@@ -99,7 +99,7 @@ class SimilarThread implements SimilarEngine {
     this.#worker = worker;
     this.#questions.sendTo(worker);
     let cause = "";
-    // With a heap that is too small the next one would die of the same.
+    // After a heap overflow, the next thread would die of the same.
     let mayWork = true;
     worker.on("message", (message: FromSimilar) => {
       if (message.kind === "answers") this.#questions.settle(message.answers);

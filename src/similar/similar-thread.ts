@@ -1,4 +1,4 @@
-/** The thread that indexes the names of a generation and then answers its searches for similar ones, until it is ended. */
+/** The thread that indexes the names of a generation, then answers similar searches until it is ended. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { openSearch } from "../search/search.ts";
@@ -17,7 +17,7 @@ function say(message: FromSimilar): void {
   port.postMessage(message);
 }
 
-/** Undefined when there is more than an index can hold. */
+/** Undefined when the names are too many for an index. */
 function indexNames(): SimilarIndex | undefined {
   beginWork();
   try {

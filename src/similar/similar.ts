@@ -1,14 +1,14 @@
 /**
- * Similar search: names that are misspelt.
+ * Similar search: finds misspelt names.
  *
  * 1. The names that the exact search finds lie at distance 0.
  * 2. n-grams lead to candidates: names that have most of the query's.
- * 3. Candidates count when a substring lies within the distance. The nearest as a whole, about a page, must not be
- *    hidden: to a misspelt "rabbit" all of "rabbit_1" to "rabbit_999" are as near as "rabbit" itself. So others that
- *    would come before them are left out.
+ * 3. A candidate counts when a substring of it lies within the distance. The nearest names as a whole, about a page,
+ *    must not be hidden: to a misspelt "rabbit" all of "rabbit_1" to "rabbit_999" are as near as "rabbit" itself. So
+ *    names that would come before the nearest are left out.
  * 4. All are sorted by distance, rank class, and the order of their documents.
  *
- * So a row can be missed; what is found always lies within the distance.
+ * So a row can be missed; every found row lies within the distance.
  */
 
 import { ResultCache } from "../search/cache.ts";
@@ -24,19 +24,19 @@ import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";
 import { indexSimilarNames, type SimilarNames } from "./names.ts";
 
-/** The best so many are counted. */
+/** Most results, the best ones. */
 export const MOST_SIMILAR = 1000;
 
-/** About so many rows, a page, must not be hidden by others. */
+/** Rows, about a page, that others must not hide. */
 const FIRST_ROWS = 20;
 
-/** Candidates that are looked at between two yields. */
+/** Candidates compared between two yields. */
 const AT_ONCE = 16;
 
 /** Words of a query that tell rank classes apart; see the exact search of worlds. */
 const MOST_TERMS = 10;
 
-/** How many edits a query may be away, by its code points. */
+/** Most edits between a query and a name, by the query's code points. */
 export function mostEdits(codePoints: number): 0 | 1 | 2 {
   if (codePoints <= 2) return 0;
   return codePoints <= 5 ? 1 : 2;
@@ -58,7 +58,7 @@ export function* indexSimilar({ users, worlds, popular }: Store): Work<SimilarIn
   };
 }
 
-/** How many distinct names are indexed. */
+/** Number of distinct names in an index. */
 export function namesIn({ users, worlds }: SimilarIndex): number {
   return users.count + worlds.count;
 }
@@ -69,7 +69,7 @@ export interface SimilarSearches {
   worlds(term: string): Work<Uint32Array>;
 }
 
-/** @param exact finds what lies at distance 0 */
+/** @param exact finds the names at distance 0 */
 export function openSimilar(
   { popular }: Pick<Store, "popular">,
   index: SimilarIndex,
@@ -106,7 +106,7 @@ function classOfWorld(name: string, term: string, terms: readonly string[]): num
   return first === 2 && !terms.every((one) => name.includes(one)) ? 3 : first;
 }
 
-/** Puts a cache before both searches, so that to go from page to page takes one search. */
+/** Puts a cache in front of both searches, so that turning pages takes one search. */
 export function keepSimilar(
   searches: SimilarSearches,
   cacheBytes: number,
@@ -151,7 +151,7 @@ interface NearName {
   readonly rankClass: number;
 }
 
-/** Candidates within a distance, the nearest as a whole first. */
+/** Candidates within a distance, sorted by their distance as a whole. */
 function* findNear(names: SimilarNames, term: string, most: number, classOf: ClassOf): Work<NearName[]> {
   const near: NearName[] = [];
   const query = codePointsOf(term);
@@ -168,13 +168,13 @@ function* findNear(names: SimilarNames, term: string, most: number, classOf: Cla
   return near.sort((a, b) => a.whole - b.whole);
 }
 
-/** Ranks the documents of near names, but for rows that would hide the first ones. */
+/** Ranks the documents of near names, without rows that would hide the first ones. */
 function addRanks(names: SimilarNames, near: readonly NearName[], ranks: Map<number, number>): void {
   let rows = 0;
   let lastOfFirst = 0;
   for (const { number, distance, whole, rankClass } of near) {
     const isFirst = rows < FIRST_ROWS || whole === near[0]!.whole;
-    // No more documents of one name can be among the best.
+    // More documents of one name cannot be among the results.
     const documents = rowsOf(names.documents, number).subarray(0, MOST_SIMILAR);
     for (const document of documents) {
       const rank = rankOf(document, distance, rankClass);

@@ -1,4 +1,4 @@
-/** The envelopes around the data. Texts are one char a byte; what is added here is ASCII. */
+/** The envelopes around the data. Texts have one char a byte; envelopes are ASCII. */
 
 import { type Slices, sliceAll } from "../../model/body.ts";
 import { BUSY, type Busy, type Found } from "../../store/generation.ts";
@@ -14,12 +14,12 @@ function page(data: Slices | string, total: number, { limit, offset }: Parameter
   return { body: { length: HEAD.length + data.length + end.length, head: HEAD, slices: data, end } };
 }
 
-/** A text that is JSON already, as a single resource. */
+/** A JSON text as a single resource. */
 export function oneText(text: string): Outcome {
   return { body: `{"data":${text}}` };
 }
 
-/** Bun sends bytes quickest, others a short text. */
+/** Bun sends bytes fastest, other runtimes a short text. */
 const PREFERS_BYTES = process.versions.bun !== undefined;
 
 const ONE_HEAD = '{"data":';
@@ -41,14 +41,14 @@ export function tablePage(block: Block, parameters: Parameters): Outcome {
   return page(sliceRange(block, from, to), block.rows, parameters);
 }
 
-/** A page of some rows, in their order. @param more what follows the pagination, comma first */
+/** A page of some rows, in their order. @param more text after the pagination, comma first */
 export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters, more = ""): Outcome {
   const from = Math.min(parameters.offset, rows.length);
   const shown = rows.subarray(from, Math.min(from + parameters.limit, rows.length));
   return page(sliceRows(block, shown), rows.length, parameters, more);
 }
 
-/** The page that a search gives, or will give. @param more what follows the pagination, comma first */
+/** A page of a search, at once or later. @param more text after the pagination, comma first */
 export function foundPage(
   block: Block,
   found: Found | Busy | Promise<Found | Busy>,

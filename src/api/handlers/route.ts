@@ -1,4 +1,4 @@
-/** What a row of the route table is made of. */
+/** The types of a row of the route table. */
 
 import type { Body } from "../../model/body.ts";
 import type { FaultName } from "../../model/fault.ts";
@@ -22,10 +22,10 @@ export interface Parameters {
   match: Match;
 }
 
-/** How a search compares: as the exact search does, unless similar names are asked for. */
+/** How a search compares: exactly, unless the request asks for similar names. */
 export type Match = "exact" | "similar";
 
-/** What an operation works with: one generation, the id in the path, the parameters, and the caller. */
+/** The input of an operation: one generation, the id in the path, the parameters, and the caller. */
 export interface Call extends Caller {
   readonly store: Store;
   readonly search: Search;
@@ -36,11 +36,11 @@ export interface Call extends Caller {
   readonly parameters: Readonly<Parameters>;
 }
 
-/** What an operation answers: a body, or an error. */
+/** The outcome of an operation: a body, or an error. */
 export type Outcome =
   | {
       readonly body: Body;
-      /** Whether the same generation will answer otherwise before long, so that its ETag does not name this body. */
+      /** Whether the same generation will soon answer otherwise, so that its ETag must not name this body. */
       readonly isPassing?: boolean;
     }
   | { readonly fault: FaultName };
@@ -49,7 +49,7 @@ export type Outcome =
 export type Envelope = "one" | "list" | "ranking";
 
 export interface Route {
-  /** What clients that are made from the OpenAPI document call it. */
+  /** Its name in clients that are generated from the OpenAPI document. */
   readonly name: string;
   /** Path below the base path; `:id` stands for one segment. */
   readonly path: string;

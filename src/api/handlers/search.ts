@@ -1,4 +1,4 @@
-/** What both searches have in common: their term, and the choice between exact and similar. */
+/** The common part of both searches: their term, and the choice between exact and similar. */
 
 import { readTerm } from "../../search/fold.ts";
 import type { Busy, Found, FoundSimilar, PageOf } from "../../store/generation.ts";
@@ -6,19 +6,19 @@ import type { Block, Cut } from "../../store/table.ts";
 import { foundPage } from "./envelope.ts";
 import type { Call, Match, Outcome } from "./route.ts";
 
-/** The end of an envelope that says what was compared. */
+/** The end of an envelope: how the search compared. */
 function matchText(match: Match): string {
   return `,"match":"${match}"`;
 }
 
-/** What the exact search answers in place of the similar one, which may find more in the same generation. */
+/** Marks an exact answer in place of a similar one, which may find more later in the same generation. */
 function passing(outcome: Outcome): Outcome {
   return "fault" in outcome ? outcome : { ...outcome, isPassing: true };
 }
 
 /**
- * Answers a search. Similar names are an answer only where the server has them;
- * while there is no index of them yet the exact search answers and says so.
+ * Answers a search, by similar names only where the server has them. Until their index is ready, the exact search
+ * answers and says so.
  */
 export function searchPage(
   table: "users" | "worlds",

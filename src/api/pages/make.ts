@@ -1,4 +1,4 @@
-/** Making a set of pages out of its folder: scripts bundled for browsers, names with hashes, everything gzipped. */
+/** Makes a set of pages from its folder: scripts bundled for browsers, names with hashes, everything gzipped. */
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -34,7 +34,7 @@ async function store(path: string, contents: string | Uint8Array, isHashed: bool
   return { path, type, hash: pageHash(contents), isHashed, gzip: bytes.toString("base64") };
 }
 
-/** Bundles scripts and styles; gives each by the name that it will have without a hash. */
+/** Bundles scripts and styles. @returns their contents, by their names without hashes */
 async function bundle(folder: string, names: readonly string[]): Promise<Map<string, Uint8Array>> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
@@ -50,10 +50,10 @@ function sourceOf(contents: string): string {
   return `'sha256-${createHash("sha256").update(contents).digest("base64")}'`;
 }
 
-/** A page with the script and the style that it would load in the place of the elements that would load them. */
+/** A page with its script and style inline, in place of the elements that load them. */
 async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8Array>): Promise<PageFile> {
   const [script, style] = ["page.js", "page.css"].map((file) => Buffer.from(loaded.get(file)!).toString());
-  // Neither may hold what would end its element; the bundler writes such text otherwise.
+  // Neither may contain the end of its element; the bundler escapes such text.
   if (/<\/(script|style)|<!--/i.test(script! + style!))
     throw new Error(`${path}: its script or style ends too soon`);
   const text = html
@@ -68,7 +68,7 @@ async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8A
   return { ...(await store(path, text, false)), allows };
 }
 
-/** Makes all files of a set; a few tenths of a second. */
+/** Makes all files of a set, in a few tenths of a second. */
 export async function makePages(source: PagesSource): Promise<PageFile[]> {
   const { name, path, html, under, bundled, isOneFile, copied, documents } = source;
   const folder = fileURLToPath(new URL(`../../${source.folder}`, import.meta.url));

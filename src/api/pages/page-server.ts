@@ -1,4 +1,4 @@
-/** Pages beside the API: what answers requests for them. */
+/** The interface for serving pages beside the API. */
 
 import type { Reply } from "../../model/message.ts";
 
@@ -13,13 +13,13 @@ export interface PageRequest {
 }
 
 export interface PageServer {
-  /** Path of the page that people are led to. */
+  /** Path of the page to which people are led. */
   readonly home: string;
   /** Whether a path may be one of the pages. */
   readonly mayHold: (path: string) => boolean;
   /**
-   * Answers a request; undefined when there is no such page. At once but for the first requests, which wait until the
-   * pages were read: an answer that comes later leaves in a write of its own. Rejects when they cannot be read.
+   * Answers a request; undefined when there is no such page. Answers at once, since a later answer takes a write of its
+   * own; only the first requests wait until the pages are read. Rejects when they cannot be read.
    */
   readonly answer: (request: PageRequest) => Reply | undefined | Promise<Reply | undefined>;
 }

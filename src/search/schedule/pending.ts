@@ -1,47 +1,47 @@
 /**
- * A bound on the searches that wait: over all, and a half of that for one key.
+ * A limit on waiting searches: one for all keys together, and half of that for each key.
  *
- * What is answered at once is never counted. A search counts from when it first has to wait until it is
- * answered, wherever it waits or runs meanwhile.
+ * A search that is answered at once is never counted. Others count from their first wait until their answer, wherever
+ * they wait or run meanwhile.
  */
 
-/** Gives back the place of a search that waited. To be called once. */
+/** Releases the place of a search that waited. To be called once. */
 export type Leave = () => void;
 
 export interface PendingSearches {
-  /** Counts one more of a key; undefined when there are too many. */
+  /** Counts one more search of a key; undefined when there are too many. */
   enter(key: number): Leave | undefined;
 }
 
 const leaveNothing: Leave = () => {};
 
-/** No bound: where the asking threads keep one. */
+/** No limit, where the calling threads keep one. */
 export const UNBOUNDED: PendingSearches = { enter: () => leaveNothing };
 
-/** How many of the searches that wait may be of one key. */
+/** Most waiting searches of one key. */
 function mostOfKey(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }
 
-/** A bound for one thread. */
+/** A limit for one thread. */
 export function createPendingSearches(most: number): PendingSearches {
   return sharePending(createSharedPending(most), 0);
 }
 
 /**
- * The searches that wait in all threads, a cell each, in shared memory: 0 when it is free, else the thread
- * and the key, so that the cells of a thread that died can be given back.
+ * The waiting searches of all threads, a cell each, in shared memory: 0 when free, else the thread and the key, so that
+ * the cells of a dead thread can be released.
  */
 export type SharedPending = Int32Array<SharedArrayBuffer>;
 
-/** Keys have numbers below 2^20, which is as many as threads can count for; threads have the bits above. */
+/** Key numbers are below 2^20, the most that several threads count for; the bits above hold the thread. */
 const KEY_BITS = 20;
 
 export function createSharedPending(most: number): SharedPending {
   return new Int32Array(new SharedArrayBuffer(most * Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** A thread's view of a bound that it shares. @param thread below 2,047, different for each thread */
+/** A thread's view of a shared limit. @param thread below 2,047, different for each thread */
 export function sharePending(cells: SharedPending, thread: number): PendingSearches {
   const most = mostOfKey(cells.length);
   const owner = (thread + 1) << KEY_BITS;
@@ -56,14 +56,14 @@ export function sharePending(cells: SharedPending, thread: number): PendingSearc
   }
   return {
     enter(number) {
-      // A single thread may count for more keys; some then share a bound.
+      // A single thread may count for more keys; some then share a limit.
       const key = number & keyMask;
       for (let at = 0; at < cells.length; at++) {
         if (Atomics.compareExchange(cells, at, 0, owner | key) !== 0) continue;
         const leave = (): void => {
           Atomics.store(cells, at, 0);
         };
-        // Counted with itself in: of two threads that enter at once at least one sees both.
+        // Counts this search, too: if two threads enter at once, at least one of them sees both.
         if (!isFull(key)) return leave;
         leave();
         return undefined;
@@ -73,7 +73,7 @@ export function sharePending(cells: SharedPending, thread: number): PendingSearc
   };
 }
 
-/** Gives back what a thread held that has ended. */
+/** Releases the cells of a thread that has ended. */
 export function releasePending(cells: SharedPending, thread: number): void {
   for (let at = 0; at < cells.length; at++) {
     if (Atomics.load(cells, at) >>> KEY_BITS === thread + 1) Atomics.store(cells, at, 0);

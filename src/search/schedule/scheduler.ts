@@ -1,24 +1,24 @@
 /**
  * Long searches on one thread, fair between keys: round robin in time slices.
  *
- * Each key has a queue, in order of arrival, of which one search at a time is running. A few keys at most have a
- * running search, since these hold memory; they get time slices in turn. So a search beside others of another key takes
- * about twice its time alone, however many the others are. Between slices the thread sees to its other events.
+ * Each key has a queue in order of arrival and runs one search at a time. Only a few keys have a running search, since
+ * each holds memory; they get time slices in turn. So beside another key's searches, however many, a search takes about
+ * twice its time alone. Between slices the thread handles its other events.
  *
- * A search whose caller is gone is dropped: for nothing while it waits, at the next slice when it is running.
+ * If its caller is gone, a search is dropped: a waiting one at no cost, a running one at its next slice.
  */
 
 import { setImmediate } from "node:timers";
 import { BUSY, type Busy, type Caller } from "../../store/generation.ts";
 import type { Work } from "../work.ts";
 
-/** A time slice, in milliseconds, if the work yields as often. */
+/** A time slice in milliseconds, if the work yields that often. */
 const SLICE_MS = 1;
 
-/** So many keys may have a running search. */
+/** Most keys with a running search. */
 export const MOST_RUNNING = 4;
 
-/** How often, in milliseconds, it is looked whether callers of waiting searches are gone. */
+/** Milliseconds between two checks for waiting searches whose callers are gone. */
 const SWEEP_MS = 20;
 
 interface Job<Result> {
@@ -35,13 +35,13 @@ interface KeyQueue<Result> {
 }
 
 export class Scheduler<Result> {
-  /** By key, in order of turns; none of them is without work. */
+  /** By key, in order of turns; each has work. */
   readonly #queues = new Map<number, KeyQueue<Result>>();
   readonly #clock: () => number;
   #running = 0;
   #swept = 0;
 
-  /** @param clock milliseconds from any beginning */
+  /** @param clock milliseconds from any origin */
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock;
   }
@@ -71,7 +71,7 @@ export class Scheduler<Result> {
     if (queue.running !== undefined) this.#running--;
     const isLeft = this.#runSlice(queue, now + SLICE_MS);
     if (queue.running !== undefined) this.#running++;
-    // Behind all others.
+    // To the end of the order of turns.
     this.#queues.delete(queue.key);
     if (isLeft) this.#queues.set(queue.key, queue);
     if (this.#queues.size > 0) setImmediate(this.#turn);
@@ -89,9 +89,9 @@ export class Scheduler<Result> {
     throw new Error("no search is running");
   }
 
-  /** Works for a key until a time, if there is so much to do. @returns whether anything is left */
+  /** Works for a key, at most until a time. @returns whether work is left */
   #runSlice(queue: KeyQueue<Result>, end: number): boolean {
-    // A key that has been running makes room for keys that wait.
+    // After its search, a running key makes room for waiting keys.
     const givesWay = queue.running !== undefined && this.#queues.size > MOST_RUNNING;
     if (dropGone(queue) && givesWay) return queue.waiting.length > 0;
     do {
@@ -115,12 +115,12 @@ function dropGone<Result>(queue: KeyQueue<Result>): boolean {
   const { job, work } = queue.running;
   queue.running = undefined;
   job.resolve(BUSY);
-  // What it holds can be used again.
+  // Releases its bitsets for reuse.
   attempt(job, () => work.return(undefined as never));
   return true;
 }
 
-/** Drops what waits for callers that are gone, so that it takes no place in a queue. */
+/** Drops waiting searches whose callers are gone, so that they take no place in the queue. */
 function sweep<Result>(queue: KeyQueue<Result>): void {
   queue.waiting = queue.waiting.filter(({ caller, resolve }) => {
     const isGone = caller.isGone();
@@ -129,7 +129,7 @@ function sweep<Result>(queue: KeyQueue<Result>): void {
   });
 }
 
-/** Begins the first search that somebody waits for. */
+/** Begins the first search whose caller is still there. */
 function beginNext<Result>(queue: KeyQueue<Result>): KeyQueue<Result>["running"] {
   for (let job = queue.waiting.shift(); job !== undefined; job = queue.waiting.shift()) {
     const { begin, caller, resolve } = job;
