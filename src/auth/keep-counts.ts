@@ -41,7 +41,7 @@ export interface KeepCountsOptions {
   readonly observe: Observe;
   readonly everyMs?: number;
   readonly now?: () => number;
-  /** Likewise, by the clock that cuts windows, if that is another one. */
+  /** Milliseconds since the epoch by the clock that cuts windows; `now` when absent. */
   readonly windowClock?: () => number;
 }
 

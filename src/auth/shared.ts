@@ -1,6 +1,6 @@
 /**
- * Shared limits as the core knows them: counting, in which thread, and its figures. The feature behind this interface
- * decides how replicas share them.
+ * Shared limits as the core knows them: the counting in each thread, and its figures. The feature that implements these
+ * interfaces decides how replicas share limits.
  */
 
 import type { Observe } from "../observe/events.ts";

@@ -3,7 +3,7 @@
 import { byId, setText, show } from "./dom.ts";
 import { duration } from "./format.ts";
 
-/** Why there is no answer. */
+/** Why a request failed. */
 export interface Failure {
   /**
    * - `gone`: no answer: the server or the network is down.

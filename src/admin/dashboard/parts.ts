@@ -57,7 +57,7 @@ interface TableSettings<Item> {
   readonly caption: string;
   readonly columns: readonly TableColumn<Item>[];
   readonly items: (status: Status) => readonly Item[];
-  /** Shown in its place while there are no items. */
+  /** Shown instead of an empty table. */
   readonly empty: string;
 }
 

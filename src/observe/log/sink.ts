@@ -54,7 +54,7 @@ export class Sink {
   /** Waiting lines, oldest first: joined as text and encoded together, which costs least. */
   readonly #chunks: string[] = [];
   #lastBytes = 0;
-  /** Whether some of them must be written at once. */
+  /** Whether any of them must be written at once. */
   #isUrgent = false;
   /** The part of the current chunk that the system has not taken yet. */
   #rest: Buffer = Buffer.alloc(0);
