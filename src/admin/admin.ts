@@ -1,8 +1,7 @@
 /**
- * The admin listener: its settings, and HTTP with narrow limits, from before anything is loaded until the last request
- * is answered. It shares a thread with requests of the API, or with the work of handing generations to the threads that
- * serve them. Each connection is accepted, so that a health probe always is: when there are many, the oldest that waits
- * for nothing ends.
+ * The admin listener: its settings, and HTTP with tight limits, from before the first load until the last request is
+ * answered. It runs on the main thread, which answers the API, too, or hands generations to the serving threads. It
+ * accepts every connection, so that it never refuses a health probe: when there are many, the oldest idle one ends.
  */
 
 import { isIPv4, isIPv6 } from "node:net";
@@ -22,7 +21,7 @@ import { WatchedServer } from "./watched.ts";
 export interface AdminAddress {
   /** A name, or an IP address without brackets. */
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   /** Whether any free port will do when this one is in use. */
   readonly orAnyPort?: true;
@@ -31,7 +30,7 @@ export interface AdminAddress {
 const DEFAULT_HOST = "127.0.0.1";
 const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
 
-/** Reads an address; undefined when it is none. */
+/** Parses an address; undefined if the text is none. */
 export function parseAdminAddress(text: string): AdminAddress | undefined {
   const [, host, digits] = /^(?:(.*):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
@@ -39,29 +38,28 @@ export function parseAdminAddress(text: string): AdminAddress | undefined {
   if (host === undefined) return { host: DEFAULT_HOST, port };
   const [, inBrackets] = /^\[(.*)\]$/.exec(host) ?? [];
   if (inBrackets !== undefined) return isIPv6(inBrackets) ? { host: inBrackets, port } : undefined;
-  // Some resolvers take any digits and dots for an address, also where they are none.
+  // Some resolvers read any digits and dots as an address, even an invalid one.
   const isName = NAME.test(host) && !/^[\d.]+$/.test(host);
   return isIPv4(host) || isName ? { host, port } : undefined;
 }
 
-/** Whether nobody but this machine can reach a listener there. */
+/** Whether only this machine can reach a listener on the host. */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === "localhost") return true;
   if (isIPv4(host)) return host.startsWith("127.");
   return isIPv6(host) && /^(::1|0*(:0*){6}:0*1|::ffff:127\.[\d.]+)$/i.test(host);
 }
 
-/** Where the listener is, and who may ask it. */
 export interface AdminSettings {
   readonly address: AdminAddress;
-  /** Asked for where it is given; visible ASCII. */
+  /** Required of requests if given; visible ASCII. */
   readonly token?: string | undefined;
 }
 
 /**
- * Reads the settings; undefined when it is off.
+ * Reads the settings; undefined if the listener is off.
  *
- * @param spare where it listens when nothing is said; off when absent
+ * @param spare the default address; without it the listener is off by default
  * @throws {UsageError} {@link CommandError} naming the setting
  */
 export async function readAdminSettings(
@@ -103,7 +101,7 @@ const LIMITS: HttpLimits = {
   makesRoom: true,
 };
 
-/** How long answers that are not ready may put off the end. */
+/** Time that a close waits for unfinished answers. */
 const CLOSE_MS = 500;
 
 function faultReply(fault: FaultName, method: string | undefined): Reply {
@@ -168,10 +166,10 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
   };
 }
 
-/** Where it listens for a demo; several of them may run at the same time. */
+/** Default address of a demo; several demos may run at the same time. */
 const SPARE = { host: DEFAULT_HOST, port: 8788, orAnyPort: true } as const;
 
-/** The function that starts it. */
+/** Returns the function that starts the listener. */
 export function adminAt(settings: AdminSettings): OpenAdmin {
   const { host, port } = settings.address;
   return (given) =>
@@ -184,7 +182,7 @@ export function adminAt(settings: AdminSettings): OpenAdmin {
     });
 }
 
-/** Reads the function that starts it; undefined when it is off. @param always also where nothing is said */
+/** Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default */
 export async function openerOf(
   options: Options<"serve" | "demo">,
   always: boolean,

@@ -1,4 +1,4 @@
-/** The searches of an explanation: nothing is taken from a cache, and all that they find is counted by rank class. */
+/** The searches of an explanation: they use no cache and count all hits by rank class. */
 
 import { fold } from "../search/fold.ts";
 import { pageOf, type ResultSet } from "../search/result-set.ts";
@@ -13,7 +13,7 @@ import type { ClassExplanation, SearchExplanation } from "./explanation.ts";
 
 type SearchedTable = SearchExplanation["table"];
 
-/** The meanings of the rank classes. */
+/** Meanings of the rank classes. */
 const MEANINGS: Readonly<Record<SearchedTable, readonly string[]>> = {
   users: ["name is the query", "name begins with the query", "name contains the query"],
   worlds: [
@@ -24,13 +24,13 @@ const MEANINGS: Readonly<Record<SearchedTable, readonly string[]>> = {
   ],
 };
 
-/** Most terms of a search over worlds that count. */
+/** Maximum number of terms in a search for worlds; further terms are ignored. */
 const MAX_TERMS = 10;
 
-/** Up to so many results are listed at once. */
+/** Maximum number of results to list at once. */
 const LISTED = 16_384;
 
-/** Beyond every page: so that all is found. */
+/** Larger than any page, so that the search finds all hits. */
 const EVERYTHING = { limit: 2 ** 32, offset: 0 } as const;
 
 function termsOf(table: SearchedTable, term: string): readonly string[] {
@@ -40,11 +40,11 @@ function termsOf(table: SearchedTable, term: string): readonly string[] {
 interface CountedResults {
   readonly results: ResultSet;
   readonly classes: readonly ClassExplanation[];
-  /** Time that the search was at work. */
+  /** Time that the search ran, pauses excluded. */
   readonly ms: number;
 }
 
-/** Makes the function that tells the rank class of a row that was found. */
+/** Creates the function that returns the rank class of a hit. */
 function rankOf(table: SearchedTable, { users, worlds }: Store, term: string): (row: number) => number {
   const nameOf = (row: number): string =>
     fold(table === "users" ? displayNameOf(users, row) : worldNameOf(worlds, row));
@@ -57,7 +57,7 @@ function rankOf(table: SearchedTable, { users, worlds }: Store, term: string): (
   };
 }
 
-/** Counts results by class. They are in order of it, so the ends of the classes are found by halving. */
+/** Counts results by rank class. They are sorted by class, so a binary search finds the end of each. */
 function* countClasses(
   table: SearchedTable,
   results: ResultSet,
@@ -109,10 +109,10 @@ function* searchAndCount(
 
 const scheduler = new Scheduler<CountedResults>();
 
-/** In the place of each caller's own: stands for no key in the queues of searches. */
+/** Replaces the caller's key in the search queues: an explanation belongs to no key. */
 const NO_KEY = { key: -1 } as const;
 
-/** Takes the explanation of a search; of the cache nothing is known yet. */
+/** Receives the explanation of a search; its cache figures are still 0. */
 type TakeSearch = (search: SearchExplanation) => void;
 
 /** Both searches of a generation, without a cache. */
@@ -142,7 +142,7 @@ export function exactSearch({ state, searchIndex }: OpenState, take: TakeSearch)
   return { users: exact("users"), worlds: exact("worlds") };
 }
 
-/** Both searches for similar names, as requests do them. */
+/** Both searches for similar names, as requests run them. */
 export function similarSearch(similar: SimilarSearch, take: TakeSearch): SimilarSearch {
   const like =
     (table: SearchedTable): SimilarSearch[SearchedTable] =>

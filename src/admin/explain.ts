@@ -1,6 +1,6 @@
 /**
- * `GET /explain`: the pipeline of requests is run with a trace, for the process itself and with searches of its own, so
- * nothing is taken from a cache, kept in one, or counted. A key is judged apart, over counts that are only read.
+ * `GET /explain`: runs the request pipeline with a trace, as the process itself and with its own searches, so it reads
+ * and fills no cache and counts nothing. A key is judged separately, by counts that it only reads.
  */
 
 import { answer, type State } from "../api/answer.ts";
@@ -22,12 +22,12 @@ import type { WatchedServer } from "./watched.ts";
 const MAX_TARGET = 8192;
 
 const ORIGIN_OR_ABSOLUTE = /^(\/|https?:\/\/)/i;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const CONTROL = /[\u0000-\u001f\u007f]/;
-/** What a client would encode before it sends it. */
+/** Characters that a client would encode. */
 const TO_ENCODE = /[^\x21-\x7e]+/gu;
 
-/** Decodes a name or value; undefined when it is no form encoding of UTF-8. */
+/** Decodes a value; undefined if it is not form-encoded UTF-8. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -36,7 +36,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** The two parameters, each at most once and nothing else; or what is wrong. */
+/** Reads the two parameters, each at most once and no other; or returns the problem. */
 function readQuery(query: string): Map<string, string> | string {
   const values = new Map<string, string>();
   for (const part of query.split("&")) {
@@ -55,10 +55,10 @@ function readQuery(query: string): Map<string, string> | string {
 }
 
 /**
- * Reads the question: a request target, and perhaps the id of a key.
+ * Reads the question: a request target, and optionally the id of a key.
  *
  * @param query the text after the first `?`, as it was sent
- * @returns or what is wrong with it, in a sentence that quotes nothing
+ * @returns the question, or its problem in a sentence that quotes nothing
  */
 export function readExplainQuestion(query: string): { target: string; key: string | undefined } | string {
   const values = readQuery(query);
@@ -68,7 +68,7 @@ export function readExplainQuestion(query: string): { target: string; key: strin
   if (given === "") return "target is required: a path of the API with its query, percent-encoded";
   if (CONTROL.test(given)) return "target holds control characters";
   if (!ORIGIN_OR_ABSOLUTE.test(given)) return "target must begin with /, http:// or https://";
-  // As a client does it that is given such a text.
+  // A client would encode the text, too.
   const target = given.replace(TO_ENCODE, encodeURIComponent);
   if (target.length > MAX_TARGET) return `target is longer than ${MAX_TARGET} characters`;
   if (key === "") return "key must be the id of a key";
@@ -76,10 +76,10 @@ export function readExplainQuestion(query: string): { target: string; key: strin
 }
 
 /**
- * Explains a key; undefined when there is none of this id.
+ * Explains a key; undefined if no key has the id.
  *
- * @param shared undefined where limits are this replica's alone
- * @param scope of the operation, or null when any key will do
+ * @param shared undefined if limits are not shared
+ * @param scope needed by the operation, or null if any key will do
  * @param now milliseconds since the epoch
  */
 export async function explainKey(
@@ -108,26 +108,26 @@ export async function explainKey(
   };
 }
 
-/** A letter as it is, or percent-encoded, also more than once. */
+/** Pattern of a letter, plain or percent-encoded, once or repeatedly. */
 function written(letter: string): string {
   const hex = letter.charCodeAt(0).toString(16).padStart(2, "0");
   return `(?:${letter.replace(/[^\w]/g, "\\$&")}|%(?:25)*${hex})`;
 }
 
-/** Cuts texts that may be tokens after their prefixes, in any case, since searched texts are folded, and however they are encoded. */
+/** Cuts possible tokens after their prefixes, in any case, since search terms are folded, and in any percent-encoding. */
 function redacted(json: string, { api, cli }: Prefixes): string {
   const prefixes = [api, cli].map((prefix) => Array.from(prefix, written).join("")).join("|");
   return json.replace(new RegExp(`(${prefixes})(?:[\\w-]|%(?:25)*[0-9a-f]{2}){8,}`, "gi"), "$1***");
 }
 
-/** What the pipeline came to. */
+/** Steps that the pipeline reached. */
 interface Trace {
   operation?: Route;
   call?: Call;
   search?: SearchExplanation;
 }
 
-/** A state whose searches and operations are noted, and that counts and logs nothing. */
+/** A state that notes the search and the operation in the trace, and counts and logs nothing. */
 function tracedState(opened: OpenState, trace: Trace): State {
   const { gate, headers, observe, clientOf, pages, generation } = opened.state;
   const take = (found: SearchExplanation): void => {
@@ -167,7 +167,7 @@ async function searchOf(
   return { ...search, cache: await askHolding({ table, term, page: { limit, offset } }) };
 }
 
-/** @param key null where none was named; its fault comes before the reply of the operation */
+/** @param key null if none was named; its fault takes precedence over the operation's reply */
 function answerOf(key: KeyExplanation | null, { operation }: Trace, reply: Reply): Explanation["answer"] {
   const fault = (operation && key?.fault) ?? reply.fault;
   if (fault === undefined)
@@ -176,7 +176,7 @@ function answerOf(key: KeyExplanation | null, { operation }: Trace, reply: Reply
   return { status, fault, error, bytes: JSON.stringify({ error }).length };
 }
 
-/** How long one may take, in milliseconds. */
+/** Timeout of an explanation, in milliseconds. */
 const PATIENCE_MS = 5000;
 
 export async function explain(

@@ -1,4 +1,4 @@
-/** The settings of the listener for operators, and reading whether there is one, without its other parts. */
+/** Settings of the admin listener, and whether it is on; its other modules are loaded on demand. */
 
 import type { Options } from "../cli/options.ts";
 import type { OpenAdmin } from "../server/server.ts";
@@ -15,7 +15,6 @@ const AGE = {
   commands: SERVING,
 } as const;
 
-/** The rows of its settings. */
 export const ADMIN_SETTINGS = [
   {
     flag: "admin",
@@ -55,9 +54,9 @@ export const ADMIN_SETTINGS = [
 ] as const satisfies readonly Setting[];
 
 /**
- * Reads the function that starts the listener; undefined where it is off.
+ * Returns the function that starts the listener; undefined if it is off.
  *
- * @param always whether it is also there when nothing is said
+ * @param always whether it is on by default
  * @throws {UsageError} {@link CommandError} naming the setting
  */
 export async function readAdmin(
@@ -65,6 +64,6 @@ export async function readAdmin(
   always: boolean,
 ): Promise<OpenAdmin | undefined> {
   if (options.values.admin === undefined && !always) return undefined;
-  // Imported when it is needed: most of it is for operators alone.
+  // Imported on demand: most of it serves operators alone.
   return await (await import("./admin.ts")).openerOf(options, always);
 }

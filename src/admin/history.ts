@@ -1,4 +1,4 @@
-/** What was observed since the start: loads, keys, threads that died; and whether requests should be sent here. */
+/** Observations since the start (loads, keys, replaced threads), and whether the server is ready for requests. */
 
 import { parseTime } from "../model/time.ts";
 import type { Observation, ThreadRole } from "../observe/events.ts";
@@ -6,10 +6,10 @@ import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { GenerationStatus, LoadStatus, Readiness } from "./status.ts";
 
-/** Loads that are remembered. */
+/** Number of loads kept. */
 const MOST_LOADS = 20;
 
-/** What is said of a generation for as long as it is served. */
+/** Fields of a generation that stay the same while it is served. */
 export type ServedStatus = Omit<GenerationStatus, "ageSeconds" | "createdAt" | "dataAgeSeconds">;
 
 /** Figures of a load that loaded nothing. */
@@ -23,7 +23,7 @@ export const NOTHING_LOADED = {
   retryMs: null,
 } as const;
 
-/** A listener to observations, beside the log. */
+/** Collects observations, beside the log. */
 export class History {
   /** Newest first. */
   readonly loads: LoadStatus[] = [];
@@ -33,10 +33,10 @@ export class History {
   url: string | null = null;
   /** When the keys file was last read without a problem. */
   keysLoadedAt: string | null = null;
-  /** How often it held something new. */
+  /** Number of reads that changed the keys. */
   keysLoads = 0;
 
-  /** Called for each request, too, where accesses are logged. */
+  /** Called for each request, too, if accesses are logged. */
   observe(observation: Observation): void {
     switch (observation.kind) {
       case "snapshot-loaded": {
@@ -84,18 +84,18 @@ function now(): string {
   return new Date().toISOString();
 }
 
-/** Ages at which data are too old, in seconds; 0 for never. */
+/** Maximum ages in seconds; 0 for no limit. */
 type MostAges = Pick<Settings, "maxAge" | "maxDataAge">;
 
-/** Follows loads, looks and the stop. Its clock cannot be set, but for the age of the data, which is told by the system's. */
+/** Tracks loads, checks and the stop, by a monotonic clock; the age of the data follows the system clock. */
 export class ReadinessKeeper implements SnapshotEvents {
   readonly #history: History;
   readonly limits: MostAges;
-  /** The moment of the data that are served, as their manifest tells it; null where it does not, and before the first load. */
+  /** `createdAt` in the manifest of the served data; null if it has no valid one, and before the first load. */
   createdAt: string | null = null;
   #confirmedAt: number | undefined;
   #loadingSince: number | undefined;
-  /** Share of the snapshot's bytes that was read, 0 to 1. */
+  /** Share of the snapshot's bytes read so far, 0 to 1. */
   progress = 0;
   isDraining = false;
 
@@ -115,7 +115,7 @@ export class ReadinessKeeper implements SnapshotEvents {
 
   readonly confirmed: SnapshotEvents["confirmed"] = (ageMs, createdAt) => {
     this.#confirmedAt = performance.now() - ageMs;
-    // Nothing has checked that of a prepared file.
+    // In a prepared file it was never validated.
     this.createdAt = createdAt === undefined || Number.isNaN(parseTime(createdAt)) ? null : createdAt;
   };
 
@@ -131,13 +131,13 @@ export class ReadinessKeeper implements SnapshotEvents {
     return Math.max(0, Math.round((performance.now() - this.#confirmedAt) / 100) / 10);
   }
 
-  /** Seconds since the moment of the data; null where it is not told. */
+  /** Seconds since {@link createdAt}; null if that is unknown. */
   get dataAgeSeconds(): number | null {
     if (this.createdAt === null) return null;
     return Math.max(0, Math.round((Date.now() - parseTime(this.createdAt)) / 100) / 10);
   }
 
-  /** The ages that are too high: by how many seconds, and a sentence. */
+  /** The exceeded ages: by how many seconds, and a sentence. */
   tooOld(): readonly { readonly bySeconds: number; readonly message: string }[] {
     const { ageSeconds, dataAgeSeconds, limits } = this;
     const of = (age: number | null, most: number, flag: string, what: string) => {

@@ -1,4 +1,4 @@
-/** The requests of keys in the window that runs, by outcome: of the busiest, of one, and of all in pages. */
+/** Requests of keys in the current window, by outcome: of the busiest keys, of one key, and of all in pages. */
 
 import type { Gate } from "../auth/admit.ts";
 import { type KeyUse, readUse } from "../auth/key-use.ts";
@@ -7,18 +7,18 @@ import type { Reply } from "../model/message.ts";
 import { errorReply, jsonReply } from "./router.ts";
 import type { KeyStatus } from "./status.ts";
 
-/** Slots of a page: as many as take some two milliseconds. */
+/** Slots per page: they take about two milliseconds. */
 const PAGE = 500;
 
-/** What keys are reported from. */
+/** Sources of the reports on keys. */
 export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLimit"> {
-  /** Where each thread that serves counts the requests of keys. */
+  /** Each serving thread's counts of the requests of keys. */
   readonly use: readonly KeyUse[];
-  /** What is left of a key's limit where that does not follow from what was used here. */
+  /** Remaining requests of a key, if they do not follow from its requests here: limits are shared. */
   readonly remainingOf?: ((slot: number, limit: number) => number) | undefined;
 }
 
-/** Reads what is known of keys at a moment, by their slots; a slot without a key gives undefined. */
+/** Creates readers of the keys at a moment, by slot; a slot without a key gives undefined. */
 function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigures, now: number) {
   const { bySlot } = keys;
   const { usedBy, reset } = readCounts(counters, now);
@@ -50,13 +50,13 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
 }
 
 /**
- * Finds the busiest keys: most requests first, refused ones included. All are looked at, and few are sorted.
+ * Finds the busiest keys: most requests first, refused ones included. Looks at all keys, sorts only a few.
  *
  * @param now milliseconds since the epoch
  */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
   const { slots, hasKey, requestsBy, statusOf } = keyReader(figures, now);
-  /** Slots with the most requests, most first: few, so that inserting one costs little. */
+  /** Slots with the most requests, most first: few, so that an insertion is cheap. */
   const busiest: { readonly slot: number; readonly requests: number }[] = [];
   for (let slot = 0; slot < slots; slot++) {
     const requests = requestsBy(slot);
@@ -74,11 +74,11 @@ export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeySta
 
 /** The reply of `GET /keys`. */
 export interface KeysReply {
-  /** Requests are counted since then, and no longer than for the window that runs. */
+  /** Requests are counted since then, or since the start of the current window if that is later. */
   readonly startedAt: string;
   readonly windowSeconds: number;
   readonly keys: readonly KeyStatus[];
-  /** To be asked for as `after` for more keys; null when these were the last. */
+  /** The `after` of the next page; null on the last page. */
   readonly next: number | null;
 }
 
@@ -92,7 +92,7 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   const asked = new URLSearchParams(query);
   const id = asked.get("id");
   const after = asked.get("after") ?? "0";
-  // There are never more keys than these digits can count.
+  // Nine digits exceed any number of keys.
   if (!/^\d{1,9}$/.test(after)) {
     return errorReply(400, "after must be the next of the page before");
   }

@@ -1,8 +1,8 @@
 /**
- * The dashboard: one page that holds its script and its style.
+ * The dashboard: one page that includes its script and its style.
  *
- * One reply is all of it, so a browser that has no token yet, and can send none when it is led here, is given the page
- * with the 401; the page asks for the token and sends it with its questions.
+ * A browser cannot send the token when it opens the page, so the 401 carries the whole page, which asks for the token
+ * and sends it with its requests.
  */
 
 import { promisify } from "node:util";
@@ -17,7 +17,7 @@ import { type AdminRow, ASKS_FOR_TOKEN, adminReply } from "./router.ts";
 
 const gunzipped = promisify(gunzip);
 
-/** The page runs its own script and no other, speaks to this server alone, makes no markup of text, and stands in no frame. */
+/** The page runs only its own script, connects only to this server, turns no text into markup, and cannot be framed. */
 function policyOf({ allows }: PageFile): string {
   return [
     "default-src 'none'",
@@ -33,27 +33,27 @@ function policyOf({ allows }: PageFile): string {
   ].join("; ");
 }
 
-/** Reads the page in both of its forms, and what is sent with it. */
+/** Reads the page, compressed and plain, with its headers. */
 async function readPage() {
   const [file] = await readPages(DASHBOARD);
   const gzip = Buffer.from(file!.gzip, "base64");
   const headers = {
     "Content-Type": file!.type,
     "Content-Security-Policy": policyOf(file!),
-    // Kept, but asked for again each time: the page and the server are of one version.
+    // Cached, but revalidated each time: the page must be of the server's version.
     "Cache-Control": "no-cache",
     Vary: "Accept-Encoding",
   };
   return { hash: file!.hash, headers, gzip, plain: await gunzipped(gzip) };
 }
 
-/** Makes the answers of the page, which is read when it is first asked for. */
+/** Creates the answers of the page; the first request reads it. */
 export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
   let page: ReturnType<typeof readPage> | undefined;
 
   async function whole(status: 200 | 401, { headers: asked }: Ask, known?: string): Promise<Reply> {
     page ??= readPage().catch((error: unknown) => {
-      // It may be readable later.
+      // A later read may succeed.
       page = undefined;
       throw error;
     });

@@ -1,5 +1,5 @@
 /**
- * What is wrong now: the counter servers of shared limits that are away, and the list of `/status`, of which `/metrics`
+ * Current problems: the counter servers of shared limits that are away, and the list of `/status`, which `/metrics`
  * counts.
  */
 
@@ -15,12 +15,12 @@ import {
   type ProblemKind,
 } from "./status.ts";
 
-/** How limits are shared: what an operator wants to be reminded of. */
+/** Settings of shared limits that `/status` repeats for operators. */
 export type LimitsSettings = Pick<SharedLimitsPlan, "replicas" | "denies">;
 
-/** A listener to observations. */
+/** Tracks from observations which counter servers are away. */
 export class LimitsHistory {
-  /** Undefined where limits are not shared. */
+  /** Undefined if limits are not shared. */
   readonly settings: LimitsSettings | undefined;
   readonly #away = new Map<string, AwayServer>();
   #losses = 0;
@@ -68,7 +68,7 @@ export class LimitsHistory {
   }
 }
 
-/** How long a thread that died is spoken of, in milliseconds. */
+/** How long a thread's death is reported, in milliseconds. */
 const DEATH_MS = 600_000;
 
 const UNDATED =
@@ -83,17 +83,17 @@ const ENDS: ReadonlyMap<Observation["kind"], ProblemKind> = new Map([
   ["keys-unchanged", "keys-refused"],
 ]);
 
-/** Threads of one role that died, since the first death that is still spoken of. */
+/** Deaths of threads of one role, since the first one that is still reported. */
 interface Deaths {
   readonly since: string;
   readonly count: number;
   readonly latestAt: number;
   readonly cause: string;
-  /** Threads without a successor. */
+  /** Threads that died and are not yet replaced. */
   readonly missing: number;
 }
 
-/** A listener to observations, and to the looks that find the snapshot to be what is served. */
+/** Tracks problems from observations, and from checks that find the served snapshot to be current. */
 export class RecentProblems {
   readonly #readiness: ReadinessKeeper;
   readonly #limits: LimitsHistory;
@@ -106,7 +106,7 @@ export class RecentProblems {
     this.#limits = limits;
   }
 
-  /** The files of the snapshot are the ones that are served. */
+  /** Called when the served snapshot was found to be current. */
   readonly confirmed = (): void => {
     this.#lasting.delete("snapshot-refused");
   };
@@ -116,11 +116,11 @@ export class RecentProblems {
     if (ended !== undefined) this.#lasting.delete(ended);
     switch (observation.kind) {
       case "snapshot-refused":
-        // Files that still change are read again: nothing is wrong with them yet.
+        // Files that still change are read again: they are no problem yet.
         if (!observation.changing) this.#begin(observation.kind, refusedText(observation));
         break;
       case "snapshot-loaded":
-        // The new generation has a thread of its own.
+        // The new generation has its own search thread.
         this.#replaced("search");
         break;
       case "source-failed": {
@@ -143,20 +143,20 @@ export class RecentProblems {
     }
   }
 
-  /** All of them now. @param now milliseconds since the epoch */
+  /** All current problems. @param now milliseconds since the epoch */
   list(now = Date.now()): readonly Problem[] {
     const all = [...this.#lasting.values(), ...this.#stale(now), ...this.#away(), ...this.#dead(now)];
     return all.sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind));
   }
 
-  /** How many there are of each kind. */
+  /** Number of problems of each kind. */
   counts(): Readonly<Record<ProblemKind, number>> {
     const counts = Object.fromEntries(PROBLEM_KINDS.map((kind) => [kind, 0])) as Record<ProblemKind, number>;
     for (const { kind } of this.list()) counts[kind]++;
     return counts;
   }
 
-  /** Begins one, or says more of one that lasts. */
+  /** Begins a problem, or updates the message of a lasting one. */
   #begin(kind: ProblemKind, message: string): void {
     const since = this.#lasting.get(kind)?.since ?? new Date().toISOString();
     this.#lasting.set(kind, { kind, since, message });

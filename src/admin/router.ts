@@ -1,4 +1,4 @@
-/** From a request of the admin listener to a row of its table, or to the reason for a refusal. */
+/** Routes a request of the admin listener to a row of its table, or refuses it. */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
@@ -13,20 +13,20 @@ export interface AdminRow {
   readonly method: "GET" | "POST";
   readonly path: string;
   /**
-   * - `open`: no token is asked for where there is one.
-   * - `action`: changes something. It wants the header `X-Orrery-Admin: 1`, which pages of other origins cannot send.
+   * - `open`: needs no token, even if one is set.
+   * - `action`: changes something. Needs the header `X-Orrery-Admin: 1`, which pages of other origins cannot send.
    */
   readonly access?: "open" | "action";
-  /** Whether it takes a thread that has requests to answer for milliseconds; such rows take turns. */
+  /** Whether it blocks a thread that answers requests for milliseconds; the answers of such a row take turns. */
   readonly isCostly?: true;
   readonly answer: (ask: Ask) => Reply | Promise<Reply>;
-  /** Answers a request without the token, with the status 401; absent where an error does. */
+  /** Answers a request without the token, with the status 401; if absent, a plain error does. */
   readonly signIn?: (ask: Ask) => Promise<Reply>;
 }
 
 type HeaderLines = Readonly<Record<string, string>>;
 
-/** In every reply, unless it says otherwise. */
+/** Headers of every reply, unless it overrides them. */
 const HEADERS: HeaderLines = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -38,7 +38,7 @@ const HEADERS: HeaderLines = {
 
 export const ASKS_FOR_TOKEN = { "WWW-Authenticate": "Bearer" } as const;
 
-/** A reply with the headers of all replies, and its length but for a 304. */
+/** A reply with the common headers and, except on a 304, its length. */
 export function adminReply(status: number, headers: HeaderLines, body: string | Buffer): Reply {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const { length } = bytes;
@@ -64,14 +64,14 @@ export function queryOf({ target }: Pick<Ask, "target">): string {
   return splitTarget(target).query;
 }
 
-/** Costly requests that may wait. */
+/** Maximum number of waiting requests of a costly row. */
 const MOST_WAITING = 32;
-/** A pause is this many times as long as the request before it took, */
+/** Ratio of a pause to the duration of the request before it. */
 const PAUSE = 9;
-/** but no longer than this, in milliseconds. */
+/** Longest pause, in milliseconds. */
 const MOST_PAUSE_MS = 100;
 
-/** Makes the answers of a row take turns, with pauses that leave the thread to others. */
+/** Runs the answers of a row one at a time, with pauses that leave the thread to others. */
 function paced(row: AdminRow): AdminRow["answer"] {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
@@ -96,7 +96,7 @@ function paced(row: AdminRow): AdminRow["answer"] {
   };
 }
 
-/** Makes a check of the header `Authorization` that takes as long whatever text of a length it is given. */
+/** Creates a check of the header `Authorization`: its duration depends only on the length of the text. */
 function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const digestOf = (text: string): Buffer => createHash("sha256").update(text, "latin1").digest();
   const wanted = digestOf(token);
@@ -107,10 +107,10 @@ function tokenCheck(token: string): (authorization: string | undefined) => boole
 }
 
 /**
- * Whether an authority is an IP address, `localhost`, or the name that was listened on.
+ * Whether an authority is an IP address, `localhost`, or the name that the listener is bound to.
  *
- * A foreign page whose host name was made to resolve to this machine ("DNS rebinding") has the same origin as the
- * listener, but it cannot choose the `Host` that the browser sends.
+ * A foreign page with a host name that resolves to this machine ("DNS rebinding") has the same origin as the listener,
+ * but it cannot choose the `Host` that the browser sends.
  *
  * @param authority with or without a port
  * @param bound the host of `--admin`
@@ -121,7 +121,7 @@ export function isKnownHost(authority: string, bound: string): boolean {
   return host !== "" && (isIPv4(host) || host === "localhost" || host === bound.toLowerCase());
 }
 
-/** Looks at the hosts that a request names: that of its target, in the absolute form, as well. */
+/** Checks the `Host` header and the host of a target in absolute form. */
 function namesForeignHost({ target, headers }: Ask, boundHost: string): boolean {
   const [, authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
   const named = [authority, headers?.get("host") ?? undefined];
@@ -133,9 +133,9 @@ function readMethod({ method }: Ask): string {
 }
 
 /**
- * Makes the function that answers requests.
+ * Creates the function that answers requests.
  *
- * @param access the host of `--admin`, and the token that is asked for, if any
+ * @param access the host of `--admin`, and the required token, if any
  */
 export function createAdminRouter(
   rows: readonly AdminRow[],
@@ -147,7 +147,7 @@ export function createAdminRouter(
   );
   const isAllowed = token === undefined ? () => true : tokenCheck(token);
 
-  /** The reply to a request that is not let in; undefined for the others. */
+  /** The reply to a request that is turned away; undefined for others. */
   function turnAway(ask: Ask, row: AdminRow | undefined): ReturnType<AdminRow["answer"]> | undefined {
     if (namesForeignHost(ask, boundHost)) {
       return errorReply(421, "Host must be an IP address, localhost or the name that --admin was given");

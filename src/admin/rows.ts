@@ -1,4 +1,4 @@
-/** The table of the admin listener: every path that it answers, and by what. */
+/** The route table of the admin listener. */
 
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
@@ -18,7 +18,7 @@ import type { WatchedServer } from "./watched.ts";
 
 const LIVE = adminReply(200, { "Content-Type": "text/plain; charset=utf-8" }, "ok");
 
-/** The result of a load of which nothing was heard. */
+/** The result of a load that reported none. */
 function lostLoad({ history, readiness }: WatchedServer): LoadStatus {
   const problem = readiness.isDraining
     ? "the server is stopping: nothing is loaded any more"
@@ -31,7 +31,7 @@ function lostLoad({ history, readiness }: WatchedServer): LoadStatus {
   };
 }
 
-/** Reads keys and snapshot again, once with `--allow-shrink` if asked to. */
+/** Reads keys and snapshot again; `allowShrink` acts like `--allow-shrink` for this load alone. */
 async function reload(server: WatchedServer, allowShrink: boolean): Promise<ReloadReply> {
   const { history } = server;
   const { reload: reloadAll, keysProblem, state } = server.opened!;
@@ -53,7 +53,7 @@ async function reload(server: WatchedServer, allowShrink: boolean): Promise<Relo
   };
 }
 
-/** `POST /reload`; `?allow-shrink=1` takes a snapshot once that has less than half of the users or worlds. */
+/** `POST /reload`; with `?allow-shrink=1` this load accepts a snapshot with less than half of the users or worlds. */
 function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
   let isReloading = false;
   return async (ask) => {
@@ -96,7 +96,7 @@ function measured(server: WatchedServer): Measured {
   };
 }
 
-/** `GET /metrics`. What it needs is loaded at the first scrape. */
+/** `GET /metrics`; the first scrape loads its module. */
 function metricsAnswer(server: WatchedServer): AdminRow["answer"] {
   let expose: ReturnType<typeof load> | undefined;
   const load = async () =>
@@ -111,7 +111,6 @@ function metricsAnswer(server: WatchedServer): AdminRow["answer"] {
   };
 }
 
-/** Makes the table. */
 export function adminRows(server: WatchedServer): readonly AdminRow[] {
   const status = createStatus(server);
   const timeline = new Timeline(() => measureMoment(server));

@@ -1,4 +1,4 @@
-/** Makes the reply of `/status` from what the server knows. */
+/** Builds the replies of `/status` and `/history`. */
 
 import { packageJson } from "../install/package.ts";
 import type { ThreadFigures } from "../server/threads/serving-messages.ts";
@@ -14,10 +14,9 @@ import type {
 } from "./status.ts";
 import type { AskedThread, WatchedServer } from "./watched.ts";
 
-/** Replies younger than this, in milliseconds, are sent again. */
+/** Maximum age, in milliseconds, at which a reply is sent again. */
 const FRESH_MS = 200;
 
-/** The version of orrery. */
 export const { version: VERSION } = JSON.parse(packageJson()) as { version: string };
 
 function runtimeOf(): string {
@@ -43,7 +42,7 @@ function sum(threads: readonly AskedThread[], of: (figures: ThreadFigures) => nu
 }
 
 function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): SearchCacheStatus {
-  // The main one of several threads searches only for the others, which count these searches themselves.
+  // With several threads, the main thread searches only for the others, and they count these searches.
   const counting = threads.length === 1 ? threads : threads.filter(({ role }) => role !== "main");
   return {
     hits: sum(counting, ({ searches }) => searches.hits),
@@ -82,7 +81,7 @@ function memoryStatus(threads: readonly AskedThread[]): MemoryStatus {
   };
 }
 
-/** Measures what charts draw; it does not look at the keys, of which there may be many. */
+/** Measures the figures of the charts; does not look at the keys, which may be many. */
 export async function measureMoment(server: WatchedServer): Promise<Moment> {
   const threads = await server.askThreads();
   const { perSecondByStatus, routes } = server.rates.requests();
@@ -98,25 +97,25 @@ export async function measureMoment(server: WatchedServer): Promise<Moment> {
   };
 }
 
-/** How often a moment is kept. */
+/** Interval between moments. */
 const EVERY_MS = 5000;
-/** How many are kept: ten minutes, some 100 kB. */
+/** Number of moments kept: ten minutes, about 100 kB. */
 const KEPT = 120;
 
 /**
- * Measures and keeps moments, oldest first. The server keeps them, so that a dashboard that is opened in the middle of
- * an incident shows how it began.
+ * Measures and keeps moments, oldest first. The server keeps them, so that a dashboard opened during an incident shows
+ * how it began.
  */
 export class Timeline {
   readonly #moments: Moment[] = [];
 
-  /** Starts; the timer does not keep the process alive. */
+  /** Starts the timer, which does not keep the process alive. */
   constructor(measure: () => Promise<Moment>) {
     const take = async (): Promise<void> => {
       this.#moments.push(await measure());
       if (this.#moments.length > KEPT) this.#moments.shift();
     };
-    // A moment that cannot be measured is a gap in the charts.
+    // A failed measurement leaves a gap in the charts.
     setInterval(() => void take().catch(() => undefined), EVERY_MS).unref();
   }
 
@@ -125,7 +124,7 @@ export class Timeline {
   }
 }
 
-/** Makes the function that gives the status. Requests shortly after another get the same reply. */
+/** Creates the function that returns the status. Requests within {@link FRESH_MS} share a reply. */
 export function createStatus(server: WatchedServer): () => Promise<Status> {
   const runtime = runtimeOf();
   const { given, history, readiness } = server;

@@ -1,4 +1,4 @@
-/** All that the listener knows of its server: by being told of it, and by asking its threads. */
+/** The listener's knowledge of its server: from observations, and from questions to its threads. */
 
 import type { Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
@@ -20,9 +20,9 @@ import type { KeyFigures } from "./keys.ts";
 import { LimitsHistory, RecentProblems } from "./problems.ts";
 import type { Latency, RequestsStatus, RouteStatus, ThreadStatus } from "./status.ts";
 
-/** How often sums are kept. */
+/** Interval between samples. */
 const EVERY_MS = 1000;
-/** How many are kept: the recent interval. */
+/** Number of samples kept: they span the recent interval. */
 const KEPT = 10;
 
 function round(value: number, digits: number): number {
@@ -55,7 +55,7 @@ class Rates {
   requests(): RequestsStatus {
     const [oldest] = this.#samples;
     const totals = readTotals(this.#cells);
-    // In the first moments there are no figures yet.
+    // In the first second the interval is too short for a rate.
     const seconds = Math.max(1, (performance.now() - oldest!.at) / 1000);
     const overall = figuresOf(totals);
     const recent = figuresOf(totals, oldest!.totals);
@@ -87,7 +87,7 @@ class Rates {
   }
 }
 
-/** One thread as it was asked. */
+/** A thread and its answer. */
 export interface AskedThread {
   readonly role: ThreadStatus["role"];
   readonly number: number;
@@ -106,7 +106,7 @@ export class WatchedServer {
   readonly rates: Rates;
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
-  /** Asks the threads that serve, where there are several. */
+  /** Asks the serving threads, if there are several. */
   tell: ServingThreads["tell"] = async () => [];
   readonly #eventLoop: ReturnType<typeof watchEventLoop>;
 
@@ -156,7 +156,7 @@ export class WatchedServer {
     return { holding: serving.filter(({ figures }) => figures?.holds).length, asked: serving.length };
   };
 
-  /** The figures that keys are reported from; undefined until the first snapshot is loaded. */
+  /** Sources of the reports on keys; undefined until the first snapshot is loaded. */
   keyFigures(): KeyFigures | undefined {
     if (this.opened === undefined) return undefined;
     const { state, sharedLimits: shared } = this.opened;

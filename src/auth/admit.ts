@@ -13,7 +13,7 @@ export interface Prefixes {
 }
 
 const BEARER = /^bearer +/i;
-/** As nearly everybody writes it. */
+/** The usual spelling: fast path. */
 const USUAL = "Bearer ";
 const SPACE = 0x20;
 
@@ -31,7 +31,7 @@ function kindOf(token: string, prefixes: Prefixes): KeyKind | undefined {
   return undefined;
 }
 
-/** Finds the key that a header names, valid or not, by tokens of its own kind alone. */
+/** Finds the key of a header's token, valid or not; the token's prefix must fit the kind of the key. */
 export function findKey(
   authorization: string | undefined,
   prefixes: Prefixes,
@@ -46,9 +46,9 @@ export function findKey(
   return kind === "cli" ? "cliTokenUnknown" : "apiKeyUnknown";
 }
 
-/** Why a key is not valid now, if it is not. The verdict may not be kept. */
+/** Why a key is not valid now; undefined if it is. Do not cache the verdict. */
 export function judgeKey({ kind, active, expiresAt }: Key, now: number): FaultName | undefined {
-  // A deactivated CLI token is answered as one that nobody has.
+  // A deactivated CLI token gets the answer of an unknown one.
   if (!active) return kind === "cli" ? "cliTokenUnknown" : "apiKeyInactive";
   if (expiresAt > now) return undefined;
   return kind === "cli" ? "cliTokenExpired" : "apiKeyExpired";
@@ -56,14 +56,14 @@ export function judgeKey({ kind, active, expiresAt }: Key, now: number): FaultNa
 
 export interface Gate {
   readonly prefixes: Prefixes;
-  /** Requests per window for keys that name no limit of their own. */
+  /** Requests per window for keys without their own limit. */
   readonly defaultLimit: number;
   readonly counters: Counters;
-  /** Counts requests that other replicas count, too; absent where limits are this replica's alone. */
+  /** Counts requests together with other replicas; absent if limits are not shared. */
   readonly shared?: SharedCount | undefined;
   /** Replaced as a whole when the keys file changes. */
   keys: KeyRing;
-  /** Set for good when what it leads to was closed: nobody is let in any more. */
+  /** Set for good when the service behind it was closed: no request is let in any more. */
   closed?: boolean;
 }
 
@@ -77,14 +77,13 @@ export interface Admission {
   readonly slot: number;
 }
 
-/** Slot of the process itself where searches are shared among keys: no key's, and not negative. */
+/** Slot of the process itself in the fair queue of searches: no key has it, and it is not negative. */
 const PROCESS_SLOT = 0xfffff;
 
 const ADMITTED_PROCESS: Admission = { fault: undefined, quota: undefined, keyId: "", slot: PROCESS_SLOT };
 
 /**
- * Judges one request. @param scope null when any key will do @returns later when the limit is shared and must be asked
- * for
+ * Judges one request. @param scope null if any key will do @returns a promise if the shared limit must be asked for
  */
 export function admit(
   gate: Gate,
@@ -97,7 +96,7 @@ export function admit(
   return admitKey(gate, key, scope, now);
 }
 
-/** Judges one request of a caller that the host has chosen; an id without a key is that of an unknown API key. */
+/** Judges one request of a caller that the host has chosen; an unknown id counts as an unknown API key. */
 export function admitChosen(
   gate: Gate,
   caller: ChosenCaller,

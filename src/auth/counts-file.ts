@@ -1,15 +1,15 @@
 /**
- * A file of counts: its text, and reading and writing it in parts, so that neither holds up requests or fills memory. The
- * text is ASCII, a line each:
+ * The counts file: its format, and reading and writing it in parts, so that neither delays requests or fills memory. The
+ * text is ASCII, one entry per line:
  *
  *     {"format":"orrery-counts/1","windowSeconds":3600,"window":489123,"writer":"…","started":…,"sequence":7,"last":false}
  *     ["key_0123456789abcdef",12]
  *     ["key_fedcba9876543210",3,1]
  *     {"keys":2,"crc32":"0123abcd"}
  *
- * The first line says which window, counted from the epoch, the counts are of, and who wrote it. A third number is how
- * many windows ahead of that one a count is: it is there when the clock was set back. The last line has the checksum of
- * all before it. Ids of keys are all that the file says of them.
+ * The first line gives the window of the counts, counted from the epoch, and the writer. A third number says how many
+ * windows a count is ahead of that window: it appears if the clock was set back. The last line has the checksum of all
+ * lines before it. The file contains no data of keys but their ids and counts.
  */
 
 import { constants } from "node:fs";
@@ -24,14 +24,14 @@ import { type Counters, usageOf } from "./limit.ts";
 
 const FORMAT = "orrery-counts/1";
 
-/** Every file of counts begins like this, whatever its version. */
+/** Every counts file begins like this, in any version. */
 const BEGINNING = '{"format":"orrery-counts/';
 
 export interface CountsHead {
   readonly windowSeconds: number;
   /** Counted from the epoch. */
   readonly window: number;
-  /** Different for each run of a server. */
+  /** Unique to each run of a server. */
   readonly writer: string;
   /** When that run began, in milliseconds since the epoch. */
   readonly started: number;
@@ -43,14 +43,14 @@ export interface CountsHead {
 interface Count {
   readonly id: string;
   readonly used: number;
-  /** Windows between that of the file and that of the count. */
+  /** Window of the count minus window of the file. */
   readonly ahead: number;
 }
 
 /** The file cannot be used; the message says why and quotes nothing of it. */
 export class CountsFileError extends Error {
   override name = "CountsFileError";
-  /** Whether nothing is wrong with it but its age. */
+  /** Whether its age is the only problem. */
   readonly isOld: boolean;
 
   constructor(message: string, isOld = false) {
@@ -73,7 +73,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Reads the first line. @throws {CountsFileError} when it is none, or one of another version */
+/** Reads the first line. @throws {CountsFileError} if it is invalid or of another version */
 function parseHead(line: string): CountsHead {
   const head = parsed(line);
   if (!isObject(head) || !Object.hasOwn(head, "format")) throw new CountsFileError("is no file of counts");
@@ -116,16 +116,16 @@ function endLine(keys: number, crc32: number): string {
   return `${JSON.stringify({ keys, crc32: crc32.toString(16).padStart(8, "0") })}\n`;
 }
 
-/** Most bytes of a file: room for some four million keys. */
+/** Maximum size of a file: room for about four million keys. */
 const MAX_FILE_BYTES = 134_217_728;
 const MAX_KEYS = 4_194_304;
 const READ_BYTES = 262_144;
 const WRITE_BYTES = 65_536;
-/** How long counts are written out before requests get their turn. */
+/** Time slice for collecting counts before requests get a turn. */
 const SLICE_MS = 0.5;
 const LOOK_KEYS = 64;
 
-/** Opens a file for reading; a pipe does not wait for who writes to it. @throws {CountsFileError} */
+/** Opens a file for reading; on a pipe it does not wait for a writer. @throws {CountsFileError} */
 async function openFile(file: string): Promise<{ handle: FileHandle; size: number }> {
   const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -156,8 +156,8 @@ export async function readCountsHead(file: string): Promise<CountsHead> {
 /**
  * Reads a whole file.
  *
- * @param isWanted looks at the first line; may throw to refuse the rest
- * @param onCount receives each count, before it is known whether the file is whole
+ * @param isWanted checks the first line; may throw to refuse the rest
+ * @param onCount receives each count, before the checksum of the file was checked
  * @throws {CountsFileError} or the error of the system
  */
 export async function readCountsFile(
@@ -189,7 +189,7 @@ export async function readCountsFile(
     rest = lines.pop()!;
     if (rest.length > MAX_LINE_BYTES) throw new CountsFileError("is damaged: a line has no end");
     for (const line of lines) take(line);
-    // The last line, which holds the sum, is left out.
+    // The checksum does not cover the last line, which contains it.
     const summed = (end === undefined ? lines : lines.slice(0, -1)).map((line) => `${line}\n`).join("");
     sum = zlib.crc32(Buffer.from(summed, "latin1"), sum);
   }
@@ -206,7 +206,7 @@ async function* countsFor(counters: Counters, window: number): AsyncGenerator<re
   for (const [id, slot] of counters.slots) {
     const usage = usageOf(counters, slot);
     const ahead = usage.window - window;
-    // Further ahead the clock was wrong for long; such counts are not worth keeping.
+    // Counts further ahead come from a clock that was wrong for long; they are not worth keeping.
     if (ahead === 0 || ahead === 1) counts.push({ id, used: usage.used, ahead });
     if (++seen % LOOK_KEYS !== 0 || performance.now() - began < SLICE_MS) continue;
     yield counts;
@@ -217,7 +217,7 @@ async function* countsFor(counters: Counters, window: number): AsyncGenerator<re
   yield counts;
 }
 
-/** A number that is another one whenever a file of that window would be: counts only grow. */
+/** A number that differs whenever the file of that window would differ: counts only grow. */
 export async function sumOfCounts(counters: Counters, window: number): Promise<number> {
   let sum = 0;
   for await (const counts of countsFor(counters, window)) {
@@ -240,7 +240,7 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
     await handle.writeFile(buffer);
   };
   for await (const counts of countsFor(counters, head.window)) {
-    // A longer line would not be read again.
+    // A reader would refuse a longer line.
     const lines = counts.map(countLine).filter((line) => line.length < MAX_LINE_BYTES);
     text += lines.join("");
     keys += lines.length;
@@ -252,7 +252,7 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
 }
 
 /**
- * Refuses to replace a file that is neither empty nor one of counts. @throws {ForeignFileError} or the error of the
+ * Refuses to replace a file that is neither empty nor a counts file. @throws {ForeignFileError} or the error of the
  * system
  */
 export async function refuseForeign(file: string): Promise<void> {

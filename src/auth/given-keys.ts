@@ -1,4 +1,4 @@
-/** Keys that are given to `openOrrery` in code, checked; and how its options are refused. */
+/** Checks keys given to `openOrrery` in code, and refuses its options. */
 
 import { SCOPES } from "../model/model.ts";
 import { problemWithNames } from "../util/distance.ts";
@@ -45,7 +45,7 @@ export function checkNames(given: object, known: readonly string[], what: string
 
 const FIELDS = ["id", "kind", "token", "sha256", "name", "active", "expiresAt", "scopes", "limit"];
 
-/** What is wrong with the fields that a record has as well; in its words. */
+/** The problem with the fields that a record has, too, in the record's words; "" if none. */
 function problemWithRecordFields(given: GivenKey): string {
   for (const field of ["sha256", "name", "active", "expiresAt"] as const) {
     if (given[field] === undefined) continue;
@@ -57,13 +57,13 @@ function problemWithRecordFields(given: GivenKey): string {
   return "";
 }
 
-/** What is wrong with a key's own fields. Messages never quote a token. */
+/** The problem with a key's fields; "" if none. Messages never quote a token. */
 function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): string {
   const { kind, token, scopes, limit } = given;
   if (kind !== "api" && kind !== "cli") return `kind must be "api" or "cli", is ${kindOf(kind)}`;
   const problem = problemWithRecordFields(given);
   if (problem !== "") return problem;
-  // A token that its kind's prefix does not begin could never be used. A hash does not tell the prefix.
+  // A token without its kind's prefix could never be used. A hash does not show the prefix.
   const prefix = prefixes[kind];
   if (
     given.sha256 === undefined &&
@@ -94,7 +94,7 @@ export function checkKeys(
   const problemOf = (problem: string): TypeError => new TypeError(`${who}: ${problem}`);
   const seen = new Set<string>();
   for (const [at, key] of keys.entries()) {
-    // It may be a token.
+    // A string may be a token.
     const kind = typeof key === "string" ? "a string" : kindOf(key);
     if (!isObject(key)) throw problemOf(`keys[${at}] must be an object, is ${kind}`);
     const unknown = problemWithNames(key, FIELDS, `field of keys[${at}]`);

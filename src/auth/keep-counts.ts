@@ -1,10 +1,9 @@
 /**
- * Keeping the counts of the running window in a file (`--state`), so that a restart gives no key a new window.
+ * Keeps the counts of the current window in a file (`--state`), so that a restart gives no key a new window.
  *
- * Two servers may run with the same file, for a moment, when one takes the other's place. Then the one that was started
- * first writes it. The other follows: it adds the counts that the first has made since to its own, and writes as soon as
- * the file says that it was the last, or no longer changes. So counts pass on whole, none twice, and no lock outlives a
- * process.
+ * Two servers may share the file for a moment, when one replaces the other. Then the server that started first writes
+ * it. The other follows: it adds the first server's new counts to its own, and writes as soon as the file is marked as
+ * the last, or no longer changes. So every count is handed over exactly once, and no lock outlives a process.
  *
  * States: opened → following (another server writes) ⇄ writing → stopped.
  */
@@ -26,13 +25,13 @@ import {
 } from "./counts-file.ts";
 import { addUsage, type Counters, createCounters, slotOf, usageOf, windowAt } from "./limit.ts";
 
-/** Between two files. Writing one takes time, too, and a kill may cost the counts of five seconds. */
+/** Interval between two writes. A write takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
-/** Between two looks at the file while another server writes it: it is taken over before a third one can find it. */
+/** Interval between two checks of the file while another server writes it: takes it over before a third server can find it. */
 const FOLLOW_MS = 50;
 const LAST_MS = 2000;
 const LEFTOVER_MS = 60_000;
-/** Keys of the file that the keys file does not have at the moment, and may have again; counts of more are dropped. */
+/** Maximum number of ids that the keys file lacks now but may have again; counts of further ids are dropped. */
 const MAX_UNKNOWN = 65_536;
 const MAX_SLOTS = 1_000_000;
 
@@ -42,7 +41,7 @@ export interface KeepCountsOptions {
   readonly observe: Observe;
   readonly everyMs?: number;
   readonly now?: () => number;
-  /** Likewise, by the clock that windows are cut by where that is another. */
+  /** Milliseconds since the epoch by the clock that cuts windows; `now` when absent. */
   readonly windowClock?: () => number;
 }
 
@@ -61,7 +60,7 @@ export class CountsKeeper {
   /** The counts that files have added, by the slots of the counters. */
   readonly #taken: Counters;
   #sequence = 0;
-  /** First line of the newest file of another server that was taken up. */
+  /** First line of another server's newest file whose counts were added. */
   #seen: CountsHead | undefined;
   #seenAt = 0;
   #saved = "";
@@ -84,7 +83,7 @@ export class CountsKeeper {
     this.#taken = createCounters(counters.windowSeconds);
   }
 
-  /** @internal Takes up what the file holds. */
+  /** @internal Adds the counts of the file. */
   async restore(): Promise<void> {
     const file = this.#file;
     try {
@@ -105,12 +104,12 @@ export class CountsKeeper {
     this.#timer = setTimeout(() => this.#tick(), this.#isFollowing ? this.#followMs : 0);
   }
 
-  /** Writes it for the last time; to be called when all requests were answered. */
+  /** Writes the file for the last time; call it when all requests were answered. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     if (this.#timer === undefined) return;
-    // A disk that hangs must not hold up the end.
+    // A disk that hangs must not delay the end.
     const patience = new AbortController();
     const waited = sleep(LAST_MS, undefined, { signal: patience.signal }).catch(() => {});
     await Promise.race([this.#saveNext(true), waited]);
@@ -154,10 +153,10 @@ export class CountsKeeper {
     }
   }
 
-  /** Takes up what a server that was started earlier has written; says whether that one goes on writing. */
+  /** Adds the counts of a server that started earlier. @returns whether that server continues to write */
   async #follow(): Promise<boolean> {
     const head = await readCountsHead(this.#file).catch(() => undefined);
-    // Gone, damaged or of another server: it must be written again.
+    // If the file is gone, damaged or another server's, it must be written again.
     if (head?.writer !== this.#self.writer) this.#saved = "";
     if (head === undefined || head.started >= this.#self.started) return false;
     if (this.#seen?.writer !== head.writer || this.#seen.sequence !== head.sequence) {
@@ -168,7 +167,7 @@ export class CountsKeeper {
     return this.#seen?.last === false && performance.now() - this.#seenAt < this.#everyMs;
   }
 
-  /** Adds the counts of the file to the counters. @returns its first line, and its keys of the running window */
+  /** Adds the counts of the file to the counters. @returns its first line, and the number of counts that apply */
   async #take(): Promise<{ readonly head: CountsHead; readonly keys: number }> {
     const current = this.#window();
     const { slots } = this.#counters;
@@ -202,7 +201,7 @@ export class CountsKeeper {
     }
     // A count may be one window ahead of its file.
     if (window < current - 1) throw new CountsFileError("is of a window that is over", true);
-    // A clock that was set back a little gives nothing back. One that was set back further was wrong before.
+    // A clock that was set back a little refunds nothing. If it was set back further, it was wrong before.
     if (window > current + 1) throw new CountsFileError("is of a window that is far from having begun");
   }
 
@@ -232,8 +231,8 @@ export class CountsKeeper {
 }
 
 /**
- * Takes up the counts of a file and makes its keeper. Never rejects: a file of counts that cannot be used is observed
- * and later replaced, a file of something else is observed and left as it is.
+ * Restores the counts of a file and creates its keeper. Never rejects: a counts file that cannot be used is observed
+ * and later replaced; any other file is observed and left unchanged.
  */
 export async function keepCounts(options: KeepCountsOptions): Promise<CountsKeeper> {
   const file = await behindLinks(options.file).catch(() => resolve(options.file));

@@ -1,4 +1,4 @@
-/** What a keys file brings: how it differs from the keys in force, and what is probably not meant. */
+/** Compares a keys file with the keys in force, and warns of probable mistakes. */
 
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
@@ -12,12 +12,12 @@ export interface KeyChanges {
 
 const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt"] as const;
 
-/** Whether all but the token is the same. Sets of scopes are shared, so that equal ones are the same. */
+/** Whether all but the token is the same. Keys share sets of scopes, so equal sets are identical. */
 function isSame(a: Key, b: Key): boolean {
   return COMPARED.every((field) => a[field] === b[field]);
 }
 
-/** Adds the slots of keys with a previous token that the other ring does not have like that. */
+/** Adds the slots of keys with a previous token that the other ring lacks, or that ends at another time there. */
 function addDifferent(slots: Set<number>, from: KeyRing, to: KeyRing): void {
   for (const [hash, key] of from.previous) {
     const other = to.previous.get(hash);
@@ -45,7 +45,7 @@ export function compareKeys(before: KeyRing, after: KeyRing): KeyChanges {
   };
 }
 
-/** Most lines of a kind, and a last one that counts the others. */
+/** Maximum number of lines of a kind; one more line counts the others. */
 const MOST_LINES = 10;
 const MOST_NAME = 64;
 
@@ -56,15 +56,15 @@ function firstLines(lines: readonly string[], count: number): string[] {
 const quoted = (text: string): string =>
   JSON.stringify(text.length > MOST_NAME ? `${text.slice(0, MOST_NAME)}…` : text);
 
-/** The names of a record's fields that mean nothing here. */
+/** Names of a record's unknown fields. */
 export function unknownFieldsOf(record: KeyRecord): string[] {
   const names = Object.keys(record);
-  // Most records have the needed fields alone.
+  // Most records have the required fields alone.
   if (names.length === KEY_FIELDS.length - 1 && !Object.hasOwn(record, "previous")) return [];
   return names.filter((name) => !KEY_FIELDS.includes(name));
 }
 
-/** One line for each field that is kept without meaning anything: a field is often a misspelt one. */
+/** One line for each unknown field, which is kept without effect: it is often misspelt. */
 export function unknownFieldWarnings(records: readonly KeyRecord[]): string[] {
   const seen = new Map<string, { readonly id: string; keys: number }>();
   for (const record of records) {
@@ -81,7 +81,7 @@ export function unknownFieldWarnings(records: readonly KeyRecord[]): string[] {
   return firstLines(lines, seen.size);
 }
 
-/** Lines for an operator: unknown fields, and API keys that are valid and can read nothing. */
+/** Lines for operators: unknown fields, and API keys that are valid but can read nothing. */
 export function keyWarnings(records: readonly KeyRecord[], now: number): string[] {
   const lines: string[] = [];
   let count = 0;

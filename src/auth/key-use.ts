@@ -1,10 +1,10 @@
 /**
- * Use of keys: which requests of a key passed in the window that runs, which were refused and why, and when the last one came.
+ * Use of keys: the passed and the refused requests of a key in the current window, reasons, and the time of the last one.
  *
- * Every thread that serves has rows of its own in shared memory, by the slots of the keys, which it alone writes; a reader
- * sums over the threads. A key takes 16 bytes a thread: the second of its last request, from which its window follows, and
- * counts of that window. Refusals that few keys ever meet lie in a second table of the same size, so that its memory is
- * touched for those keys alone.
+ * Every serving thread has its own rows in shared memory, by the slots of the keys, which it alone writes; a reader sums
+ * over the threads. A key takes 16 bytes per thread: the second of its last request, from which its window follows, and
+ * the counts of that window. Rare refusals lie in a second table of the same size, so that its memory is touched only for
+ * keys that meet them.
  */
 
 import type { FaultName } from "../model/fault.ts";
@@ -20,7 +20,7 @@ const ROW = 4;
 const SECOND = 0;
 /** All requests of the window, refused ones included. */
 const REQUESTS = 1;
-/** Place of the first refusal in its table: the first two are in the table of all requests, the others in the rare one. */
+/** Offset of the first refusal in a row; the first two refusals are in the table of all requests, the others in the rare one. */
 const COMMON = 2;
 const MOST = 2 ** 32 - 1;
 
@@ -30,14 +30,14 @@ export interface KeyUse {
   readonly rare: Uint32Array;
 }
 
-/** Makes the tables of so many threads; in another thread they are the same. @param slots keys that are counted */
+/** Makes the tables of all threads, in shared memory. @param slots number of keys to count for */
 export function createKeyUse(threads: number, windowSeconds: number, slots = MOST_SHARED): KeyUse[] {
   const table = (): Uint32Array =>
     new Uint32Array(new SharedArrayBuffer(slots * ROW * Uint32Array.BYTES_PER_ELEMENT));
   return Array.from({ length: threads }, () => ({ windowSeconds, rows: table(), rare: table() }));
 }
 
-/** The refusals that a key that was found can meet, by the errors. A disabled CLI token is answered as an unknown one. */
+/** The refusals of a known key, by error. A disabled CLI token gets the answer of an unknown one. */
 const BY_FAULT: Readonly<Partial<Record<FaultName, Refusal>>> = {
   rateLimited: "rate_limited",
   scopeWorlds: "scope",
@@ -65,7 +65,7 @@ export function countUse(use: KeyUse, slot: number, fault: FaultName | undefined
   if (slot < 0 || at >= rows.length) return;
   const second = Math.floor(now / 1000);
   const last = rows[at + SECOND]!;
-  // A clock that stepped back opens no older window.
+  // If the clock stepped back, keep counting in the newer window.
   if (second > last) {
     if (Math.floor(second / windowSeconds) !== Math.floor(last / windowSeconds)) {
       rows.fill(0, at, at + ROW);
@@ -78,7 +78,7 @@ export function countUse(use: KeyUse, slot: number, fault: FaultName | undefined
   if (refusal) add(...cellOf(use, at, refusal));
 }
 
-/** A request that was let in, and counted, is refused for all that: too many searches wait. */
+/** Notes that a request that was let in and counted is refused after all: too many searches wait. */
 export function countBusy(use: KeyUse, slot: number): void {
   if (slot >= 0 && slot * ROW < use.rows.length) add(...cellOf(use, slot * ROW, "busy"));
 }
@@ -86,24 +86,24 @@ export function countBusy(use: KeyUse, slot: number): void {
 export interface UseOfKey {
   readonly passed: number;
   readonly refused: Readonly<Record<Refusal, number>>;
-  /** When the last request came, refused or not, in seconds since the epoch; null where none came since the start. */
+  /** Time of the last request, refused or not, in seconds since the epoch; null if none came since the start. */
   readonly lastUsed: number | null;
 }
 
 export interface UseReader {
   /**
-   * All requests of a key, those from before a restart included. @param used requests that were counted against its
+   * All requests of a key, including requests before a restart. @param used requests that were counted against its
    * limit
    */
   readonly requestsBy: (slot: number, used: number) => number;
   readonly useOf: (slot: number) => UseOfKey;
 }
 
-/** Reads the window of `now`, or a newer one where the clock stepped back. */
+/** Reads the window of `now`, or a newer one if the clock stepped back. */
 export function readUse(threads: readonly KeyUse[], now: number): UseReader {
   const length = threads[0]?.windowSeconds ?? 1;
   const began = Math.floor(now / 1000 / length) * length;
-  // All keys may be looked at: no object is made for one.
+  // A caller may read all keys, so `requestsBy` makes no objects.
   const tables = threads.map(({ rows }) => rows);
   return {
     requestsBy(slot, used) {
@@ -133,7 +133,7 @@ export function readUse(threads: readonly KeyUse[], now: number): UseReader {
           passed -= table[cell]!;
         }
       }
-      // The tables may change between two looks.
+      // The tables may change between two reads.
       return { passed: Math.max(0, passed), refused, lastUsed: last === 0 ? null : last };
     },
   };

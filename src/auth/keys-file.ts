@@ -1,4 +1,4 @@
-/** Making keys, and writing the keys file: one writer at a time, and never half a file. */
+/** Makes keys and writes the keys file: one writer at a time, and never half a file. */
 
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
@@ -24,7 +24,7 @@ interface NewKey {
 
 const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
 
-/** Makes a key: its token, which is stored nowhere, and its record for a keys file. */
+/** Makes a key: its token, which is not stored, and its record for a keys file. */
 export function makeKey(key: NewKey): { readonly token: string; readonly record: KeyRecord } {
   const { name, kind, prefix, scopes = SCOPES, limit = null, expiresAt = null } = key;
   const token = makeToken(prefix);
@@ -53,8 +53,8 @@ async function replaceKeys(
 }
 
 /**
- * Undefined when there is no file. A device may give text for ever. @param mayBePipe a shell's `<(…)`, which is read
- * once
+ * Undefined if the file does not exist. Refuses devices, which may give endless text. @param mayBePipe a shell's `<(…)`,
+ * which is read once
  */
 async function readIfThere(file: string, mayBePipe: boolean): Promise<string | undefined> {
   try {
@@ -69,14 +69,14 @@ async function readIfThere(file: string, mayBePipe: boolean): Promise<string | u
   }
 }
 
-/** Turns the errors that a user can do something about into one clear line. */
+/** Turns errors that a user can fix into one clear line. */
 async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
     if (error instanceof HeldError) throw new KeysFileError(error.message);
-    // A missing file is seen to elsewhere.
+    // Other code handles a missing file.
     if (codeOf(error) === "ENOENT") {
       throw new KeysFileError(`${dirname(file)}: directory does not exist (ENOENT)`);
     }
@@ -86,7 +86,7 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads the records of a keys file. @throws {KeysFileError} naming the file, when it is missing or cannot be used */
+/** Reads the records of a keys file. @throws {KeysFileError} naming the file, if it is missing or cannot be used */
 export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
     const text = await readIfThere(file, true);
@@ -98,12 +98,12 @@ export function readRecords(file: string): Promise<KeyRecord[]> {
 function foundIn(records: readonly KeyRecord[], id: string): KeyRecord {
   const found = records.find((record) => record.id === id);
   if (found !== undefined) return found;
-  // A whole token that was pasted by mistake must not end up in somebody's log.
+  // A whole token, pasted by mistake, must not end up in a log.
   const shown = id.startsWith("key_") ? id : `${id.slice(0, 8)}…`;
   throw new KeysFileError(`there is no key ${JSON.stringify(shown)}`);
 }
 
-/** Reads one record. @throws {KeysFileError} naming the file, when no record has the id, and as {@link readRecords} */
+/** Reads one record. @throws {KeysFileError} naming the file, if no record has the id, and as {@link readRecords} */
 export async function readRecord(file: string, id: string): Promise<KeyRecord> {
   const records = await readRecords(file);
   return explained(file, async () => foundIn(records, id));
@@ -117,19 +117,19 @@ function withoutExpired(record: KeyRecord, now: number): KeyRecord {
 }
 
 export interface ChangeOptions {
-  /** Whether a missing file is made; false when absent. */
+  /** Whether a missing file is created; false when absent. */
   readonly create?: boolean;
-  /** Called when the new file is complete on disk, before it comes into force; a throw leaves the old one. */
+  /** Called when the new file is complete on disk, before it takes effect; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
-  /** Receives lines for the user: that the lock has to be waited for, that others can no longer read the file. */
+  /** Receives lines for the user: the command waits for the lock, or others can no longer read the file. */
   readonly tell?: ((text: string) => void) | undefined;
 }
 
 /**
- * Changes a keys file under its lock. What else stands in the file is kept, but for previous tokens that have expired.
+ * Changes a keys file under its lock. Keeps all other content, but removes expired previous tokens.
  *
- * @param change gets the records and returns the new ones; called again should the lock be lost meanwhile
- * @throws {KeysFileError} naming the file, when it is missing, cannot be used or is held by another command for a minute
+ * @param change gets the records and returns the new ones; called again if the lock is lost meanwhile
+ * @throws {KeysFileError} naming the file, if it is missing, cannot be used or is held by another command for a minute
  */
 export async function changeRecords(
   file: string,
@@ -162,8 +162,7 @@ export async function changeRecords(
 
 export interface TokenReceiver extends Pick<ChangeOptions, "tell"> {
   /**
-   * Receives the token before it comes into force: no token that nobody has may come to be. A throw calls the change
-   * off.
+   * Receives the token before it takes effect, so that no valid token is lost unseen. A throw cancels the change.
    */
   readonly show?: (token: string) => Promise<void>;
   readonly onDone?: (record: KeyRecord) => void;
@@ -193,14 +192,14 @@ async function changeShowing(
 
 export interface AddedKey extends NewKey, TokenReceiver {}
 
-/** Makes a key and adds it to a file, which is made when missing. @returns the token; it is stored nowhere */
+/** Makes a key and adds it to a file, which is created if missing. @returns the token, which is not stored */
 export function addKey(file: string, key: AddedKey): Promise<string> {
   const made = makeKey(key);
   return changeShowing(file, true, key, (records) => ({ ...made, records: [...records, made.record] }));
 }
 
 /**
- * Changes one record. @param change returns undefined to delete it @throws {KeysFileError} when no record has the id
+ * Changes one record. @param change returns undefined to delete it @throws {KeysFileError} if no record has the id
  */
 export function changeRecord(
   records: readonly KeyRecord[],
@@ -213,10 +212,10 @@ export function changeRecord(
 
 export interface Rotation extends TokenReceiver {
   readonly id: string;
-  /** How long the token before goes on working, in milliseconds; 0 ends it and all earlier ones at once. */
+  /** Time for which the previous token still works, in milliseconds; 0 ends it and all earlier ones at once. */
   readonly overlapMs: number;
   readonly prefixes: Prefixes;
-  /** Sees the record before anything is shown; a throw calls the change off. */
+  /** Checks the record before anything is shown; a throw cancels the change. */
   readonly check: (record: KeyRecord) => void;
 }
 

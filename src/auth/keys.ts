@@ -1,4 +1,4 @@
-/** The keys file: reading, validating, and the lookup that is made from it. */
+/** The keys file: reading, validation, and the lookup made from it. */
 
 import crypto from "node:crypto";
 import { SCOPES, type Scope } from "../model/model.ts";
@@ -9,7 +9,7 @@ import { type Counters, slotOf } from "./limit.ts";
 /** An API key (scoped, limited) or a CLI token (neither). */
 export type KeyKind = "api" | "cli";
 
-/** @internal A token that was replaced and works until a time. */
+/** @internal A replaced token, which still works until a time. */
 export interface PreviousToken {
   /** Hex SHA-256 of the whole token. */
   sha256: string;
@@ -23,7 +23,7 @@ export interface KeyRecord {
   name: string;
   /** Hex SHA-256 of the whole token. */
   sha256: string;
-  /** Scopes by name; names that are not known grant nothing. */
+  /** Scopes by name; unknown names grant nothing. */
   scopes: string[];
   /** Requests per window, or null for the server's default. */
   limit: number | null;
@@ -31,7 +31,7 @@ export interface KeyRecord {
   /** End of validity, or null for never. */
   expiresAt: string | null;
   createdAt: string;
-  /** Tokens that the key had before; they are the same key, and none works longer than the key does. */
+  /** Earlier tokens of the key; none works longer than the key does. */
   previous?: PreviousToken[];
 }
 
@@ -52,9 +52,9 @@ export interface Key {
 export class KeyRing {
   /** By the lower-case hex SHA-256 of the token. */
   readonly byHash: ReadonlyMap<string, Key>;
-  /** Likewise by previous tokens: each is its key but for the end of validity. */
+  /** Likewise by previous tokens: copies of the keys with another end of validity. */
   readonly previous: ReadonlyMap<string, Key>;
-  /** Keys that were used, by token: to hash a token at each request would take a tenth of the time of a lookup. */
+  /** Used keys by token: hashing the token at each request would take a tenth of the time of a lookup. */
   readonly #used = new Map<string, Key>();
   #bySlot: readonly (Key | undefined)[] | undefined;
   #byId: ReadonlyMap<string, Key> | undefined;
@@ -68,7 +68,7 @@ export class KeyRing {
     return this.byHash.size;
   }
 
-  /** Keys by their places in the counters; made when it is first asked for. */
+  /** Keys by slot in the counters; made at first use. */
   get bySlot(): readonly (Key | undefined)[] {
     if (this.#bySlot === undefined) {
       const bySlot: (Key | undefined)[] = [];
@@ -78,7 +78,7 @@ export class KeyRing {
     return this.#bySlot;
   }
 
-  /** Keys by their ids; made when it is first asked for. */
+  /** Keys by id; made at first use. */
   get byId(): ReadonlyMap<string, Key> {
     this.#byId ??= new Map(Array.from(this.byHash.values(), (key) => [key.id, key]));
     return this.#byId;
@@ -89,7 +89,7 @@ export class KeyRing {
     if (used !== undefined) return used;
     const hash = hashToken(token);
     const key = this.byHash.get(hash) ?? this.previous.get(hash);
-    // Text of its own: a part of the request's head would keep all of that.
+    // Copies the text: a slice would keep the whole head of the request in memory.
     if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
   }
@@ -100,9 +100,9 @@ export class KeysFileError extends Error {
   override name = "KeysFileError";
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what is the same byte in every encoding is meant
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches characters that are the same byte in every encoding
 const ASCII = /^[\x00-\x7f]*$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what fits into a byte is meant
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches characters that fit into a byte
 const ONE_BYTE = /^[\x00-\xff]*$/;
 
 type HashOnce = (algorithm: string, data: string | Buffer) => string;
@@ -111,14 +111,14 @@ type HashOnce = (algorithm: string, data: string | Buffer) => string;
 export function tokenHasher(once: HashOnce | undefined): (token: string) => string {
   const hash: HashOnce =
     once ?? ((algorithm, data) => crypto.createHash(algorithm).update(data).digest("hex"));
-  // A text is hashed as UTF-8, which is the same bytes where it is ASCII.
+  // A text is hashed as UTF-8, which has the same bytes for ASCII.
   return (token) =>
     hash("sha256", ASCII.test(token) || !ONE_BYTE.test(token) ? token : Buffer.from(token, "latin1"));
 }
 
 /**
- * @internal The hash under which a token is stored. Header values have one char a byte, texts of the same program may
- * not.
+ * @internal The hash under which a token is stored. Header values have one character per byte, texts of the same program
+ * may not.
  */
 export const hashToken: (token: string) => string = tokenHasher(
   (crypto as { readonly hash?: HashOnce }).hash,
@@ -134,7 +134,7 @@ const isTime = (v: unknown): boolean => typeof v === "string" && !Number.isNaN(p
 const HASH: Check = [(v) => typeof v === "string" && /^[0-9a-f]{64}$/i.test(v), "64 hex digits"];
 const TIME: Check = [isTime, "a time"];
 
-/** @internal Test of each field of a record, and the words for a value that passes. */
+/** @internal Test of each field of a record, and the description of a valid value. */
 export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> = {
   id: [(v) => typeof v === "string" && v !== "", "a non-empty string"],
   kind: [(v) => v === "api" || v === "cli", '"api" or "cli"'],
@@ -152,7 +152,7 @@ export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> 
 const FIELDS = Object.entries(RECORD_CHECKS);
 const PREVIOUS_FIELDS = Object.entries({ sha256: HASH, expiresAt: TIME });
 
-/** Every field of a record that means something. */
+/** All known fields of a record. */
 export const KEY_FIELDS: readonly string[] = [...Object.keys(RECORD_CHECKS), "previous"];
 
 function checkFields(
@@ -184,7 +184,7 @@ function addHash(hashes: Set<string>, sha256: string, where: string): void {
 }
 
 /**
- * @internal Reads the text of a keys file; fields that are not ours are kept.
+ * @internal Reads the text of a keys file; keeps unknown fields.
  *
  * @throws {KeysFileError} naming the record and the field at fault
  */
@@ -213,7 +213,7 @@ export function parseKeys(text: string): KeyRecord[] {
   return file.keys as KeyRecord[];
 }
 
-/** Every set of scopes, at the sum of the bits of its scopes: keys with the same scopes share one. */
+/** Every set of scopes, indexed by its bits: keys with the same scopes share one set. */
 const SCOPE_SETS: readonly ReadonlySet<Scope>[] = Array.from(
   { length: 1 << SCOPES.length },
   (_, bits) => new Set(SCOPES.filter((_scope, at) => bits & (1 << at))),
@@ -228,7 +228,7 @@ function scopeSetOf(names: readonly string[]): ReadonlySet<Scope> {
   return SCOPE_SETS[bits]!;
 }
 
-/** @internal Makes the lookup from records; every id gets its slot in the counters. */
+/** @internal Creates the lookup from records; every id gets its slot in the counters. */
 export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
   const byHash = new Map<string, Key>();
   const previous = new Map<string, Key>();

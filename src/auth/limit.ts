@@ -7,34 +7,34 @@
  * A counter belongs to a key's id, not to the key's record: reloading keys or snapshots keeps the count.
  *
  * Window and count of a key are the upper and the lower bits of one 64-bit cell, changed by compare-and-exchange alone.
- * Each exchange makes its number larger, so no number comes back: of the threads that read the same one only one can
+ * Each exchange makes its number larger, so no number comes back: if several threads read the same number, only one can
  * store the next, and the others read again. Hence in each window the counts 1, 2, 3 … are stored once each, never more
  * than the limit, and no thread waits for another.
  *
- * The longer the windows, the fewer bits their numbers need: until the year 2106 32 bits hold those of seconds. The
- * rest is the count's: at least 2^31 requests for each second of a window, so every limit up to 2^53 - 1 is kept.
+ * The longer the windows, the fewer bits their numbers need: until the year 2106, 32 bits hold the number of a one-second
+ * window. The count has the rest: at least 2^31 requests for each second of a window, so every limit up to 2^53 - 1 is kept.
  */
 
-/** Counters of all keys ever seen. Mutable; grows by one slot a key id. */
+/** Counters of all keys ever seen. Mutable; grows by one slot per key id. */
 export interface Counters {
   readonly windowSeconds: number;
-  /** A cell's upper half is the window times this plus what its lower half cannot hold of the count; a power of two. */
+  /** A power of two. A cell's upper half is the window times this, plus the upper bits of the count; the lower half has the rest. */
   readonly split: number;
   readonly slots: Map<string, number>;
-  /** By slot: newest window it was used in, counted from the epoch, and requests that passed in that window. */
+  /** By slot: the newest window with a request, counted from the epoch, and the requests that passed in it. */
   cells: BigUint64Array;
-  /** The part of these counts that {@link addUsage} added, where it is needed; laid out alike. */
+  /** The part of these counts that {@link addUsage} added, in the same layout; kept only if needed. */
   elsewhere?: BigUint64Array;
 }
 
-/** What a request may tell its caller about the limit. */
+/** State of the limit after a request, for its caller. */
 export interface Quota {
   readonly passed: boolean;
   readonly limit: number;
   readonly remaining: number;
   /** Epoch seconds at which the window ends. */
   readonly reset: number;
-  /** On a refusal: the clock that cuts windows minus the clock here, in milliseconds; absent where they are the same. */
+  /** On a refusal: the clock that cuts windows minus the clock here, in milliseconds; absent if they are the same. */
   readonly clockMs?: number;
 }
 
@@ -54,15 +54,15 @@ export function createCounters(windowSeconds: number): Counters {
   return countersOf(windowSeconds, new BigUint64Array(64));
 }
 
-/** How many keys threads can count for; memory that no key uses is never touched. */
+/** Maximum number of keys that threads can count for; memory that no key uses is never touched. */
 export const MOST_SHARED = 1_048_576;
 
-/** Counters that several threads use: handed to another thread they are the same counters. */
+/** Counters in shared memory: another thread that receives them counts in the same cells. */
 export function createSharedCounters(windowSeconds: number): Counters {
   return countersOf(windowSeconds, new BigUint64Array(new SharedArrayBuffer(MOST_SHARED * 8)));
 }
 
-/** Finds the slot of a key id, or opens one. Called when keys are loaded, not per request. */
+/** Finds the slot of a key id, or adds one. Called when keys are loaded, not per request. */
 export function slotOf(counters: Counters, keyId: string): number {
   const known = counters.slots.get(keyId);
   if (known !== undefined) return known;
@@ -79,12 +79,12 @@ export function slotOf(counters: Counters, keyId: string): number {
   return slot;
 }
 
-/** Halves of a cell: BigInts would allocate at each step of a calculation. */
+/** Halves of a cell: calculations with BigInts would allocate at each step. */
 const halves = new Uint32Array(2);
-/** The cell that is read or made; a reader stores it here first. */
+/** The cell to take apart or to make; a reader stores it here first. */
 export const whole = new BigUint64Array(halves.buffer);
 
-/** Window of the cell in {@link whole}, and its count: two functions, since an object would be garbage at each request. */
+/** Window of the cell in {@link whole}, and its count: two functions, since a result object would be garbage of each request. */
 export function windowIn(split: number): number {
   return Math.floor(halves[1]! / split);
 }
@@ -132,7 +132,7 @@ export function countRequest(counters: Counters, slot: number, limit: number, no
 }
 
 export interface Usage {
-  /** Newest window that it was used in, counted from the epoch; 0 for none. */
+  /** The newest window with a request, counted from the epoch; 0 for none. */
   readonly window: number;
   readonly used: number;
 }
@@ -143,8 +143,8 @@ export function usageOf({ cells, split }: Counters, slot: number): Usage {
 }
 
 /**
- * Counts requests that passed elsewhere, whatever the limit, unless the counter is in a newer window; a full one stays
- * full.
+ * Counts requests that passed elsewhere, regardless of the limit, unless the counter is in a newer window; a full
+ * counter stays full.
  */
 export function addUsage(counters: Counters, slot: number, window: number, more: number): void {
   const { cells, split } = counters;
@@ -166,10 +166,10 @@ export interface WindowCounts {
   readonly usedBy: (slot: number) => number;
 }
 
-/** Reads the counts, and counts nothing. A count that changes meanwhile may be missed. */
+/** Reads the counts without counting. May miss a count that changes meanwhile. */
 export function readCounts(counters: Counters, now: number): WindowCounts {
   const { cells, split, windowSeconds } = counters;
-  // Numbers in place of BigInts: all keys may be looked at.
+  // Numbers instead of BigInts: a caller may read all keys.
   const view = new Uint32Array(cells.buffer);
   const current = windowAt(counters, now);
   const least = current * split;

@@ -1,30 +1,30 @@
 /**
- * What an operator wants to know of clients that are turned away, without a line for each request: that a key has used up
- * its window, and that an address tries bad tokens again and again.
+ * Tells operators of refused clients without a line for each request: a key has used up its limit, or an address
+ * repeatedly sends bad tokens.
  *
- * There is at most one notice a minute for a key or an address, and so many of either kind in all. Memory is bounded,
- * whatever clients do. A clock that is set back by more than a minute can bring a notice early, and holds none back.
+ * A key or an address gets at most one notice a minute, and each kind a maximum per minute in all. Clients cannot make
+ * memory grow without bound. A clock that is set back by more than a minute can bring a notice early, but delays none.
  */
 
 import type { Observation, Observe } from "../observe/events.ts";
 
 const MINUTE_MS = 60_000;
-/** Most notices of a kind in a minute; what is beyond may be told later. */
+/** Maximum number of notices of a kind per minute; further ones may follow later. */
 const MAX_NOTICES = 100;
-/** Bad tokens within a minute that are worth a notice: nobody mistypes a token so often. */
+/** Bad tokens within a minute that are worth a notice: more than typing errors explain. */
 const MANY_TOKENS = 10;
-/** Most keys and addresses that are remembered; the one that is longest unheard of goes first. */
+/** Maximum numbers of keys and addresses kept; the least recently seen goes first. */
 const MAX_KEYS = 65_536;
 const MAX_CLIENTS = 4096;
-/** How often an address moves up among those remembered. */
+/** Interval at which an address is moved up among the kept ones. */
 const TOUCH_MS = 1000;
 
 export type LimitedKey = Omit<Extract<Observation, { kind: "key-limited" }>, "kind">;
 
-/** Refused tokens of an address (`client`), so many, and why the last one was refused. */
+/** Refused tokens of an address (`client`), their number, and why the last one was refused. */
 export type BadTokens = Omit<Extract<Observation, { kind: "bad-tokens" }>, "kind">;
 
-/** Receives what may be worth a notice. In both `now` is milliseconds since the epoch. */
+/** Receives events that may be worth a notice. In both, `now` is milliseconds since the epoch. */
 export interface Notices {
   readonly limited: (key: LimitedKey, now: number) => void;
   readonly badTokens: (tokens: BadTokens, now: number) => void;
@@ -54,9 +54,9 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: n
   map.delete(oldest!);
 }
 
-/** An address; of IPv6 its network of 64 bits, since within that one host has as many addresses as it likes. */
+/** The address; for IPv6 its /64 network, since one host can use any address within it. */
 export function networkOf(address: string): string {
-  // Those of IPv4 in IPv6 end in dots.
+  // IPv4 addresses in IPv6 form contain dots.
   if (!address.includes(":") || address.includes(".")) return address;
   const [before = "", behind] = address.split("::");
   const left = before === "" ? [] : before.split(":");
@@ -67,7 +67,7 @@ export function networkOf(address: string): string {
 
 interface Client {
   readonly name: string;
-  /** Bad tokens since the notice before, or since a minute began. */
+  /** Bad tokens since the last notice, or since a minute began. */
   count: number;
   since: number;
   told: number;
@@ -79,7 +79,7 @@ export function createNotices(observe: Observe): Notices {
   const clients = new Map<string, Client>();
   const keyRation = createRation();
   const clientRation = createRation();
-  /** The address that was heard of last and its client: a flood mostly comes from one. */
+  /** The last address and its client: a flood mostly comes from one address. */
   let lastAddress: string | undefined;
   let last: Client;
 
@@ -100,7 +100,7 @@ export function createNotices(observe: Observe): Notices {
   return {
     limited({ keyId, name, limit, reset }, now) {
       const known = keys.get(keyId);
-      // Most requests that are refused are not the first.
+      // Most refused requests are not the first of their window.
       if (known !== undefined && known.reset >= reset) return;
       if (known !== undefined && !isOver(known.told, now)) return;
       if (!keyRation(now)) return;
@@ -128,7 +128,7 @@ export function createNotices(observe: Observe): Notices {
   };
 }
 
-/** Merges the notices that several threads give of the same key or address, and passes on all else. */
+/** Merges the notices of several threads about the same key or address, and passes on all other observations. */
 export function mergeNotices(observe: Observe): Observe {
   const notices = createNotices(observe);
   return (observation: Observation) => {

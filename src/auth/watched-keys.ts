@@ -1,4 +1,4 @@
-/** Keeping the keys current: reading the keys file, and looking at it for changes. */
+/** Keeps the keys current: reads the keys file, and checks it for changes. */
 
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
@@ -25,9 +25,9 @@ const realKeyFiles: KeyFiles = {
 };
 
 export interface KeysKeeper {
-  /** Reads the file again, changed or not; tells what became of the keys. */
+  /** Reads the file again, changed or not. */
   readonly reload: () => Promise<ReloadResult>;
-  /** Why the last reading changed nothing; undefined when it went well. */
+  /** Why the last read was refused; undefined if it succeeded. */
   readonly problem: () => string | undefined;
   readonly stop: () => void;
 }
@@ -35,13 +35,13 @@ export interface KeysKeeper {
 interface ReadKeys {
   readonly digest: string;
   readonly keys: KeyRing;
-  /** What an operator should look at; empty where the text is that in force. */
+  /** Warnings for operators; empty if the text is already in force. */
   readonly warnings: readonly string[];
 }
 
 /**
- * @param before its keys are given again when the file holds them @throws {KeysFileError} that begins with the file's
- * name
+ * @param before its keys are returned again if the file still holds them
+ * @throws {KeysFileError} that begins with the file's name
  */
 async function readKeyRing(
   file: string,
@@ -87,7 +87,7 @@ export async function keepKeys(
   onKeys: (keys: KeyRing) => void,
   files: KeyFiles = realKeyFiles,
 ): Promise<KeysKeeper> {
-  /** Fingerprint of the file before it was last read well; undefined when the next check must read. */
+  /** Fingerprint of the file, taken before its last successful read; undefined if the next check must read. */
   let fingerprint: string | undefined;
   let inForce: ReadKeys | undefined;
   let problem = "";
@@ -111,7 +111,7 @@ export async function keepKeys(
     if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }
 
-  /** One reading at a time: a slow older one must not have the last word. */
+  /** One read at a time: a slow older one must not override a newer one. */
   const readings = new Coalesced(readAgain);
 
   async function readAgain(): Promise<void> {
@@ -123,7 +123,7 @@ export async function keepKeys(
     try {
       await load();
     } catch (error) {
-      // What could not be read is tried again at the next check; a problem is logged once.
+      // The next check tries again; the same problem is logged once.
       const before = problem;
       result = "refused";
       problem = String(error);
@@ -136,7 +136,7 @@ export async function keepKeys(
   await load();
   let timer = setTimeout(checkFile, LOOK_MS);
   async function checkFile(): Promise<void> {
-    // What is being read, for a signal, need not be read again.
+    // A running read, begun by a signal, need not be repeated.
     await readings.settled();
     const known = fingerprint;
     if ((await fingerprintOfFile(file, files)) !== known) await readings.ask();

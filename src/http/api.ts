@@ -1,4 +1,4 @@
-/** The API as what answers a server: the pipeline, refusals in its words, requests counted. */
+/** The API as the app of a server: answers by the pipeline, refuses in the API's words, and counts requests. */
 
 import { answer, type State } from "../api/answer.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../api/headers.ts";
@@ -7,7 +7,7 @@ import type { Ask, Peer, Reply } from "../model/message.ts";
 import { countAborted, countAnswered, countBegun, countRefused } from "../observe/metrics/counters.ts";
 import type { HttpApp } from "./server.ts";
 
-/** A refusal that is none of the API's: no CORS headers. */
+/** A refusal before the API is reached: no CORS headers. */
 function bareReply(fault: FaultName, isHead: boolean): Reply {
   const { status } = FAULTS[fault];
   const body = isHead ? "" : FAULT_BODIES[fault];
@@ -26,7 +26,7 @@ export function createApiApp(state: State): ApiApp {
 
   function refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
     const reply = bareReply(fault, ask?.method === "HEAD");
-    // A request was counted when it began.
+    // A request with a head was already counted when it began.
     if (counters !== undefined && ask === undefined) countRefused(counters, "", reply.status, fault);
     return state.accessLog?.record(ask ?? { ...NOT_READ, peer, now: Date.now() }, reply) ?? reply;
   }

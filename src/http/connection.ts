@@ -1,5 +1,5 @@
 /**
- * One HTTP/1.1 connection: reads requests, has them answered in order, and ends so that the last answer arrives.
+ * One HTTP/1.1 connection: reads requests, sends their answers in order, and ends so that the last answer arrives.
  *
  *      new ──bytes──▶ head ◀──part of a head── idle
  *       │              │                        ▲
@@ -9,7 +9,7 @@
  *       │              │ the last answer is decided: the request or its answer
  *       │              │ ends the connection, a refusal, a stop, the peer's FIN
  *       │              ▼
- *       │           closing     bytes that still come are dropped
+ *       │           closing     bytes that still arrive are dropped
  *       │              │ everything was written; the FIN is sent
  *       ▼              ▼
  *       └─────────▶ lingering   the peer has a moment to read and to close
@@ -17,11 +17,10 @@
  *                      ▼
  *                     gone      from any state, when the socket is closed
  *
- * Parsing stops between two requests while the connection is full (unsent bytes, answers that are not ready) or has had
- * its share of the turn; then nothing is read either. Bytes that are not parsed are at most one read and the part of
- * one head.
+ * Parsing pauses between two requests while the connection is full (unsent bytes, unfinished answers) or has had its
+ * share of the turn; reading pauses, too. Unparsed bytes are at most one read and a part of one head.
  *
- * Long: one state machine, whose parts mean nothing without each other.
+ * Long: one state machine, whose parts depend on each other.
  */
 
 import type { Socket } from "node:net";
@@ -39,32 +38,32 @@ export interface ConnectionLimits {
   /** From the first byte of a head to its last; also until the first byte of a new connection. */
   readonly headersTimeout: number;
   readonly keepAliveTimeout: number;
-  /** How long a peer may take nothing of 64 KiB that were written. */
+  /** Longest time in which a peer may take nothing of 64 KiB that were written; more unsent bytes get more time. */
   readonly socketTimeout: number;
   readonly maxHeadBytes: number;
   /** Requests taken from one connection before it is ended. */
   readonly maxRequestsPerSocket: number;
 }
 
-/** What a connection needs of its server. */
+/** The server, as a connection needs it. */
 export interface ConnectionHost {
   readonly limits: ConnectionLimits;
   readonly keepAlive: string;
   readonly turns: Turns;
   /** Answers a request. Never throws and never rejects. */
   readonly answer: (ask: Ask) => Reply | Promise<Reply>;
-  /** The reply to input that is not answered otherwise. @param ask the request, where its head could be read */
+  /** The reply to refused input. @param ask the request, if its head could be read */
   readonly refuse: (fault: FaultName, peer: Peer, ask: Ask | undefined) => Reply;
-  /** A request begins. @returns when, in a form that the next two take */
+  /** A request begins. @returns its start, for the next two functions */
   readonly begin: () => number;
   readonly answered: (began: number, method: string, reply: Reply) => void;
   /** A request will not be answered: its peer is gone. */
   readonly aborted: (began: number, method: string, reply: Reply) => void;
-  /** Called once, when the socket is closed. @param discarded bytes read or made for nothing, about */
+  /** Called once, when the socket is closed. @param discarded approximate number of bytes read or made in vain */
   readonly gone: (connection: Connection, discarded: number) => void;
-  /** Milliseconds of the newest sweep. */
+  /** Time of the newest sweep, in milliseconds. */
   readonly clock: number;
-  /** Whether the server stops: the answer after which nothing waits says that it is the last. */
+  /** Whether the server is stopping: the last pending answer then closes the connection. */
   readonly isDraining: boolean;
   /** Whether requests that take work are treated as if their peers were gone. */
   readonly givesUpWork: boolean;
@@ -72,7 +71,7 @@ export interface ConnectionHost {
 
 interface Answer {
   readonly method: string;
-  /** As {@link ConnectionHost.begin} gave it; negative for input that is no request. */
+  /** From {@link ConnectionHost.begin}; negative for input that is no request. */
   readonly began: number;
   readonly closes: boolean;
   reply: Reply | undefined;
@@ -82,10 +81,10 @@ const MAX_ANSWERS = 32;
 
 const MAX_UNSENT_BYTES = 65_536;
 
-/** Bytes read while nothing should be: some runtimes deliver more after a pause. */
+/** Maximum number of bytes read while reading pauses: some runtimes still deliver some. */
 const MAX_UNREAD_BYTES = 1_048_576;
 
-/** How long a peer gets to take its last answer and to close. */
+/** How long a peer may take to read its last answer and to close. */
 const LINGER_MS = 2000;
 
 export class Connection {
@@ -96,21 +95,21 @@ export class Connection {
   readonly #writer: ReplyWriter;
   #state: ConnectionState = "new";
   #remoteAddress: string | undefined;
-  /** When its state began, or its peer last took some bytes, by the server's clock. */
+  /** Start of its state, or time when its peer last took some bytes, by the server's clock. */
   #since: number;
-  /** Bytes that were read, as one-byte text, and where the next head begins. */
+  /** Read bytes, as one-byte text, and the start of the next head. */
   #text = "";
   #at = 0;
   #fields: Fields | undefined;
   #minor: 0 | 1 = 1;
   requests = 0;
   #answers: Answer[] = [];
-  /** Bytes of the answers that are ready and wait for one before them. */
+  /** Bytes of the ready answers that wait for an earlier one. */
   #heldBytes = 0;
-  /** Why parsing waits: for its turn, or for room. */
+  /** Reason why parsing waits: for its turn, or for room. */
   #wait: "turn" | "room" | undefined;
   #hasEnded = false;
-  /** Whether a stop waits for bytes that have arrived before it calls an answer the last. */
+  /** Whether a stop still reads arrived bytes before it treats an answer as the last. */
   #isSettling = false;
   #unsent = 0;
   #isGone: (() => boolean) | undefined;
@@ -123,7 +122,7 @@ export class Connection {
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
     socket.on("drain", () => {
-      // As many bytes of later answers may wait at the next look.
+      // The next sweep may see as many unsent bytes of later answers: that is progress.
       this.#unsent = 0;
       this.#makeRoom();
     });
@@ -131,7 +130,7 @@ export class Connection {
     socket.on("close", () => this.#close());
   }
 
-  /** The address of its peer; a socket takes long to tell, and forgets it at its end. */
+  /** The address of its peer, cached: a socket is slow to return it, and forgets it at its end. */
   get remoteAddress(): string | undefined {
     this.#remoteAddress ??= this.socket.remoteAddress;
     return this.#remoteAddress;
@@ -141,7 +140,7 @@ export class Connection {
     return this.#state;
   }
 
-  /** Whether nothing was asked that is not answered, and no byte of a request has arrived. */
+  /** Whether all requests are answered, and no byte of another has arrived. */
   get isIdle(): boolean {
     return this.#state === "new" || this.#state === "idle";
   }
@@ -157,7 +156,7 @@ export class Connection {
   }
 
   #read(chunk: Buffer): void {
-    // After the last answer is decided, what comes is read so that no reset overtakes it, and dropped.
+    // After the last answer is decided, bytes are still read, so that no reset overtakes it, and dropped.
     if (this.#isClosing()) return;
     const text = chunk.toString("latin1");
     this.#text = this.#at === this.#text.length ? text : this.#text.slice(this.#at) + text;
@@ -170,7 +169,7 @@ export class Connection {
     if (this.#wait === undefined || this.#isClosing()) return;
     this.#wait = undefined;
     this.#parse();
-    // It may wait again, or have been told to close; then reading goes on at its own time.
+    // It may wait again, or be closing; then reading resumes elsewhere.
     if (this.#wait === undefined) this.socket.resume();
   }
 
@@ -207,7 +206,7 @@ export class Connection {
     this.#writer.flush();
     this.socket.pause();
     if (what === "turn") this.#host.turns.add(this);
-    // The flush may have made the room.
+    // The flush may have made room.
     else if (!this.#isFull()) this.#makeRoom();
   }
 
@@ -271,12 +270,12 @@ export class Connection {
     return () => this.#host.givesUpWork || isGone();
   }
 
-  /** Whether the newest answer may be the last one without having been asked for that. */
+  /** Whether the newest answer may be the last although its request did not ask to close. */
   #mayBeLast(): boolean {
     return this.#hasEnded || this.#host.isDraining;
   }
 
-  /** An answer has become ready. @param settled the answer after whose request nothing had arrived */
+  /** Writes answers that have become ready. @param settled an answer for which {@link #settle} has waited */
   #deliver(settled?: Answer): void {
     if (this.#state === "gone") {
       this.#abort();
@@ -308,7 +307,7 @@ export class Connection {
     }
   }
 
-  /** Waits until everything that the system has received by now was read. */
+  /** Waits until all bytes that the system has received by now were read. */
   #settle(answer: Answer): void {
     this.#writer.flush();
     if (this.#isSettling) return;
@@ -346,7 +345,7 @@ export class Connection {
     this.socket.resume();
   }
 
-  /** Answers input that is no request, once and in its turn. */
+  /** Answers input that is no request, once and in order. */
   #refuse(fault: FaultName): void {
     if (this.#isClosing()) return;
     this.#stopReading();
@@ -354,12 +353,12 @@ export class Connection {
     this.#queue({ method: "", began: -1, closes: true, reply: undefined }, reply);
   }
 
-  /** After a visit: the state follows from what is left. */
+  /** Sets the state after a visit, from the remaining bytes and answers. */
   #rest(): void {
     if (this.#isClosing() || this.#wait !== undefined) return;
     const isDone = this.#answers.length === 0;
     if (this.#at < this.#text.length) {
-      // A long text would stay in memory for the part of a head.
+      // Copies the part of a head: a slice would keep a long text in memory.
       if (this.#at > 0) this.#text = Buffer.from(this.#text.slice(this.#at), "latin1").toString("latin1");
       this.#at = 0;
       if (isDone && this.#state !== "head") this.#enter("head");
@@ -377,7 +376,7 @@ export class Connection {
     if (this.#answers.length === 0 && this.#wait === undefined) this.#finish();
   }
 
-  /** The peer has said all: half a request is refused, and the connection ends. */
+  /** The peer sends no more: refuses half a request, or ends the connection. */
   #finish(): void {
     if (this.#at < this.#text.length) this.#refuse("badRequest");
     else this.finish();
@@ -400,7 +399,7 @@ export class Connection {
     this.#abort();
   }
 
-  /** The peer is gone: answers that are ready are counted as lost. */
+  /** The peer is gone: counts ready answers as aborted. */
   #abort(): void {
     while (this.#answers[0]?.reply !== undefined) {
       const { began, method, reply } = this.#answers.shift()!;
@@ -408,7 +407,7 @@ export class Connection {
     }
   }
 
-  /** Looks at its times. @param slack milliseconds between two sweeps: the clock was late by as much */
+  /** Checks the timeouts. @param slack milliseconds between two sweeps: the clock may lag by as much */
   sweep(now: number, slack: number): void {
     const { headersTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
     const waited = now - this.#since - slack;
@@ -436,7 +435,7 @@ export class Connection {
     }
   }
 
-  /** Ends a connection whose peer takes nothing of its answers for too long. */
+  /** Ends a connection whose peer takes none of its bytes for too long. */
   #sweepUnsent(unsent: number, now: number, isLate: boolean): void {
     if (unsent === this.#unsent) {
       if (isLate) this.socket.destroy();

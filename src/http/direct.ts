@@ -6,7 +6,7 @@ import { bodyBytes } from "../model/body.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
 import { problemWithNames } from "../util/distance.ts";
 
-/** What to ask; only the target is needed. */
+/** A request; only the target is required. */
 export interface DirectAsk {
   /** Path and query, base path included. */
   readonly target: string;
@@ -16,18 +16,18 @@ export interface DirectAsk {
   readonly authorization?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   readonly ifMatch?: string | undefined;
-  /** Milliseconds since the epoch; the clock's when absent. */
+  /** Milliseconds since the epoch; the current time when absent. */
   readonly now?: number;
-  /** Drops the request when it is aborted before its search is done. */
+  /** Drops the request if aborted before its search is done. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What was answered. */
+/** The reply to a {@link DirectAsk}. */
 export interface DirectReply {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text, or "" where there is none. */
+  /** JSON text, or "" without a body. */
   readonly body: string;
 }
 
@@ -40,7 +40,7 @@ export type DirectDoor = (ask: DirectAsk) => Promise<DirectReply>;
 const FIELDS = ["target", "method", "authorization", "ifNoneMatch", "ifMatch", "now", "signal"] as const;
 const TEXTS = ["method", "authorization", "ifNoneMatch", "ifMatch"] as const;
 
-/** @throws {TypeError} naming what is wrong */
+/** @throws {TypeError} naming the problem */
 function checkAsk(ask: DirectAsk): void {
   if (typeof ask?.target !== "string")
     throw new TypeError("ask: target must be a string: a path with its query");
@@ -56,7 +56,7 @@ function checkAsk(ask: DirectAsk): void {
   }
 }
 
-/** @internal Makes the adapter to a state, for one caller where there is one. */
+/** @internal Creates the adapter to a state. @param caller replaces the `authorization` if given */
 export function createDirectAdapter(state: State, caller?: ChosenCaller): DirectDoor {
   return async (ask) => {
     checkAsk(ask);
@@ -74,7 +74,7 @@ export function createDirectAdapter(state: State, caller?: ChosenCaller): Direct
   };
 }
 
-/** Host of the URLs that are asked for; nothing is sent there. */
+/** Origin of the URLs that the client requests; nothing is sent there. */
 export const LOCAL_ORIGIN = "http://orrery.local";
 
 class LocalResponse {
@@ -110,7 +110,7 @@ interface LocalInit {
   readonly signal?: AbortSignal | null;
 }
 
-/** @internal Makes the `fetch` of a client, for one caller where there is one. */
+/** @internal Creates the `fetch` of a client. @param caller replaces the `authorization` if given */
 export function createLocalFetch(state: State, caller: ChosenCaller | undefined): typeof globalThis.fetch {
   const local = async (url: string, { headers, signal }: LocalInit): Promise<LocalResponse> => {
     const { authorization, "if-match": ifMatch } = headers;

@@ -5,7 +5,7 @@ import { splitHeaders } from "../api/headers.ts";
 import { type Body, bodyBytes, isAscii } from "../model/body.ts";
 import type { ChosenCaller, Reply } from "../model/message.ts";
 
-/** A request of this runtime or of another implementation: the fields that are read of it. */
+/** The fields used of a request, of this runtime or of another implementation. */
 export interface RequestLike {
   readonly method: string;
   /** Absolute. */
@@ -15,13 +15,13 @@ export interface RequestLike {
 }
 
 /**
- * Answers one web-standard request. It takes the arguments of the global `fetch`, and requests of other
- * implementations; a path alone is one of this replica. Rejects with a TypeError for any other argument, and with the
- * reason of a signal in `init` that is aborted.
+ * Answers one web-standard request. It takes the arguments of the global `fetch`, requests of other implementations,
+ * and a path without an origin. Rejects with a TypeError for any other argument, and with the reason of an aborted
+ * signal in `init`.
  */
 export type FetchHandler = (input: RequestLike | string | URL, init?: RequestInit) => Promise<Response>;
 
-/** For targets that are a path alone; which host it is decides nothing. */
+/** For targets that are a path alone; the host has no effect. */
 const ANY_HOST = "http://localhost";
 
 function isRequestLike(input: unknown): input is RequestLike {
@@ -53,7 +53,7 @@ function readRequest(input: unknown, init: RequestInit | undefined): RequestLike
   }
 }
 
-/** What replies of one status have in common: the lines that they begin with, and the same as `Headers`. */
+/** The common part of replies of one status: their first lines, and the same as `Headers`. */
 interface Common {
   readonly status: number;
   readonly headers: Headers;
@@ -72,7 +72,7 @@ function commonOf({ status, headers: lines }: Reply): Common {
   return { status, headers, lines: common };
 }
 
-/** Bytes that many responses share: a response copies an array, but refers to a Blob. */
+/** Blobs of shared bytes: a response copies an array, but refers to a Blob. */
 const blobs = new WeakMap<Buffer, Blob>();
 
 function blobOf(bytes: Buffer): Blob {
@@ -89,7 +89,7 @@ function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> | Blob {
   return typeof body !== "string" && body.isShared ? blobOf(body.slices.bytes) : bodyBytes(body);
 }
 
-/** Makes what makes a response of a reply, with as few objects as can be. */
+/** Creates the function that turns a reply into a response, with as few objects as possible. */
 function createResponder(): (reply: Reply, isHead: boolean) => Response {
   const newest: Common[] = [];
   return (reply, isHead) => {
@@ -106,7 +106,7 @@ function createResponder(): (reply: Reply, isHead: boolean) => Response {
   };
 }
 
-/** @internal Makes the adapter to a state, for one caller where there is one. */
+/** @internal Creates the adapter to a state. @param caller replaces the `Authorization` header if given */
 export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHandler {
   const respond = createResponder();
   return async (input, init) => {
@@ -117,7 +117,7 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
     const reply = await answer(
       {
         method,
-        // A Request keeps the fragment, which is the client's own business.
+        // A Request keeps the fragment, which is no part of the target.
         target: fragment < 0 ? url : url.slice(0, fragment),
         authorization: headers.get("authorization") ?? undefined,
         caller,
@@ -125,7 +125,7 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
         headers,
-        // The signal is made when it is first asked for, which most requests never do.
+        // Read lazily: the runtime makes the signal at first access, which most requests never need.
         isGone: () => request.signal?.aborted ?? false,
       },
       state,

@@ -1,11 +1,11 @@
 /**
- * Reads the head of one HTTP/1.x request: a strict grammar (RFC 9112), nothing repaired. Bytes are given as one-byte
+ * Reads the head of one HTTP/1.x request by a strict grammar (RFC 9112); repairs nothing. Bytes are given as one-byte
  * ("latin1") text.
  *
  *     head = method SP target SP "HTTP/1." ("0" / "1") CRLF *(name ":" OWS value OWS CRLF) CRLF
  *
- * Whatever this takes, the parser of node:http takes with the same method, target and fields; the reverse does not
- * hold. docs/http.md lists the differences.
+ * The parser of node:http accepts every head that this accepts, with the same method, target and fields; the reverse
+ * does not hold. docs/http.md lists the differences.
  *
  * Long: the whole grammar, read from top to bottom.
  */
@@ -14,7 +14,7 @@ import type { FaultName } from "../model/fault.ts";
 
 export const MAX_FIELDS = 64;
 
-/** The methods that node's parser knows; every other one is no HTTP. */
+/** The methods that node's parser knows; any other is refused. */
 const METHODS = new Set(
   (
     "ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY " +
@@ -23,7 +23,7 @@ const METHODS = new Set(
   ).split(" "),
 );
 
-/** Lines of fields, each with its CRLF. Names are tokens; values are visible characters, blanks and bytes from 0x80 on. */
+/** Field lines, each with its CRLF. Names are tokens; values are visible characters, blanks and bytes from 0x80 on. */
 const FIELD_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 
 /** The start of a line whose end has not arrived. */
@@ -36,21 +36,21 @@ const AUTHORITY = String.raw`(?:[\w\-.!~*'()%;:&=+$,[\]]*@)?[\w\-.!~*'()%;:&=+$,
 const ABSOLUTE = new RegExp(`^[A-Za-z]+://${AUTHORITY}$`);
 const TUNNEL = new RegExp(`^(?=.)${AUTHORITY}$`);
 
-/** Content-Length as digits; longer ones are no size of anything. */
+/** Content-Length in digits; more digits are no real size. */
 const LENGTH = /^\d{1,15}$/;
 
 /** A list of codings in which another follows `chunked`. */
 const CHUNKED_INSIDE = /(?:^|,)[\t ]*chunked[\t ]*,/i;
 
-/** The fields of a head, read once; a connection reuses them while its requests bring the same bytes. */
+/** The fields of a head, read once; a connection reuses them while its requests send the same bytes. */
 export class Fields {
-  /** All lines and the empty one, as they were sent. */
+  /** All lines and the empty line, as sent. */
   readonly text: string;
-  /** Whether the lines are no fields, or name no length. */
+  /** Whether the lines are invalid, or give an invalid length. */
   isMalformed: boolean;
-  /** Fields named more than once: the first counts. */
+  /** If sent more than once, the first counts. */
   authorization: string | undefined;
-  /** Fields named more than once are joined. */
+  /** If sent more than once, the values are joined. */
   ifNoneMatch: string | undefined;
   ifMatch: string | undefined;
   hosts = 0;
@@ -62,11 +62,11 @@ export class Fields {
   expect: string | undefined;
   #codings: string | undefined;
   #hasLength = false;
-  /** Asked for with every request by the access log; named more than once they are joined. */
+  /** The access log needs them with every request; values of several lines are joined. */
   #requestId: string | undefined;
   #traceparent: string | undefined;
 
-  /** @param text lines that end with the empty one */
+  /** @param text lines, the last one empty */
   constructor(text: string) {
     this.text = text;
     const lines = text.slice(0, -2);
@@ -80,11 +80,11 @@ export class Fields {
     }
     if (this.#codings === undefined) return;
     this.hasBody = true;
-    // The end of a body that is coded after it was cut into chunks cannot be found.
+    // A body that is coded after chunking has no recognizable end.
     if (this.#hasLength || CHUNKED_INSIDE.test(this.#codings)) this.isMalformed = true;
   }
 
-  /** Takes in one line. Lengths first: most fields are none of ours, and lower-casing their names would cost. */
+  /** Reads one line. Compares lengths first: most fields are not needed, and lower-casing their names would cost time. */
   #read(lines: string, at: number, colon: number, end: number): void {
     switch (colon - at) {
       case 4:
@@ -144,7 +144,7 @@ export class Fields {
     this.#codings = joined(this.#codings, value);
   }
 
-  /** The value of a field, all of its lines joined; null when there is none. @param name in lower case */
+  /** The value of a field, all of its lines joined; null if absent. @param name in lower case */
   get(name: string): string | null {
     if (name === "x-request-id") return this.#requestId ?? null;
     if (name === "traceparent") return this.#traceparent ?? null;
@@ -191,7 +191,7 @@ function trimmed(lines: string, colon: number, end: number): string {
   return lines.slice(from, to);
 }
 
-/** A slice of a longer text keeps all of that in memory; fields outlive the read that brought them. */
+/** A slice of a longer text keeps the whole text in memory; fields outlive the read that brought them. */
 const LONG_TEXT = 4096;
 
 function ownText(text: string, from: number, to: number): string {
@@ -208,14 +208,14 @@ export interface Head {
   readonly end: number;
 }
 
-/** Why there is no head: more bytes are needed, or what to refuse. */
+/** Why no head was read: more bytes are needed, or the fault to answer. */
 export type NoHead = "partial" | FaultName;
 
 const NO_FIELDS = new Fields("\r\n");
 
 /**
- * Reads the head at an index. @param before fields of the head before: equal bytes are not read again @param most its
- * bytes
+ * Reads the head at an index. @param before fields of the previous head: equal bytes are not read again @param most
+ * bytes of a head
  */
 export function readHead(
   text: string,
@@ -228,7 +228,7 @@ export function readHead(
   const fieldsAt = lineEnd + 2;
   let fields = before;
   if (text.slice(fieldsAt, fieldsAt + before.text.length) !== before.text) {
-    // The empty line may follow the request line at once.
+    // The empty line may follow the request line immediately.
     const last = text.indexOf("\r\n\r\n", lineEnd);
     if (last < 0) return partial(text, from, most);
     fields = new Fields(ownText(text, fieldsAt, last + 4));
@@ -261,8 +261,8 @@ function isTarget(target: string, method: string): boolean {
 }
 
 /**
- * Judges a request that another parser has taken apart. @param version as in `HTTP/version` @param raw names and values
- * in turn
+ * Judges a request that another parser has read. @param version as in `HTTP/version` @param raw alternating names and
+ * values
  */
 export function headOf(
   method: string,
@@ -277,7 +277,7 @@ export function headOf(
   return head === "partial" ? "badRequest" : head;
 }
 
-/** Judges a head whose end has not arrived: what cannot become one is refused without waiting for the rest. */
+/** Judges a head whose end has not arrived: refuses bytes that cannot become a head without waiting for the rest. */
 function partial(text: string, from: number, most: number): NoHead {
   const lineEnd = text.indexOf("\r\n", from);
   const rest = lineEnd < 0 ? from : text.lastIndexOf("\r\n") + 2;
@@ -296,9 +296,9 @@ export function skipEmptyLines(text: string, from: number): number {
   return at;
 }
 
-/** Whether the connection goes on after the answer, as the client sees it. */
+/** Whether the client keeps the connection open after the answer. */
 export function staysOpen({ minor, fields }: Head): boolean {
-  // A client that expects a 100 may send its body although none came.
+  // A client that expects a 100 may send its body without one.
   if (fields.closes || fields.hasBody || fields.expect !== undefined) return false;
   return minor === 1 || fields.keepsAlive;
 }

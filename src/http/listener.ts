@@ -1,4 +1,4 @@
-/** The listener of the API: our own connection, or node:http where that is asked for. */
+/** The listener of the API: our own HTTP, or node:http on request. */
 
 import type { State } from "../api/answer.ts";
 import { createApiApp } from "./api.ts";
@@ -10,7 +10,7 @@ export async function createListener(
   host: Pick<HttpApp, "observe" | "collectGarbage">,
 ): Promise<Listener> {
   if (options.kind === "direct") return new HttpServer({ ...createApiApp(state), ...host }, options);
-  // Imported where it is asked for.
+  // Imported on demand.
   const { createNodeListener } = await import("./node-server.ts");
   return createNodeListener(state, options, host.observe);
 }

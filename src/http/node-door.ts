@@ -1,8 +1,8 @@
 /**
- * The node:http door: requests and responses of that module, through its public interface alone.
+ * The node:http door: takes that module's requests and responses, through its public interface alone.
  *
- * The head is judged by the code that reads heads of our own connections. How many requests of a connection wait, and
- * how much of their answers, is the runtime's business.
+ * The code that reads heads of our own connections judges the head. The runtime bounds the waiting requests and the
+ * unsent bytes of a connection.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,8 +14,8 @@ import { type ApiApp, createApiApp } from "./api.ts";
 import { faultOf, headOf, staysOpen } from "./head.ts";
 
 /**
- * Answers one request; fits `http.createServer` and hosts such as Express. With `next`, a function, requests whose
- * paths are neither the API's nor a page's are left to it; a third argument of another kind is ignored.
+ * Answers one request; fits `http.createServer` and hosts such as Express. If `next` is a function, it gets the requests
+ * whose paths belong neither to the API nor to a page; a third argument of another kind is ignored.
  */
 export type Handler = (
   request: IncomingMessage,
@@ -23,9 +23,9 @@ export type Handler = (
   next?: (error?: unknown) => void,
 ) => void;
 
-/** @internal What a server tells its door. */
+/** @internal Settings of a server for its door. */
 export interface NodeDoorOptions {
-  /** Whether a response ends its connection, whatever the client asked for; never when absent. */
+  /** Whether a response ends its connection even if the client wants to keep it; never when absent. */
   readonly closes?: () => boolean;
   /** Whether requests that take work are treated as if their peers were gone; never when absent. */
   readonly givesUpWork?: () => boolean;
@@ -35,7 +35,7 @@ export interface NodeDoorOptions {
 
 const never = (): boolean => false;
 
-/** @internal Makes a handler for a state. */
+/** @internal Creates a handler for a state. */
 export function createNodeDoor(
   state: State,
   { closes = never, givesUpWork = never, caller }: NodeDoorOptions = {},
@@ -71,7 +71,7 @@ export function createNodeDoor(
     };
     const fault = typeof read === "string" ? read : faultOf(read);
     const send = (reply: Reply): void => {
-      // The host may have answered meanwhile, for example after a time of its own.
+      // The host may have answered meanwhile, for example after its own timeout.
       if (response.destroyed || response.headersSent) {
         app.aborted(began, method, reply);
         return;
@@ -87,7 +87,7 @@ export function createNodeDoor(
 
 function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {
   const headers = splitHeaders(lines);
-  // Set by its name, so that the server can read later that nothing follows this response.
+  // Set by name, so that the server can later read that this response is the last.
   if (closes) response.setHeader("Connection", "close");
   response.writeHead(status, headers);
   if (typeof body === "string") response.end(body, "latin1");

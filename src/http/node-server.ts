@@ -1,6 +1,6 @@
 /**
- * A listener over node:http (`serve --http node`), for hosts that want the runtime's own HTTP. It gives the same
- * replies; it bounds nothing that node:http does not bound.
+ * A listener over node:http (`serve --http node`), for hosts that want the runtime's own HTTP. It sends the same
+ * replies, and has no limits beyond those of node:http.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -44,13 +44,13 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
     connectionsCheckingInterval: limits.checkInterval,
     keepAliveTimeout: limits.keepAliveTimeout,
     maxHeaderSize: limits.maxHeadBytes,
-    // The door judges it, in the API's words.
+    // The door checks the Host header and refuses in the API's words.
     requireHostHeader: false,
   });
-  // A peer that half-closes has asked everything; it is still answered. The types do not know the property.
+  // A peer that half-closes sends no more requests, but still gets its answers. The types do not know the property.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.timeout = limits.socketTimeout;
-  // Node drops fields past this count without a word, Authorization too; the door counts them.
+  // Node silently drops fields beyond this count, Authorization too; the door counts them.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = limits.maxRequestsPerSocket;
   if (limits.maxConnections !== undefined) server.maxConnections = limits.maxConnections;
@@ -65,7 +65,7 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
     async stopListening() {
       stopBegan = performance.now();
       await emptyQueue(server);
-      // http.Server.close() would destroy idle connections at once, and race their clients.
+      // http.Server.close() would destroy idle connections at once, a race with their clients.
       NetServer.prototype.close.call(server);
     },
     async leave() {
@@ -86,7 +86,7 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
   };
 }
 
-/** Hands requests to a handler, and answers input that never becomes one: once, after the answers before it. */
+/** Hands requests to a handler, and answers input that is no request: once, after the answers before it. */
 function takeRequests(
   server: Server,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
@@ -101,13 +101,13 @@ function takeRequests(
   const refuse = (socket: Socket, fault: FaultName): void => {
     const before = newest.get(socket);
     if (before === "refused") return;
-    // A bad body after a request that was answered is not answered again.
+    // A bad body after an answered request gets no second answer.
     if (before?.getHeader("connection") === "close" || !socket.writable) {
       if (before === undefined || before.writableFinished) socket.destroy();
       return;
     }
     newest.set(socket, "refused");
-    // A connection that never sent a byte ends without one.
+    // A connection that never sent a byte ends without an answer.
     if (socket.bytesRead === 0) {
       socket.end();
       return;
@@ -123,7 +123,7 @@ function takeRequests(
   server.on("checkContinue", take);
   server.on("checkExpectation", take);
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
-    // node:http has let go of the socket; an error that nobody listens to would end the process.
+    // node:http has released the socket; an error without a listener would end the process.
     socket.on("error", () => socket.destroy());
     refuse(socket as Socket, "methodNotAllowed");
   });

@@ -1,10 +1,9 @@
 /**
  * Whether the peer of a connection is still there, for requests whose answers take work.
  *
- * A peer that closed and one that only half-closed after its requests look alike: both send a FIN, and the second still
- * wants its answers. The one that closed resets the connection when it is sent anything more. So it is sent an interim
- * response, which clients pass over; what the system then knows of the reset is told by the next write, an empty one
- * too.
+ * A peer that closed and a peer that only half-closed after its requests look alike: both send a FIN, and the second
+ * still wants its answers. A peer that closed resets the connection when it receives anything more. So this sends an
+ * interim response, which clients ignore; the next write, even an empty one, then reports the reset.
  */
 
 import type { Socket } from "node:net";
@@ -14,20 +13,20 @@ const INTERIM = "HTTP/1.1 102 Processing\r\n\r\n";
 const PROBE_MS = 15;
 
 /**
- * Makes a check that also tries a peer that sent its FIN. To be called between two responses, which are written whole.
+ * Creates a check that also probes a peer that sent its FIN. Call it between two responses, which are written whole.
  * @param takesInterim whether the peer knows interim responses, as HTTP/1.0 does not
  */
 export function watchPeer(socket: Socket, takesInterim: () => boolean): () => boolean {
-  /** When it was last tried, or first seen that there is a reason to. */
+  /** Time of the last probe, or of the first reason to probe. */
   let tried: number | undefined;
   let wasSentInterim = false;
   return () => {
     if (socket.destroyed) return true;
-    // What is on its way will tell.
+    // Unsent bytes will show whether the peer is gone.
     if (!socket.writable || socket.writableLength > 0) return false;
     if (!socket.readableEnded && !socket.isPaused()) return false;
     const now = performance.now();
-    // Most searches are done before it comes to that.
+    // Most searches end before a probe is due.
     tried ??= now;
     if (now - tried < PROBE_MS) return false;
     tried = now;

@@ -1,14 +1,14 @@
-/** A port that several servers listen on, and how to tell that nobody else does. */
+/** A port that several servers listen on, and a check that no other process listens there. */
 
 import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../util/system-error.ts";
 
-/** Who may listen on the same port: nobody else, only threads of this process, or every process that shares it. */
+/** Other listeners allowed on the same port: none, only threads of this process, or every process that shares it. */
 export type Sharing = "alone" | "threads" | "anybody";
 
-/** Why this runtime cannot share a port between servers, or undefined when it can. */
+/** Why this runtime cannot share a port between servers; undefined if it can. */
 export function whyNoSharing(
   { node }: { readonly node: string } = process.versions,
   platform: string = process.platform,
@@ -40,7 +40,7 @@ function hold(options: ListenOptions): Promise<Listener> {
 const LOCK_RETRY_MS = 10;
 const LOCK_PATIENCE_MS = 2000;
 
-/** Lets one process at a time try a port, on Linux: an abstract socket is gone with its process. */
+/** Lets one process at a time try a port, on Linux: an abstract socket ends with its process. */
 async function lockPort(port: number): Promise<Listener | undefined> {
   if (process.platform !== "linux") return undefined;
   const end = performance.now() + LOCK_PATIENCE_MS;
@@ -55,18 +55,18 @@ async function lockPort(port: number): Promise<Listener | undefined> {
 }
 
 /**
- * Starts to share a port that nobody else listens on. The system lets in every process that shares it, a second server
- * of this kind too, which would take half of the connections; so the port is first tried without sharing.
+ * Starts to share a port that no other process listens on. The system admits every process that shares the port, even a
+ * second orrery, which would take half of the connections; so this first tries the port without sharing.
  *
- * @param share listens on it; others of this kind wait until it does
- * @throws EADDRINUSE when somebody listens there
+ * @param share listens on the port; other orrery processes wait until it does
+ * @throws EADDRINUSE if another process listens there
  */
 export async function whileAlone(
   host: string,
   port: number,
   share: () => Promise<AddressInfo>,
 ): Promise<AddressInfo> {
-  // The system picks none that is shared.
+  // The system never picks a shared port.
   if (port === 0) return await share();
   const lock = await lockPort(port);
   try {
@@ -79,16 +79,16 @@ export async function whileAlone(
 }
 
 /**
- * Listens for a moment, so that a port that is in use is known before a long load; of any free port the name is tried.
+ * Listens for a moment, to detect a port in use before a long load; port 0, any free port, is not tried.
  *
  * @throws the error of the system, such as EADDRINUSE
  */
 export async function tryPort(host: string, port: number, sharing: Sharing): Promise<void> {
-  // Bun's servers do not say that there is no such host.
+  // Bun's servers do not report an unknown host.
   if (process.versions.bun !== undefined) await lookup(host);
   if (port === 0) return;
   const reusePort = sharing === "anybody";
-  // The types of the oldest Node that is supported do not know `reusePort`.
+  // The types of the oldest supported Node do not know `reusePort`.
   const tried = await hold({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions);
   await tried.close();
 }

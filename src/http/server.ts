@@ -1,5 +1,5 @@
 /**
- * The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses nothing.
+ * The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses no request.
  *
  * Long: limits and stops need the same set of connections.
  */
@@ -19,13 +19,13 @@ export interface HttpLimits extends ConnectionLimits {
   readonly requestTimeout: number;
   /** Longest time between two sweeps. */
   readonly checkInterval: number;
-  /** A connection beyond it is closed at once, or takes the place of another; no limit when absent. */
+  /** A connection beyond the limit is closed at once, or replaces another; no limit when absent. */
   readonly maxConnections?: number | undefined;
-  /** Whether a connection beyond the limit is accepted and the oldest that waits for nothing ends; false when absent. */
+  /** Whether a connection beyond the limit is accepted and the oldest idle one ends; false when absent. */
   readonly makesRoom?: boolean;
 }
 
-/** Which HTTP a listener speaks with: `direct` is orrery's own over node:net. */
+/** HTTP implementation of a listener: `direct` is orrery's own over node:net. */
 export type HttpKind = "direct" | "node";
 
 export interface HttpOptions extends HttpLimits {
@@ -53,7 +53,7 @@ export const DEFAULT_HTTP: HttpOptions = httpFrom(CORE_DEFAULTS);
 export interface Listener {
   /** Listens. @returns the address in use @throws the error of the system, such as EADDRINUSE */
   readonly listen: (host: string, port: number, sharing: Sharing) => Promise<AddressInfo>;
-  /** No new connections from now on. Where several servers share a port, all stop listening before one leaves. */
+  /** Takes no new connections from now on. If several servers share a port, all stop listening before one leaves. */
   readonly stopListening: () => Promise<void>;
   /** Resolves when every request that arrived was answered and all connections have ended. */
   readonly leave: () => Promise<void>;
@@ -61,44 +61,44 @@ export interface Listener {
 
 export interface HttpApp
   extends Pick<ConnectionHost, "answer" | "refuse" | "begin" | "answered" | "aborted"> {
-  /** Told of errors of the listener while it listens, and of connections that are refused. */
+  /** Receives errors of the listener while it listens, and refused connections. */
   readonly observe: Observe;
   /** Name of the listener in the log; "listener" when absent. */
   readonly where?: string;
-  /** Gives memory back after peers that did not read. */
+  /** Collects memory that was held for peers that did not read. */
   readonly collectGarbage: () => void;
 }
 
 const SWEEP_MS = 1000;
 
-/** So much was discarded with its connections when garbage is collected for it, in bytes. */
+/** Bytes discarded with their connections that trigger a garbage collection. */
 const MAX_DISCARDED = 16_777_216;
 
-/** So long after that, in milliseconds: nobody may make the server collect more often, which takes turns from others. */
+/** Delay of that collection, in milliseconds: no client can make the server collect more often, which delays other requests. */
 const COLLECT_DISCARDED_MS = 10_000;
 
-/** Younger connections, in milliseconds, may have sent a request that was not read yet. */
+/** A connection younger than this, in milliseconds, may have sent a request that was not read yet. */
 const YOUNG_MS = 250;
 
-/** The log is told of connections that are refused, once in so many milliseconds. */
+/** Shortest interval between reports of refused connections, in milliseconds. */
 const TELL_OF_REFUSED_MS = 10_000;
 
-/** How long connections without a request are still served. */
+/** How long a stopping server still serves connections without a request. */
 export const GRACE_MS = 1500;
-/** When searches that are not done yet are answered with a 503. */
+/** Time in a stop at which unfinished searches are answered with 503. */
 export const GIVE_UP_MS = 5000;
-/** When every connection that is left is destroyed. After it counts are saved and the last lines written, all within ten seconds. */
+/** Time in a stop at which the remaining connections are destroyed. Then counts are saved and the last lines written, all within 10 s. */
 export const DEADLINE_MS = 6500;
 const LOOK_MS = 50;
 
-/** How long connections that still arrive may put off the end. */
+/** How long connections that still arrive can delay the end. */
 const QUEUE_MS = 1000;
 
-/** So long none has arrived when the queue is empty. */
+/** The queue counts as empty if no connection arrives for this time. */
 const QUIET_MS = 10;
 
 /**
- * Resolves when all connections and bytes that the system has by now were taken: timers come before those in a turn.
+ * Resolves when all connections and bytes that the system has now were read: in a turn, timers run before I/O.
  */
 async function readArrived(): Promise<void> {
   // The first turn may have begun before.
@@ -106,8 +106,8 @@ async function readArrived(): Promise<void> {
 }
 
 /**
- * Accepts the connections that the system has accepted already. They wait in the listener's queue, one is taken a turn
- * of the event loop, and closing the listener resets the rest, whole requests included.
+ * Accepts the connections that the system has accepted already. They wait in the listener's queue: each turn of the event
+ * loop takes one, and closing the listener resets the rest, whole requests included.
  */
 export async function emptyQueue(server: Server): Promise<void> {
   let accepted = 0;
@@ -118,19 +118,19 @@ export async function emptyQueue(server: Server): Promise<void> {
   const began = performance.now();
   for (let before = -1; before !== accepted && performance.now() - began < QUEUE_MS; ) {
     before = accepted;
-    // Deno takes them in the background, so turns of the event loop tell nothing there.
+    // Deno takes them in the background, so counting turns of the event loop is not enough.
     await sleep(QUIET_MS);
     await readArrived();
   }
   server.off("connection", count);
 }
 
-/** Has a server listen. @returns the address in use @throws the error of the system, such as EADDRINUSE */
+/** Makes a server listen. @returns the address in use @throws the error of the system, such as EADDRINUSE */
 export function bind(server: Server, host: string, port: number, sharing: Sharing): Promise<AddressInfo> {
   const listen = (): Promise<AddressInfo> =>
     new Promise((resolve, reject) => {
       server.once("error", reject);
-      // Node takes `reusePort` from 22.12 on; the types of the oldest Node that is supported do not know it.
+      // Node takes `reusePort` from 22.12 on; the types of the oldest supported Node do not know it.
       const more = sharing === "alone" ? {} : { reusePort: true };
       server.listen({ host, port, ...more } as ListenOptions, () => {
         server.off("error", reject);
@@ -170,7 +170,7 @@ export class HttpServer implements ConnectionHost, Listener {
     this.answered = app.answered;
     this.aborted = app.aborted;
     this.#sweepMs = Math.min(limits.checkInterval, SWEEP_MS);
-    // A peer that half-closes has asked everything; it is still answered.
+    // A peer that half-closes sends no more requests, but still gets its answers.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
   }
 
@@ -185,9 +185,9 @@ export class HttpServer implements ConnectionHost, Listener {
   }
 
   /**
-   * From half of the limit on, a new connection ends an older one: the oldest that no answer is made for, else the one that
-   * asked most. Young ones are spared unless the limit is reached; then one that asked goes first, since the request of
-   * one that did not may be on its way.
+   * From half of the limit on, a new connection ends an older one: the oldest idle one, else the one with most requests.
+   * Young ones are spared unless the limit is reached; then one with requests goes first, since the first request of
+   * another may be on its way.
    */
   #makeRoom(limit: number): void {
     if (this.connections.size < limit / 2) return;
@@ -207,7 +207,7 @@ export class HttpServer implements ConnectionHost, Listener {
       most = connection.requests;
     }
     if (victim === undefined) return;
-    // Its socket says that it is closed only after the next one is accepted.
+    // The socket emits `close` only after the next connection is accepted.
     this.connections.delete(victim);
     victim.socket.destroy();
   }
@@ -231,7 +231,7 @@ export class HttpServer implements ConnectionHost, Listener {
   gone(connection: Connection, discarded: number): void {
     this.connections.delete(connection);
     this.#discarded += discarded;
-    // Requests that came with it go with it.
+    // Requests of a connection are discarded with it.
     if (this.#discarded < MAX_DISCARDED || this.#collectIsDue) return;
     this.#collectIsDue = true;
     const collect = (): void => {
@@ -264,10 +264,10 @@ export class HttpServer implements ConnectionHost, Listener {
   }
 
   /**
-   * Leaves without losing a request: what is in flight and what arrives within the grace is answered and ends its
-   * connection; idle connections are half-closed after it, so that a request that crosses the close meets an end of
-   * file, not a reset. Only once nobody listens are clients told to leave: told before, they would come straight back,
-   * into the queue of a listener that is about to close, and be reset there.
+   * Leaves without losing a request: requests in flight, and requests that arrive within the grace period, are answered
+   * and end their connections; then idle connections are half-closed, so that a request that crosses the close meets an
+   * end of file, not a reset. Clients are told to leave only after all listeners stopped: earlier, they would reconnect at
+   * once, into the queue of a listener that is about to close, and be reset there.
    */
   async leave(): Promise<void> {
     const began = performance.now();
@@ -285,7 +285,7 @@ export class HttpServer implements ConnectionHost, Listener {
     for (const { socket } of this.connections) socket.destroy();
   }
 
-  /** Stops at once, but for answers that are not ready: they have so many milliseconds. */
+  /** Stops at once, but waits up to `graceMs` for unfinished answers. */
   async close(graceMs: number): Promise<void> {
     this.#server.close();
     clearInterval(this.#sweeper);

@@ -2,19 +2,19 @@
  * Shares turns of the event loop among connections.
  *
  * A request that has just arrived is answered at once. The rest of a pipeline gets a share; after that the connection
- * waits in a queue, from which each turn serves connections round-robin for a short time. So nobody waits for the
- * pipelines of others, whatever they ask for and however many they are.
+ * waits in a queue, from which each turn serves connections round-robin for a time slice. So no connection waits for
+ * the pipelines of others, however many they are and however long their requests take.
  */
 
-/** What waits for a turn: a connection with bytes that are not parsed. */
+/** A waiter for a turn: a connection with unparsed bytes. */
 export interface Waiting {
-  /** Answers some requests, one at least. */
+  /** Answers some requests, at least one. */
   readonly proceed: () => void;
 }
 
 const SHARE = 16;
 
-/** Longer than this, in milliseconds, is long for a turn of the event loop: of each connection one request is answered. */
+/** After this time in a turn of the event loop, in milliseconds, each connection gets only one request answered. */
 const LONG_MS = 2;
 
 const SLICE_MS = 1;
@@ -23,10 +23,10 @@ export class Turns {
   #queue: Waiting[] = [];
   #first = 0;
   #isScheduled = false;
-  /** When the current turn was first asked for; unknown in a turn in which nobody asked. */
+  /** Time of the first check in the current turn; undefined before it. */
   #began: number | undefined;
 
-  /** Whether a connection that has answered so many requests in this visit leaves the turn to others. */
+  /** Whether a connection must leave the turn to others. @param answered its requests in this visit */
   isOver(answered: number): boolean {
     if (answered === 0) return false;
     return answered >= SHARE || this.#isLong();
@@ -66,7 +66,7 @@ export class Turns {
       this.#first = 0;
       return;
     }
-    // The served part is dropped once it is the larger one, so that each entry is moved once on average.
+    // Dropped only when the served part is the larger one, so that each entry is moved once on average.
     if (this.#first * 2 > this.#queue.length) {
       this.#queue = this.#queue.slice(this.#first);
       this.#first = 0;

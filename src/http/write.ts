@@ -1,8 +1,8 @@
 /**
  * Writes replies to a socket: head and body in one write, as text or as bytes, whichever costs less.
  *
- * A page is copied once, into one buffer that all connections use in turn. Views of the packed rows in one `writev` cost
- * more below 10 kB, and a slow reader would keep its generation in memory.
+ * A page is copied once, into one buffer that all connections use in turn. Views of the packed rows in one `writev` would
+ * cost more below 10 kB, and a slow reader would keep the generation in memory.
  */
 
 import { STATUS_CODES } from "node:http";
@@ -24,7 +24,7 @@ function statusLine(status: number): string {
 let second = 0;
 let date = "";
 
-/** The Date header's value, made once a second. */
+/** The Date header's value, made at most once a second. */
 function dateNow(): string {
   const now = Math.floor(Date.now() / 1000);
   if (now !== second) {
@@ -52,13 +52,13 @@ export function keepAliveLines(timeout: number): string {
 }
 
 /**
- * Most bytes of a response that is put together in {@link scratch}: copying a longer one costs as much as new memory.
+ * Maximum size of a response built in {@link scratch}: copying a longer one costs as much as new memory.
  */
 const SCRATCH_BYTES = 262_144;
 
 let scratch = Buffer.alloc(0);
 
-/** Whether a write that the system took at once leaves the memory to its owner: so it is in Node alone. */
+/** Whether memory can be reused as soon as the system took the whole write: in Node alone. */
 const TAKES_AT_ONCE = process.versions.deno === undefined && process.versions.bun === undefined;
 
 /** Collects the replies of one visit to a connection, so that several short ones leave in one write. */
@@ -73,12 +73,12 @@ export class ReplyWriter {
     this.#keepAlive = keepAlive;
   }
 
-  /** Bytes that the system has not taken. */
+  /** Bytes that the system has not taken yet. */
   get unsent(): number {
     return this.#socket.writableLength + this.#text.length;
   }
 
-  /** Adds a reply. @param closes whether it says that it ends the connection */
+  /** Adds a reply. @param closes whether it announces the end of the connection */
   add(reply: Reply, closes: boolean): void {
     const { body } = reply;
     this.#text += headText(reply, closes ? CLOSE : this.#keepAlive);
@@ -95,7 +95,7 @@ export class ReplyWriter {
     this.#socket.write(text, "latin1");
   }
 
-  /** Its reader may be slow, and many: the memory is the same for all of them. */
+  /** Writes shared bytes without a copy: slow readers, even many, share one memory. */
   #writeShared(bytes: Buffer): void {
     this.#socket.cork();
     this.flush();
@@ -104,19 +104,19 @@ export class ReplyWriter {
   }
 
   /**
-   * One copy into memory that was used a moment ago costs less than handing several views to the system, or new memory.
+   * One copy into recently used memory costs less than handing several views to the system, or than new memory.
    */
   #writeParts(body: Parts): void {
     const text = this.#text;
     this.#text = "";
     const length = text.length + body.length;
-    // After something that is not sent yet the write would keep the scratch.
+    // If earlier bytes are unsent, the write would keep the scratch.
     const canReuse = TAKES_AT_ONCE && length <= SCRATCH_BYTES && this.#socket.writableLength === 0;
     if (canReuse && scratch.length === 0) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
     const bytes = canReuse ? scratch.subarray(0, length) : Buffer.allocUnsafeSlow(length);
     copyBody(body, bytes, text);
     this.#socket.write(bytes);
-    // The rest, if the system did not take all of it at once, will be read from there: it goes with the write.
+    // If the system did not take all bytes at once, the pending write still reads the scratch, so give it up.
     if (canReuse && this.#socket.writableLength > 0) scratch = Buffer.alloc(0);
   }
 }

@@ -1,4 +1,4 @@
-/** The access log: a line a request, or an object for those who embed, and the id by which its answer and that line can be matched. */
+/** The access log: one line per request, or an object for embedders, and the id that links the answer to the line. */
 
 import { randomBytes } from "node:crypto";
 import type { ClientOf } from "../model/client-address.ts";
@@ -12,19 +12,19 @@ import { timeOf } from "./log/log.ts";
 type Prefixes = Readonly<Record<"api" | "cli", string>>;
 
 export interface AccessLogOptions {
-  /** Receives an object a request, unless there is `write`. */
+  /** Receives one object per request, unless `write` is given. */
   readonly observe: Observe;
-  /** Takes the lines of requests instead, each with its end. */
+  /** Takes the lines of requests instead, each with its line end. */
   readonly write?: ((line: string) => void) | undefined;
-  /** Beginnings of tokens, so that none is logged. */
+  /** Prefixes of tokens, so that no token is logged. */
   readonly prefixes: Prefixes;
   readonly keeps: Keeps;
   readonly clientOf: ClientOf;
-  /** Fields that are written where they are asked for: `query`, `userAgent`. */
+  /** Optional fields to write: `query`, `userAgent`. */
   readonly fields: readonly string[];
 }
 
-/** Ids of requests: unlike those of other runs, and in order within one thread. */
+/** Ids of requests: different from the ids of other runs, and in order within one thread. */
 const RUN = randomBytes(4).toString("hex");
 const LOW = Array.from({ length: 36 * 36 }, (_, n) => n.toString(36).padStart(2, "0"));
 let requests = 0;
@@ -36,7 +36,7 @@ function nextId(): string {
   return high + LOW[low]!;
 }
 
-/** Longest texts of a client that are logged, and longest method, in characters. */
+/** Maximum length of a client's text in the log, and of a method, in characters. */
 const MAX_TEXT = 512;
 const MAX_METHOD = 32;
 
@@ -45,14 +45,14 @@ const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const ESCAPES = /%([\da-f]{2})/gi;
 
-/** Texts that are logged as they are, also in JSON, unless they hold a token: visible ASCII without `"`, `#`, `%` and a backslash. */
+/** Texts that are logged unchanged, in JSON, too, unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
 const PLAIN = /^[!$&-[\]-~]*$/;
 
 function holdsToken(text: string, { api, cli }: Prefixes): boolean {
   return text.includes(api) || text.includes(cli);
 }
 
-/** A part of a text without what may be a token: after a prefix nothing is left, and where escapes hide one nothing at all. */
+/** Masks possible tokens in a part of a text: everything after a prefix, or the whole part if percent-escapes hide a prefix. */
 function redacted(part: string, prefixes: Prefixes): string {
   let text = part;
   for (const prefix of [prefixes.api, prefixes.cli]) {
@@ -64,7 +64,7 @@ function redacted(part: string, prefixes: Prefixes): string {
   return holdsToken(plain, prefixes) ? "***" : part;
 }
 
-/** A client's text as it may be logged: no token, visible ASCII and spaces alone, of bounded length. @param separator of parts */
+/** A client's text, safe to log: no token, only visible ASCII and spaces, bounded. @param separator of parts */
 function loggedText(text: string, separator: string, prefixes: Prefixes): string {
   const safe = text
     .split(separator)
@@ -75,10 +75,10 @@ function loggedText(text: string, separator: string, prefixes: Prefixes): string
   return safe.length > MAX_TEXT ? `${safe.slice(0, MAX_TEXT)}...` : safe;
 }
 
-/** The path of a target as it may be logged: no query, authority or token, bounded. @param route that it matched, or "" */
+/** The path of a target, safe to log: no query, authority or token, bounded. @param route that it matched, or "" */
 export function loggedPath(target: string, route: string, prefixes: Prefixes): string {
   const { path } = splitTarget(target.startsWith("/") ? target : target.replace(SCHEME_AND_AUTHORITY, ""));
-  // A route without a parameter is matched by one path only.
+  // Only one path matches a route without a parameter.
   if (route !== "" && !route.includes(":")) return path;
   if (path.length <= MAX_TEXT && PLAIN.test(path) && !holdsToken(path, prefixes)) return path;
   return loggedText(path.split("#", 1)[0]!, "/", prefixes).replaceAll(" ", "%20");
@@ -98,7 +98,7 @@ function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** A text of visible ASCII and spaces in JSON. */
+/** Quotes a text of visible ASCII and spaces for JSON. */
 function quotedVisible(text: string): string {
   return text.includes('"') || text.includes("\\") ? JSON.stringify(text) : `"${text}"`;
 }
@@ -113,12 +113,12 @@ function quotedMethod(method: string): string {
   return method === "GET" ? '"GET"' : quoted(method.slice(0, MAX_METHOD));
 }
 
-/** A field of a line that is left out where it has no value. @param value visible ASCII and spaces */
+/** A field of a line, or "" without a value. @param value visible ASCII and spaces */
 function optional(name: string, value: string | undefined): string {
   return value === undefined ? "" : `,"${name}":${quotedVisible(value)}`;
 }
 
-/** Makes a part of a line, and keeps the last one: most lines share it with the line before. */
+/** Caches the last result of a part of a line: most lines share it with the line before. */
 function createPart<One, Other>(
   make: (one: One, other: Other) => string,
 ): (one: One, other: Other) => string {
@@ -148,7 +148,7 @@ export class AccessLog {
     this.#hasAgent = options.fields.includes("userAgent");
   }
 
-  /** Logs a request. @param began by the monotonic clock; absent where it was refused at once @returns the reply with an id */
+  /** Logs a request. @param began by the monotonic clock; absent if it was refused at once @returns the reply with an id */
   record(ask: Ask, reply: Reply, began?: number): Reply {
     const { keeps, prefixes, write } = this.#options;
     const ms = began === undefined ? 0 : Math.round((performance.now() - began) * 1000) / 1000;
@@ -170,7 +170,7 @@ export class AccessLog {
     return text ? loggedText(text, " ", this.#options.prefixes) : undefined;
   }
 
-  /** The line as text at once: an object in between would cost as much again. */
+  /** Builds the line directly as text: an intermediate object would double the cost. */
   #line(ask: Ask, reply: Reply, id: string, ms: number, sample: number): string {
     const { clientOf, prefixes } = this.#options;
     const { route, status, body, keyId, fault } = reply;

@@ -1,7 +1,7 @@
 /**
- * What can happen: a row a kind of event. Log lines, the metrics that count events, the type of an observation and the
+ * The table of events, one row per kind. Log lines, the metrics that count events, the type of an observation and the
  * documents' table follow from it. The core calls one `observe` function; the log and the metrics are listeners. No event
- * carries a token or a field of a row that is not declared in the model. Durations are milliseconds.
+ * contains a token, or a field of a data row that the model does not declare. Durations are milliseconds.
  *
  * Long: a table.
  */
@@ -16,7 +16,7 @@ export type CountedMetric = {
   [Name in keyof Metrics]: Metrics[Name] extends { readonly counted: readonly string[] } ? Name : never;
 }[keyof Metrics];
 
-/** By how much a metric changes: by 1 for a value of its label, to a number for several values, or by a number without labels. */
+/** Change of a metric: by 1 for a value of its label, to given numbers for several values, or by a number without labels. */
 type Change<Name extends CountedMetric> = [Metrics[Name]["counted"][number]] extends [never]
   ? number
   : Metrics[Name]["counted"][number] | Readonly<Record<Metrics[Name]["counted"][number], number>>;
@@ -24,21 +24,21 @@ type Change<Name extends CountedMetric> = [Metrics[Name]["counted"][number]] ext
 /** One kind of event with its fields. */
 export interface EventRow<Fields> {
   readonly level: "info" | "warn" | "error";
-  /** Another level in some cases, which `meaning` names. */
+  /** Another level in some cases, which `meaning` describes. */
   readonly levelIf?: (fields: Fields) => EventRow<Fields>["level"] | undefined;
   /** The message of its log line. */
   readonly text: string | ((fields: Fields) => string);
-  /** The fields of its log line; when absent those of the event. */
+  /** The fields of its log line; the event's own when absent. */
   readonly line?: (fields: Fields) => Readonly<Record<string, unknown>>;
-  /** Logged whatever level the log has. */
+  /** Logged at every log level. */
   readonly isAlwaysLogged?: true;
   /** Metrics that count it. */
   readonly counts?: { readonly [Name in CountedMetric]?: Change<Name> | ((fields: Fields) => Change<Name>) };
-  /** What it tells an operator, for the documents. */
+  /** Meaning for operators, in the documents. */
   readonly meaning: string;
 }
 
-/** Fields of a line that are no event's own. */
+/** Fields that every line has, so that no event may use their names. */
 type Reserved = "level" | "time" | "pid" | "event" | "msg" | "kind";
 
 /** Describes an event by its fields: `event<{ ms: number }>({ … })`, or `event<object>` without any. */
@@ -48,7 +48,7 @@ export function event<Fields>(
   return row;
 }
 
-/** What a thread does. */
+/** The job of a thread. */
 export type ThreadRole = Metrics["restarts"]["counted"][number];
 
 /** Names of tables, such as "users" and "world-stats". */
@@ -59,7 +59,7 @@ interface LoadedTables {
   kept: readonly string[];
 }
 
-/** Every event. Those of sources, similar search and shared limits are here since the core and other features read them. */
+/** Every event. Events of sources, similar search and shared limits are here since the core and other features read them. */
 export const EVENTS = {
   listening: event<{ url: string; generation: string }>({
     level: "info",
@@ -107,13 +107,13 @@ export const EVENTS = {
   "snapshot-refused": event<{
     problems: readonly string[];
     serving: string;
-    /** When it is tried again though the files are the same. */
+    /** Delay until the same files are tried again. */
     retryMs?: number;
     /** Its files changed while they were being read; they are read again once they no longer change. */
     changing?: true;
   }>({
     level: "error",
-    // Nothing is wrong yet.
+    // Changing files are no error yet.
     levelIf: ({ changing }) => changing && "warn",
     text: ({ changing }) =>
       changing
@@ -129,13 +129,13 @@ export const EVENTS = {
     meaning: "A table has less than half of the rows that it had.",
   }),
   "search-cache": event<{
-    /** One that is no longer served. */
+    /** A generation that is no longer served. */
     generation: string;
-    /** Answered from the cache; waited for the same search; searched. */
+    /** Searches answered from the cache; searches that waited for the same search; searches that ran. */
     hits: number;
     joined: number;
     misses: number;
-    /** Contents of the cache in the end. */
+    /** Contents of the cache at its end. */
     entries: number;
     bytes: number;
   }>({
@@ -144,10 +144,10 @@ export const EVENTS = {
     meaning:
       "Of a generation that is no longer served: searches answered from the cache (`hits`), that waited for the same search (`joined`) or were run (`misses`), and the contents of the cache. With `--threads` a line per thread.",
   }),
-  /** The first time all are added. A key is its id: with another token or name it is changed. */
+  /** At the first load, all keys are added. A key is its id: with another token or name it is changed. */
   "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
     level: "info",
-    // Nobody gets in.
+    // Every request will be refused.
     levelIf: ({ keys }) => (keys === 0 ? "warn" : undefined),
     text: ({ keys }) =>
       keys === 0
@@ -178,11 +178,11 @@ export const EVENTS = {
   request: event<{
     /** Sent as `X-Request-Id`, too. */
     id: string;
-    /** "" where the request did not get so far; the path likewise. */
+    /** "" if it could not be read; the path likewise. */
     method: string;
-    /** Without query and without anything that may be a token. */
+    /** Without the query and possible tokens. */
     path: string;
-    /** Where it is asked for and the target has one; tokens in it are masked. */
+    /** If configured and the target has one; tokens in it are masked. */
     query?: string;
     /** Path pattern of the operation, or "". */
     route: string;
@@ -192,21 +192,21 @@ export const EVENTS = {
     ms: number;
     /** "" when no key was found. */
     keyId: string;
-    /** Address of the client, which a trusted proxy names, or of the peer; absent without a connection. */
+    /** Address of the client, if a trusted proxy names it, else of the peer; absent without a connection. */
     client?: string;
-    /** Name of the error that was answered. */
+    /** Name of the error in the answer. */
     fault?: string;
-    /** Where it is asked for and sent. */
+    /** If configured and sent. */
     userAgent?: string;
-    /** Ids of the trace that the request said it belongs to, and of the part of it that sent it: hex digits. */
+    /** Ids, in hex digits, of the request's trace and of the span that sent the request. */
     traceId?: string;
     parentId?: string;
-    /** For how many requests it stands, where only a sample is observed; 1 when absent. */
+    /** Number of requests that it stands for, if only a sample is observed; 1 when absent. */
     sample?: number;
   }>({
     level: "info",
     text: "request",
-    // The access log has a setting of its own.
+    // The access log has its own setting.
     isAlwaysLogged: true,
     meaning: "A line of the access log.",
   }),
@@ -230,7 +230,7 @@ export const EVENTS = {
   "state-refused": event<{
     file: string;
     problem: string;
-    /** Nothing is wrong with it but its age. */
+    /** Its age is the only problem. */
     isOld?: true;
   }>({
     level: "warn",
@@ -272,7 +272,7 @@ export const EVENTS = {
   "thread-died": event<{ role: ThreadRole; cause: string }>({
     level: "error",
     text: ({ role }) => `${role} thread died, restarting it`,
-    // Whether or not another can be started.
+    // Counted even if no other thread can be started.
     counts: { restarts: ({ role }) => role },
     meaning:
       "A thread ended: one that searches, exactly (`search`) or for similar names, or one that answers requests.",
@@ -318,7 +318,7 @@ export const EVENTS = {
   }),
   "source-downloaded": event<{
     generation: string;
-    /** Files that were downloaded, their bytes, and files that were here. */
+    /** Downloaded files, their bytes, and files that were already here. */
     files: number;
     bytes: number;
     reused: number;
@@ -334,7 +334,7 @@ export const EVENTS = {
     /** Generation of the copy, and how long ago the source last confirmed it. */
     copy: string;
     ageSeconds: number;
-    /** When the source is asked again. */
+    /** Delay until the source is asked again. */
     retryMs: number;
   }>({
     level: "warn",
@@ -360,7 +360,7 @@ export const EVENTS = {
   "similar-failed": event<{
     generation: string;
     problem: string;
-    /** When it is tried again; with the next generation if absent. */
+    /** Delay until it is tried again; with the next generation if absent. */
     retryMs?: number;
   }>({
     level: "error",
@@ -371,7 +371,7 @@ export const EVENTS = {
   "limits-away": event<{
     server: string;
     problem: string;
-    /** Whether requests are counted alone meanwhile, instead of refused. */
+    /** Whether requests are counted alone meanwhile, not refused. */
     alone: boolean;
   }>({
     level: "error",
@@ -403,7 +403,7 @@ type FieldsOf<Row> = Row extends EventRow<infer Fields> ? Fields : never;
 /** Shows a type by its properties. */
 type Flat<Type> = { [Name in keyof Type]: Type[Name] };
 
-/** Everything that can be observed: an event has the name of its row as `kind`, and the row's fields. */
+/** Any event: the name of its row as `kind`, and the row's fields. */
 export type Observation = {
   [Kind in keyof typeof EVENTS]: Flat<{ kind: Kind } & FieldsOf<(typeof EVENTS)[Kind]>>;
 }[keyof typeof EVENTS];
@@ -413,7 +413,7 @@ export type Observe = (observation: Observation) => void;
 
 export const observeNothing: Observe = () => {};
 
-/** The row of an observation, whose functions take it. */
+/** The row of an observation; its functions take the observation. */
 export function rowOf<One extends Observation>({ kind }: One): EventRow<One> {
   return EVENTS[kind] as EventRow<never> as EventRow<One>;
 }

@@ -1,35 +1,34 @@
 /**
- * Asks a counter server for permits, and takes its answers into the leases.
+ * Asks a counter server for permits, and stores its answers in the leases.
  *
- * Requests that need permits of a key while a question about it is pending share the answer. It does not say what is
- * left for a request that came after the question was sent: one that has no time for a second round trip after the
- * first sends a question of its own at once. Each question says how many permits are wanted in all, so two of them are
- * granted no more than one would be.
+ * Requests that need permits of a key share the answer to a pending question about it. But that answer does not hold for
+ * a request that came after the question was sent: if the request has no time for a second round trip, it sends its own
+ * question at once. Each question gives the total number of wanted permits, so two questions get no more than one would.
  */
 
 import { cellOf, countIn, mostIn, whole, windowIn } from "../auth/limit.ts";
 import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";
 import { type Clocks, countOf, type Leases, shareOf } from "./leases.ts";
 
-/** Two clocks drift apart by less than this share of the time that passes. */
+/** Two clocks drift apart by less than this share of the elapsed time. */
 const DRIFT = 2e-4;
 
-/** For how long an answer that nothing is left is believed, in milliseconds. */
+/** Validity of an answer that nothing is left, in milliseconds. */
 const RECHECK_MS = 1000;
 
-/** More permits are asked for when this share of the permits held after the last answer remains. */
+/** More permits are requested when this share of the permits held after the last answer remains. */
 const ASK_AT = 1 / 4;
 
 export type ReceiveAnswer = (answer: LeaseAnswer) => void;
 
-/** Called with the outcome of a question. @param sent when it was sent, or undefined when it was not answered */
+/** Called with the outcome of a question. @param sent when it was sent; undefined if it was not answered */
 export type Notify = (slot: number, sent: number | undefined) => void;
 
-/** What this needs of the rest of the program; simulations bring their own. */
+/** Dependencies; simulations pass their own. */
 export interface AskingHost {
   readonly now: () => Clocks;
   /**
-   * @param settle called once, later, with undefined when there was no valid answer in time
+   * @param settle called once, later; with undefined if no valid answer came in time
    * @param onLate receives an answer that comes after that
    */
   readonly lease: (
@@ -45,7 +44,7 @@ interface Question {
   readonly told: Set<Notify>;
 }
 
-/** Asks for a whole replica. For one thread alone. */
+/** Asks for a whole replica; used by one thread alone. */
 export class Asking {
   readonly #leases: Leases;
   readonly #host: AskingHost;
@@ -68,8 +67,8 @@ export class Asking {
   }
 
   /**
-   * Asks, or shares the answer to a pending question. @param since the question must have been sent later, by the
-   * monotonic clock
+   * Asks, or shares the answer to a pending question. @param since the pending question must have been sent after this,
+   * by the monotonic clock
    */
   ask(slot: number, limit: number, want: number, notify: Notify, since = Number.NEGATIVE_INFINITY): void {
     const newest = this.#questions.get(slot);
@@ -92,7 +91,7 @@ export class Asking {
       if (this.#questions.get(slot) === question) this.#questions.delete(slot);
       for (const one of question.told) one(slot, answer === undefined ? undefined : sent);
     };
-    // The key stays away: what was let through without this answer is still to be reported.
+    // The key stays away: requests that passed without this answer must still be reported.
     const onLate: ReceiveAnswer = (answer) => take(withinShare(leases, slot, limit, answer));
     lease(slot, makeAsk(leases, slot, limit, want), settle, onLate);
   }
@@ -110,7 +109,7 @@ export function makeAsk(leases: Leases, slot: number, limit: number, want: numbe
   return { limit, window, have, used, want };
 }
 
-/** Takes an answer into the leases. @param sent when the server was asked, by the monotonic clock */
+/** Stores an answer in the leases. @param sent when the server was asked, by the monotonic clock */
 function takeAnswer(
   leases: Leases,
   slot: number,
@@ -122,14 +121,14 @@ function takeAnswer(
   const { split, windowSeconds } = counters;
   whole[0] = Atomics.load(permits, slot);
   const before = windowIn(split);
-  // The server's clock went back, or it lost its memory.
+  // The server's clock went back, or the server lost its data.
   if (before > window) return;
   const known = before === window ? countIn(split) : 0;
   const all = Math.min(
     Math.max(known, total + countOf(leases.elsewhere, slot, window, split)),
     mostIn(split),
   );
-  // Stored first: a reader that has mixed old permits with values below reads the permits again, and sees the change.
+  // Stored first: a reader that has mixed old permits with the values below rereads the permits, and sees the change.
   Atomics.store(permits, slot, cellOf(split, window, all));
   // The server's clock was read in whole milliseconds.
   const until = sent + (msLeft - 1) * (1 - DRIFT);
@@ -137,7 +136,7 @@ function takeAnswer(
   leases.wallUntil[slot] = wall + until - mono;
   leases.rest[slot] = rest;
   const asked = leases.limits[slot]!;
-  // The server granted nothing new: what is held may be beyond a limit that was lowered.
+  // The server granted nothing new: held permits may exceed a limit that was lowered.
   const isSpent = before === window && rest === 0 && all === known && (asked < 0 || asked > limit);
   leases.limits[slot] = isSpent ? -limit : limit;
   leases.recheck[slot] = mono + RECHECK_MS;
@@ -147,9 +146,9 @@ function takeAnswer(
 }
 
 /**
- * What may be taken of an answer that came too late: what it says of the rest bounds what is let through alone, but its
- * permits reach up to the share only. Requests were counted within that instead, and other replicas, cut off as well, may
- * rely on theirs. Where nothing is let through alone, all of it.
+ * The usable part of an answer that came too late: its rest bounds the requests that pass alone, but its permits count
+ * only up to the share. Requests were counted within the share instead, and other replicas, also cut off, may rely on
+ * theirs. If no requests pass alone, the whole answer is usable.
  */
 function withinShare(leases: Leases, slot: number, limit: number, answer: LeaseAnswer): LeaseAnswer {
   if (leases.denies) return answer;

@@ -1,10 +1,10 @@
-/** Which server of a cluster holds which keys: hash slots, as the cluster's specification says. */
+/** Maps keys to the servers of a cluster: hash slots, by the cluster's specification. */
 
 export const SLOTS = 16_384;
 
 const POLYNOMIAL = 0x1021;
 
-/** The slot of a key: CRC-16 (XMODEM) of the text in its first braces, else of all. The client does not export it. */
+/** The slot of a key: CRC-16 (XMODEM) of the text in its first braces, else of the whole key. The client does not export it. */
 export function slotOfKey(key: string): number {
   const [, inBraces = ""] = /^[^{]*\{([^}]*)\}/.exec(key) ?? [];
   let crc = 0;
@@ -27,7 +27,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value !== "?";
 }
 
-/** Reads the answer to CLUSTER SLOTS. @param host of the server that answered, which need not name itself */
+/** Reads the answer to CLUSTER SLOTS. @param host of the server that answered, which may omit its own name */
 export function readSlots(answer: unknown, host: string): SlotRange[] {
   if (!Array.isArray(answer)) return [];
   return answer.flatMap((row: unknown) => {

@@ -16,12 +16,12 @@ export class ReplyError extends Error {
 
 export interface CounterConnection {
   readonly isCluster: boolean;
-  /** Runs a command, at once or never. @throws {ReplyError} the server's; another error when it may have run or not */
+  /** Sends a command at once or never. @throws {ReplyError} the server's; after any other error it may have run or not */
   readonly run: (command: readonly string[]) => Promise<unknown>;
   readonly close: () => void;
 }
 
-/** Opens connections. @param onLost told once when an open one can no longer be used; must not throw */
+/** Opens connections. @param onLost called once when an open connection becomes unusable; must not throw */
 export type OpenConnection = (
   target: RedisTarget,
   onLost: (problem: string) => void,
@@ -29,17 +29,17 @@ export type OpenConnection = (
 
 const OPEN_MS = 1000;
 
-/** Bytes that a server may send unasked, for each pending command, and for one that asks for the map of a cluster. */
+/** Bytes that a server may send unasked, per pending command, and for the command that reads a cluster's map. */
 const SPARE_BYTES = 65_536;
 const REPLY_BYTES = 1024;
 const MAP_BYTES = 4_194_304;
 
 const MOST_COMMANDS = 100_000;
 
-/** An error about an unknown command quotes the command, cut short: half of a password would not be recognized in it. */
+/** An error about an unknown command quotes the command, truncated: it may contain half of a password, which is not recognized. */
 const QUOTED_COMMAND = /,? with args beginning with:.*/;
 
-/** Shorter passwords are part of ordinary words: masking those would tell the password. */
+/** Shorter passwords occur in ordinary words: masking them there would reveal the password. */
 const LEAST_MASKED = 4;
 
 export function withoutPassword(text: string, { password }: Pick<RedisTarget, "password">): string {
@@ -50,7 +50,7 @@ export function problemOf(error: unknown, target: Pick<RedisTarget, "password">)
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const text = systemErrorText(first) ?? (first as Error).message ?? String(first);
   const line = text.split("\n", 1)[0]!.replace(QUOTED_COMMAND, "");
-  // Cut short only now: half of a password would not be recognized.
+  // Truncated only after masking: half of a password would not be recognized.
   return withoutPassword(line, target).slice(0, 200);
 }
 
@@ -72,7 +72,7 @@ type Client = ReturnType<RedisModule["createClient"]>;
 
 const SOCKETS = "net.client.socket";
 
-/** Runs what makes a socket. @returns the socket, where the runtime announces it */
+/** Runs a function that makes a socket. @returns the socket, if the runtime announces it */
 function socketMadeBy(make: () => void): Socket | undefined {
   let made: Socket | undefined;
   const take = (message: unknown): void => {
@@ -133,7 +133,7 @@ class ClientConnection implements CounterConnection {
   readonly #target: RedisTarget;
   readonly #onLost: (problem: string) => void;
   readonly #client: Client;
-  /** Under TLS the socket is made here: the sockets that node:tls makes are not announced. */
+  /** With TLS the socket is made here: the runtime does not announce the sockets that node:tls makes. */
   readonly #below: Socket | undefined;
   #socket: Socket | undefined;
   #received = 0;
@@ -159,12 +159,12 @@ class ClientConnection implements CounterConnection {
     this.#failed.catch(() => {});
   }
 
-  /** To be called once. @throws why it could not be opened */
+  /** Call it once. @throws the reason why it could not be opened */
   async open(): Promise<void> {
     const late = (): void => {
       if (this.#state === "opening") this.#lose(new Error("the server did not answer in time"));
     };
-    // What has arrived by then is read first.
+    // Bytes that have arrived by then are read first.
     const timer = setTimeout(() => setImmediate(late), OPEN_MS);
     try {
       await Promise.race([this.#connect(), this.#failed]);
@@ -196,7 +196,7 @@ class ClientConnection implements CounterConnection {
   close(): void {
     this.#state = "closed";
     this.#client.destroy();
-    // The client does not stop one that is still connecting.
+    // The client does not stop a socket that is still connecting.
     this.#socket?.destroy();
   }
 
@@ -215,14 +215,14 @@ class ClientConnection implements CounterConnection {
       connecting.catch(() => {});
     });
     this.#socket ??= made;
-    // Under TLS the bytes are encrypted, but that server has a trusted certificate.
+    // With TLS the bytes are encrypted and cannot be scanned, but that server has a trusted certificate.
     const scanner = this.#below === undefined ? new ReplyScanner() : undefined;
     // Added before the client's own listener.
     this.#socket?.on("data", (chunk: Buffer) => this.#receive(chunk, scanner?.scan(chunk) ?? 0));
     return connecting;
   }
 
-  /** @param announced bytes that are still to come, as the server says */
+  /** @param announced bytes that the server has announced but not yet sent */
   #receive(chunk: Buffer, announced: number): void {
     this.#received += chunk.length;
     if (this.#received + announced <= this.#allowed) return;
@@ -232,12 +232,12 @@ class ClientConnection implements CounterConnection {
         isReply ? "the server sent more than it was asked for" : "the server answered what is no reply",
       ),
     );
-    // The client's listener gets this chunk all the same.
+    // The client's listener still gets this chunk.
     chunk.fill(0);
   }
 }
 
-/** Opens a connection with the real client. @throws {MissingClientError} or why it could not be opened */
+/** Opens a connection with the real client. @throws {MissingClientError} or the reason why it could not be opened */
 export const openConnection: OpenConnection = async (target, onLost) => {
   const connection = new ClientConnection(await importClient(), target, onLost);
   await connection.open();

@@ -1,9 +1,9 @@
 /**
- * Leases of a Valkey or Redis server, or of a cluster of them.
+ * Leases permits from a Valkey or Redis server, or from a cluster of them.
  *
- * A first link leads to the server that was named. If that is one of a cluster, it is asked for the map of slots, and each
- * server of the map gets a link of its own. The map is read again when a server is lost and when one answers that a key
- * lies elsewhere, by any link that is up.
+ * A first link leads to the configured server. If that belongs to a cluster, it is asked for the map of slots, and each
+ * server of the map gets its own link. When a server is lost, or answers that a key lies elsewhere, any link that is up
+ * reads the map again.
  */
 
 import { createHash } from "node:crypto";
@@ -29,13 +29,13 @@ import { AwayError, Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 export interface CounterEvents {
-  /** A server can no longer be asked; told once. @param server its place */
+  /** A server can no longer be asked; called once. @param server its address */
   readonly onAway: (server: string, problem: string) => void;
-  /** It can again, or is no longer needed: its keys lie elsewhere. */
+  /** It can be asked again, or is no longer needed: its keys lie elsewhere. */
   readonly onBack: (server: string) => void;
   /** Keys that could not be asked for may be asked for again. */
   readonly onUp: () => void;
-  /** Its clock minus the one here, in milliseconds, when it was asked whether it can count. */
+  /** The server's clock minus the clock here, in milliseconds; measured by the check whether it can count. */
   readonly onClock: (offset: number) => void;
 }
 
@@ -50,13 +50,13 @@ export interface CounterServerOptions {
 
 const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
 
-/** Between readings of the map of a cluster, in milliseconds, and between attempts while it is not known who holds a key. */
+/** Shortest interval between reads of a cluster's map, in milliseconds, and retry interval while a server of it is lost. */
 const MAP_PAUSE_MS = 500;
 const ATTEMPT_MS = 1000;
 
 const MOST_SERVERS = 2000;
 
-/** Name of a state that belongs to no API key and lies in one of the slots, for checking whether their server can count. */
+/** Name of a state that belongs to no API key and lies in one of the slots, to check whether their server can count. */
 function checkKey(holds: (slot: number) => boolean, seconds: number): string {
   for (let number = 0; ; number++) {
     const key = stateKey(`check:${number}`, seconds);
@@ -64,7 +64,7 @@ function checkKey(holds: (slot: number) => boolean, seconds: number): string {
   }
 }
 
-/** Where leases come from. It begins to connect at once. */
+/** Source of leases. Begins to connect at once. */
 export class CounterServer {
   readonly #options: CounterServerOptions;
   readonly #first: Link;
@@ -93,7 +93,7 @@ export class CounterServer {
         else await this.#checkCounting(connection, () => true);
       },
       onAway: (problem) => {
-        // Once the map is known, its servers are reported, each by itself.
+        // Once the map is known, each of its servers is reported separately.
         if (this.#nodes.size === 0 && this.#missing === undefined) this.#tellAway(place, problem);
       },
     });
@@ -114,8 +114,8 @@ export class CounterServer {
   }
 
   /**
-   * Asks once. @param onLate receives an answer that comes after it has thrown @throws {AwayError} also when it may
-   * have run
+   * Asks once. @param onLate receives an answer that comes after this has thrown @throws {AwayError} even if the script
+   * may have run
    */
   async lease(keyId: string, ask: LeaseAsk, onLate?: ReceiveAnswer): Promise<LeaseAnswer> {
     const { seconds, replica } = this.#options;
@@ -145,7 +145,7 @@ export class CounterServer {
     }
   }
 
-  /** Gives back what is held of a key; for a replica that stops. Never rejects. */
+  /** Returns the held permits of a key, when the replica stops. Never rejects. */
   async release(keyId: string, ask: LeaseAsk): Promise<void> {
     await this.lease(keyId, { ...ask, want: -1 }).catch(() => {});
   }
@@ -193,11 +193,11 @@ export class CounterServer {
     if (this.#told.delete(place)) this.#options.events.onBack(withoutPassword(place, this.#options.target));
   }
 
-  /** Has the server write something: this replica is removed from the state of a key and added again. */
+  /** Makes the server write: removes this replica from the state of a key and adds it again. */
   async #checkCounting(connection: CounterConnection, holds: (slot: number) => boolean): Promise<void> {
     const { seconds, replica, events } = this.#options;
     const key = checkKey(holds, seconds);
-    // With the script's text: from then on the server knows it by its hash.
+    // With the script's text: afterwards the server knows it by its hash.
     const run = (want: number): Promise<unknown> => {
       const ask = { limit: 0, window: -1, have: 0, used: 0, want };
       return connection.run(["EVAL", LEASE_SCRIPT, "1", key, ...argumentsOf(seconds, replica, ask)]);
@@ -224,7 +224,7 @@ export class CounterServer {
       slots.fill(link, from, to + 1);
     }
     this.#bySlot = slots;
-    // One whose slots others have, too, holds none, and there would be no key to check it with.
+    // A server whose slots all went to others holds none, and no key could check it.
     const holders = new Set(slots);
     for (const [place, link] of this.#nodes) {
       if (holders.has(link)) continue;
@@ -246,7 +246,7 @@ export class CounterServer {
       .catch(() => {});
   }
 
-  /** The same later: a failover and the move of a slot take their time. */
+  /** The same later: a failover and the move of a slot take time. */
   #readMapLater(): void {
     if (this.#isClosed || this.#kind === "single") return;
     this.#attempt ??= setTimeout(() => {

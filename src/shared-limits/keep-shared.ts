@@ -1,6 +1,6 @@
 /**
- * Shared limits of a replica: one thread asks the counter server, for itself and
- * for the other threads, and takes the answers into the leases, which all see.
+ * Shared limits of a replica: one thread asks the counter server for all threads, and stores the answers in the leases,
+ * which all threads share.
  */
 
 import { randomBytes } from "node:crypto";
@@ -25,7 +25,7 @@ export interface SharedLimitsSettings {
   readonly replicas: number;
   readonly denies: boolean;
   readonly open?: OpenConnection;
-  /** How long an answer may take and how long a request waits, in milliseconds; longer in tests on busy machines. */
+  /** Timeout of an answer and of a waiting request, in milliseconds; longer in tests on busy machines. */
   readonly answerMs?: number;
   readonly waitMs?: number;
 }
@@ -33,7 +33,7 @@ export interface SharedLimitsSettings {
 const RELEASE_MS = 500;
 
 /**
- * Keys that are reported at a time: a server that is sent all at once answers the last ones too late, and counts as
+ * Number of keys to report at a time: a server that receives all at once answers the last ones too late, and counts as
  * away.
  */
 const BATCH = 64;
@@ -57,7 +57,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   );
   #isClosed = false;
 
-  /** Begins to connect. @param counters in shared memory @param serve makes the server; simulations bring their own */
+  /** Begins to connect. @param counters in shared memory @param serve creates the server; simulations pass their own */
   constructor(
     settings: SharedLimitsSettings,
     counters: Counters,
@@ -123,7 +123,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 
   connect(reply: (message: unknown) => void): (message: unknown) => void {
-    // One function for all messages, so that a thread is told of each answer once.
+    // One function for all messages, so that a thread receives each answer once.
     const notify = (slot: number, sent: number | undefined): void =>
       reply({ slot, sent } satisfies PermitAnswer);
     return (message) => {
@@ -137,7 +137,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 
   readonly readAnew: LimitSharing["readAnew"] = async (slot, limit) => {
-    // Asks for no permit, so that the answer is as fresh as one that a request would wait for.
+    // Asks for no permit; the answer is as fresh as one that a request would wait for.
     await new Promise<void>((resolve) => this.#asking.ask(slot, limit, 0, () => resolve(), monotonic()));
     return this.read(slot, limit);
   };
@@ -155,7 +155,7 @@ export class SharedLimitsKeeper implements LimitSharing {
         },
         () => isLate,
       );
-    // First the keys with permits that others can use.
+    // First the keys with permits that other replicas can use.
     const released = release(true).then(() => release(false));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
@@ -169,7 +169,7 @@ export class SharedLimitsKeeper implements LimitSharing {
 
   readonly #settle = (slot: number, sent: number | undefined): void => this.limits.settle(slot, sent);
 
-  /** Key ids are listed in the order of their slots, so only new ones have to be looked up. */
+  /** The counters list key ids in the order of their slots, so only new ids need a look-up. */
   #nameOf(slot: number): string {
     const names = this.#names;
     if (slot >= names.length) {
@@ -179,13 +179,13 @@ export class SharedLimitsKeeper implements LimitSharing {
     return names[slot]!;
   }
 
-  /** Whether a key was used or leased in the window that is running: of older ones there is nothing to report. */
+  /** Whether a key was used or leased in the current window: older windows need no report. */
   #isOfWindow(slot: number, limit: number): boolean {
     const running = windowAt(this.#counters, Date.now() + this.clockMs());
     return makeAsk(this.leases, slot, limit, 0).window >= running;
   }
 
-  /** Reports keys in batches, until all are reported or `isOver`. @param report returns undefined where nothing is sent */
+  /** Reports keys in batches, until all are reported or `isOver`. @param report returns undefined if it sends nothing */
   async #forKeys(
     report: (slot: number, limit: number) => Promise<void> | undefined,
     isOver: () => boolean,
@@ -197,7 +197,7 @@ export class SharedLimitsKeeper implements LimitSharing {
       batch.push(reported);
       if (batch.length < BATCH) continue;
       await Promise.all(batch);
-      // Reports that fail do so at once, and would leave the event loop no turn.
+      // Failing reports fail at once, and would leave the event loop no turn.
       await nextTurn();
       if (isOver()) return;
       batch = [];
@@ -206,7 +206,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 
   #reportAgain(slot: number, limit: number): Promise<void> | undefined {
-    // What was given back would be counted once more.
+    // After a close, a report would count released permits again.
     if (this.#isClosed || Atomics.load(this.leases.away, slot) === 0) return undefined;
     if (!this.#isOfWindow(slot, limit)) {
       Atomics.store(this.leases.away, slot, 0);
@@ -222,7 +222,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 }
 
-/** Connects. @param counters in shared memory @throws {SettingError} when the client is not installed */
+/** Connects. @param counters in shared memory @throws {SettingError} if the client is not installed */
 export async function keepSharedLimits(
   settings: SharedLimitsSettings,
   counters: Counters,

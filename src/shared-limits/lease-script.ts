@@ -1,56 +1,56 @@
 /**
  * How a counter server grants permits: a Lua script, which a server runs atomically, and its questions and answers. For
- * each key the server keeps the permits that every replica was leased in the running window, in all.
+ * each key the server keeps the total of permits leased to every replica in the current window.
  *
- * A replica says how many permits it knows of and how many it used, both as totals of the window. So the next answer
- * makes up for one that was lost, a question that arrives twice or late does nothing, and what a replica let through
- * while it could not ask is counted once.
+ * A replica reports the permits that it knows of and the requests that it let pass, both as totals of the window. So the
+ * next answer makes up for a lost one, a question that arrives twice or late has no effect, and requests that a replica
+ * let pass while it could not ask are counted once.
  */
 
 import { isCount } from "../util/json.ts";
 import { AwayError } from "./link.ts";
 
-/** A question: what this replica has and used of a key, and what it wants. */
+/** A question: the permits of a key that this replica has, used and wants. */
 export interface LeaseAsk {
   readonly limit: number;
-  /** Window of what follows, counted from the epoch. */
+  /** Window of the following numbers, counted from the epoch. */
   readonly window: number;
-  /** Permits that this replica has been leased in it, in all, as far as it knows. */
+  /** Total of permits leased to this replica in the window, as far as it knows. */
   readonly have: number;
-  /** Requests that it let pass, those without a permit included. */
+  /** Requests that it let pass, including requests without a permit. */
   readonly used: number;
   readonly want: number;
 }
 
 export interface LeaseAnswer {
-  /** The window that is running, counted from the epoch. */
+  /** The current window, counted from the epoch. */
   readonly window: number;
-  /** Permits that this replica was leased in it, in all. */
+  /** Total of permits leased to this replica in it. */
   readonly total: number;
   readonly rest: number;
   readonly msLeft: number;
 }
 
 /**
- * A replica is leased permits for the requests that wait, and some ahead: a part of what is left, divided among the
- * replicas that have asked in the window, but hardly more than the replica has used. So a replica that stops after a
- * few requests holds few; of three replicas, two that stop hold no more than a twelfth together; and a key that is used
- * at one replica of a thousand is not leased as if it were used at all of them.
+ * A replica gets permits for its waiting requests, and some ahead: a part of the rest, divided among the replicas that
+ * have asked in the window, but hardly more than the replica has used. So a replica that stops after a few requests
+ * holds few; if two of three replicas stop, they hold at most a twelfth together; and a key that is used at one replica
+ * of a thousand is not leased as if it were used at all of them.
  */
 const PART = 12;
 
-/** Held ahead even if less was used. Otherwise the first requests at each replica would ask one by one. */
+/** Leased ahead even if less was used. Otherwise the first requests at each replica would ask one by one. */
 const FIRST_PART = 1000;
 
-/** Fewer than these are not leased ahead: then each request asks, and its caller is told exactly what remains. */
+/** Minimum number of permits to lease ahead: below it each request asks, and its caller learns the exact rest. */
 const FEWEST = 4;
 
 /** How long a key's state is kept after its window, in seconds, so that a clock that steps back finds it. */
 const KEPT_SECONDS = 7200;
 
 /**
- * The script. Its key is a hash: `w` the window, `g` what was granted, and a field for each replica. Numbers are written in
- * full, since Lua would round large ones.
+ * The script. Its key is a hash: `w` is the window, `g` the granted permits, and each replica has a field. Numbers are
+ * written in full, since Lua would round large ones.
  *
  * Arguments: length of a window in seconds, replica, limit, window, have, used, want (-1: the replica stops).
  * Returns window, total, rest, milliseconds left.
@@ -103,7 +103,7 @@ elseif is_new or not state[3] or total ~= known then
 end
 return { running, total, rest, (running + 1) * seconds * 1000 - now }`;
 
-/** Name of the state of an API key. The braces make the id alone decide on which server of a cluster it lies. */
+/** Name of the state of an API key. The braces make the id alone decide which server of a cluster holds it. */
 export function stateKey(keyId: string, seconds: number): string {
   return `orrery:{${keyId}}:${seconds}`;
 }
@@ -113,7 +113,7 @@ export function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): st
   return [seconds, replica, limit, window, have, used, want].map(String);
 }
 
-/** Windows end before this, in seconds since the epoch: cells have room for no others. */
+/** Windows end before this, in seconds since the epoch: cells have no room for later ones. */
 const LAST_SECOND = 2 ** 32;
 
 export function readAnswer(answer: unknown, seconds: number): LeaseAnswer {

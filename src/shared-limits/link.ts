@@ -1,66 +1,65 @@
 /**
- * The way to one counter server: a connection that is opened again when it is lost, after growing, random pauses. A
+ * The link to one counter server: a connection that is reopened after a loss, with exponential backoff and jitter. A
  * server that does not answer in time, or answers that it cannot count, is away: nothing is sent to it until a new
- * connection has passed a check, so that no other request waits. Answers that come a little late are still handed on;
- * then the connection is closed. A command is sent once; whether one without an answer has run is not known, and it is
- * not sent again.
+ * connection has passed a check, so that no other request waits. Answers that are a little late are still passed on;
+ * then the connection is closed. A command is sent once and never retried: without an answer it may have run or not.
  *
  * States:
  *
  *     connecting ─▶ up ─▶ overdue ─▶ pausing ─▶ connecting …
  *          └────────┴─────────────────▲
  *
- * - connecting: a connection is opened and checked;
+ * - connecting: a connection is being opened and checked;
  * - up: commands are sent;
  * - overdue: an answer did not come in time; only late answers are awaited;
- * - pausing: there is no connection until the pause is over;
- * - closed: for good, from each.
+ * - pausing: no connection until the pause is over;
+ * - closed: for good, from any state.
  */
 
 import { type CounterConnection, ReplyError } from "./connection.ts";
 import { startRealTimer } from "./monotonic.ts";
 
-/** How long a command may take, in milliseconds: less than a request waits, so that all learn at once that nobody answers. */
+/** Timeout of a command, in milliseconds: shorter than a request waits, so that all waiting requests learn at once of a loss. */
 const ANSWER_MS = 40;
 
-/** For how long late answers are awaited before the connection is closed, in milliseconds. */
+/** How long to await late answers before the connection is closed, in milliseconds. */
 const LATE_MS = 250;
 
-/** Pauses between attempts to connect, in milliseconds; each is between half of it and all of it. */
+/** Backoff between attempts to connect, in milliseconds; each pause is a random part of it, at least half. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 
-/** A server that was up for so long is tried again after a short pause. */
+/** If the server was up for this time, the backoff begins anew. */
 const STEADY_MS = 10_000;
 
-/** A server that was not asked for so long is asked whether it is there. */
+/** A server without questions for this time is checked. */
 const IDLE_MS = 5000;
 
 export class AwayError extends Error {
   override name = "AwayError";
 }
 
-/** Nothing came in time; it may still come. */
+/** No answer came in time; it may still come. */
 class LateError extends AwayError {
   override name = "LateError";
 }
 
 export interface LinkOptions {
-  /** How long a command may take; {@link ANSWER_MS} when absent. */
+  /** Timeout of a command; {@link ANSWER_MS} when absent. */
   readonly answerMs: number | undefined;
   readonly open: (onLost: (problem: string) => void) => Promise<CounterConnection>;
   readonly check: (connection: CounterConnection) => Promise<void>;
-  /** Told once at each loss and at each return; the first failure to connect is a loss. */
+  /** Called once at each loss, `onBack` once at each return; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
   readonly onUp: () => void;
   readonly say: (error: unknown) => string;
 }
 
-/** Errors that say something of the command, not of the server. */
+/** Errors that concern the command, not the server. */
 const OF_THE_COMMAND = /^(NOSCRIPT|MOVED|ASK) /;
 
-/** The way to a server, which begins to connect at once. */
+/** A link to a server; connects at once. */
 export class Link {
   readonly #options: LinkOptions;
   readonly #answerMs: number;
@@ -69,7 +68,7 @@ export class Link {
   #upSince = 0;
   #lastAnswer = 0;
   #pending = 0;
-  /** Ends the pause, or looks after an idle server. */
+  /** Ends the pause, or checks an idle server. */
   #timer: NodeJS.Timeout | undefined;
   #stopOverdue = (): void => {};
   #attempts = 0;
@@ -88,9 +87,9 @@ export class Link {
   }
 
   /**
-   * @param read makes the result of an answer; throws for one that no server that can count gives
-   * @param onLate receives the result when it comes after this has thrown
-   * @throws {AwayError} or an error of the server's after which the link is good
+   * @param read makes the result of an answer; throws if the answer shows that the server cannot count
+   * @param onLate receives the result if it comes after this has thrown
+   * @throws {AwayError} or an error of the server that leaves the link usable
    */
   async run<T>(
     command: readonly string[],
@@ -120,7 +119,7 @@ export class Link {
     this.#drop();
   }
 
-  /** Waits as long as an answer may take; what has arrived by then is looked at first. */
+  /** Waits until the timeout of an answer; bytes that have arrived by then are read first. */
   async #inTime<T>(promise: Promise<T>): Promise<T> {
     const ms = this.#answerMs;
     let stopTimer = (): void => {};
@@ -130,7 +129,7 @@ export class Link {
     return await Promise.race([promise, late]).finally(() => stopTimer());
   }
 
-  /** Sends one command. The last of the overdue answers ends the wait for them. */
+  /** Sends one command. The last overdue answer ends the wait for late answers. */
   #send(connection: CounterConnection, command: readonly string[]): Promise<unknown> {
     this.#pending++;
     const answer = connection.run(command);
@@ -154,7 +153,7 @@ export class Link {
         if (opened !== undefined) this.#loseIf(opened, problem);
       });
       if (!this.#isClosed()) await this.#inTime(check(opened));
-      // Together with the answer, or after it.
+      // The loss may come with the answer, or after it.
       if (lost !== undefined) throw new AwayError(lost);
     } catch (error) {
       opened?.close();
@@ -193,7 +192,7 @@ export class Link {
     if (connection === this.#connection) this.#checkLater(connection);
   }
 
-  /** An answer is overdue: the server is away. Answers that are on their way still count, so it is closed a little later. */
+  /** An answer is overdue: the server is away. Late answers still count, so the connection is closed a little later. */
   #loseSoon(connection: CounterConnection, problem: string): void {
     if (connection !== this.#connection || this.#state === "overdue") return;
     this.#state = "overdue";
@@ -205,7 +204,7 @@ export class Link {
     if (connection === this.#connection) this.#lose(problem);
   }
 
-  /** Gives up the connection, or the attempt at one; another attempt follows after a pause. */
+  /** Gives up the connection or the attempt; the next attempt follows after a pause. */
   #lose(problem: string): void {
     if (this.#connection !== undefined && performance.now() - this.#upSince > STEADY_MS) this.#attempts = 0;
     this.#state = "pausing";

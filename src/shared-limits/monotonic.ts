@@ -1,6 +1,6 @@
 /** A clock that never jumps, the same in all threads, and timers. */
 
-/** `performance.now()` counts from the start of its thread, the uptime from that of the process but is slower to read. */
+/** `performance.now()` counts from the start of its thread; the uptime counts from the start of the process, but is slower to read. */
 const STARTED = process.uptime() * 1000 - performance.now();
 
 /** Milliseconds since the start of the process. */
@@ -8,16 +8,16 @@ export function monotonic(): number {
   return STARTED + performance.now();
 }
 
-/** A long timer is a chain of short ones, in milliseconds; of what each of them takes, no more than so much counts. */
+/** A long timer is a chain of short steps, in milliseconds; each counts for at most `MOST_OF_STEP_MS`, however long it takes. */
 const STEP_MS = 5;
 const MOST_OF_STEP_MS = 10;
 
-/** It ends after this multiple of its time at the latest. */
+/** A timer ends at the latest after this multiple of its time. */
 const LONGEST = 5;
 
 /**
- * Starts a timer for answers, and returns what stops it. What has arrived is handled before it calls, and time in which
- * this thread was busy hardly counts: a thread must not take its own delay for the server's.
+ * Starts a timer for answers. @returns a function that stops it. Answers that have arrived are handled before the
+ * callback, and time in which this thread was busy hardly counts: a thread must not blame the server for its own delay.
  */
 export function startRealTimer(callback: () => void, ms: number): () => void {
   const latest = performance.now() + ms * LONGEST;
@@ -27,7 +27,7 @@ export function startRealTimer(callback: () => void, ms: number): () => void {
   const end = (): void => {
     if (!isStopped) callback();
   };
-  // Each step is one turn of a busy event loop: from an immediate to a timer it would be two.
+  // Each step is one turn of a busy event loop; an immediate followed by a timer would be two.
   const step = (): void => {
     const began = performance.now();
     timer = setTimeout(

@@ -1,12 +1,12 @@
 /**
- * Taking permits, and reading how many are left.
+ * Takes permits, and reads how many are left.
  *
- * Windows are those of the server's clock. An answer says how long the window still lasts. That is measured by a
- * monotonic clock, from when the question was sent, so permits expire no later than the window ends. Then the server is
- * asked again: it may say that they are still good.
+ * The server's clock cuts the windows. An answer gives the remaining time of the window. A monotonic clock measures that
+ * time from when the question was sent, so permits expire no later than the window ends. Then the server is asked again:
+ * it may confirm them.
  *
- * The last permit that is held is taken only after a new answer, unless the server has none left. So no caller is told
- * that nothing remains while others would still be let through.
+ * The last held permit is taken only after a new answer, unless the server has none left. So no caller is told that
+ * nothing remains while further requests would still pass.
  */
 
 import { cellOf, countIn, mostIn, type Quota, whole, windowAt, windowIn } from "../auth/limit.ts";
@@ -14,7 +14,7 @@ import type { SharedQuota } from "../auth/shared.ts";
 import { ALONE, type Clocks, type Leases, REFUSED, shareOf } from "./leases.ts";
 
 interface Held {
-  /** Window of the permits, and how many were leased in it. */
+  /** Window of the permits, and the number leased in it. */
   leased: number;
   permits: number;
   isGood: boolean;
@@ -26,13 +26,13 @@ interface Held {
   count: number;
 }
 
-/** Made once: an object would be garbage at each request. What is read holds until the next call of {@link readHeld}. */
+/** Made once: a new object per request would be garbage. Its values are valid until the next call of {@link readHeld}. */
 const held: Held = {
   ...{ leased: 0, permits: 0, isGood: false, rest: 0.5, asked: 0.5 },
   ...{ cell: 0n, newest: 0, count: 0 },
 };
 
-/** Reads what is held of a key, all of it from one answer. @returns the same object each time */
+/** Reads the held permits of a key, all values from one answer. @returns the same object each time */
 function readHeld(leases: Leases, slot: number, { mono, wall }: Clocks): Held {
   const { permits, counters } = leases;
   const { cells, split } = counters;
@@ -42,7 +42,7 @@ function readHeld(leases: Leases, slot: number, { mono, wall }: Clocks): Held {
     held.isGood = mono < leases.until[slot]! && wall < leases.wallUntil[slot]!;
     held.asked = leases.limits[slot]!;
     held.rest = leases.rest[slot]!;
-    // It belongs together only if no other answer came meanwhile.
+    // The values belong together only if no other answer came meanwhile.
   } while (Atomics.load(permits, slot) !== lease);
   whole[0] = lease;
   held.leased = windowIn(split);
@@ -64,7 +64,7 @@ function countOne({ counters }: Leases, slot: number, window: number, used: numb
   return Atomics.compareExchange(counters.cells, slot, held.cell, next) === held.cell;
 }
 
-/** What a caller is told: no more than before in this window. */
+/** The remaining requests to report to a caller: never more than before in this window. */
 function tell({ told, counters }: Leases, slot: number, window: number, remaining: number): number {
   const { split } = counters;
   const most = Math.min(remaining, mostIn(split));
@@ -101,7 +101,7 @@ export interface Taking {
 
 function judge(limit: number, isFresh: boolean): "ask" | "alone" | "refuse" | "pass" {
   const { isGood, asked, rest, leased, newest } = held;
-  // Where the limit is another, the keys were loaded again.
+  // Another limit: the keys were reloaded.
   if (!isFresh && (!isGood || Math.abs(asked) !== limit)) return "ask";
   // Counted alone in a window that the server has not reached.
   if (newest > leased) return "alone";
@@ -116,7 +116,7 @@ function freeIn({ asked, permits, leased }: Held, limit: number): number {
   return (asked < 0 ? 0 : Math.min(permits, limit)) - usedIn(held, leased);
 }
 
-/** Refuses a request, and asks whether there is still nothing left when that was said too long ago. */
+/** Refuses a request; asks again if the answer that nothing is left is too old. */
 function refuseHeld(
   leases: Leases,
   slot: number,
@@ -129,7 +129,7 @@ function refuseHeld(
   return refuse(leases, slot, limit, window);
 }
 
-/** Counts one request against the permits that are held. @returns undefined when the server must be asked first */
+/** Counts one request against the held permits. @returns undefined if the server must be asked first */
 export function takePermit(
   leases: Leases,
   slot: number,
@@ -152,12 +152,12 @@ export function takePermit(
   }
 }
 
-/** Permits that can be used while the server cannot be asked: those leased under a higher limit may be beyond this one. */
+/** Permits usable while the server cannot be asked: permits leased under a higher limit may exceed this one. */
 function usableIn({ leased, permits, isGood, asked }: Held, window: number, limit: number): number {
   return window === leased && isGood && asked >= 0 && asked <= limit ? Math.min(permits, limit) : 0;
 }
 
-/** Requests of a window that pass while the server cannot be asked: no more than it had left when it answered last. */
+/** Requests of a window that pass while the server cannot be asked: at most the number left at its last answer. */
 function mostAlone(leases: Leases, { leased, permits, rest }: Held, window: number, limit: number): number {
   const share = shareOf(leases, limit);
   return window === leased ? Math.min(share, Math.min(permits, limit) + rest) : share;
@@ -188,8 +188,8 @@ export function takeAlone(leases: Leases, slot: number, limit: number, moment: C
 }
 
 /**
- * Reads what is left of a key's limit, and takes nothing. Right after a question to the server this is what a request
- * would get; else it is what the server said last, and before it was asked the whole limit.
+ * Reads the remaining requests of a key; takes no permit. Right after a question to the server, a request would get the
+ * same result; otherwise this is the server's last answer, and before the first one the whole limit.
  */
 export function readShared(leases: Leases, slot: number, limit: number, moment: Clocks): SharedQuota {
   const { counters, clock } = leases;

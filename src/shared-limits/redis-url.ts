@@ -1,18 +1,18 @@
-/** The URL of a counter server: what of it may be shown, and what must not. */
+/** The URL of a counter server: its parts, and the ones safe to show. */
 
 export interface RedisTarget {
   readonly tls: boolean;
   readonly host: string;
   readonly port: number;
-  /** Path of a socket in place of host and port. */
+  /** Path of a socket, instead of host and port. */
   readonly path: string | undefined;
   readonly username: string | undefined;
-  /** Must appear in no message. */
+  /** Must not appear in any message. */
   readonly password: string | undefined;
   readonly database: number;
 }
 
-/** Is no URL of a counter server; its message holds nothing of it. */
+/** The text is no URL of a counter server; the message quotes nothing of it. */
 export class RedisUrlError extends Error {
   override name = "RedisUrlError";
 }
@@ -38,7 +38,7 @@ function databaseOf(text: string): number {
 
 /**
  * `unix:/run/redis.sock`, `unix:///run/redis.sock?db=1`, `unix://user:password@/run/redis.sock`. A path must not begin
- * with two slashes: it might be a host, or part of a password that has a slash in it, and paths are named in messages.
+ * with two slashes: it might be a host, or part of a password with a slash, and messages show paths.
  */
 function readUnix(text: string): RedisTarget {
   const [, user = "", password = "", path = "", query = ""] =
@@ -61,7 +61,7 @@ export function readRedisUrl(text: string): RedisTarget {
   } catch {
     throw new RedisUrlError(`is not a URL; ${ENCODED}`);
   }
-  // Else a part of a password would be taken for a host or a path, and named in messages.
+  // Otherwise a part of a password would be read as a host or a path, and shown in messages.
   if ((url.pathname + url.search + url.hash).includes("@")) {
     throw new RedisUrlError(`has an @ behind the host; ${ENCODED} (/ is %2F, ? is %3F, # is %23)`);
   }
@@ -79,12 +79,12 @@ export function readRedisUrl(text: string): RedisTarget {
   };
 }
 
-/** Where a target is, as it may be shown. */
+/** The address of a target, safe to show. */
 export function placeOf({ path, host, port }: RedisTarget): string {
   return path ?? `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** What is wrong with a URL, in words that hold nothing of it; undefined when it will do. */
+/** The problem with a URL, in words that quote nothing of it; undefined if it is valid. */
 export function problemWithRedisUrl(text: string): string | undefined {
   try {
     readRedisUrl(text);

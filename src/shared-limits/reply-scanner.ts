@@ -1,11 +1,11 @@
 /**
- * Reads the lengths in a server's replies (RESP3) before the client does. The client makes an array as long as its first
- * line says before any element has arrived: with a few bytes a server could make it allocate gigabytes.
+ * Reads the lengths in a server's replies (RESP3) before the client does. The client allocates an array of the length in
+ * its first line before any element has arrived: with a few bytes a server could make it allocate gigabytes.
  */
 
 /**
- * A line: `*` array, `~` set, `>` push, `%` map and `$` string tell a length, where -1 means null; `+ - : , _ #` are values
- * of one line. The commands that are sent are answered with no other types, and with nothing as long as two billion.
+ * A line: `*` array, `~` set, `>` push, `%` map and `$` string give a length, where -1 means null; `+ - : , _ #` are values
+ * of one line. Answers to the commands in use contain no other types, and no length of two billion.
  */
 const LINE = /^(?:([*~>%$])(-1|\d{0,9}|1\d{9})|_|#.|[-+:,].*)$/;
 /** The beginning of a line, its carriage return included. */
@@ -16,13 +16,13 @@ const ITEM_BYTES = 3;
 
 export class ReplyScanner {
   #line = "";
-  /** Bytes of a string that are still to come, with its line end. */
+  /** Missing bytes of a string, including its line end. */
   #skip = 0;
-  /** Elements that are still to come. */
+  /** Missing elements. */
   #items = 0;
   #isBroken = false;
 
-  /** @returns how many bytes at least are announced and still to come; Infinity when something is no reply */
+  /** @returns minimum number of bytes that are announced but missing; Infinity if the input is no reply */
   scan(chunk: Buffer): number {
     const text = chunk.toString("latin1");
     for (let at = 0; at < text.length && !this.#isBroken; ) {
@@ -33,7 +33,7 @@ export class ReplyScanner {
     return this.#isBroken ? Number.POSITIVE_INFINITY : this.#skip + ITEM_BYTES * this.#items;
   }
 
-  /** Reads a line as far as it has come. @returns its length, or that of what has come */
+  /** Reads a line, or the part that has arrived. @returns the length of that text */
   #readLine(text: string): number {
     if (this.#line === "") this.#items = Math.max(0, this.#items - 1);
     const end = text.indexOf("\n");

@@ -1,4 +1,4 @@
-/** The settings of shared limits, and what follows from them. */
+/** The settings of shared limits, and the plan made from them. */
 
 import { readFile } from "node:fs/promises";
 import type { SharedLimitsPlan } from "../auth/shared.ts";
@@ -69,11 +69,11 @@ export interface SharedLimitsOptions {
    * Needs the package `@redis/client`. Not shared when absent.
    */
   readonly sharedLimits?: string;
-  /** File with the password for it. */
+  /** File with the password for that server. */
   readonly sharedLimitsPasswordFile?: string | URL;
   /** Replicas that share the limits, which divide them while that server is away; 1 when absent. */
   readonly replicas?: number;
-  /** What becomes of requests without a permit meanwhile: `"share"`, the default, or `"deny"`. */
+  /** Requests without a permit meanwhile are counted within this replica's share (`"share"`, the default) or refused (`"deny"`). */
   readonly limitsWhenAway?: "share" | "deny";
 }
 
@@ -93,7 +93,7 @@ function badPasswordFile(file: string, why: string): SettingError {
   return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
 }
 
-/** @internal How limits are shared in a way that is known. */
+/** @internal The plan of given settings; loads the feature when limits are opened. */
 export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
   const { replicas, denies } = settings;
   return {
@@ -105,7 +105,7 @@ export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
 }
 
 /**
- * @internal Undefined where limits are not shared. @throws {SettingError} when the file of the password cannot be used
+ * @internal Undefined if limits are not shared. @throws {SettingError} if the password file cannot be used
  */
 export async function shareLimits(settings: Settings): Promise<SharedLimitsPlan | undefined> {
   const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;

@@ -1,4 +1,4 @@
-/** Counting requests of one thread: those without a permit wait for an answer about their key, for a short time. */
+/** Counts requests of one thread: a request without a permit waits for an answer about its key, for a short time. */
 
 import type { Quota } from "../auth/limit.ts";
 import type { SharedCount, ThreadCount } from "../auth/shared.ts";
@@ -9,21 +9,20 @@ import { type Taking, takeAlone, takePermit } from "./permits.ts";
 export const WAIT_MS = 45;
 
 /**
- * How long it waits for the answer to a question that was sent before it came. Then it asks its own, whose answer is in
- * time or so late that the server counts as away.
+ * How long a request waits for the answer to an earlier question. Then it sends its own, whose answer comes in time, or
+ * so late that the server counts as away.
  */
 const JOIN_MS = 4;
 
-/** What this needs of the rest of the program; simulations bring their own. */
+/** Dependencies; simulations pass their own. */
 export interface WaitingHost {
   readonly waitMs?: number | undefined;
   readonly mono: () => number;
   /**
-   * Asks for permits, unless a question is pending. @param since questions that were sent before do not count as
-   * pending
+   * Asks for permits, unless a question is pending. @param since questions sent before this do not count as pending
    */
   readonly ask: (slot: number, limit: number, want: number, since?: number) => void;
-  /** @returns stops the timer: from then on it does not call */
+  /** @returns a function that stops the timer for good */
   readonly startTimer: (callback: () => void, ms: number) => () => void;
 }
 
@@ -38,7 +37,7 @@ const AS_IT_IS: Taking = { isFresh: false, askAhead: ignore };
 
 function ignore(): void {}
 
-/** Counts requests of one thread whose limits are shared with other replicas: a queue of waiting requests for each key. */
+/** Counts requests of one thread under shared limits: each key has a queue of waiting requests. */
 export class WaitingRequests implements SharedCount {
   readonly #leases: Leases;
   readonly #host: WaitingHost;
@@ -60,7 +59,7 @@ export class WaitingRequests implements SharedCount {
       : takeAlone(leases, slot, limit, at);
   };
 
-  /** To be called when the server has answered, or could not be asked. @param sent when it was asked; undefined when it could not be */
+  /** Call it when the server has answered or could not be asked. @param sent when it was asked; undefined if it could not be */
   settle(slot: number, sent: number | undefined): void {
     const queue = this.#queues.get(slot);
     if (queue === undefined) return;
@@ -73,12 +72,12 @@ export class WaitingRequests implements SharedCount {
   #answer(slot: number, queue: readonly Waiter[], sent: number): void {
     const left: Waiter[] = [];
     let more: number | undefined;
-    // Asked for once for all of them, below.
+    // Asked once for all waiters, below.
     const askAhead: Taking["askAhead"] = (_, limit) => {
       more = limit;
     };
     for (const waiter of queue) {
-      // A question that was sent before the request came does not say what is left for it.
+      // The answer to a question sent before the request came does not hold for the request.
       const taking = { isFresh: waiter.at.mono <= sent, askAhead };
       const quota = takePermit(this.#leases, slot, waiter.limit, this.#now(waiter), taking);
       if (quota === undefined) left.push(waiter);
@@ -100,7 +99,7 @@ export class WaitingRequests implements SharedCount {
     return { mono, wall: at.wall + mono - at.mono };
   }
 
-  /** For a request that was not answered in time, or whose server cannot be asked. */
+  /** Counts a request if no answer came in time, or if its server cannot be asked. */
   #countAlone(slot: number, waiter: Waiter): Quota {
     const now = this.#now(waiter);
     return (
@@ -147,13 +146,13 @@ export interface PermitQuestion {
   readonly since: number | undefined;
 }
 
-/** From it: the counter server was asked, or could not be. */
+/** From the main thread: the counter server was asked, or could not be. */
 export interface PermitAnswer {
   readonly slot: number;
   readonly sent: number | undefined;
 }
 
-/** Counts in a thread that asks by way of the main thread. @param handed the leases, in shared memory */
+/** Counts in a thread that asks through the main thread. @param handed the leases, in shared memory */
 export function countInThread(handed: unknown, send: (message: unknown) => void): ThreadCount {
   const asked = new Set<number>();
   const requests = new WaitingRequests(handed as Leases, {

@@ -1,21 +1,21 @@
-/** Requests to the admin listener, which end in time whatever it does, and the token that they carry, with its form. */
+/** Requests to the admin listener, each with a timeout; the token that they carry, and its form. */
 
 import { byId, setText, show } from "./dom.ts";
 import { duration } from "./format.ts";
 
-/** Why there is no answer. */
+/** Why a request failed. */
 export interface Failure {
   /**
-   * - `gone`: nobody answers: the server is gone, or the network.
-   * - `slow`: it answers too slowly.
-   * - `token`: it wants a token, or another one.
-   * - `other`: another answer; its status is 0 for a redirect, as of a proxy that wants a sign-in.
+   * - `gone`: no answer: the server or the network is down.
+   * - `slow`: the timeout passed.
+   * - `token`: the server requires a token, or another one.
+   * - `other`: another answer; its status is 0 for a redirect, such as by a proxy that requires a sign-in.
    */
   readonly kind: "gone" | "slow" | "token" | "other";
-  /** The same in a sentence. */
+  /** The failure in a sentence. */
   readonly text: string;
   readonly status?: number;
-  /** What the answer itself says. */
+  /** Error message of the answer itself. */
   readonly message?: string;
   /** Whether the request carried a token. */
   readonly wasSent?: boolean;
@@ -28,7 +28,7 @@ type Answer<Value> =
 /** Name of the token in this tab's session storage, which ends with the tab. It goes into no URL. */
 const STORED = "orrery-admin-token";
 
-/** Storage may be turned off, and then throws: the token stays in memory. */
+/** Storage throws if it is turned off: the token then stays in memory alone. */
 function inStorage<Value>(use: (storage: Storage) => Value): Value | undefined {
   try {
     return use(sessionStorage);
@@ -39,7 +39,7 @@ function inStorage<Value>(use: (storage: Storage) => Value): Value | undefined {
 
 let held = inStorage((storage) => storage.getItem(STORED)) ?? undefined;
 
-/** Keeps a token from now on, or forgets it. */
+/** Keeps a token from now on, or forgets the old one. */
 function holdToken(token: string | undefined): void {
   held = token;
   inStorage((storage) => (token === undefined ? storage.removeItem(STORED) : storage.setItem(STORED, token)));
@@ -59,23 +59,23 @@ export function showSignIn(wasSent: boolean | undefined): void {
   byId("token").focus();
 }
 
-/** Hides it again. */
+/** Hides the form again. */
 export function hideSignIn(): void {
   const wasShown = !byId("sign-in").hidden;
   show(byId("sign-in"), false);
   show(byId("content"), true);
-  // Where the head of the page stays in sight.
+  // The head of the page stays in sight.
   if (wasShown) byId("content").focus({ preventScroll: true });
   show(byId("forget"), held !== undefined);
 }
 
-/** Makes the form work. @param again called when the token is another */
+/** Connects the form. @param again called when the token has changed */
 export function startSigningIn(again: () => void): void {
   byId("sign-in").addEventListener("submit", (event) => {
     event.preventDefault();
     const field = byId<HTMLInputElement>("token");
     const token = field.value.trim();
-    // Others cannot be part of a header at all.
+    // A header cannot carry any other text.
     const isUsable = /^[\x21-\x7e]{1,4096}$/.test(token);
     setText(byId("token-problem"), isUsable ? "" : "A token has no spaces and no letters beyond ASCII.");
     if (!isUsable) return;
@@ -89,7 +89,7 @@ export function startSigningIn(again: () => void): void {
   });
 }
 
-/** Longest text of an error, which may come from anything between here and the server. */
+/** Longest error message, which may come from any proxy between here and the server. */
 const MOST_MESSAGE = 300;
 
 function otherFailure(status: number, value: unknown): Failure {
@@ -104,10 +104,10 @@ function otherFailure(status: number, value: unknown): Failure {
 }
 
 /**
- * Sends a request and gives the JSON of a 200, which is not checked.
+ * Sends a request and returns the JSON of a 200, which is not checked.
  *
- * @param path relative to the page, so that a proxy can put both below a path of its own
- * @param limitMs in which the whole answer must have arrived
+ * @param path relative to the page, so that a proxy can serve both below its own path
+ * @param limitMs timeout of the whole answer
  */
 export async function ask<Value>(
   method: "GET" | "POST",

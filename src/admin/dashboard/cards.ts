@@ -1,4 +1,4 @@
-/** The figures of the page: each card from its row. */
+/** The cards of the page, each built from its row. */
 
 import type { KeyStatus, Moment, RouteStatus, Status, ThreadStatus } from "../status.ts";
 import { chartCard, type Line } from "./charts.ts";
@@ -19,7 +19,7 @@ function statusLine(label: string, colour: number, holds: RegExp): Line {
   };
 }
 
-/** 429 stands alone: the clients' doing, and no error of theirs. */
+/** 429 has its own line: clients cause it, but it is no error of theirs. */
 const STATUS_LINES: readonly Line[] = [
   statusLine("5xx failures", 4, /^5/),
   statusLine("429 over the limit", 5, /^429/),
@@ -38,7 +38,7 @@ const DELAY_LINES: readonly Line[] = [
   { label: "event loop delay", colour: 1, of: ({ threads }) => threads.delayP99Ms },
 ];
 
-/** Routes with a line, at the place of their colour, which they keep. */
+/** Routes with a line, at the index of their colour, which they keep. */
 const coloured: (string | undefined)[] = Array.from({ length: 5 });
 
 function latencyLines({ requests }: Status): Line[] {
@@ -108,7 +108,7 @@ function limitsText({ limits }: Status): string {
   return `${state}, lost ${counted(losses, "time")}; ${sent}.`;
 }
 
-/** The keys' ids, as choices for the form that explains. */
+/** Offers the keys' ids as choices in the form of explanations. */
 const offerIds: CardPart = ({ keys }) => {
   fill(byId("key-ids"), ...keys.busiest.map(({ id, name }) => make("option", { value: id, label: name })));
   return [];

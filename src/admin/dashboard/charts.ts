@@ -1,4 +1,4 @@
-/** Lines over the last ten minutes, drawn by uPlot, with a legend that is text. */
+/** Lines over the last ten minutes, drawn by uPlot, with a legend of text. */
 
 import uPlot from "uplot";
 import type { Moment, Status } from "../status.ts";
@@ -6,13 +6,12 @@ import { bars, type Child, foreign, make } from "./dom.ts";
 import { type ShownHistory, span } from "./history.ts";
 import { type Card, type CardPart, type CardSettings, card } from "./parts.ts";
 
-/** One line. */
 export interface Line {
-  /** For people; different from those of the chart's other lines. */
+  /** For people; unique within the chart. */
   readonly label: string;
-  /** 1 to 5: which of the style sheet's colours. */
+  /** Number of a colour in the style sheet, 1 to 5. */
   readonly colour: number;
-  /** Its figure at a moment; null where it is unknown. */
+  /** Its figure at a moment; null if unknown. */
   readonly of: (moment: Moment) => number | null;
 }
 
@@ -20,26 +19,26 @@ interface ChartSettings extends CardSettings {
   readonly more?: string;
   readonly isLow?: true;
   readonly lines: (status: Status) => readonly Line[];
-  /** How a figure is written. */
+  /** Formats a figure. */
   readonly write: (value: number | null) => string;
-  /** Whether lines stand one on the other, so that the highest is their sum. */
+  /** Whether lines are stacked, so that the highest is their sum. */
   readonly isStacked?: true;
-  /** The highest figure that is drawn at the least, so that a quiet server is a low line and not noise. */
+  /** The top of the y axis at the least, so that a quiet server is a low line and not noise. */
   readonly least: number;
-  /** Whether each power of ten is as high as the next, for figures that are mostly low and at times far higher. */
+  /** Whether the y axis is logarithmic, for figures that are mostly low and at times far higher. */
   readonly isLogarithmic?: true;
 }
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const clockWithSeconds = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
-/** Moments along the x axis. */
+/** Formats the moments of the x axis. */
 function writeMoments(moments: readonly number[]): string[] {
   const isWhole = moments.every((moment) => moment % 60 === 0);
   return moments.map((moment) => (isWhole ? clock : clockWithSeconds).format(moment * 1000));
 }
 
-/** Powers of ten around some figures: one below, and all up to the highest. */
+/** Two powers of ten around the figures, one to six powers apart. */
 function powersAround(least: number, most: number): [from: number, to: number] {
   const to = Math.max(0, Math.ceil(Math.log10(most)));
   return [10 ** Math.min(to - 1, Math.max(to - 6, Math.floor(Math.log10(least)))), 10 ** to];
@@ -50,13 +49,13 @@ function powersBetween(from: number, to: number): number[] {
   return Array.from({ length: Math.round(Math.log10(to)) - first + 1 }, (_, at) => 10 ** (first + at));
 }
 
-/** The y axis: from nothing to a little more than the highest figure, or between powers of ten. */
+/** The y axis: from 0 to a little above the highest figure, or between powers of ten. */
 function scaleOf({ isLogarithmic, least }: ChartSettings): uPlot.Scale {
   if (!isLogarithmic) return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
   return { distr: 3, range: (_, low, high) => powersAround(low > 0 ? low : least, high > 0 ? high : least) };
 }
 
-/** A colour of the style sheet as it is now, light or dark. */
+/** The current value of a style sheet colour, light or dark. */
 function colourOf(place: HTMLElement, name: string): string {
   place.style.color = `var(--${name})`;
   return getComputedStyle(place).color;
@@ -117,7 +116,7 @@ function stack(columns: readonly Column[]): Column["figures"][] {
   return stacked;
 }
 
-/** Two lines of one chart that are drawn alike have the same one. */
+/** Equal for lists of lines that are drawn alike. */
 function keyOf(lines: readonly Line[]): string {
   return lines.map(({ label, colour }) => `${colour} ${label}`).join("\n");
 }
@@ -133,7 +132,7 @@ class Chart {
     const { id, isLow } = settings;
     this.#settings = settings;
     this.#place = make("div", { id: `${id}-chart`, class: isLow ? "chart low" : "chart", role: "img" });
-    // Colours are drawn, and widths are numbers: both have to be taken anew.
+    // A drawn chart keeps its colours and its width: a change of either needs a new chart.
     const renew = (): void => {
       this.#forget();
       this.#draw();

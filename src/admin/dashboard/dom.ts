@@ -1,16 +1,16 @@
-/** Elements. Text of the server becomes text and never markup: there is no other way here to put something on the page. */
+/** Makes and changes elements. Text from the server becomes text, never markup: no function here parses HTML. */
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /** Content of an element. */
 export type Child = Node | string;
 
-/** An element of the page, which `index.html` has. */
+/** Returns an element of `index.html`. */
 export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   return document.getElementById(id) as Kind;
 }
 
-/** Gives an element attributes, `true` for those without a value, `false` for none, and children. */
+/** Adds attributes (`true`: one without a value; `false`: none) and children to an element. */
 function equip<Kind extends Element>(
   element: Kind,
   attributes: Attributes,
@@ -23,7 +23,6 @@ function equip<Kind extends Element>(
   return element;
 }
 
-/** A new element. */
 export function make<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -36,7 +35,7 @@ function makeSvg(tag: string, attributes: Attributes, ...children: readonly Chil
   return equip(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-/** Bars in a row: their widths, as parts of the whole, and the numbers of their colours. */
+/** Draws bars in a row. @param widths parts of the whole @param colours numbers of the bars' colours */
 export function bars(
   className: string,
   whole: number,
@@ -52,12 +51,12 @@ export function bars(
   return makeSvg("svg", { class: className, ...frame }, ...rects);
 }
 
-/** Text of others, such as a name: in its own direction, so that it turns nothing around it, and whole in the tool tip. */
+/** Foreign text, such as a name: isolated, so that its direction does not affect its surroundings, and in full in the tool tip. */
 export function foreign(text: string, className = ""): HTMLElement {
   return make("bdi", { title: text, class: className !== "" && className }, text);
 }
 
-/** Sets an element's text. One that is the same is left alone, which costs no layout and disturbs no selection. */
+/** Sets an element's text. The same text is not set again, which saves a layout and keeps the selection. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -67,7 +66,7 @@ export function show(element: HTMLElement, isShown: boolean): void {
   if (element.hidden === isShown) element.hidden = !isShown;
 }
 
-/** Shows an element with a text, or hides it where the text is empty. */
+/** Shows an element with a text, or hides it if the text is empty. */
 export function tell(element: HTMLElement, text: string): void {
   setText(element, text);
   show(element, text !== "");
@@ -91,11 +90,11 @@ export function fill(parent: Element, ...children: readonly Child[]): void {
   while (parent.childNodes.length > children.length) parent.lastChild!.remove();
 }
 
-/** Runs the work of a button, which shows a text meanwhile and cannot start it again. */
+/** Runs a button's work; meanwhile the button shows a text and cannot start the work again. */
 export async function runOnce(button: Element, text: string, work: () => Promise<void>): Promise<void> {
   if (button.hasAttribute("aria-disabled")) return;
   const { textContent: before } = button;
-  // Not disabled, which would take the focus away.
+  // Not `disabled`, which would remove the focus.
   button.setAttribute("aria-disabled", "true");
   setText(button, text);
   try {

@@ -72,7 +72,6 @@ async function explain(): Promise<void> {
   showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks);
 }
 
-/** Makes the form work. */
 export function startExplaining(): void {
   const form = byId("explain");
   form.addEventListener("submit", async (event) => {

@@ -1,9 +1,9 @@
-/** Figures as people read them: few digits, a unit, the same width from one second to the next. */
+/** Formats figures for people: few digits, a unit, the same width from one second to the next. */
 
-/** Between a figure and its unit, where no line may break. */
+/** No-break space between a figure and its unit. */
 const SPACE = "\u00a0";
 
-/** Where there is no figure. */
+/** In place of a missing figure. */
 export const NONE = "–";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -82,7 +82,7 @@ export function duration(seconds: Figure): string {
   return rest === 0 ? large : `${large} ${rest}${SPACE}${next![0]}`;
 }
 
-/** A moment of today as "14:02:11", of another day with its date; "–" where it is none. */
+/** A time of today as "14:02:11", of another day with its date; "–" if invalid. */
 export function moment(time: Date, now: Date): string {
   if (Number.isNaN(time.getTime())) return NONE;
   return (time.toDateString() === now.toDateString() ? clock : dayAndClock).format(time);

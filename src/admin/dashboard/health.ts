@@ -16,7 +16,7 @@ function nameOf(kind: string): string {
   return kind.charAt(0).toUpperCase() + kind.slice(1).replaceAll("-", " ");
 }
 
-/** The list of problems. A screen reader announces the kinds, not the messages, in which figures may count. */
+/** Shows the list of problems. A screen reader announces the kinds, not the messages: figures in them may count up. */
 function showProblems({ problems, now }: Status): void {
   const kinds = problems.map(({ kind }) => nameOf(kind)).join(", ");
   show(byId("problems"), problems.length > 0);
@@ -30,15 +30,15 @@ function showProblems({ problems, now }: Status): void {
   fill(byId("problem-list"), ...items);
 }
 
-/** One sentence: announced by a screen reader whenever it becomes another, so nothing in it may count. */
+/** One sentence. A screen reader announces every change of it, so no figure in it may count up. */
 function reasonOf({ ready, loading, generation }: Status): string {
-  // Data that are too old are among the problems.
+  // The problems list data that are too old.
   const known = ready.status === "ready" || ready.status === "stale" ? "" : ready.reason;
   if (loading === null || ready.status === "loading") return known;
   return `${known} A ${generation === null ? "" : "new "}snapshot is being loaded.`.trim();
 }
 
-/** The served generation, and since when. */
+/** Shows the served generation, and for how long it has been served. */
 function showServed({ generation, now }: Status): void {
   show(byId("served"), generation !== null);
   if (generation === null) return;
@@ -48,7 +48,7 @@ function showServed({ generation, now }: Status): void {
   fill(byId("served"), "Generation ", foreign(id, "code"), since);
 }
 
-/** Shows an answer. */
+/** Shows a status. */
 export function showHealth(status: Status): void {
   const { ready, problems } = status;
   const name = nameOf(ready.status);
@@ -63,7 +63,7 @@ export function showHealth(status: Status): void {
   show(byId("trouble"), false);
 }
 
-/** Shows that there was no answer. What was shown before stays, with the moment at which it was true. */
+/** Shows that there was no answer. Earlier figures stay, marked with their time. */
 export function showTrouble({ kind, text }: Failure, seen: Date | undefined): void {
   const names = { token: "Signed out", gone: "No answer", slow: "In trouble", other: "In trouble" };
   setState("bad", names[kind]);
@@ -75,7 +75,7 @@ export function showTrouble({ kind, text }: Failure, seen: Date | undefined): vo
   for (const id of ["problems", "served"]) show(byId(id), false);
 }
 
-/** Shows that an answer could not be shown: it is that of another version than the page. */
+/** Shows that an answer could not be displayed: it comes from another version than the page. */
 export function showMisfit(): void {
   setState("", "Unknown");
   tell(

@@ -1,27 +1,27 @@
 /**
- * The last ten minutes: a column of moments and one of the figures seen then, as charts take them. It begins with the
- * server's memory, and goes on with the page's own.
+ * The last ten minutes as charts need them: a column of moments and one of their figures. It begins with the server's
+ * history and continues with the page's own.
  */
 
 import type { Moment } from "../status.ts";
 
 const WINDOW_SECONDS = 600;
-/** What charts show when the page was just opened. */
+/** Shortest time span of a chart, such as when the page was just opened. */
 const LEAST_SECONDS = 120;
-/** Between answers that are farther apart than this nothing is known, and charts have a gap. */
+/** Answers farther apart than this leave a gap in the charts. */
 const GAP_SECONDS = 15;
-/** Far more than ten minutes have, should a clock stand still. */
+/** Far more than ten minutes have; a bound in case the clock runs too slowly. */
 const MOST_MOMENTS = 2000;
 
-/** Mutable: oldest first. */
+/** Mutable; oldest first. */
 export interface ShownHistory<Figures = Moment> {
-  /** Seconds since the epoch by the clock of this machine, rising. */
+  /** Seconds since the epoch by this machine's clock, ascending. */
   readonly moments: number[];
-  /** Undefined where nothing is known. */
+  /** Undefined for a gap. */
   readonly figures: (Figures | undefined)[];
 }
 
-/** Adds what is seen now, and drops what is too old. A moment before the newest, by a clock that went back, begins anew. */
+/** Adds a moment and drops old ones. A moment not after the newest (the clock went back) starts the history anew. */
 export function remember<Figures>(
   { moments, figures }: ShownHistory<Figures>,
   now: number,
@@ -43,22 +43,22 @@ export function remember<Figures>(
   figures.splice(0, old);
 }
 
-/** Whether the server knows of moments that are missing here: the page was just opened, or nobody looked. */
+/** Whether the server has moments that are missing here: the page was just opened, hidden or paused. */
 export function isBehind({ moments }: ShownHistory<unknown>, now: number): boolean {
   return now - (moments.at(-1) ?? 0) > GAP_SECONDS;
 }
 
-/** Adds a moment that the server remembers, unless a newer one is known. */
+/** Adds a moment of the server's history, unless a newer one is known. */
 export function recall<Figures>(history: ShownHistory<Figures>, moment: number, seen: Figures): void {
   if (moment > (history.moments.at(-1) ?? 0)) remember(history, moment, seen);
 }
 
-/** Notes that nothing is known of now. */
+/** Adds a gap at `now`. */
 export function forgetNow(history: ShownHistory<unknown>, now: number): void {
   if (history.figures.at(-1) !== undefined) remember(history, now, undefined);
 }
 
-/** What charts show along their x axis, in seconds since the epoch: what is known, two minutes at least. */
+/** The x axis of the charts, in seconds since the epoch: the known moments, but at least two minutes. */
 export function span({ moments }: ShownHistory): readonly [from: number, to: number] {
   const to = moments.at(-1) ?? Date.now() / 1000;
   const from = Math.min(moments[0] ?? to, to - LEAST_SECONDS);

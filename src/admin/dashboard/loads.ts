@@ -1,4 +1,4 @@
-/** The last loads: their results, how long their parts took, and their problems; and the button that starts one. */
+/** The last loads: their results, the durations of their parts, and their problems; and the button that starts a load. */
 
 import type { LoadStatus, ReloadReply, Status } from "../status.ts";
 import { ask } from "./ask.ts";
@@ -49,7 +49,7 @@ function makeLoad(load: LoadStatus, time: string): HTMLElement {
   const row = make("li", {}, head);
   if (phases !== null) {
     const { readMs, packMs, indexMs } = phases;
-    // The rest of the bar is all else, such as to start its thread.
+    // The rest of the bar is all other time, such as the start of the thread.
     const whole = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
     row.append(bars("phases", whole, [readMs, packMs, indexMs], [1, 2, 5]));
   }
@@ -64,7 +64,7 @@ function loadingText({ loading, loads }: Status): string {
   return `A load is running for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`;
 }
 
-/** The list: a few of them, or all. A load never changes once it is over, so its row is made once and stays unfolded. */
+/** The list: a few loads, or all. A finished load never changes, so its row is made once and stays unfolded. */
 class Loads {
   readonly #list = make("ol", { id: "loads", class: "loads" });
   readonly #more = make("button", { id: "more-loads", type: "button", "aria-controls": "loads" });
@@ -151,7 +151,7 @@ async function reload(): Promise<void> {
   }
 }
 
-/** Makes the button work. @param afterwards called when the reload is over */
+/** Connects the button. @param afterwards called after each reload */
 export function startReloading(afterwards: () => void): void {
   const button = byId("reload");
   button.addEventListener("click", () => runOnce(button, "Reloading…", () => reload().finally(afterwards)));

@@ -1,6 +1,6 @@
 /**
- * The dashboard: asks for the status again and again, and shows it: two seconds after each answer, more rarely while
- * there is none, and not at all while nobody looks.
+ * The dashboard: polls the status and shows it: two seconds after each answer, more rarely while the server gives none,
+ * and not at all while the page is hidden.
  */
 
 import type { Status, TimelineReply } from "../status.ts";
@@ -15,18 +15,18 @@ import { startReloading } from "./loads.ts";
 
 const EVERY_MS = 2000;
 const MOST_EVERY_MS = 10_000;
-/** In which a status must have arrived. */
+/** Timeout of a status request. */
 const LIMIT_MS = 10_000;
-/** In which the server's memory must have arrived: the charts can do without. */
+/** Timeout of a request for the server's history: the charts can do without it. */
 const PAST_LIMIT_MS = 3000;
 
 const history: ShownHistory = { moments: [], figures: [] };
-/** When the figures on the page were true, by the clock of this machine. */
+/** Time of the figures on the page, by this machine's clock. */
 let seen: Date | undefined;
-/** Start of the server that was seen last. */
+/** Start time of the server, from its last status. */
 let startedAt: string | undefined;
 
-/** Takes the server's memory over, by the clock of this machine. */
+/** Takes over the server's history, converted to this machine's clock. */
 function takePast({ now, moments }: TimelineReply): void {
   const ahead = Date.now() - Date.parse(now);
   for (const moment of moments) recall(history, (Date.parse(moment.now) + ahead) / 1000, moment);
@@ -36,7 +36,7 @@ function showStatus(status: Status): void {
   hideSignIn();
   const at = new Date();
   const seconds = at.getTime() / 1000;
-  // Nothing is known of the time between two processes.
+  // The time between two processes is a gap.
   if (startedAt !== undefined && startedAt !== status.startedAt) forgetNow(history, seconds - 0.001);
   startedAt = status.startedAt;
   const { now, requests, memory, threads } = status;
@@ -51,13 +51,13 @@ function showStatus(status: Status): void {
   byId("content").classList.remove("old");
 }
 
-/** An answer that cannot be shown is one of another version: that is told, and the next one tried. */
+/** Shows a status. If it cannot be shown, it is of another version: the page says so, and the next one is tried. */
 function tryToShow(status: Status): void {
   try {
     showStatus(status);
   } catch (error) {
     console.error(error);
-    // It may not be drawn again.
+    // The charts must not draw it again.
     history.figures.splice(-1, 1, undefined);
     showMisfit();
   }
@@ -73,11 +73,11 @@ function showFailure(failure: Failure): void {
 let timer: ReturnType<typeof setTimeout> | undefined;
 let isAsking = false;
 let isPaused = false;
-/** Whether to ask at once when the running question is over. */
+/** Whether to ask again as soon as the running request ends. */
 let isWanted = false;
 let failures = 0;
 
-/** Asks once; for the server's memory first, where the page has none of the last seconds. @returns the pause after it, if any */
+/** Asks once; first for the server's history if the page lacks the last seconds. @returns the pause before the next time, if any */
 async function askAll(): Promise<number | undefined> {
   if (isBehind(history, Date.now() / 1000)) {
     const { value } = await ask<TimelineReply>("GET", "history", PAST_LIMIT_MS);
@@ -90,7 +90,7 @@ async function askAll(): Promise<number | undefined> {
     return EVERY_MS;
   }
   showFailure(failure);
-  // Without another token the answer is the same.
+  // Without another token the answer stays the same.
   return failure.kind === "token" ? undefined : Math.min(MOST_EVERY_MS, EVERY_MS * 2 ** failures++);
 }
 

@@ -1,13 +1,13 @@
-/** Cards of the page and their parts, each from its row: a heading, tables, facts, notes. */
+/** Cards of the page and their parts, each built from its row: a heading, tables, facts, notes. */
 
 import type { Status } from "../status.ts";
 import { type Child, fill, make } from "./dom.ts";
 import type { ShownHistory } from "./history.ts";
 
-/** The content of a card while a status is shown. New elements replace the old ones only where they differ. */
+/** The content of a card for a status. New elements replace the old ones only where they differ. */
 export type CardPart = (status: Status, history: ShownHistory) => readonly Child[];
 
-/** A place of the page that shows some of each answer. */
+/** A section of the page that shows a part of each status. */
 export interface Card {
   readonly element: HTMLElement;
   readonly show: (status: Status, history: ShownHistory) => void;
@@ -16,7 +16,7 @@ export interface Card {
 export interface CardSettings {
   readonly id: string;
   readonly title: string;
-  /** Small, after the title. */
+  /** Small text after the title. */
   readonly more?: string | ((status: Status) => string);
 }
 
@@ -34,7 +34,7 @@ export function card({ id, title, more = "" }: CardSettings, ...parts: readonly 
   };
 }
 
-/** A small paragraph that is hidden while it has no text. @param isBad whether it tells of trouble */
+/** A small paragraph that is hidden while it has no text. @param isBad whether it reports a problem */
 export function note(id: string, textOf: (status: Status) => string, isBad = (_: Status) => false): CardPart {
   return (status) => {
     const text = textOf(status);
@@ -46,7 +46,7 @@ export function note(id: string, textOf: (status: Status) => string, isBad = (_:
 export type TableColumn<Item> = readonly [
   title: string,
   cell: (item: Item, status: Status) => Child | readonly Child[],
-  /** Whether narrow windows do without it, and its tool tip. */
+  /** Whether narrow windows omit the column, and its tool tip. */
   more?: { readonly isSpare: true; readonly hint?: string },
 ];
 
@@ -57,7 +57,7 @@ interface TableSettings<Item> {
   readonly caption: string;
   readonly columns: readonly TableColumn<Item>[];
   readonly items: (status: Status) => readonly Item[];
-  /** Shown in its place while there are no items. */
+  /** Shown instead of an empty table. */
   readonly empty: string;
 }
 
@@ -89,10 +89,9 @@ export function table<Item>({ id, caption, columns, items, empty }: TableSetting
   };
 }
 
-/** Something by its name; null is left out. */
+/** A name and its value; null is left out. */
 export type Fact = readonly [name: string, value: Child | null];
 
-/** A list of facts. */
 export function factList(facts: readonly Fact[], id: string | false = false): HTMLElement {
   const entries = facts.flatMap(([name, value]) =>
     value === null ? [] : [make("dt", {}, name), make("dd", {}, value)],

@@ -1,4 +1,4 @@
-/** The figures at the top: large ones, of which an operator in an incident asks first, and small ones. */
+/** The figures at the top: large ones, which an operator needs first in an incident, and small ones. */
 
 import type { Status } from "../status.ts";
 import { fill, foreign, make } from "./dom.ts";
@@ -32,7 +32,7 @@ function slowestTile({ routes }: Status["requests"]): Tile {
   return ["Slowest p99", millis(slowest?.recent?.p99Ms), more];
 }
 
-/** How long ago the data were looked at, and below it how old they are themselves, where that is known. */
+/** Time since the data were last checked, and below it the age of the data, if known. */
 function dataTile({ generation, ready }: Status): Tile {
   const { maxAgeSeconds, maxDataAgeSeconds, ageSeconds } = ready;
   const dataAge = generation?.dataAgeSeconds ?? null;
@@ -65,7 +65,7 @@ function tilesOf(status: Status): readonly Tile[] {
     ["Requests / s", rate(requests.perSecond), `${count(requests.active)} in progress`],
     slowestTile(requests),
     dataTile(status),
-    // Small, by the style sheet, from here on.
+    // The style sheet makes the following tiles small.
     threadsTile(threads),
     ["Event loop delay", millis(threads.delayP99Ms), "p99 of the slowest thread"],
     ["Memory", bytes(memory.rssBytes), `heap ${bytes(memory.heapUsedBytes)}`],
@@ -75,7 +75,6 @@ function tilesOf(status: Status): readonly Tile[] {
 
 const list = make("dl", { id: "tiles", class: "tiles", "aria-label": "At a glance" });
 
-/** All of them. */
 export const TILES: Card = {
   element: list,
   show(status) {

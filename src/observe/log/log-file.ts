@@ -1,4 +1,4 @@
-/** The file of the log (`--log-file`), which rotation moves away. Whatever becomes of it, nothing waits for it. */
+/** The log file (`--log-file`), which log rotation moves away. No failure of the file blocks the server. */
 
 import { constants, open, openSync } from "node:fs";
 import { promisify } from "node:util";
@@ -6,7 +6,7 @@ import { ForeignFileError, isForeign } from "../../files/foreign.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
 import { Sink } from "./sink.ts";
 
-/** A pipe that nobody reads must not be waited for. Lines of several processes stay whole. */
+/** The open must not wait for the reader of a pipe. Appending keeps lines of several processes whole. */
 const FLAGS =
   constants.O_WRONLY |
   constants.O_APPEND |
@@ -17,7 +17,7 @@ const MODE = 0o640;
 
 const RETRY_MS = 500;
 
-/** What may be otherwise soon: a pipe without a reader, a full disk, too many open files. */
+/** Codes of temporary failures: a pipe without a reader, a full disk, too many open files. */
 const PASSING: ReadonlySet<string | undefined> = new Set([
   "ENXIO",
   "ENOSPC",
@@ -40,7 +40,7 @@ function openNow(file: string): number | undefined {
   }
 }
 
-/** Refuses a file that is no log. What cannot be read may be a log all the same: who may only append may not read. */
+/** Refuses a file that is no log. An unreadable file may still be a log: a user may have the right to append alone. */
 async function refuseForeign(file: string, beginning: RegExp): Promise<void> {
   if (await isForeign(file, beginning).catch(() => false))
     throw new ForeignFileError("is no log of orrery, and nothing is appended to it");
@@ -52,7 +52,7 @@ export class LogFile extends Sink {
   readonly #beginning: RegExp;
   #isOpen: boolean;
 
-  /** @param fd of the file; undefined while it cannot be opened */
+  /** @param fd of the file; undefined if it cannot be opened yet */
   constructor(file: string, beginning: RegExp, fd: number | undefined) {
     super(fd);
     this.#file = file;
@@ -62,7 +62,7 @@ export class LogFile extends Sink {
   }
 
   /**
-   * Opens the file again by its name; lines go on to the file before until then. @returns why it could not be opened
+   * Opens the file again by its name; until then lines go to the old file. @returns why it could not be opened
    */
   async reopen(): Promise<string | undefined> {
     try {
@@ -85,10 +85,10 @@ export class LogFile extends Sink {
 }
 
 /**
- * Opens the file; lines wait while it is a pipe that nobody reads yet or the disk is full.
+ * Opens the file; lines wait while it is a pipe without a reader or the disk is full.
  *
- * @param beginning of every log: a regular file with another is no log
- * @throws {ForeignFileError}, or the error of the system when the name leads to nothing that a log can be
+ * @param beginning of every log: a regular file that begins otherwise is no log
+ * @throws {ForeignFileError}, or the error of the system if the file cannot be a log
  */
 export async function openLogFile(file: string, beginning = /^/): Promise<LogFile> {
   await refuseForeign(file, beginning);

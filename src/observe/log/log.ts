@@ -1,11 +1,11 @@
-/** The log: a line an observation, JSON for machines, plain text on a terminal. */
+/** The log: one line per observation, JSON for machines, plain text on a terminal. */
 
 import { type Observation, type Observe, rowOf } from "../events.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/** A value for a terminal, which would obey control characters. */
+/** A value for a terminal, with control characters escaped: a terminal would obey them. */
 function plain(value: unknown): string {
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   return text.replace(CONTROL, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -23,7 +23,7 @@ function prettyLine(entry: Readonly<Record<string, unknown>>): string {
 let timeMs = 0;
 let timeText = "";
 
-/** The time of a line, written out once a millisecond. @param now milliseconds since the epoch */
+/** The time of a line, formatted once per millisecond. @param now milliseconds since the epoch */
 export function timeOf(now: number): string {
   if (now !== timeMs) {
     timeMs = now;
@@ -33,9 +33,9 @@ export function timeOf(now: number): string {
 }
 
 export interface LogSink {
-  /** Whether people read the lines, not programs. */
+  /** Whether people read the lines, rather than programs. */
   readonly isPretty?: boolean;
-  /** @param isBulk one of very many, which may be dropped before others are */
+  /** @param isBulk one of very many lines, which may be dropped before others */
   write(text: string, isBulk?: boolean): unknown;
   onDropped?(listener: (lines: number) => void): void;
 }
@@ -44,7 +44,7 @@ export const LOG_BEGINNING = /^(?:\{"level":"|\d{4}-\d\d-\d\dT[\d:.]+Z [A-Z])/;
 
 const LEVELS = ["debug", "info", "warn", "error", "silent"];
 
-/** Makes the listener. @param level of the least severe lines, or "silent" @param omitted events that are not logged */
+/** Creates the log's listener. @param level of the least severe lines, or "silent" @param omitted events that are not logged */
 export function createLog(
   level: string,
   sink: LogSink,

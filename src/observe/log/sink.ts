@@ -1,30 +1,30 @@
 /**
- * Standard error, standard output or the log file of a server. Nothing that happens to the reader holds the server up or
- * ends it: writes are asynchronous, the lines that wait are bounded, further ones are dropped and counted, and a write
- * that fails is tried again.
+ * Writes to standard error, standard output or the log file of a server. A slow or missing reader neither delays nor
+ * ends the server: writes are asynchronous, waiting lines are bounded, further lines are dropped and counted, and a
+ * failed write is retried.
  */
 
 import { closeSync, write, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { openWithoutBlocking, writeWhole } from "./descriptor.ts";
 
-/** Lines leave together up to about this size. */
+/** Approximate maximum size of a write. */
 const CHUNK_BYTES = 262_144;
-/** Most bytes that wait for the reader. */
+/** Maximum number of bytes that wait for the reader. */
 const MAX_BYTES = 4_194_304;
 const MAX_BULK_BYTES = 3_145_728;
-/** Bulk lines that were dropped are taken again below this, so that gaps are few and their counts arrive. */
+/** After a drop, bulk lines are accepted again below this, so that gaps are few and their counts arrive. */
 const RESUME_BYTES = MAX_BULK_BYTES / 2;
 
-/** How long bulk lines wait for more of them: a write a line would cost as much as the request that it tells of. */
+/** How long bulk lines wait for more: one write per line would cost as much as the request that it reports. */
 const GATHER_MS = 50;
-/** Between attempts while the reader is slow: in that time it can empty a pipe. */
+/** Retry interval while the reader is slow: enough time to empty a pipe. */
 const SLOW_RETRY_MS = 5;
-/** Between attempts while writing fails: nobody reads, or the disk is full. */
+/** Retry interval while writes fail: the pipe has no reader, or the disk is full. */
 const FAILED_RETRY_MS = 500;
 
 export const EXIT_PATIENCE_MS = 500;
-/** A reader who has taken nothing for so long is not waited for. */
+/** A flush does not wait for a reader that has taken nothing for this time. */
 const GONE_MS = 5000;
 
 const NEWLINE = 10;
@@ -40,10 +40,10 @@ function linesIn(text: string): number {
 /**
  * Takes lines for a reader that may be slow or gone. Its states:
  *
- * - `idle`: nothing waits, or there is no descriptor yet;
- * - `gathering`: bulk lines wait for more of them;
+ * - `idle`: no lines wait, or the descriptor is not open yet;
+ * - `gathering`: bulk lines wait for more;
  * - `writing`: the system has `#rest`;
- * - `pausing`: a write failed, and is tried again after a pause.
+ * - `pausing`: a write failed, and is retried after a pause.
  */
 export class Sink {
   readonly isTTY: boolean;
@@ -51,14 +51,14 @@ export class Sink {
   #state: "idle" | "gathering" | "writing" | "pausing" = "idle";
   #fd: number | undefined;
   #next: number | undefined;
-  /** Lines that wait, oldest first: joined as text and encoded together, which costs least. */
+  /** Waiting lines, oldest first: joined as text and encoded together, which costs least. */
   readonly #chunks: string[] = [];
   #lastBytes = 0;
-  /** Whether some of them are to leave at once. */
+  /** Whether any of them must be written at once. */
   #isUrgent = false;
-  /** The part of the chunk being written that the system has not taken. */
+  /** The part of the current chunk that the system has not taken yet. */
   #rest: Buffer = Buffer.alloc(0);
-  /** Whether a part of the rest's first line is written. */
+  /** Whether a part of the rest's first line is already written. */
   #isInLine = false;
   #waiting = 0;
   #stuckSince = 0;
@@ -69,8 +69,8 @@ export class Sink {
   readonly #flushed = new Set<() => void>();
 
   /**
-   * @param fd a descriptor that does not block; undefined when there is none yet
-   * @param goneMs milliseconds after which a reader who takes nothing counts as gone
+   * @param fd a descriptor that does not block; undefined if not open yet
+   * @param goneMs milliseconds after which a reader that takes nothing counts as gone
    */
   constructor(fd: number | undefined, goneMs = GONE_MS) {
     this.#fd = fd;
@@ -79,15 +79,15 @@ export class Sink {
     process.on("exit", () => this.#writeAtExit());
   }
 
-  /** From the next line on all goes to another descriptor; the one before is closed. */
+  /** Writes to another descriptor from the next line on, and closes the old one. */
   moveTo(fd: number): void {
     if (this.#next !== undefined) closeSync(this.#next);
     this.#next = fd;
-    // A text that the old one refused may be taken here.
+    // The new one may accept a text that the old one refused.
     this.#writeNext();
   }
 
-  /** Takes whole lines, or drops them. @param isBulk one of very many: dropped earlier, and written a moment later */
+  /** Takes whole lines, or drops them. @param isBulk one of very many lines: dropped earlier, and written a moment later */
   write(text: string, isBulk = false): void {
     const bytes = Buffer.byteLength(text);
     const most = isBulk ? MAX_BULK_BYTES : MAX_BYTES;
@@ -106,7 +106,7 @@ export class Sink {
     this.#onDropped = listener;
   }
 
-  /** Resolves when everything is written, or after so many milliseconds. */
+  /** Resolves when everything is written, or after `patienceMs`. */
   flush(patienceMs: number): Promise<void> {
     if (this.#waiting === 0) return Promise.resolve();
     this.#isUrgent = true;
@@ -119,7 +119,7 @@ export class Sink {
         resolve();
       };
       const giveUp = (): void => {
-        // The reader had its time: the end of the process gives it no more.
+        // The reader had its time: the exit of the process waits no longer.
         this.#exitPatienceMs = 0;
         done();
       };
@@ -139,7 +139,7 @@ export class Sink {
     this.#waiting += bytes;
   }
 
-  /** Writes, or waits for more where all that waits is bulk and fits into one chunk. */
+  /** Writes, or waits for more lines if all waiting lines are bulk and fit into one chunk. */
   #writeSoon(): void {
     if (this.#isUrgent || this.#rest.length > 0 || this.#chunks.length > 1) this.#writeNext();
     else if (this.#state === "idle") {
@@ -205,7 +205,7 @@ export class Sink {
     closeSync(before);
   }
 
-  /** Ends the line that was begun, if that can be done at once: its end is worth nothing elsewhere. */
+  /** Ends a partly written line, if possible at once: its end is useless in another file. */
   #endLine(fd: number): void {
     if (!this.#isInLine) return;
     this.#isInLine = false;
@@ -215,22 +215,22 @@ export class Sink {
     try {
       if (writeSync(fd, end) === end.length) return;
     } catch {
-      // It is lost.
+      // The line is lost.
     }
     this.#dropped++;
   }
 
-  /** Nothing asynchronous happens at the end of the process. */
+  /** Writes the rest synchronously: an exiting process runs nothing asynchronous. */
   #writeAtExit(): void {
     const chunks = Buffer.from(this.#chunks.join(""));
-    // A rest that is being written is another thread's, and the end waits for it.
+    // In `writing`, another thread writes the rest, and the exit waits for it.
     const left = this.#state === "writing" ? chunks : Buffer.concat([this.#rest, chunks]);
     const fd = this.#next ?? this.#fd;
     if (left.length === 0 || fd === undefined) return;
     try {
       writeWhole(fd, left, this.#exitPatienceMs);
     } catch {
-      // As far as possible.
+      // The rest is lost.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Counting requests: what every thread that serves adds to, and nobody else. */
+/** Counts requests: each serving thread writes its own counters alone. */
 
 import type { FaultName } from "../../model/fault.ts";
 import type { Reply } from "../../model/message.ts";
@@ -19,18 +19,18 @@ import {
   seriesOf,
 } from "./layout.ts";
 
-/** The counters of all threads, a slice each; handed to another thread they are the same counters. */
+/** The counters of all threads, a slice each, in shared memory. */
 export type RequestCells = Float64Array<SharedArrayBuffer>;
 
 /** The counters of one thread. Only that thread writes to them. */
 export type RequestCounters = Float64Array<SharedArrayBuffer>;
 
-/** Makes counters for so many serving threads and the main thread. A new thread goes on with those of a dead one. */
+/** Creates counters for all serving threads and the main thread. A new thread continues the counters of a dead one. */
 export function createRequestCells(threads: number): RequestCells {
   return new Float64Array(new SharedArrayBuffer((threads + 1) * SLICE * Float64Array.BYTES_PER_ELEMENT));
 }
 
-/** The number of the main thread. What it counts of itself lies there; where it serves, it counts requests as thread 0. */
+/** The number of the main thread, for its vital figures; if it serves, it counts requests as thread 0. */
 export function mainThread(cells: RequestCells): number {
   return cells.length / SLICE - 1;
 }
@@ -39,7 +39,7 @@ export function countersOf(cells: RequestCells, thread: number): RequestCounters
   return cells.subarray(thread * SLICE, (thread + 1) * SLICE);
 }
 
-/** What had begun in a thread that died is over, and its heap is gone. */
+/** Resets the active requests and the heap of a dead thread. */
 export function forgetThread(cells: RequestCells, thread: number): void {
   const counters = countersOf(cells, thread);
   counters[ACTIVE] = 0;
@@ -61,13 +61,13 @@ export function countAnswered(
   if (fault !== undefined) countRejected(counters, fault);
 }
 
-/** A request that had begun will not be answered: its peer is gone. */
+/** Counts a begun request that will not be answered: its peer is gone. */
 export function countAborted(counters: RequestCounters, began: number, method: string, route: string): void {
   counters[ACTIVE]!--;
   countRequest(counters, performance.now() - began, method, route, NO_STATUS);
 }
 
-/** Something was refused before it was a request: nobody knows when it began, nor mostly its method. */
+/** Counts input that was refused before it was a request: its start is unknown, and mostly its method, too. */
 export function countRefused(
   counters: RequestCounters,
   method: string,

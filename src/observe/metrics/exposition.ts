@@ -1,4 +1,4 @@
-/** The metrics as values, and as the text of `/metrics`, in either format. Only imported when somebody scrapes. */
+/** The metrics as values, and as the text of `/metrics`, in either format. Imported at the first scrape. */
 
 import { BASE_PATH } from "../../model/model.ts";
 import type { CountedMetric } from "../events.ts";
@@ -30,25 +30,25 @@ import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } f
 import { METRICS, type Metric, type MetricName } from "./table.ts";
 
 export interface SharedLimitsFigures {
-  /** Questions to the server, and how many it did not answer. */
+  /** Questions to the server, and the unanswered ones among them. */
   readonly asks: number;
   readonly failures: number;
-  /** Requests that waited for it; that were let through while it was away; that were refused then. */
+  /** Requests that waited for it, passed while it was away, and were refused while it was away. */
   readonly waited: number;
   readonly alone: number;
   readonly refused: number;
 }
 
-/** What is told of besides counters. Times are seconds since the epoch. */
+/** Sources of the metrics. Times are seconds since the epoch. */
 export interface Measured {
   readonly cells: RequestCells;
   readonly observed: ObservedCounts;
   readonly version: string;
   readonly isReady: () => boolean;
   readonly problems: () => Readonly<Record<string, number>>;
-  /** Seconds since the snapshot was last found to be what is served; undefined before the first load. */
+  /** Seconds since the served snapshot was last found to be current; undefined before the first load. */
   readonly ageSeconds: () => number | undefined;
-  /** The moment of the data that are served; undefined where it is not told. */
+  /** Time of the served data; undefined if unknown. */
   readonly createdAt: () => number | undefined;
   readonly generation: () =>
     | {
@@ -124,7 +124,7 @@ function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", S
   };
 }
 
-/** The values of all metrics that events do not count; none where a figure is not known yet. */
+/** The values of all metrics that events do not count; empty for a figure that is not known yet. */
 function valuesOf(measured: Measured): Record<Exclude<MetricName, CountedMetric>, Sample[]> {
   const { cells, version, isReady, problems, keys } = measured;
   const { active, rejected, searches } = figuresOf(readTotals(cells));
@@ -159,7 +159,7 @@ function valuesOf(measured: Measured): Record<Exclude<MetricName, CountedMetric>
   };
 }
 
-/** All metrics of our own, in the order of their table. */
+/** All own metrics, in the order of their table. */
 function readFamilies(measured: Measured): readonly Family[] {
   const values: Partial<Record<string, Sample[]>> = valuesOf(measured);
   const { observed } = measured;
@@ -176,7 +176,7 @@ export interface Exposition {
 
 export type Expose = (accept: string | undefined) => Exposition;
 
-/** How welcome a type is, 0 to 1: the largest weight that a scraper gives it by its name, or undefined. */
+/** The largest weight, 0 to 1, that `Accept` gives a type by name; undefined if it does not name the type. */
 function weightOf(accept: string, wanted: string): number | undefined {
   const weights = accept.split(",").flatMap((range) => {
     const [type, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
@@ -187,13 +187,13 @@ function weightOf(accept: string, wanted: string): number | undefined {
   return weights.length === 0 ? undefined : Math.max(...weights);
 }
 
-/** OpenMetrics where it is named and no less welcome than the older format, which all others get. */
+/** Whether `Accept` names OpenMetrics, with at least the weight of the older format, which is the default. */
 function wantsOpenMetrics(accept = ""): boolean {
   const weight = weightOf(accept, "application/openmetrics-text") ?? 0;
   return weight > 0 && weight >= (weightOf(accept, "text/plain") ?? 0);
 }
 
-/** A metric as text. OpenMetrics describes a counter without the end that the names of its values have. */
+/** A metric as text. OpenMetrics describes a counter without the suffix `_total` of its values' names. */
 function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): string {
   const described = isOpenMetrics && type === "counter" ? name.replace(/_total$/, "") : name;
   const lines = values.map(

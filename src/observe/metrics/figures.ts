@@ -1,5 +1,5 @@
 /**
- * Figures of what was counted: sums over all threads, by route and status, since the start or since an earlier moment.
+ * Figures from the counters: sums over all threads, by route and status, since the start or since an earlier moment.
  */
 
 import type { RequestCells } from "./counters.ts";
@@ -21,7 +21,7 @@ import {
   STATUSES,
 } from "./layout.ts";
 
-/** The sums at one moment. A few kilobytes: some can be kept, to tell what was new since. */
+/** The sums at one moment. A few kilobytes: callers can keep some to compute differences. */
 export interface Totals {
   readonly requests: Float64Array;
   readonly durations: Float64Array;
@@ -64,7 +64,7 @@ export interface RouteFigures {
   /** Path pattern below the API's base path, such as `/worlds/:id`; "" for requests that matched none. */
   readonly route: string;
   readonly total: number;
-  /** By status, such as `{"200": 12}`; "0" are those whose peers were gone before an answer. */
+  /** By status, such as `{"200": 12}`; "0" counts requests whose peer was gone before the answer. */
   readonly byStatus: Readonly<Record<string, number>>;
   readonly latency: Quantiles | undefined;
 }
@@ -73,11 +73,11 @@ export interface Figures {
   readonly total: number;
   readonly byStatus: Readonly<Record<string, number>>;
   readonly active: number;
-  /** Routes that had a request, in the order of the route table. */
+  /** Routes with requests, in the order of the route table. */
   readonly routes: readonly RouteFigures[];
   /** By reason, such as `{"rate_limited": 5}`; only reasons that occurred. */
   readonly rejected: Readonly<Record<string, number>>;
-  /** By search and outcome; all of them, zeros as well. */
+  /** By search and outcome, zeros included. */
   readonly searches: readonly { readonly search: string; readonly outcome: string; readonly total: number }[];
 }
 
@@ -129,7 +129,7 @@ function quantilesOf(buckets: Float64Array): Quantiles | undefined {
 }
 
 /**
- * A quantile of durations in milliseconds, interpolated within its bucket as Prometheus does it; undefined without any.
+ * A quantile of durations in milliseconds, interpolated within its bucket like in Prometheus; undefined without durations.
  *
  * @param share from 0 to 1
  */

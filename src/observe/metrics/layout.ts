@@ -1,21 +1,21 @@
 /**
- * What requests are counted by, and where each count lies.
+ * The labels of the counts of requests, and the place of each count.
  *
- * Every thread that serves has a slice of its own in one shared array, so it adds without asking anybody, and a reader
- * sums over the slices. A slice:
+ * Every serving thread has its own slice in one shared array, so it counts without synchronization, and a reader sums
+ * over the slices. A slice:
  *
  *     active │ heap used │ event loop's delays │ garbage collections, by kind │
  *     rejected, by reason │ searches, by search × outcome │
  *     requests, by series │ seconds, by series │ durations, by series × bucket
  *
- * A series is a route × method × status: whatever clients send, there are no more of them than these tables have. The
- * array is sparse, and memory that nobody counts in is never touched.
+ * A series is a route × method × status: these tables bound their number, independent of client input. The array is
+ * sparse, and memory without counts is never touched.
  */
 
 import { ROUTES } from "../../api/routes.ts";
 import { FAULTS, type FaultName } from "../../model/fault.ts";
 
-/** Methods by their names: those of RFC 9110 and PATCH. All others are the last one. */
+/** The methods of RFC 9110, and PATCH. The last one stands for all others. */
 export const METHODS = [
   "GET",
   "HEAD",
@@ -29,10 +29,10 @@ export const METHODS = [
   "_OTHER",
 ] as const;
 
-/** Path patterns as in the access log; the first is that of requests that matched none. */
+/** Path patterns as in the access log; the first stands for requests that matched none. */
 export const ROUTE_NAMES: readonly string[] = ["", ...ROUTES.map(({ path }) => path)];
 
-/** Stands for requests whose peer was gone before they were answered: no status was sent. */
+/** Stands for requests whose peer was gone before the answer: no status was sent. */
 export const NO_STATUS = 0;
 
 /** Statuses that are ever sent, in order. The first is {@link NO_STATUS}. */
@@ -40,7 +40,7 @@ export const STATUSES: readonly number[] = [
   ...new Set([NO_STATUS, 200, 204, 302, 304, ...Object.values(FAULTS).map(({ status }) => status)]),
 ].sort((a, b) => a - b);
 
-/** Errors that are no rejection: answers of an operation that was carried out, a defect, and errors that no server sends. */
+/** Errors that are no rejection: answers of completed operations, a defect, and errors that no server sends. */
 const ANSWERS: ReadonlySet<string> = new Set<FaultName>([
   "worldMissing",
   "userMissing",
@@ -52,7 +52,7 @@ const ANSWERS: ReadonlySet<string> = new Set<FaultName>([
 
 const REJECTIONS = (Object.keys(FAULTS) as FaultName[]).filter((name) => !ANSWERS.has(name));
 
-/** Why requests are rejected, as in metrics: the errors' names in snake case, such as `rate_limited`. */
+/** Reasons of rejections in metrics: the errors' names in snake case, such as `rate_limited`. */
 export const REASONS: readonly string[] = REJECTIONS.map((name) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 );
@@ -61,18 +61,18 @@ export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] a
 export type SearchKind = (typeof SEARCHES)[number];
 
 /**
- * `joined` searches waited for the same one; `busy` ones were refused, since too many wait; the client of `dropped`
- * ones was gone. For similar names it is not known whether a cache had the result: they are `searched`.
+ * `joined` searches waited for the same running search; `busy` ones were refused, since too many wait; `dropped` ones
+ * lost their client. Similar searches count as `searched`: it is unknown whether a cache had the result.
  */
 export const OUTCOMES = ["cached", "joined", "searched", "busy", "dropped"] as const;
 export type SearchOutcome = (typeof OUTCOMES)[number];
 
-/** Told of each search once, when it is over. One that failed with an error is none. */
+/** Called once for each search, at its end; not for a search that failed with an error. */
 export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
 
 /**
- * Upper ends of the buckets of durations, in milliseconds; one without an end follows. From 5 ms on they are those of
- * OpenTelemetry's conventions; shorter ones are for quantiles, since most answers take less.
+ * Upper ends of the buckets of durations, in milliseconds; an unbounded bucket follows. From 5 ms on they follow
+ * OpenTelemetry's conventions; the shorter ones are for quantiles, since most answers take less.
  */
 export const BOUNDS_MS: readonly number[] = [
   0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,
@@ -87,7 +87,7 @@ export const DELAY_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-/** What kinds of garbage collections there are, and the upper ends of their buckets in seconds. */
+/** Kinds of garbage collections, and the upper ends of their buckets in seconds. */
 export const COLLECTION_KINDS = ["major", "minor", "incremental", "weakcb"] as const;
 export const COLLECTION_BOUNDS: readonly number[] = [0.001, 0.01, 0.1, 1, 2, 5];
 
@@ -105,7 +105,7 @@ export const REQUESTS: number = SEARCHED + SEARCHES.length * OUTCOMES.length;
 export const SECONDS: number = REQUESTS + SERIES;
 export const DURATIONS: number = SECONDS + SERIES;
 
-/** Cells of 8 bytes in a page: no two threads write to the same one. */
+/** Cells of 8 bytes in a memory page: no two threads write to the same page. */
 const PAGE = 512;
 
 export const SLICE: number = Math.ceil((DURATIONS + SERIES * BUCKETS) / PAGE) * PAGE;
@@ -119,7 +119,7 @@ const REASON_NUMBERS = new Map<FaultName | undefined, number>(
 const STATUS_NUMBERS = new Uint8Array(600);
 for (const [number, status] of STATUSES.entries()) STATUS_NUMBERS[status] = number;
 
-/** Number of the series of a request. What no table knows is counted as another method, no route, no status. */
+/** Number of the series of a request. Unknown values count as `_OTHER` method, no route, no status. */
 export function seriesOf(method: string, route: string, status: number): number {
   const methodNumber = method === "GET" ? 0 : (METHOD_NUMBERS.get(method) ?? OTHER_METHOD);
   const routeNumber = ROUTE_NUMBERS.get(route) ?? 0;
@@ -135,7 +135,7 @@ export function seriesAt(series: number): { route: string; method: string; statu
   };
 }
 
-/** Number of a reason in {@link REASONS}; undefined when the error is no rejection. */
+/** Number of a reason in {@link REASONS}; undefined if the error is no rejection. */
 export function reasonOf(fault: FaultName | undefined): number | undefined {
   return fault === undefined ? undefined : REASON_NUMBERS.get(fault);
 }

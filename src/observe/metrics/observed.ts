@@ -1,12 +1,12 @@
-/** What is counted of events: loads, keys, threads. They are rare, and all arrive on the main thread. */
+/** Counts events: loads, keys, threads. They are rare, and all arrive on the main thread. */
 
 import { type CountedMetric, type Observation, rowOf } from "../events.ts";
 import { METRICS, type Metric } from "./table.ts";
 
-/** Values since the start, by the label's value; that of a metric without a label is "". */
+/** Values since the start, by the label's value, which is "" for a metric without a label. */
 export type ObservedCounts = Readonly<Record<CountedMetric, Record<string, number>>>;
 
-/** Counts of nothing yet: zeros, but no values of a gauge with labels. */
+/** Initial counts: zeros, but no values for a gauge with labels. */
 export function createObservedCounts(): ObservedCounts {
   const counts = Object.entries<Metric>(METRICS).flatMap(([name, { type, labels, counted }]) => {
     if (counted === undefined) return [];

@@ -1,4 +1,4 @@
-/** The process and Node, as far as the runtime tells: the metrics that client libraries of Prometheus agree on. */
+/** Metrics of the process and Node, as far as the runtime provides them, named as in Prometheus client libraries. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { getHeapSpaceStatistics } from "node:v8";

@@ -1,4 +1,4 @@
-/** Values of metrics, before they are text. */
+/** Values of metrics, before their formatting as text. */
 
 /** Labels as text: `a="1",b="2"`, or "" for none. */
 export type Labels = string;
@@ -6,7 +6,7 @@ export type Labels = string;
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** What follows the metric's name: `_bucket`, `_sum` or `_count` of a histogram. */
+  /** Suffix of the metric's name: `_bucket`, `_sum` or `_count` of a histogram. */
   readonly suffix?: string;
 }
 
@@ -29,7 +29,7 @@ export function one(value: number): Sample[] {
   return [{ labels: "", value }];
 }
 
-/** A value for each name of a record; without a label there is one. */
+/** A sample for each entry of a record; a record without a label has one entry. */
 export function by(label: string | undefined, values: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(values).map(([name, value]) => ({
     labels: label === undefined ? "" : labelsOf({ [label]: name }),
@@ -38,9 +38,9 @@ export function by(label: string | undefined, values: Readonly<Record<string, nu
 }
 
 /**
- * @param own its labels
- * @param counts by bucket, the one without an end last
- * @param bounds upper ends of the buckets but the last, in seconds
+ * @param own labels of the histogram
+ * @param counts by bucket, the unbounded bucket last
+ * @param bounds upper ends of all buckets but the last, in seconds
  */
 export function histogram(
   own: Labels,

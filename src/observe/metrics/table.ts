@@ -1,4 +1,4 @@
-/** The metrics that the server tells of by itself: the text of `/metrics` and the documents' table are made from it. */
+/** The table of the server's own metrics: source of `/metrics` and of the documents' table. */
 
 export interface Metric {
   readonly name: string;
@@ -6,11 +6,11 @@ export interface Metric {
   /** Names of its labels. Their values come from tables of this program: none is ever a key, a token or a client's text. */
   readonly labels: readonly string[];
   readonly help: string;
-  /** For a metric that counts events: the values of its label; none where it has no label. */
+  /** For a metric that counts events: the values of its label; empty without a label. */
   readonly counted?: readonly string[];
 }
 
-/** Every metric of our own. Those of the process and of Node are in `process.ts`. */
+/** All own metrics. `process.ts` has the metrics of the process and of Node. */
 export const METRICS = {
   duration: {
     name: "http_server_request_duration_seconds",

@@ -1,4 +1,4 @@
-/** What a thread counts of itself: garbage collections, delays of its event loop, its heap. */
+/** Vital figures that a thread counts: its garbage collections, delays of its event loop, its heap. */
 
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
@@ -14,7 +14,7 @@ import {
   histogramCells,
 } from "./layout.ts";
 
-/** Adds to a histogram: a count by bucket, and after them the sum. */
+/** Adds to a histogram: counts by bucket, followed by the sum. */
 function add(counters: RequestCounters, from: number, bounds: readonly number[], seconds: number): void {
   counters[from + boundAt(bounds, seconds)]!++;
   counters[from + bounds.length + 1]! += seconds;
@@ -49,7 +49,8 @@ function watchCollections(counters: RequestCounters): void {
 const HEAP_EVERY = 50;
 
 /**
- * Watches the calling thread, for good. @returns takes a delay of its event loop in milliseconds, fifty times a second
+ * Watches the calling thread for good. @returns a function to call with a delay of its event loop, in milliseconds, fifty
+ * times a second
  */
 export function watchVitals(counters: RequestCounters): (delayMs: number) => void {
   watchCollections(counters);
