@@ -67,7 +67,7 @@ describe("problems of a server", () => {
     writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
     await untilKinds([], "the snapshot to be in order");
     assert.equal(await metric(gauge("snapshot-refused")), 0);
-    // An unreadable folder, and then the same folder readable again.
+    // A folder with a missing file, and then the same folder as before.
     unlinkSync(join(snapshot, "users.ndjson"));
     await untilKinds(["snapshot-refused"], "the missing file");
     writeSnapshot(snapshot, { "users.ndjson": [user(1)] });

@@ -304,7 +304,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
           assert.ok(settled.status === "fulfilled", String((settled as PromiseRejectedResult).reason));
           assert.ok([502, 503].includes(settled.value.status), String(settled.value.status));
         }
-        // nginx ignored all of them for two seconds.
+        // nginx leaves all of them alone for two seconds, and so asks its fallback list of the same servers.
         if (isNginx) for (const token of tokens) answeredBy(await askAnew(token));
         else await until(async () => (await askAnew(tokens[0]!)).status === 200, "one to be asked");
       });

@@ -19,7 +19,7 @@ import { killAll, type LogLine, type Served, serve, until } from "../support/pro
 import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
 const BASE = "/api/public/v1";
-/** A key with a small limit. */
+/** A key with a limit of two requests. */
 const ONCE = "svc_sk_balancers-once-0000000001";
 
 interface Answer {

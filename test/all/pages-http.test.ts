@@ -44,7 +44,7 @@ function isUncounted(response: RawResponse): void {
   );
 }
 
-/** Asserts that a server serves the pages beside the API. @param limit the key's limit as the document says it; by default the default one */
+/** Asserts that a server serves the pages beside the API. @param limit the limit of a key as the document says it; default if absent */
 async function assertPages(port: number, limit?: string): Promise<void> {
   const ask = (target: string, headers?: readonly string[], method?: string): Promise<RawResponse> =>
     askOnce(port, target, headers, method);

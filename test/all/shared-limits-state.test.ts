@@ -1,4 +1,4 @@
-/** `--state` together with `--shared-limits`, in real processes: restarts while the counter server is up, away, or has forgotten everything. */
+/** `--state` together with `--shared-limits`, in real processes: restarts while the counter server is up, away, or has lost its counts. */
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
