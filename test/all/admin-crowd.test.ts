@@ -1,4 +1,4 @@
-/** Probes of the admin listener beside crowds: an orchestrator that gets no answer would restart a server that is well. */
+/** Probes of the admin listener beside crowds: an orchestrator that gets no answer would restart a healthy server. */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { place } from "../support/place.ts";
 import { killAll, type Served, serve, withOpenFiles } from "../support/process.ts";
 import { askOnce } from "../support/raw.ts";
 
-/** How long an answer may take, in milliseconds of a quiet machine. */
+/** Longest time for an answer, in milliseconds of a quiet machine. */
 const LIMIT_MS = 100;
 const PROBES = 60;
 const ADMIN_TOKEN = "canary-of-admin";
@@ -23,7 +23,7 @@ after(killAll);
 const token = join(temporaryFolder(), "admin.token");
 writeFileSync(token, ADMIN_TOKEN);
 
-/** Asks again and again. @returns the longest wait in milliseconds */
+/** Probes repeatedly. @returns the longest wait in milliseconds */
 async function probeAll(): Promise<number> {
   let longest = 0;
   for (let at = 0; at < PROBES; at++) {
@@ -37,7 +37,7 @@ async function probeAll(): Promise<number> {
   return longest;
 }
 
-/** How many connections, their conduct, and their target. */
+/** Number of connections, their conduct, and their target. */
 const CROWDS: readonly (readonly [number, "silent" | "endless" | "patient", string])[] = [
   [40, "patient", "/status"],
   [40, "patient", "/livez"],
@@ -48,14 +48,14 @@ const CROWDS: readonly (readonly [number, "silent" | "endless" | "patient", stri
   [1000, "silent", ""],
 ];
 
-/** Asks while a crowd is there. */
+/** Probes beside a crowd. */
 async function probeBeside(
   t: TestContext,
   ...[count, conduct, target]: (typeof CROWDS)[number]
 ): Promise<void> {
   await startCrowd(t, port, count, conduct, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   const limit = LIMIT_MS * slowness();
-  // A machine that stands still for a moment is not the listener's fault.
+  // A machine that stalls for a moment is not the listener's fault.
   const longest: number[] = [];
   do longest.push(await probeAll());
   while (longest.at(-1)! >= limit && longest.length < 4);

@@ -1,4 +1,4 @@
-/** What an operator is told of real servers with a fault: /status, /metrics and /explain, while it lasts and afterwards. */
+/** Reports to an operator about real servers with a fault: /status, /metrics and /explain, during the fault and afterwards. */
 
 import assert from "node:assert/strict";
 import { unlinkSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ after(async () => {
   await killAll();
 });
 
-/** What an operator asks. */
+/** An operator's questions. */
 function operator(server: Served) {
   const json = async (path: string) => JSON.parse((await server.askAdmin(path)).text);
   const status = (): Promise<Status> => json("status");
@@ -67,7 +67,7 @@ describe("problems of a server", () => {
     writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
     await untilKinds([], "the snapshot to be in order");
     assert.equal(await metric(gauge("snapshot-refused")), 0);
-    // A folder that cannot be looked at, and that is there again as it was.
+    // A folder with a missing file, and then the same folder as before.
     unlinkSync(join(snapshot, "users.ndjson"));
     await untilKinds(["snapshot-refused"], "the missing file");
     writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
@@ -101,7 +101,7 @@ describe("shared limits, as an operator sees them", { skip: need(PROGRAM) }, () 
     const [here, there] = [operator(one), operator(two)];
     for (let at = 0; at < LIMIT; at++) {
       assert.equal((await get(`${one.url}/stats`, { token: TOKEN })).status, 200);
-      // On a busy machine an answer may be too late.
+      // On a busy machine an answer may be late.
       const { key, answer } = await until(async () => {
         const explained = await there.explain("shared");
         return explained.key!.quota!.counted === "shared" ? explained : undefined;

@@ -1,4 +1,4 @@
-/** The admin listener of servers in processes of their own: while they load, reload and stop, and with threads. */
+/** The admin listener of servers in processes of their own: during loads, reloads and stops, and with threads. */
 
 import assert from "node:assert/strict";
 import { appendFileSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ async function reload(url: string): Promise<{ status: number; text: string }> {
   return { status: reply.status, text: await reply.text() };
 }
 
-/** A host that keeps everybody waiting until it is told to let them go. */
+/** A host that can hold all requests until it is told to release them. */
 async function holdingHost(t: TestContext): Promise<{ host: Host; hold: () => void; letGo: () => void }> {
   const rows = [user(1, { displayName: "first" })];
   const host = await startHost(withManifest(snapshotFiles({ "users.ndjson": rows }), "first"));
@@ -172,7 +172,7 @@ describe("with threads that serve", { skip: lacking(node) }, () => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys, [...ADMIN, "--threads", "2"], {}, programOn(node));
     const url = server.admin();
-    // Each on a connection of its own, which the system gives to one of the threads.
+    // Each on a connection of its own, which the system assigns to one of the threads.
     for (let at = 0; at < 24; at++) {
       assert.equal((await get(`${server.url}/users/search?q=user`, { token: TOKEN })).status, 200);
     }

@@ -1,13 +1,13 @@
-/** Files of `npm test` once more: all of what they could try, over node:http, and over two serving threads. */
+/** Files of `npm test` once more: in their long form, over node:http, and over two serving threads. */
 
 import { describe, test } from "node:test";
 import { assertPassesOn, type FoundNode, findNode, lacking } from "../support/runtimes.ts";
 
 const here: FoundNode = { path: process.execPath };
-/** Its parser of heads is another one, and its threads can share a port. */
+/** It has another parser of heads, and its threads can share a port. */
 const other = findNode(24);
 
-/** How and where files run, and how many tests each has at least. */
+/** How and where files run, and the minimum number of tests in each. */
 const AGAIN: readonly {
   readonly how: string;
   readonly node: FoundNode;
@@ -44,7 +44,7 @@ const AGAIN: readonly {
   },
 ];
 
-// Two at once: those on the wire wait for the most part.
+// Two at once: tests on the wire mostly wait.
 describe("again", { concurrency: 2 }, () => {
   for (const { how, node, variables, files } of AGAIN)
     for (const [name, atLeast] of Object.entries(files))

@@ -1,6 +1,6 @@
 /**
- * The load balancers of `deploy/`, real ones, in front of stand-ins for replicas: which replica is asked, how often, and
- * what one client can do to the others.
+ * The load balancers of `deploy/`, real ones, in front of stand-ins for replicas: which replica they ask, how often, and
+ * how one client can affect the others.
  */
 
 import assert from "node:assert/strict";
@@ -28,23 +28,23 @@ import { listen } from "../support/ports.ts";
 import { type Response, until } from "../support/process.ts";
 import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
-/** How it answers. */
+/** How a stand-in answers. */
 type Manner = "answers" | "hangs" | "is busy" | "says much";
 
 /** The size of a long reply, in bytes. */
 const MUCH = 300_000;
 
-/** A stand-in for a replica, with a port for health checks. Each reply says by `x-replica` who gave it. */
+/** A stand-in for a replica, with a port for health checks. Each reply names its stand-in in `x-replica`. */
 class StandIn {
   readonly name: string;
   port = 0;
   adminPort = 0;
   manner: Manner = "answers";
-  /** Before each reply, in milliseconds. */
+  /** Pause before each reply, in milliseconds. */
   delayMs = 0;
-  /** What `/readyz` says. */
+  /** The answer of `/readyz`. */
   isReady = true;
-  /** Requests and connections so far, and requests whose connection ended before they were answered. */
+  /** Requests and connections so far, and requests whose connection ended before the answer. */
   requests = 0;
   connections = 0;
   aborted = 0;
@@ -72,7 +72,7 @@ class StandIn {
     setTimeout(() => response.end(body), this.delayMs);
   }
 
-  /** Begins to listen, on the ports that it had. */
+  /** Begins to listen, on the same ports as before. */
   async open(): Promise<void> {
     this.#api = createServer({ keepAliveTimeout: 65_000 }, (request, response) =>
       this.#answer(request, response),
@@ -85,7 +85,7 @@ class StandIn {
     this.adminPort = await listen(this.#admin, this.adminPort);
   }
 
-  /** Is gone, with all of its connections. */
+  /** Stops, and breaks all of its connections. */
   async close(): Promise<void> {
     for (const server of [this.#api, this.#admin]) {
       const closed = new Promise((resolve) => server?.close(resolve) ?? resolve(0));
@@ -111,7 +111,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 12 });
       const ask = (path: string, token: string): Promise<Response> =>
         askAt(balancer.port, path, token, { agent });
-      /** Where the key of each token belongs. */
+      /** The replica for the key of each token. */
       const homes = new Map<string, StandIn>();
 
       before(async () => {
@@ -125,7 +125,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         await balancer?.end();
         for (const replica of replicas) await replica.close();
       });
-      // A replica that failed in a test is asked again after it.
+      // A replica that failed in a test must be asked again before the next one.
       afterEach(async () => {
         for (const replica of replicas)
           Object.assign(replica, { manner: "answers", delayMs: 0, isReady: true });
@@ -146,7 +146,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
           ...{ headers: { authorization: `Bearer ${token}` }, rejectUnauthorized: false },
         });
 
-      /** Waits until all keys are at home. */
+      /** Waits until every key is back at its replica. */
       async function untilHome(): Promise<void> {
         await until(async () => {
           const replies = await Promise.all(tokens.map((token) => ask("/stats", token)));
@@ -208,7 +208,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         };
         const [lookup, search] = (await Promise.all([msOf("/stats"), msOf(SEARCH)])) as [number, number];
         assert.equal(requests() - before, 4);
-        // Two seconds and three, and what a busy machine takes.
+        // The timeouts are two seconds and three; a busy machine adds to both.
         assert.ok(lookup < 0.9 * search, `${lookup} and ${search} ms`);
       });
 
@@ -237,13 +237,13 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         const began = performance.now();
         const [token] = tokens as [string];
         const by = answeredBy(await ask(SEARCH, token));
-        // A machine that is too busy for this test has it asked of another one.
+        // On a machine too busy for this test, the balancer asks another replica.
         if (performance.now() - began > 2900) return;
         assert.equal(by, homes.get(token));
         assert.equal(requests() - before, 1);
       });
 
-      /** @returns the milliseconds that it took, and how many requests others got meanwhile */
+      /** @returns the milliseconds until all were cancelled, and the number of requests that other replicas got meanwhile */
       async function sendAndLeave(hung: StandIn): Promise<{ ms: number; ofOthers: number }> {
         const [token] = tokensOf(hung);
         const before = { all: requests(), hung: hung.requests, aborted: hung.aborted };
@@ -272,7 +272,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
       it("takes requests back whose client has gone, and asks nobody else", async () => {
         const [hung] = replicas as [StandIn];
         hung.manner = "hangs";
-        // Where the machine takes so long that a search has hung, it is tried again.
+        // If the machine is so slow that the timeout of a search passes, the test tries again.
         for (let tries = 0; ; tries++) {
           const { ms, ofOthers } = await sendAndLeave(hung);
           if (ms > 2900 && tries < 4) continue;
@@ -295,7 +295,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         });
 
       it("asks as soon as one is there again when all were gone", async () => {
-        // Connections of their own: who answers an error may end its connection.
+        // Connections of their own: a balancer that answers an error may end the connection.
         const askAnew = (token: string): Promise<Response> => askAt(balancer.port, "/stats", token);
         for (const replica of replicas) await replica.close();
         const refused = await Promise.allSettled(tokens.slice(0, 10).map(askAnew));
@@ -304,7 +304,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
           assert.ok(settled.status === "fulfilled", String((settled as PromiseRejectedResult).reason));
           assert.ok([502, 503].includes(settled.value.status), String(settled.value.status));
         }
-        // nginx has left all of them alone, for two seconds.
+        // nginx leaves all of them alone for two seconds, and so asks its fallback list of the same servers.
         if (isNginx) for (const token of tokens) answeredBy(await askAnew(token));
         else await until(async () => (await askAnew(tokens[0]!)).status === 200, "one to be asked");
       });
@@ -337,7 +337,7 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
             () => `the readers' requests to arrive: ${requests() - before}`,
           );
           for (const replica of replicas) replica.manner = "answers";
-          // This process was busy itself.
+          // This process itself was busy.
           await until(async () => (await ask("/stats", tokens[0]!)).status === 200, "it to be quiet");
           const began = performance.now();
           for (const token of tokens) answeredBy(await askAt(balancer.port, "/stats", token));

@@ -1,4 +1,4 @@
-/** The load balancers of `deploy/`, real ones, in front of a real server: how HTTP gets through them. */
+/** The load balancers of `deploy/`, real ones, in front of a real server: how they pass HTTP on. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ import { killAll, type LogLine, type Served, serve, until } from "../support/pro
 import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
 const BASE = "/api/public/v1";
-/** A key that may ask once. */
+/** A key with a limit of two requests. */
 const ONCE = "svc_sk_balancers-once-0000000001";
 
 interface Answer {
@@ -41,7 +41,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
     adminPort = await freePort();
     server = await serve("data/sample", keys, [
       ...["--admin", String(adminPort), "--access-log"],
-      // One address alone: the others of the loopback network are clients here.
+      // Only this address: clients here use others of the loopback network.
       ...["--trusted-proxies", "127.0.0.1"],
     ]);
   });
@@ -54,7 +54,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       before(async () => {
         mkdirSync(join(folder, name));
         balancer = await startBalancer(join(folder, name), [{ port: server.port, adminPort }]);
-        // It takes its time, so it begins here and is looked at later.
+        // Slow, so it begins here, and a later test checks it.
         halfHead = raw(`GET ${BASE}/stats HTTP/1.1\r\nHost: x\r\nX-Half`);
         halfHead.catch(() => {});
       });
@@ -74,7 +74,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
         });
         const all = { ":path": BASE + path, authorization: `Bearer ${TOKEN}`, ...headers };
         const stream = session.request(all, { endStream: true });
-        // A session that fails also fails its stream, which is what is waited for.
+        // An error of the session also fails its stream, which is awaited.
         session.on("error", () => {});
         const [answered] = (await once(stream, "response")) as [IncomingHttpHeaders];
         const body = await buffer(stream);
@@ -82,7 +82,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
         return { status: Number(answered[":status"]), headers: answered, body };
       }
 
-      /** Sends bytes over TLS, byte by byte where they are slow, and waits for the end of the connection. */
+      /** Sends bytes over TLS, byte by byte if slow, and waits for the end of the connection. */
       async function raw(bytes: string, isSlow = false): Promise<string> {
         const socket = onTls();
         const answer = buffer(socket);
@@ -125,7 +125,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
         const once = { authorization: `Bearer ${ONCE}` };
         const replies = await Promise.all([1, 2, 3].map(() => ask("/stats", once)));
         const limited = replies.filter(({ status }) => status === 429);
-        // Both balancers are tested at the same time with one key of two requests.
+        // Tests of both balancers run at the same time with one key of two requests.
         assert.ok(limited.length >= 1);
         assert.match(String(limited[0]!.headers["retry-after"]), /^\d+$/);
         assert.equal(limited[0]!.body.toString(), '{"error":"Rate limit exceeded"}');
@@ -225,7 +225,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
         const many = await raw(get11([...CLOSE, ...headers(70, 1)]));
         assert.match(many, /^HTTP\/1\.1 431 .*"Request header fields too large"/s);
         assert.match(await raw(get11([...CLOSE, ...headers(40, 1000)])), /^HTTP\/1\.1 (400|431) /);
-        // It serves on.
+        // It keeps serving.
         assert.equal((await ask("/stats")).status, 200);
       });
 

@@ -1,4 +1,4 @@
-/** Benches say what they do and take, without running. */
+/** Benches describe themselves and their options without running. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

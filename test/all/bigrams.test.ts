@@ -1,4 +1,4 @@
-/** Texts of more distinct trigrams than are worth a dictionary: bigrams are indexed, and found is the same. */
+/** Texts with too many distinct trigrams for a dictionary: bigrams are indexed, and the hits are the same. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ function textsOf(all: readonly string[]): Texts {
 }
 
 const random = createRandom(11, "ideographs");
-/** Few of the signs are frequent, as in a language. */
+/** Few characters are frequent, as in a language. */
 const ideographs = (length: number): string =>
   Array.from({ length }, () => String.fromCharCode(0x4e00 + Math.floor(random.below(400) ** 2 / 400))).join(
     "",

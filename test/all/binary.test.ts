@@ -1,4 +1,4 @@
-/** The program as one executable file: it needs nothing beside it, and passes the suites of processes and of HTTP. */
+/** The program as one executable file: it needs no other file, and passes the suites of processes and of HTTP. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { assertPassesOn, findNode, lacking } from "../support/runtimes.ts";
 
 const folder = temporaryFolder();
 const binary = join(folder, "orrery");
-/** Where it runs: nothing else is there. */
+/** Its working folder, which is empty. */
 const empty = join(folder, "empty");
 
 /** Suites of processes that it must pass as the installed program does. */
@@ -21,7 +21,7 @@ const SUITES = ["conformance", "keys", "all/process", "all/signals", "all/output
 
 const node = findNode(24);
 
-/** Runs it without any environment, not even a PATH. */
+/** Runs it with an empty environment, without even a PATH. */
 function run(...args: readonly string[]): string {
   const ran = spawnSync(binary, args, { cwd: empty, env: {}, encoding: "utf8" });
   assert.equal(ran.status, 0, `${args.join(" ")}: ${ran.stderr}`);
@@ -32,7 +32,7 @@ function run(...args: readonly string[]): string {
 const startAlone = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program =>
   start(args, {}, [binary], { cwd: empty, env });
 
-/** How many threads V8 has beside those of the program. */
+/** Number of V8's threads besides the program's own. */
 function helpersOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`).map((id) =>
     readFileSync(`/proc/${pid}/task/${id}/comm`, "utf8").trim(),
@@ -51,13 +51,13 @@ describe("the program as one file", { skip: lacking(node) }, () => {
       encoding: "utf8",
     });
     assert.equal(made.status, 0, made.stderr);
-    // What npm says of its own settings is none of the build's.
+    // npm's warnings about its own settings are not the build's.
     warnings = made.stderr.split("\n").filter((line) => /^warning|^\W*\[WARNING\]/i.test(line));
   });
   after(killAll);
 
   it("is built without a warning", () => {
-    // Without binutils the compiler's notes stay, and each is warned of.
+    // Without binutils the compiler's notes stay, with a warning for each.
     if (spawnSync("strip", ["--version"]).status === 0) assert.deepEqual(warnings, []);
   });
 
@@ -74,7 +74,7 @@ describe("the program as one file", { skip: lacking(node) }, () => {
     assert.match(run("keys", "create", "--keys", "keys.json", "--name", "n"), /^svc_sk_/);
     const id = /key_\w+/.exec(run("keys", "list", "--keys", "keys.json"))![0];
     for (const verb of ["disable", "enable"]) run("keys", verb, id, "--keys", "keys.json");
-    // What speaks to PostgreSQL is in it.
+    // The PostgreSQL client is built in.
     const from = ["--postgres", "postgres://127.0.0.1:1/x", "--out", "exported"];
     const ran = spawnSync(binary, ["export", ...from], { cwd: empty, env: {}, encoding: "utf8" });
     assert.match(ran.stderr, /^orrery: PostgreSQL at 127\.0\.0\.1:1: connection refused \(ECONNREFUSED\)\n$/);
@@ -123,7 +123,7 @@ describe("the program as one file", { skip: lacking(node) }, () => {
     const from = ["--snapshot", "shared", "--keys", "shared.json", "--port", "0"];
     const url = `redis://127.0.0.1:${redis.port}`;
     const server = await served(startAlone(["serve", ...from, "--shared-limits", url]));
-    // The server has 20 left of 1,000. On a busy machine its first answers may come too late to count.
+    // The counter server has 20 left of 1,000. On a busy machine its first answers may be too late to count.
     await until(
       async () =>
         Number((await get(`${server.url}/stats`, { token })).headers["x-ratelimit-remaining"]) <= 20,

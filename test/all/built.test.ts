@@ -1,4 +1,4 @@
-/** The program as it is built and its sources under tsx are one: same answers, same output of every command. */
+/** The built program and its sources under tsx are equal: same answers, same output of every command. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ after(killAll);
 const startForm = (form: Form, args: readonly string[]): Program =>
   start(args, {}, [process.execPath, ...FORMS[form]]);
 
-/** Does the same with both forms at once. */
+/** Does the same with both forms at the same time. */
 async function both<T>(work: (form: Form) => Promise<T>): Promise<Record<Form, T>> {
   const [source, built] = await Promise.all([work("source"), work("built")]);
   return { source, built };
@@ -36,7 +36,7 @@ describe("the built program and its sources", () => {
 
   it("say the same on every command line", async () => {
     const bad = writeSnapshot(join(folder, "bad"), { "users.ndjson": '{"id": 1}\n' });
-    // Each takes the sources a second to start; what is made from one table is asked for once.
+    // The sources take a second to start each time, so outputs made from one table are requested once.
     const calls = [
       ...[[], ["--version"], ["nothing"], ["openapi"], ["serve", "--help"], ["keys", "create", "--help"]],
       ...["bash", "zsh", "fish"].map((shell) => ["completion", shell]),
@@ -79,7 +79,7 @@ describe("the built program and its sources", () => {
   });
 });
 
-/** Runs a command in both forms: status, output and messages must be alike. */
+/** Runs a command in both forms: status, output and messages must be equal. */
 async function sameOutcome(args: readonly string[]): Promise<void> {
   const { source, built } = await both(async (form) => {
     const { ended, stdout, stderr } = startForm(form, args);

@@ -1,4 +1,4 @@
-/** The server on Bun: all that it does on Node. */
+/** The server on Bun does everything that it does on Node. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

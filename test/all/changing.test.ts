@@ -1,4 +1,4 @@
-/** Reloads of a snapshot that changes at random, for long; and what the log of a process says of what was read. */
+/** Many reloads of a snapshot that changes at random; and the log's report of the files that a process read. */
 
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";

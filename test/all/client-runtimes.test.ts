@@ -1,4 +1,4 @@
-/** The packed client on every runtime that it is for: Node, Bun, Deno, and a browser; and after nginx that compresses. */
+/** The packed client on each of its runtimes: Node, Bun, Deno, and a browser; and through an nginx that compresses. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -21,8 +21,8 @@ const run = promisify(execFile);
 const TOKEN = "svc_sk_of-the-runtimes";
 
 /**
- * What each runtime runs: pages of one generation, a part of them, headers, errors, a wait, and aborts. It counts what it saw.
- * `call` gives it the client's module and the server's address.
+ * The program for each runtime: pages of one generation, a part of them, headers, errors, a wait, and aborts. It counts results.
+ * `call` passes it the client's module and the server's address.
  */
 const PROGRAM = `
 async function use({ createClient, ApiError, RateLimitError, SnapshotChangedError }, baseUrl) {
@@ -95,7 +95,7 @@ describe("the packed client", () => {
     await run("tar", ["-xzf", packed, "-C", installed, "--strip-components=1"]);
   });
 
-  /** A server with a key of its own, since each runtime uses its limit up; it also gives what a browser loads. */
+  /** A server with a key of its own, since each runtime uses up its limit; it also serves the browser's files. */
   async function open(t: TestContext): Promise<string> {
     const orrery = await openOrrery({
       snapshot: join(ROOT, "data/sample"),

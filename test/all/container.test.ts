@@ -1,4 +1,4 @@
-/** The Containerfile of `deploy/`: its steps, run in plain folders of Debian, and what comes out of them, run there, too. */
+/** The Containerfile of `deploy/`: its steps and their result, run in plain folders of Debian. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -70,7 +70,7 @@ describe("the container", { skip }, () => {
     const [uid, gid] = image.user.split(":").map(Number);
     chownSync(keys, uid!, gid!);
     assert.equal(isHealthy(), false, "nobody serves yet");
-    // That nobody counts there is no reason not to serve; that its client is missing would be.
+    // A missing counter server is no reason to refuse to start; a missing client of it would be.
     const child = start(...image.command, "--shared-limits", "redis://127.0.0.1:1");
     const exited = once(child, "exit");
     const url = `http://127.0.0.1:${port}/api/public/v1`;

@@ -1,4 +1,4 @@
-/** A cache folder that several processes have: none removes what another has just taken up. */
+/** A cache folder shared by processes: none removes a file that another has just begun to use. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { PATIENCE_MS, timeLeft, within } from "../support/patience.ts";
 import { killAll, type Program, start, until } from "../support/process.ts";
 
 const CHILD = fileURLToPath(new URL("../support/copies-child.ts", import.meta.url));
-/** So many that another process can begin while they are removed. */
+/** Enough files that another process can begin while they are removed. */
 const UNWANTED = 3000;
 
 after(killAll);
@@ -23,7 +23,7 @@ const publishElsewhere = (place: string, generation: string): Program =>
 
 const sha256Of = (bytes: string | Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Files that no copy has, and among the last of them one of a snapshot that will be wanted. */
+/** Makes files that no copy uses, and, late in the folder's order, a file of a snapshot that will be wanted. */
 function fill(place: string): { readonly wanted: string; readonly inFiles: () => number } {
   const folder = join(place, "files");
   mkdirSync(folder, { recursive: true });
@@ -44,7 +44,7 @@ describe("a cache folder of two processes", () => {
     const { wanted, inFiles } = fill(place);
     const before = inFiles();
     const other = publishElsewhere(place, "first");
-    // It removes now what no copy has, and does not know yet of the one that is made here.
+    // It now removes files that no copy uses, and does not know yet of the copy that is made here.
     const began = performance.now();
     while (inFiles() >= before - 4) {
       await nextTurn();
@@ -69,7 +69,7 @@ describe("a cache folder of two processes", () => {
     const { copies, sent, manifest, bring } = snapshotOf(place, wanted);
     await copies.publish(sent, manifest, bring);
     assert.equal((await copies.current())?.manifest.generation, wanted);
-    // Those of the two newest copies, which have three in common.
+    // The files of the two newest copies, which share three.
     assert.equal(inFiles(), 5);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Replies of every size to clients that pipeline, stall, abort and read little at a time, across reloads of two
- * snapshots: every byte of every reply is the one that belongs there.
+ * Replies of every size to clients that pipeline, stall, abort and read little at a time, during reloads of two
+ * snapshots: every byte of every reply is correct.
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { killAll, type Served, serve } from "../support/process.ts";
 import { requestHead } from "../support/raw.ts";
 
-/** One reply, and the ranges in which all replies are equal, two numbers each: not its time, nor what is left of a limit. */
+/** One reply, and the ranges equal in all replies, two numbers each: without the time and the rest of the limit. */
 interface Expected {
   readonly bytes: Buffer;
   readonly fixed: readonly number[];
@@ -29,7 +29,7 @@ interface Asked {
 
 const OWN = /\r\n(?:Date|X-RateLimit-Remaining|X-RateLimit-Reset): ([^\r]*)/g;
 
-/** Takes a recorded reply as what is expected of later ones. Bytes that differ must have a fixed length. */
+/** Makes the expectation from a recorded reply. Bytes that differ must have a fixed length. */
 function expect(bytes: Buffer): Expected {
   const head = bytes.toString("latin1", 0, bytes.indexOf("\r\n\r\n"));
   const fixed = [0];
@@ -40,7 +40,7 @@ function expect(bytes: Buffer): Expected {
   return { bytes, fixed: [...fixed, bytes.length] };
 }
 
-/** Whether bytes begin as a reply does, as far as there are both. */
+/** Whether bytes agree with the start of a reply, over the shorter of both. */
 function agree({ bytes, fixed }: Expected, got: Buffer): boolean {
   for (let at = 0; at < fixed.length; at += 2) {
     const from = fixed[at]!;
@@ -58,7 +58,7 @@ class Comparison {
   readonly #asked: Asked[] = [];
   #first = 0;
   #rest: Buffer = Buffer.alloc(0);
-  /** The bytes of the newest reply. */
+  /** The generation of the newest reply. */
   #generation = 0;
 
   /** Requests without a reply. */
@@ -70,7 +70,7 @@ class Comparison {
     this.#asked.push(asked);
   }
 
-  /** Compares what has arrived. @throws {AssertionError} at the first byte that cannot be right */
+  /** Compares the bytes so far. @throws {AssertionError} at the first wrong byte */
   take(chunk: Buffer): void {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     while (this.#rest.length > 0) {
@@ -89,7 +89,7 @@ class Comparison {
     this.#first = 0;
   }
 
-  /** The reply that the bytes begin with; undefined when it is not whole. Where two begin alike, both are possible. */
+  /** The reply at the start of the bytes; undefined while it is incomplete. Replies with the same start are both possible. */
   #find({ request, replies }: Asked): Expected | undefined {
     let isPossible = false;
     for (let turn = 0; turn < replies.length; turn++) {
@@ -110,14 +110,14 @@ class Comparison {
   }
 }
 
-/** Resolves when a connection has closed; rejects with what was wrong. */
+/** Its promise resolves when the connection has closed, and rejects with the first problem. */
 interface Visit {
   readonly socket: Socket;
   readonly comparison: Comparison;
   readonly over: Promise<void>;
 }
 
-/** Opens a connection whose replies are compared. @param bytesAtOnce most that one read takes; the system's choice when absent */
+/** Opens a connection and compares its replies. @param bytesAtOnce most bytes of one read; the system's choice if absent */
 function visit(port: number, bytesAtOnce?: number, arrived: () => void = () => {}): Visit {
   const comparison = new Comparison();
   let problem: unknown;
@@ -133,7 +133,7 @@ function visit(port: number, bytesAtOnce?: number, arrived: () => void = () => {
   };
   const buffer = Buffer.alloc(bytesAtOnce ?? 0);
   const callback = (length: number): boolean => {
-    // The memory is used again.
+    // The memory is reused.
     read(Buffer.from(buffer.subarray(0, length)));
     return true;
   };
@@ -151,7 +151,7 @@ function visit(port: number, bytesAtOnce?: number, arrived: () => void = () => {
 
 after(killAll);
 
-/** As many replies as are compared; less on a slow machine, but not less than the second number. */
+/** Target for the number of replies, and the minimum on a slow machine. */
 const [MOST, LEAST] = [1_000_000, 100_000];
 const MOST_MS = 60_000;
 const RELOAD_MS = 500;
@@ -161,7 +161,7 @@ const BASE = "/api/public/v1";
 const CLI = "svcx_crossed";
 const ROWS = 600;
 
-/** Texts differ in length between the two, and some are long. */
+/** Texts differ in length between the two snapshots, and some are long. */
 function writeRows(snapshot: string, generation: number): void {
   const text = (at: number): string =>
     `${"in the same ".repeat((at * 7) % 40)}${generation === 0 ? "" : "other "}world`;
@@ -174,7 +174,7 @@ function writeRows(snapshot: string, generation: number): void {
   });
 }
 
-/** All that is asked for; small things are as many as large ones. */
+/** All requests, as many for small replies as for large ones. */
 function requests(): string[] {
   const [cli, api] = [CLI, TOKEN].map((token) => `Authorization: Bearer ${token}`) as [string, string];
   const of = (count: number, make: (at: number) => string): string[] =>
@@ -208,7 +208,7 @@ function requests(): string[] {
   ];
 }
 
-/** Asks one by one, over a connection that nothing else goes over. */
+/** Sends the requests one by one, over an otherwise unused connection. */
 async function record(port: number, all: readonly string[]): Promise<Expected[]> {
   const socket = connect(port, "127.0.0.1");
   const replies: Expected[] = [];
@@ -238,12 +238,12 @@ interface Crowd {
   replies: number;
 }
 
-/** How a client behaves: how many requests it sends at once, and what it does while they are answered. */
+/** A client's behaviour: how many requests it sends at once, and its conduct while they are answered. */
 interface Habit {
   readonly clients: number;
   readonly most: number;
   readonly bytesAtOnce?: number;
-  /** Whether it asks for large things alone and stops reading for a while: more than the system takes is on its way. */
+  /** Whether it asks only for large replies and stops reading for a while, so that more is pending than the system buffers. */
   readonly stalls?: true;
   readonly aborts?: true;
 }
@@ -257,7 +257,7 @@ const HABITS: readonly Habit[] = [
   { clients: 1, most: 600, bytesAtOnce: 512, stalls: true },
 ];
 
-/** One connection after the other, until it is over. */
+/** Opens one connection after the other, until the end. */
 async function behave(crowd: Crowd, { most, bytesAtOnce, stalls, aborts }: Habit): Promise<void> {
   const { port, random, isOver } = crowd;
   const isLarge = ({ replies }: Asked): boolean => replies.every(({ bytes }) => bytes.length > LARGE_BYTES);
@@ -293,7 +293,7 @@ async function behave(crowd: Crowd, { most, bytesAtOnce, stalls, aborts }: Habit
   }
 }
 
-/** Loads the two in turns until it is over. */
+/** Loads the two snapshots in turn until the end. */
 async function reload(server: Served, snapshot: string, isOver: () => boolean): Promise<number> {
   let loads = 1;
   for (; !isOver(); loads++) {

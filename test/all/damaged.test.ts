@@ -1,4 +1,4 @@
-/** An installation of which something is missing or cut off: one line that says so and status 1, whatever it is. */
+/** An installation with a missing or truncated file: any command prints one line about it and exits with status 1. */
 
 import assert from "node:assert/strict";
 import {
@@ -23,12 +23,12 @@ import { findNode, lacking } from "../support/runtimes.ts";
 const folder = temporaryFolder();
 const installed = join(folder, "installed");
 
-/** Several of its threads can share a port. */
+/** Its threads can share a port. */
 const node = findNode(24);
 const current = "path" in node ? node.path : "";
 const keys = writeKeys(join(folder, "served.json"), keyRecord(TOKEN));
 
-/** The program as it is installed, with nothing of a checkout. */
+/** The installed program, without the other files of a checkout. */
 function install(): void {
   mkdirSync(installed);
   for (const part of ["bin", "dist", "data", "package.json"]) {
@@ -38,7 +38,7 @@ function install(): void {
   symlinkSync(join(ROOT, "node_modules"), join(installed, "node_modules"));
 }
 
-/** Breaks the installation for as long as something is done. @param file what is taken away, or replaced by what `harm` makes of it */
+/** Breaks the installation during some work. @param file the file to remove, or to replace by the result of `harm` */
 async function whileBroken<T>(
   file: string,
   work: () => Promise<T>,
@@ -55,7 +55,7 @@ async function whileBroken<T>(
   }
 }
 
-/** Runs the program to its end; undefined if it serves, which is ended. */
+/** Runs the program to its end; kills it and gives undefined if it serves. */
 async function run(args: readonly string[]): Promise<Outcome | undefined> {
   const program = start(["bin/orrery.mjs", ...args], {}, [current], { cwd: installed });
   const isServing = (): boolean => program.stdout().includes(" listening on ");
@@ -64,7 +64,7 @@ async function run(args: readonly string[]): Promise<Outcome | undefined> {
   return isServing() ? undefined : { ...ended, stdout: program.stdout(), stderr: program.stderr() };
 }
 
-/** It must have ended with status 1 and one line beside those of the log. */
+/** It must have ended with status 1 and one line besides the log's. */
 function assertTold({ status, stdout, stderr }: Outcome, line: RegExp, what: string): void {
   const said = stderr.replaceAll(/^\{.*\}\n/gm, "");
   assert.match(said, /^[^\n]+\n$/, `${what}: ${stderr}`);
@@ -76,7 +76,7 @@ const DAMAGED = /the installation is damaged, install it again: /;
 
 const PORT = ["--port", "0"];
 
-/** A command line that needs a file of `dist/`. */
+/** A command line that needs a given file of `dist/`. */
 function needing(file: string): readonly string[] {
   const command = /^(check|demo|diff|generate|keys|openapi|completion)-/.exec(file)?.[1] ?? "serve";
   const rest: Readonly<Record<string, readonly string[]>> = {
@@ -91,7 +91,7 @@ function needing(file: string): readonly string[] {
   return [command, ...(rest[command] ?? [])];
 }
 
-/** Files that may be loaded: the program's first ones, and what these name but for the other program. */
+/** Files that may be loaded: the given first ones, and all that they name except the other program. */
 function filesFrom(...begin: readonly string[]): ReadonlySet<string> {
   const found = new Set([...begin, "generation-thread.js", "serving-thread.js"]);
   for (const file of found) {
@@ -107,7 +107,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
   before(install);
 
   it("lacks any one file of dist/", async () => {
-    // Others are the library's.
+    // The other files are the library's.
     const files = [...filesFrom("server.js", "program.js")];
     const ofServer = filesFrom("server.js");
     const unneeded: string[] = [];
@@ -118,7 +118,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
           const outcome = await run(command);
           if (outcome !== undefined) return outcome;
         }
-        // Needed by commands that do not serve, such as this one.
+        // Needed by commands that do not serve; this one stands for them.
         const other = await run(needing("check-"));
         return other?.status === 0 ? undefined : other;
       });
@@ -126,7 +126,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
       else assertTold(outcome, DAMAGED, file);
     }
     assert.ok(files.length > 30, `only ${files.length} files`);
-    // What other commands and settings need, or the library alone: such as loading without a thread, node:http, a URL.
+    // Files for other commands and settings, or for the library alone: loading without a thread, node:http, a URL.
     assert.ok(unneeded.length < files.length / 3, unneeded.join());
     assert.ok(
       unneeded.every((file) =>
@@ -155,7 +155,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     ["is cut off", (text: string) => text.slice(0, 700)],
   ] as const) {
     it(`has a file that ${what}`, async () => {
-      // The first of the files that a server needs before it knows what to do.
+      // The first files that a server loads, before it knows its command.
       const [chunk] = /server-chunk-\w+\.js/.exec(readFileSync(join(installed, "dist/server.js"), "utf8"))!;
       for (const file of ["main.js", "server.js", "generation-thread.js", "serving-thread.js", chunk]) {
         const outcome = await whileBroken(`dist/${file}`, () => run(needing(file)), harm);

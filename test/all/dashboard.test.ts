@@ -1,4 +1,4 @@
-/** The dashboard in a real browser, on a server with two threads and load on it. */
+/** The dashboard in a real browser, on a loaded server with two threads. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ import { freePort } from "../support/ports.ts";
 import { get, keepAlive, type Served, serve, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 
-/** Markup that would tell of itself, were it ever made into elements; text that turns its line around; and a long name. */
+/** Markup that reveals itself if it ever becomes elements; text that reverses its line; and a long name. */
 const HOSTILE_NAMES = [
   `<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>`,
   "\u202eمرحبا بالعالم\u2067 \u0000\u0007",
@@ -54,14 +54,14 @@ const serveDashboard = ({ snapshot, keys }: Folder, args: readonly string[]): Pr
 
 const SEARCHES = ["garden", "moon", "sea of", "night", "a", "station", "red", "quiet"];
 
-/** @returns the entity tag of the reply, if there is one */
+/** @returns the entity tag of the reply, "" if it has none */
 const request = (url: string, token: string, agent: Agent, etag = ""): Promise<string> =>
   get(url, { token, agent, headers: etag === "" ? {} : { "if-none-match": etag } }).then(
     ({ headers }) => String(headers.etag ?? ""),
     () => "",
   );
 
-/** Requests of every kind, some of them refused, a few hundred a second, until it is told to stop. */
+/** Sends a few hundred requests a second of every kind, some of them refused, until it is told to stop. */
 function startLoad(api: string): { readonly stop: () => Promise<void> } {
   const agent = keepAlive(8);
   let isOver = false;
@@ -78,7 +78,7 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
       await request(`${api}/worlds?limit=5`, CRAWLER, agent, etag);
       if (at % 3 === 0) await request(`${api}/stats`, LIMITED, agent);
       await request(`${api}/stats`, OTHERS[at % OTHERS.length]!, agent);
-      // With the wave of a day, so that there is something to see.
+      // A rate that varies like a day's, so that the charts show a wave.
       await sleep(12 + 10 * Math.sin(Date.now() / 9000));
     }
   }
@@ -92,16 +92,16 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
   };
 }
 
-/** A page, and whatever was wrong with it. */
+/** A page, and its problems. */
 interface Watched {
   readonly page: Page;
-  /** Errors of scripts, messages of the console except where `ignore` fits, and breaches of its policy. */
+  /** Errors of scripts, messages of the console except those that match `ignore`, and breaches of its policy. */
   readonly complaints: string[];
   /** Origins of all requests. */
   readonly origins: Set<string>;
 }
 
-/** Opens a page. @param ignore messages of the console that a test brings about */
+/** Opens a page. @param ignore matches messages of the console that a test causes */
 async function openPage(context: BrowserContext, url: string, ignore = /^$/): Promise<Watched> {
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
@@ -119,7 +119,7 @@ async function openPage(context: BrowserContext, url: string, ignore = /^$/): Pr
 }
 
 const HEAD_BYTES = 8;
-/** Length, type and checksum. */
+/** Bytes of length, type and checksum. */
 const FRAME_BYTES = 12;
 
 function chunk(type: string, contents: Uint8Array): Buffer {
@@ -131,7 +131,7 @@ function chunk(type: string, contents: Uint8Array): Buffer {
   return framed;
 }
 
-/** What PNG takes for the byte of the nearest of three neighbours: left, above, and left of that. */
+/** PNG's Paeth predictor: the nearest of three neighbours to its guess: left, above, and left of that. */
 function paeth(left: number, above: number, corner: number): number {
   const guess = left + above - corner;
   const distances = [left, above, corner].map((value) => Math.abs(guess - value)) as [number, number, number];
@@ -139,7 +139,7 @@ function paeth(left: number, above: number, corner: number): number {
   return distances[1] <= distances[2] ? above : corner;
 }
 
-/** Undoes the filters, line by line. */
+/** Undoes the filters, row by row. */
 function unfilter(lines: Buffer, stride: number, depth: number): Buffer {
   const plain = Buffer.alloc(lines.length);
   for (let start = 0; start < lines.length; start += stride) {
@@ -156,7 +156,7 @@ function unfilter(lines: Buffer, stride: number, depth: number): Buffer {
   return plain;
 }
 
-/** The same picture in fewer bytes. @param png eight bits a channel, not interlaced */
+/** Recompresses an image to fewer bytes. @param png eight bits per channel, not interlaced */
 function squeeze(png: Buffer): Buffer {
   const chunks = new Map<string, Buffer[]>();
   for (let at = HEAD_BYTES; at < png.length; ) {
@@ -174,7 +174,7 @@ function squeeze(png: Buffer): Buffer {
 }
 
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
-/** Writes pictures for the documents; takes a few minutes, so that there is something to see on them. */
+/** Whether to write images for the documents; takes a few minutes, to fill the charts. */
 const TAKES_PICTURES = process.env.ORRERY_TEST_PICTURES === "1";
 const PICTURE_MS = 90_000;
 const MOST_PICTURE_BYTES = 150_000;
@@ -183,17 +183,17 @@ const MOST_PAGE_BYTES = 150_000;
 const node = findNode(24);
 const skip = need("chromium") || lacking(node);
 
-/** The text of an element, which must be there. */
+/** The text of an element, which must exist. */
 function textOf(page: Page, selector: string): Promise<string> {
   return page.locator(selector).innerText();
 }
 
-/** The large figure that stands under a name. */
+/** The large figure under a name. */
 function tile(page: Page, name: string): Promise<string> {
   return textOf(page, `#tiles > div:has(dt:text-is("${name}")) .value`);
 }
 
-/** Waits until an element's text fits; tells what it was when it never does. */
+/** Waits until an element's text matches; on failure reports the last text. */
 async function untilText(page: Page, selector: string, fits: RegExp): Promise<string> {
   let text = "";
   const looked = async (): Promise<boolean> => {
@@ -206,18 +206,18 @@ async function untilText(page: Page, selector: string, fits: RegExp): Promise<st
   return text;
 }
 
-/** Has the page ask without waiting for its turn, as it does when a network comes back. */
+/** Makes the page ask at once, as it does when a network comes back. */
 function askNow(page: Page): Promise<unknown> {
   return page.evaluate('dispatchEvent(new Event("online"))');
 }
 
-/** Has the page ask, and be answered otherwise than by the server. */
+/** Makes the page ask, and answers in place of the server. */
 async function answerWith(page: Page, answer: Parameters<Route["fulfill"]>[0]): Promise<void> {
   await page.route("**/status", (route) => route.fulfill(answer));
   await askNow(page);
 }
 
-/** Has the page ask, and be answered by the server again. */
+/** Makes the page ask, and lets the server answer again. */
 async function goOn(page: Page): Promise<void> {
   await page.unroute("**/status");
   await askNow(page);
@@ -235,7 +235,7 @@ describe("the dashboard", { skip }, () => {
   let url = "";
   let browser: BrowserContext;
   let load: ReturnType<typeof startLoad>;
-  /** Opened once; looked at under load. */
+  /** Opened once, and checked under load. */
   let watched: Watched;
 
   before(async () => {
@@ -253,7 +253,7 @@ describe("the dashboard", { skip }, () => {
     await server?.kill();
   });
 
-  /** A page beside the one that stays open. */
+  /** Opens another page beside the one that stays open. */
   async function withPage(
     use: (watched: Watched) => Promise<void>,
     { at = url, ignore = /^$/, isReady = true } = {},
@@ -305,7 +305,7 @@ describe("the dashboard", { skip }, () => {
     assert.equal(await page.locator("#threads tr").count(), 3);
     assert.match(await tile(page, "Memory"), /^[\d.,]+\s[MG]B$/);
     assert.match(await textOf(page, "#loads > li:first-child"), /^loaded[\s\S]*reading [\s\S]*3,000\susers/);
-    // What is drawn is told, too.
+    // The text alternative describes the drawing, too.
     await until(
       async () => /2xx answered: now [1-9]/.test((await page.getAttribute("#requests-chart", "aria-label"))!),
       "a description of the chart",
@@ -325,7 +325,7 @@ describe("the dashboard", { skip }, () => {
     assert.equal(await page.locator("main img, main script, main a").count(), 0);
     assert.equal(await page.evaluate("window.wasRun"), undefined);
     assert.ok((await overflow(page)) <= 0);
-    // What follows needs no more of it.
+    // The later tests need no load.
     await load.stop();
   });
 
@@ -357,7 +357,7 @@ describe("the dashboard", { skip }, () => {
         const name = await page.evaluate<string>(
           "const { activeElement: at } = document; at === document.body ? '' : at.id || at.className",
         );
-        // After the last one comes what is the browser's.
+        // After the last element the focus leaves the page for the browser.
         if (name === "" || reached.includes(name)) break;
         reached.push(name);
       }
@@ -424,7 +424,7 @@ describe("the dashboard", { skip }, () => {
     await withPage(async ({ page }) => {
       const told = (await page.getAttribute("#requests-chart", "aria-label"))!;
       const [, drawn] = /2xx answered: now [\d.,]+, most ([\d.,]+)/.exec(told)!;
-      // Other replies of these statuses are few.
+      // Few other replies have these statuses.
       assert.ok(Number(drawn!.replace(",", "")) >= Math.floor(most), `${told}; the most was ${most}`);
     });
   });
@@ -511,7 +511,7 @@ describe("the dashboard", { skip }, () => {
       await page.clock.runFor(10_000);
       await until(() => asked > 0, "a question");
       await hide(true);
-      // Running requests end.
+      // Lets running requests end.
       await untilText(page, "#updated", /^Updated/);
       asked = 0;
       for (let at = 0; at < 10; at++) await page.clock.runFor(10_000);
@@ -579,7 +579,7 @@ describe("the dashboard", { skip }, () => {
           assert.equal(await page.locator("#trouble b").count(), 0);
           await goOn(page);
         }
-        // The answer of another version: told, and no more.
+        // An answer of another version: the page only reports it.
         await answerWith(page, { json: { version: "9" } });
         await until(() => complaints.length > 0, "the error to be logged");
         await untilText(page, "#trouble", /does not fit/);

@@ -1,4 +1,4 @@
-/** The server on Deno: all that it does on Node. */
+/** The server on Deno does everything that it does on Node. */
 
 import { describeSameAsOnNode } from "../support/runtime-suite.ts";
 import { findRuntime } from "../support/runtimes.ts";

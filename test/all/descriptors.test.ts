@@ -1,4 +1,4 @@
-/** A server with few descriptors and many clients: some are refused, and reading keys and snapshots goes on as ever. */
+/** A server with few descriptors and many clients refuses some, and still reads keys and snapshots. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ after(killAll);
 const OTHER = "svc_sk_in_the_flood";
 const CROWD = 200;
 
-/** Takes every descriptor there is, and gives them back when it is told to. */
+/** Opens every available descriptor, and closes them when it is told to. */
 const GREEDY = `
 import { closeSync, openSync } from "node:fs";
 const { openOrrery } = await import("${LIBRARY.href}");
@@ -68,7 +68,7 @@ test("a program has none left: keys and snapshot come into force when there are 
   assert.equal(child.exitCode, 0);
 });
 
-// Two at once: they wait for the most part.
+// Two at once: they mostly wait.
 describe("descriptors run out", {
   skip: process.platform !== "linux" && "needs /proc",
   concurrency: 2,
@@ -86,7 +86,7 @@ describe("descriptors run out", {
       const { url, port } = server;
       const count = (event: string): number => server.logs(event).length;
 
-      // One that stands before the crowd comes; only some of the later ones find room.
+      // A connection opened before the crowd; only some of the later ones find room.
       const agent = keepAlive(1);
       t.after(() => agent.destroy());
       const status = async (token: string): Promise<number> =>

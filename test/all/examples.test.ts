@@ -1,6 +1,6 @@
 /**
  * The examples in the documents, run in order, page by page, each page in a folder of its own that looks like a checkout;
- * and the types of all that are TypeScript.
+ * and the types of all TypeScript examples.
  */
 
 import assert from "node:assert/strict";
@@ -17,10 +17,10 @@ import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/ports.ts";
 import { CLIENT, LIBRARY, LIBRARY_RUNNER, PROGRAM, ROOT, runTsc } from "../support/program.ts";
 
-/** Runs a program to its end; rejects with what it said when it fails. */
+/** Runs a program to its end; rejects with its output when it fails. */
 const runFile = promisify(execFile);
 
-/** What stands for the programs that the examples call. */
+/** Shell functions in place of the programs that the examples call. */
 const SHELL = `set -eo pipefail
 node() { $EXEC "${process.execPath}" "$@"; }
 orrery() { $EXEC "${process.execPath}" ${PROGRAM.map((word) => `'${word}'`).join(" ")} "$@"; }
@@ -81,7 +81,7 @@ for (const { name, blocks } of DOCUMENTS) {
       const { code } = transformSync(placed(block), { loader: "ts" });
       const from = (_: string, client: unknown): string => `from "${client ? CLIENT : LIBRARY}"`;
       writeFileSync(file, code.replace(/from "orrery(\/client)?"/, from));
-      // The sources, where nothing is built, need a runner of TypeScript.
+      // Without a build, the sources need a runner of TypeScript.
       await runFile(process.execPath, [...LIBRARY_RUNNER, file], { cwd: folder });
       rmSync(file);
     }
@@ -98,7 +98,7 @@ for (const { name, blocks } of DOCUMENTS) {
       const made = readdirSync(folder).filter((file) => /key|token/.test(file));
       for (const file of made) {
         assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600, file);
-        // Also while a keys file is being written.
+        // Also during a write of a keys file.
         const besides = file === "keys.json" ? ["keys.json.lock", "keys.json.0123456789abcdef.tmp"] : [];
         for (const path of [file, ...besides]) {
           execFileSync("git", ["check-ignore", "--no-index", "-q", path], { cwd: ROOT });

@@ -1,4 +1,4 @@
-/** Exports while rows are being written: each is of one moment, and rounds go on until a signal. */
+/** Exports during writes of rows: each shows one moment, and rounds go on until a signal. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
@@ -14,20 +14,20 @@ import { killAll, start, until } from "../support/process.ts";
 
 const EXPORTS = 50;
 const WRITERS = 4;
-/** Visits in all, which transactions only move from one world to another. */
+/** Total visits; transactions only move them from one world to another. */
 const VISITS = 100_000;
 const MAX_BYTES = DEFAULTS.maxSnapshotBytes;
 
 after(killAll);
 
-/** A group of a user, a world of theirs, its statistics and an instance; all four or none are there at any moment. */
+/** Adds a user, a world of theirs, its statistics and an instance; at any moment all four exist or none. */
 const ADD = `
   WITH owner AS (INSERT INTO users SELECT gen_random_uuid(), 'user', NULL, now() RETURNING id),
     world AS (INSERT INTO worlds SELECT id, 'world', NULL, id, true, 'ACTIVE', now(), now() FROM owner RETURNING id),
     stats AS (INSERT INTO world_stats SELECT id, 0, 0, 0, 0 FROM world)
   INSERT INTO instances SELECT id, id, true, true, now() FROM world`;
 
-/** What a writer does, each by itself a transaction; the order within differs from that of an export. */
+/** The transactions of a writer; each writes tables in another order than an export reads them. */
 const WRITES: readonly string[] = [
   `BEGIN; ${ADD}; COMMIT`,
   `BEGIN;
@@ -66,11 +66,11 @@ describe("exports while rows are written", { skip: needPostgres() }, () => {
     async function write(first: number): Promise<void> {
       const client = await server.connect("orrery");
       for (let at = first; !isOver; at++) {
-        // Two that move visits would each add what the other took, and one that removes a world what it has got meanwhile.
+        // A lock, since two moves of visits would each add those that the other took, and a removal would lose visits just added.
         const lock = at % WRITES.length > 0 ? "BEGIN; SELECT pg_advisory_xact_lock(1);" : "BEGIN;";
         await client.query(WRITES[at % WRITES.length]!.replace("BEGIN;", lock)).then(
           () => writes++,
-          // A row that another removed meanwhile.
+          // Another writer has removed the row.
           () => client.query("ROLLBACK"),
         );
       }
@@ -112,7 +112,7 @@ describe("exports while rows are written", { skip: needPostgres() }, () => {
   it("go on in rounds: new rows, the same, a failure, success again, until SIGTERM", async (t) => {
     const folder = temporaryFolder(t);
     const [out, file] = [join(folder, "snapshot"), join(folder, "queries.json")];
-    // A view that can be broken and mended while the command runs.
+    // A view that can be broken and repaired while the command runs.
     await server.run(`CREATE VIEW shown AS SELECT * FROM users`, "orrery");
     const users = "SELECT id, display_name, user_icon_url, created_at FROM shown ORDER BY id";
     writeFileSync(file, JSON.stringify({ users }));
@@ -140,7 +140,7 @@ describe("exports while rows are written", { skip: needPostgres() }, () => {
     assert.equal(readlinkSync(out), second);
     await server.run("ALTER VIEW shown RENAME COLUMN name TO display_name", "orrery");
     at = await untilLine(/ unchanged, /, at);
-    // A second row of one id: what is read is refused as by a check.
+    // A second row with the same id: the export refuses it as a check would.
     await server.run(
       "ALTER VIEW shown RENAME TO old; CREATE VIEW shown AS SELECT * FROM old UNION ALL SELECT * FROM old",
       "orrery",

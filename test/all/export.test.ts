@@ -1,4 +1,4 @@
-/** `orrery export` against a real PostgreSQL: what it writes, and what it says when it cannot. */
+/** `orrery export` against a real PostgreSQL: its files, and its messages when it fails. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -37,12 +37,12 @@ const skip = needPostgres();
 const generationIn = (folder: string): string =>
   JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")).generation;
 
-/** Nothing of an export is there: no link, no folder of versions. */
+/** Asserts that an export left nothing: no link, no folder of versions. */
 function assertNothing(out: string): void {
   for (const path of [out, `${out}.versions`]) assert.ok(!existsSync(path), `${path} is there`);
 }
 
-/** Asserts that a command failed with one line, of the problem alone. */
+/** Asserts that a command failed with one line about the problem alone. */
 function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
   assert.match(stderr, line);
   assert.match(stderr, /^[^\n]+\n$/, "one line");
@@ -70,7 +70,7 @@ describe("export from PostgreSQL", { skip }, () => {
   });
   after(() => server.end());
 
-  /** Every text that an encoding on the way could break. */
+  /** Texts that any encoding on the way could break. */
   const TEXTS = [
     ...['quotes " and \\ backslashes \\n \\\\ \\.', "\\.", "null", "\\N", " blanks, \t tabs "],
     ...["lines\nof\r\ntext\r", "control \u0001\u0002\u0003\u001f\u007f characters"],
@@ -173,7 +173,7 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.equal(readRows(out, "instances").length, 1);
   });
 
-  /** Statistics of the one world, with a count of the database's own making. */
+  /** Statistics of the one world, with a count computed by the database. */
   function countedAs(count: string): object {
     return {
       "world-stats": `SELECT world_id, ${count} AS total_visits, 2 AS unique_visitors, 3 AS visits_last_7_days,
@@ -351,7 +351,7 @@ describe("export from PostgreSQL", { skip }, () => {
     }
   });
 
-  /** Users that take for ever, so that an export of them can be disturbed. */
+  /** Users that take for ever, so that their export can be disturbed. */
   const SLOW = {
     users: `SELECT gen_random_uuid() AS id, repeat('x', 1000) AS display_name, now() AS created_at, pg_sleep(0.002)
       FROM generate_series(1, 1000000)`,
@@ -364,7 +364,7 @@ describe("export from PostgreSQL", { skip }, () => {
     return { ...(await ended), stdout: stdout(), stderr: stderr() };
   }
 
-  /** Waits until an export of these users runs; gives its backend. */
+  /** Waits until an export of these users runs; returns its backend's id. */
   async function untilCopying(out: string): Promise<number> {
     const client = await server.connect();
     try {
@@ -431,7 +431,7 @@ describe("export from PostgreSQL", { skip }, () => {
 
   it("cancels its query at a SIGTERM and leaves nothing", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
-    // It gives no row before its end: only a cancelled one ends early.
+    // It gives no row before its end, so only a cancelled query ends early.
     const silent = {
       users: `SELECT gen_random_uuid() AS id, 'x' AS display_name, now() AS created_at FROM (SELECT pg_sleep(3600)) AS slept`,
     };
@@ -454,7 +454,7 @@ describe("export from PostgreSQL", { skip }, () => {
     await program.kill();
     assert.ok(!existsSync(out));
     assert.ok(readdirSync(`${out}.versions`).length > 0);
-    // One that fails removes it as well.
+    // A failing export removes it as well.
     const failing = ["--queries", queries(t, { users: "SELECT" })];
     assert.equal((await exportTo(out, ...failing)).status, 1);
     assertNothing(out);
@@ -502,7 +502,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
       stdio: "ignore",
     });
     encrypted = await startPostgres("", "local all all trust\nhostssl all all 127.0.0.1/32 trust\n");
-    // A folder of its own user, as it demands.
+    // In the server's own folder, since the server requires a key that its user owns.
     const inline = (name: string, file: string): string =>
       `COPY (SELECT unnest(ARRAY['${readFileSync(file, "utf8").trim().split("\n").join("','")}'])) TO '${join(encrypted.folder, name)}'`;
     await encrypted.run(inline("server.key", key));

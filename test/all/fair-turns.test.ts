@@ -1,4 +1,4 @@
-/** Crowds without a token that send endless pipelines, and ten clients beside them that ask for one thing at a time. */
+/** Crowds without a token that send endless pipelines, and ten clients beside them that send one request at a time. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -12,14 +12,14 @@ import { killAll, serve } from "../support/process.ts";
 import { dial, requestHead } from "../support/raw.ts";
 
 const HONEST = 10;
-/** Between an answer and the next request, in milliseconds: so the load is small beside any flood. */
+/** Pause between an answer and the next request, in milliseconds: small load compared with any flood. */
 const PAUSE_MS = 2;
 const CONNECTIONS = 200;
 const MEASURED_MS = 1500;
 
 const STATS = "/api/public/v1/stats";
 
-/** Asks over some connections for a while. @returns the milliseconds of each wait, sorted */
+/** Sends requests over some connections for a while. @returns the milliseconds of each wait, sorted */
 async function askHonestly(port: number): Promise<Float64Array> {
   const waits: number[] = [];
   const end = performance.now() + MEASURED_MS;
@@ -40,7 +40,7 @@ async function askHonestly(port: number): Promise<Float64Array> {
 
 after(killAll);
 
-/** Requests without a token, of which a crowd sends nothing else. */
+/** Requests without a token; each crowd sends one of them repeatedly. */
 const WITHOUT_TOKEN = [
   { name: "OPTIONS", small: `OPTIONS ${STATS} HTTP/1.1\r\nHost:\r\n\r\n` },
   { name: "GET /", small: "GET / HTTP/1.1\r\nHost:\r\n\r\n" },
@@ -52,8 +52,8 @@ const WITHOUT_TOKEN = [
 ] as const;
 
 /**
- * Half of the requests wait no longer, in milliseconds of a quiet machine. It is 1 where turns are shared, and hundreds
- * where a connection is answered as much as it asks; the slowest hundredth is the machine's rather than the server's.
+ * Bound of the median wait, in milliseconds of a quiet machine. It is 1 where turns are shared, and hundreds where a
+ * connection gets as many answers as it requests; the slowest hundredth depends on the machine rather than the server.
  */
 const MOST_MS = 50;
 

@@ -1,6 +1,6 @@
 /**
- * A feature is removed by deleting its folder and the lines of `features.ts` that name it: the other sources still
- * compile, and the server still answers as it should.
+ * Removing a feature takes deleting its folder and the lines of `features.ts` that name it: the other sources still
+ * compile, and the server still answers correctly.
  */
 
 import assert from "node:assert/strict";
@@ -16,13 +16,13 @@ import { ROOT } from "../support/program.ts";
 
 const FEATURES = ["admin", "docs-page", "generate", "shared-limits", "similar", "sources", "verify"];
 
-/** Tests of the core alone, with those of their parts that are run. */
+/** Files that test only the core, some limited to a part. */
 const CORE_TESTS = [
   ["--test-name-pattern=the direct door", "test/conformance.test.ts"],
   ["test/http.test.ts", "test/answer.test.ts"],
 ];
 
-/** `features.ts` without a feature: its imports, and whatever else names what they import. */
+/** `features.ts` without a feature: without its imports and all that uses the imported names. */
 function without(text: string, feature: string): string {
   let left = text;
   for (const [line, names] of text.matchAll(
@@ -37,7 +37,7 @@ function without(text: string, feature: string): string {
   return left;
 }
 
-/** A tree without a feature. */
+/** Makes a tree without a feature. */
 function treeWithout(folder: string, feature: string): string {
   for (const name of ["src", "test", "data", "package.json", "tsconfig.json"])
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
@@ -55,7 +55,7 @@ function treeWithout(folder: string, feature: string): string {
 
 after(killAll);
 
-/** Runs Node. @returns what it printed */
+/** Runs Node. @returns its output */
 async function run(folder: string, args: readonly string[]): Promise<string> {
   const { ended, stdout, stderr } = start(args, {}, [process.execPath], { cwd: folder });
   assert.equal((await ended).status, 0, stdout() + stderr());

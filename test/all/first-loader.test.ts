@@ -1,4 +1,4 @@
-/** Where a snapshot is loaded: a small first one on the serving thread, all others in threads of their own. */
+/** The place of a load: a small first one on the serving thread, all others in threads of their own. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, truncateSync } from "node:fs";
@@ -26,7 +26,7 @@ before(async () => {
 });
 
 describe("a first load", () => {
-  /** Where each of some loads was done, one after the other. */
+  /** The places of several loads, one after the other. */
   async function placesOf(...folders: string[]): Promise<string[]> {
     const places: string[] = [];
     const loader =

@@ -1,6 +1,6 @@
 /**
  * Three replicas behind both load balancers of `deploy/`, under load: one is killed, stopped, frozen, given a bad snapshot,
- * given a new one; and the server that counts for all is killed.
+ * given a new one; and the counter server is killed.
  */
 
 import assert from "node:assert/strict";
@@ -31,12 +31,12 @@ const CLIENTS = Object.entries(BALANCERS).map(([name, startBalancer]) => ({
   ...{ name, startBalancer, clients: tokensOf(name, 8), crawlers: tokensOf(`${name}-crawler`, 2) },
 }));
 
-/** Keys that ask for more than their limit, one for each thing that is done. */
+/** Keys for clients that exceed their limit, one for each event. */
 const greedyTokens = tokensOf("greedy", 20);
 const LIMIT = 300;
-/** What a replica lets through alone while the server that counts is away. */
+/** Requests that a replica passes alone while the counter server is away. */
 const SHARE = LIMIT / 3;
-/** A killed replica loses what it had leased, and with three replicas that is less than a tenth. */
+/** A killed replica loses its leases, which with three replicas are less than a tenth. */
 const TENTH = LIMIT / 10;
 
 /** A balancer and its replicas. */
@@ -47,11 +47,11 @@ interface Front {
   readonly walks: Crawlers;
 }
 
-/** What may become of a limit. */
+/** Bounds of the requests that pass. */
 interface Bounds {
-  /** Requests that may pass; the limit, and what replicas let through alone, when absent. */
+  /** Requests that may pass; if absent, the limit, and those that replicas passed alone. */
   readonly atMost?: number;
-  /** Requests below the limit that may be lost, beside three in a hundred. */
+  /** Requests below the limit that may be lost, besides three per cent. */
   readonly lost?: number;
 }
 
@@ -76,7 +76,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
     const tokens = CLIENTS.flatMap(({ clients, crawlers }) => [...clients, ...crawlers]);
     replicas = await Promise.all(
       ["a", "b", "c"].map((id, number) => {
-        // By its limits it can be told who answered.
+        // Each replica has another limit, which identifies it in replies.
         const limit = 10_000_000 + number;
         const keys = writeKeys(
           join(folder, `keys-${id}.json`),
@@ -84,7 +84,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
           ...greedyTokens.map((token, n) => keyRecord(token, { id: `greedy_${n}`, limit: LIMIT })),
         );
         const shared = ["--shared-limits", counting.url, "--replicas", "3"];
-        // A window that does not end while this runs, which would give keys another limit.
+        // A window that does not end during the test, since another window would give keys their limit again.
         const window = ["--rate-window", String(2 ** 28)];
         return Replica.make(id, folder, snapshot, ["--keys", keys, "--watch", "0.2", ...shared, ...window]);
       }),
@@ -132,8 +132,8 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
   let done = 0;
 
   /**
-   * Does something while clients and crawlers are at work and a key asks for more than its limit, and notes what they
-   * saw until all is as before.
+   * Does something while clients and crawlers run and one key exceeds its limit; returns what clients saw until all has
+   * recovered.
    */
   async function during(
     act: () => Promise<void>,
@@ -150,7 +150,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
     await Promise.all(fronts.map(({ walks }) => walks.another()));
     await toEachClient();
     await asking;
-    // A replica that counts alone, if only since the machine is too busy to answer in time, refuses what others would not.
+    // A replica that counts alone, if only since a busy machine delays answers, refuses requests that others would not.
     let lossesThen: number;
     do {
       lossesThen = losses();
@@ -158,7 +158,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
       await greedy.exhaust();
     } while (losses() > lossesThen);
     const cutOff = losses() - lossesBefore;
-    // Requests of the clients as well, so it says little where replicas were cut off for long.
+    // Includes the clients' requests, so it says little after replicas were cut off for long.
     const alone = (await countAlone()) - aloneBefore;
     const seen = fronts.map(({ name, clients }) => ({ ...clients.take(), name }));
     const { passed, asked, problems } = greedy;
@@ -172,7 +172,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
     return seen;
   }
 
-  /** Nobody noticed but by waiting. */
+  /** Asserts that clients at most waited. */
   function unnoticed(seen: readonly Seen[]): void {
     for (const { statuses, broken } of seen)
       assert.deepEqual({ statuses: [...statuses.keys()], broken }, { statuses: [200], broken: [] });
@@ -193,7 +193,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
         { lost: TENTH },
       );
       for (const { broken, name } of seen) {
-        // A reply that is on its way when its server is killed may break; nothing else may.
+        // A reply in transit may break when its server is killed; no other may.
         assert.ok(broken.length <= 8, `${name}: ${broken.join("\n")}`);
       }
       unnoticed(seen.map((saw) => ({ ...saw, broken: [] })));
@@ -219,7 +219,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
         await toEachClient();
         replica!.server.child.kill("SIGCONT");
       },
-      // What was asked of another one was counted by both.
+      // Both replicas counted the requests that were repeated at another.
       { lost: TENTH },
     );
     unnoticed(seen);
@@ -246,7 +246,7 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
         await toEachClient();
         await counting.restart();
       },
-      // As docs/shared-limits.md has it: the limit again.
+      // As in docs/shared-limits.md: the limit once more.
       { atMost: 2 * LIMIT },
     );
     unnoticed(seen);

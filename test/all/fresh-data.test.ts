@@ -1,6 +1,6 @@
 /**
- * Fresh data end to end: rounds of `export` and its live rounds against a real PostgreSQL, servers that follow them, what is
- * refused because most of it is gone, and earlier versions that are published again.
+ * Fresh data end to end: rounds of `export` and its live rounds against a real PostgreSQL, servers that follow them,
+ * refusals of data that shrank too much, and earlier versions published again.
  */
 
 import assert from "node:assert/strict";
@@ -51,7 +51,7 @@ function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
   assert.match(stderr, /^[^\n]+\n$/, "one line");
 }
 
-/** What the admin listener of a server says. */
+/** The answers of a server's admin listener. */
 const readyOf = async (server: Served) => JSON.parse((await server.askAdmin("readyz")).text);
 const statusOf = async (server: Served) => JSON.parse((await server.askAdmin("status")).text);
 
@@ -59,14 +59,14 @@ function keysIn(folder: string): string {
   return writeKeys(join(folder, "keys.json"), keyRecord(TOKEN, { limit: 1_000_000 }));
 }
 
-/** A snapshot of so many users. */
+/** Generates a snapshot of so many users. */
 async function generate(folder: string, users: number, seed: number): Promise<string> {
   const sizes = ["--users", String(users), "--worlds", "10", "--instances", "5", "--seed", String(seed)];
   await runWell(["generate", "--out", folder, ...sizes]);
   return folder;
 }
 
-/** Waits until a program that goes on has said something. */
+/** Waits until a running program has printed something. */
 const untilTold = (program: Program, words: RegExp): Promise<unknown> =>
   until(
     () => {
@@ -248,7 +248,7 @@ describe("rounds of export", { skip: needPostgres() }, () => {
       }
       assert.equal((await statusOf(server)).loads.length, 1);
       assert.equal(manifestIn(out).generation, first.generation);
-      // A round that runs has a folder of its own.
+      // A running round has a folder of its own.
       await until(() => versions().length === 1, "equal rows are no version of their own");
       const changed = Date.now();
       await sql("INSERT INTO users VALUES (gen_random_uuid(), 'new', NULL, now())");
@@ -358,7 +358,7 @@ describe("a row that is committed", { skip: needPostgres() || need("nginx") }, (
 
   for (const flags of [[], ["--gzip"], ["--build"]]) {
     it(`is served by two replicas: export ${flags.join(" ")}`, async (t) => {
-      // Read by nginx's own user.
+      // nginx reads it as its own user.
       const folder = realpathSync(temporaryFolder(t));
       mkdirSync(join(folder, "web"));
       const out = join(folder, "web/current");

@@ -1,4 +1,4 @@
-/** Stopping on the wire: what is in flight, idle, pipelined, stuck, or on its way. */
+/** Stopping on the wire: requests in progress, idle connections, pipelines, stuck peers, and requests in transit. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ import { BASE, SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } fro
 import { assertInTime, within } from "../support/patience.ts";
 import { dial, header, Wire } from "../support/raw.ts";
 
-// It takes its time, so it begins here and is looked at later.
+// Slow, so it begins here, and a later test checks it.
 const stuck = stopBesideStuckPeers();
 stuck.catch(() => {});
 
@@ -42,7 +42,7 @@ async function stopBesideStuckPeers(): Promise<Stopped> {
 }
 
 describe("a graceful stop", AT_ONCE, () => {
-  /** Asks again and again, until the server says that it is over. */
+  /** Sends requests until the server announces the end of the connection. */
   async function busy(wire: Wire, turns: number[], who: number): Promise<void> {
     for (let at = 0; ; at++) {
       const method = at % 5 === 4 ? "HEAD" : "GET";
@@ -55,7 +55,7 @@ describe("a graceful stop", AT_ONCE, () => {
     await wire.closed();
   }
 
-  /** Resolves when nobody listens. For a moment the system still lets some in, and they may be reset: nothing was asked. */
+  /** Resolves when connections are refused. The system may still accept some for a moment and reset them: they sent no request. */
   async function refused(port: number): Promise<void> {
     const late = await dial(port).catch((error: NodeJS.ErrnoException) => error.code);
     if (late instanceof Wire) late.destroy();
@@ -63,7 +63,7 @@ describe("a graceful stop", AT_ONCE, () => {
   }
 
   test("40 busy clients: no request is lost, no connection reset, idle ones are ended, new ones refused", async () => {
-    // On a busy machine it takes longer than the idle ones may be silent.
+    // On a busy machine the test takes longer than the default timeouts of idle connections.
     const server = await serve({ threads: true, http: { headersTimeout: 300_000, requestTimeout: 300_000 } });
     const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
     const used = await dial(server.port);
@@ -79,8 +79,8 @@ describe("a graceful stop", AT_ONCE, () => {
     await within(refused(server.port), "new connections to be refused");
     const before = [...turns];
     await Promise.all(all);
-    // The answer that was on its way, and the one that says that it is the last. Threads are told to leave when all have
-    // stopped listening, which this thread passes on: how many answers that is depends on its turns.
+    // The answer in progress, and the one that announces the end. Threads are told to close when all have stopped
+    // listening, which this thread relays: the number of answers until then depends on its turns.
     if (SERVING_THREADS === 1) {
       for (const [who, count] of turns.entries()) assert.ok(count - before[who]! <= 2);
     }
@@ -91,7 +91,7 @@ describe("a graceful stop", AT_ONCE, () => {
     }
     await within(stopped, "the stop", 10_000);
     const kinds = server.observations.map(({ kind }) => kind);
-    // Each serving thread tells what became of its searches.
+    // Each serving thread reports its searches.
     const last = kinds.slice(kinds.indexOf("stopping"));
     assert.deepEqual([...new Set(last)], ["stopping", "search-cache", "stopped"]);
     assert.ok(!kinds.includes("defect"));
@@ -109,10 +109,10 @@ describe("a graceful stop", AT_ONCE, () => {
     void piped.send(good(SEARCH) + good(STATS) + good(SEARCH) + good(PAGE));
     void garbled.send(`${good(SEARCH)}BREW / HTTP/1.1\r\n\r\n`);
     void crowded.send(good(SEARCH).repeat(50));
-    // Those of the first three, and one at least of the crowd.
+    // The searches of the first three connections, and at least one of the crowd's.
     while (finish.length < 5) isStats(await ask(STATS, [bearer("cli")], "GET", server));
     const stopped = server.stop();
-    // The idle one goes when the grace is over; only then the searches are done.
+    // The idle connection ends after the grace; only then do the searches finish.
     await idle.closed();
     finishAll();
     const response = await wire.response();
@@ -132,14 +132,14 @@ describe("a graceful stop", AT_ONCE, () => {
   });
 
   test("what arrives within the grace is answered; what crosses the end meets an end of file", async () => {
-    // Sent too late by a machine that is busy, requests may meet the end as well, and prove nothing.
+    // On a busy machine requests may be late, meet the end as well, and prove nothing.
     if (!(await stopAndAsk(true))) assert.ok(await stopAndAsk(false));
   });
 
   /**
-   * Stops a server and asks it; false when that was later than the grace.
+   * Stops a server and sends requests; false if they were later than the grace.
    *
-   * @param waits whether until nobody listens; else it asks at once, which is never too late
+   * @param waits whether to wait until connections are refused; otherwise sends at once, which is never too late
    */
   async function stopAndAsk(waits: boolean): Promise<boolean> {
     const server = await serve();
@@ -151,10 +151,10 @@ describe("a graceful stop", AT_ONCE, () => {
     ];
     void used.send(good(STATS));
     isStats(await used.response());
-    // One write: when the first answer is here, the beginning of the next request is there.
+    // One write: when the first answer is here, the start of the next request has arrived.
     void half.send(good(STATS) + OK);
     isStats(await half.response());
-    // Served and idle: the connection is accepted.
+    // An answer on a later connection shows that these are accepted.
     isStats(await ask(STATS, [bearer("cli")], "GET", server));
     const began = performance.now();
     const stopped = server.stop();
@@ -162,7 +162,7 @@ describe("a graceful stop", AT_ONCE, () => {
     void fresh.send(good(STATS));
     void used.send(good(SEARCH) + good(STATS));
     void half.send("\r\n");
-    // The system has the bytes by now. The grace begins no earlier than the stop, and there is no turn between.
+    // The system has the bytes by now. The grace begins no earlier than the stop, and no turn came between.
     const isInGrace = !waits || performance.now() - began < GRACE_MS;
     if (isInGrace) {
       for (const wire of [fresh, used, half]) {
@@ -194,16 +194,16 @@ describe("a graceful stop", AT_ONCE, () => {
   test("peers that never finish or never read do not hold it up for 10 s", async () => {
     const { status, ms } = await stuck;
     assert.equal(status, 0);
-    // Had nobody been stuck, it would have been over after the grace.
+    // Without stuck peers it would have ended after the grace.
     assert.ok(ms > 4000, `${ms} ms`);
     assertInTime(performance.now() - ms, 9900, "the stop");
   });
 });
 
-// By itself: it keeps the server, which is in this process, from its work.
+// Not beside other tests: it blocks the server, which runs in this process.
 test("what arrives within the grace is answered, though the server is too busy to read it before the end", async () => {
   let isInGrace = false;
-  // On a busy machine a pause takes longer than it should: then the next one is shorter.
+  // On a busy machine a pause takes longer than asked: then the next one is shorter.
   for (const pause of [GRACE_MS - 200, GRACE_MS / 4, 0]) {
     if (isInGrace) break;
     const server = await serveOpen();
@@ -225,12 +225,12 @@ test("what arrives within the grace is answered, though the server is too busy t
   }
 });
 
-// By itself: tests beside it would take the turns in which connections are taken.
+// Not beside other tests: they would take the turns in which connections are accepted.
 test("connections that are on their way when a stop begins are taken, and their requests answered", async () => {
   const server = await serve();
   const wires = Array.from({ length: 20 }, () => new Wire(server.port));
   for (const wire of wires) void wire.send(good(STATS));
-  // Threads may stop listening before this one has connected at all; here nothing is taken while it does not wait.
+  // Threads may stop listening before this one has connected; a single thread accepts nothing before the stop.
   if (SERVING_THREADS > 1) {
     await Promise.all(wires.map(({ socket }) => once(socket, "connect")));
   }
@@ -243,7 +243,7 @@ test("connections that are on their way when a stop begins are taken, and their 
   await within(stopped, "the stop");
 });
 
-// By itself, since its replies are many.
+// Not beside other tests, since its replies are many.
 test("20 pipelined requests each of 200 peers that do not read: all are answered, none but the last answer says close", async () => {
   const server = await serve({ http: { headersTimeout: 300_000, requestTimeout: 300_000 } });
   const silent = await dial(server.port);
@@ -260,12 +260,12 @@ test("20 pipelined requests each of 200 peers that do not read: all are answered
     for (let at = 1; at <= 20; at++) {
       const response = await wire.response();
       assert.equal(response.status, 200);
-      // One that was answered before the stop began was not told.
+      // An answer before the stop did not announce the end.
       if (at < 20) assert.equal(header(response, "Connection"), "keep-alive");
     }
     await wire.closed();
   }
-  // A connection that never sent a byte is closed without one.
+  // A connection that never sent a byte gets none.
   await silent.closed();
   await within(stopped, "the stop");
 });

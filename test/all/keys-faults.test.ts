@@ -18,7 +18,7 @@ after(killAll);
 const CREATE = ["keys", "create", "--name", "n", "--keys"];
 const ROTATE = ["keys", "rotate", "key_c_sk_1", "--keys"];
 
-/** Makes a dead holder's lock old, so that nobody has to wait for it. */
+/** Ages the lock of a dead holder, so that no command has to wait for it. */
 function letTimePass(keys: string): void {
   for (const lock of [`${keys}.lock`, `${keys}.lock.breaking`]) {
     if (existsSync(lock)) utimesSync(lock, 1, 1);
@@ -26,7 +26,7 @@ function letTimePass(keys: string): void {
 }
 
 describe("a kill", { skip: needStrace() }, () => {
-  /** Calls that change the folder of the keys file, and those between them. */
+  /** Calls that change the folder of the keys file, and calls between them. */
   const calls = [
     ...["mkdir", "rmdir", "rename", "unlink", "fsync", "fchmod", "fchown", "chown", "utimensat"],
     "readlink",
@@ -37,18 +37,18 @@ describe("a kill", { skip: needStrace() }, () => {
     return spawnSync(
       "strace",
       ["-f", "-qq", ...how, ...COMMAND, ...args],
-      // strace counts a thread's calls; with one thread for the file system these are all.
+      // strace counts calls per thread; with one file-system thread that covers all.
       { encoding: "utf8", env: { ...process.env, UV_THREADPOOL_SIZE: "1" }, timeout: 60_000 },
     );
   }
 
-  /** Runs a command that is killed when it is about to make a call for the nth time. */
+  /** Runs a command and kills it just before its nth call of a kind. */
   function runKilled(call: string, nth: number, args: readonly string[]) {
     const inject = `inject=${call}:signal=KILL:when=${nth}`;
     return trace(["-o", "/dev/null", "-e", `trace=${call}`, "-e", inject], args);
   }
 
-  /** How often a command makes each of the calls, in the thread that makes it the most. */
+  /** Number of each of the calls that a command makes, in the thread with the most. */
   function countCalls(folder: string, args: readonly string[]): Map<string, number> {
     const file = join(folder, "calls");
     assert.equal(trace(["-o", file, "-e", `trace=${calls}`], args).status, 0);
@@ -62,7 +62,7 @@ describe("a kill", { skip: needStrace() }, () => {
     return most;
   }
 
-  /** A keys file of one key. */
+  /** Makes a keys file with one key. */
   function fresh(t: TestContext) {
     const folder = temporaryFolder(t);
     return { folder, keys: writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1")) };
@@ -71,7 +71,7 @@ describe("a kill", { skip: needStrace() }, () => {
   /**
    * Kills a command at each of its calls.
    *
-   * @param check gets the file of each, and what the command printed
+   * @param check gets the keys file and the command's output after each kill
    */
   async function killEverywhere(
     t: TestContext,
@@ -153,7 +153,7 @@ describe("a full disk", () => {
   it("leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {
     const disk = smallDisk(t);
     if (disk === undefined) return t.skip("no file system may be mounted here");
-    // Some pages long, so that a part of the new file fits where all of it does not.
+    // Several pages long, so that a part of the new file fits where the whole does not.
     const many = Array.from({ length: 60 }, (_, n) => keyRecord(`svc_sk_${String(n).padStart(6, "0")}`));
     const keys = writeKeys(join(disk, "keys.json"), ...many);
     const before = readFileSync(keys);

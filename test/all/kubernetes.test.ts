@@ -1,4 +1,4 @@
-/** The manifests of `deploy/kubernetes`: as Kubernetes' own schemas have it, and as the program has it. */
+/** The manifests of `deploy/kubernetes`, checked against Kubernetes' own schemas and against the program. */
 
 import assert from "node:assert/strict";
 import {
@@ -40,7 +40,7 @@ function parse(text: string): Manifest[] {
   });
 }
 
-/** What an apply of a folder takes, which goes into no folder below it. */
+/** The manifests that an apply of a folder takes, without its subfolders. */
 function manifestsIn(folder: string): Manifest[] {
   const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
   return files.flatMap((name) => parse(readFileSync(join(folder, name), "utf8")));
@@ -58,7 +58,7 @@ const MODULES: Readonly<Record<string, readonly Kind[]>> = {
   "policy/v1": ["PodDisruptionBudget"],
 };
 
-/** The manifest of a kind, and with a name. */
+/** The manifest of a kind with a name. */
 function manifest<Name extends Kind>(kind: Name, name = "orrery"): InstanceType<(typeof CLASSES)[Name]> {
   const found = [...manifests, ...secrets].filter(
     (entry) => entry.kind === kind && entry.metadata.name === name,
@@ -67,7 +67,7 @@ function manifest<Name extends Kind>(kind: Name, name = "orrery"): InstanceType<
   return found[0] as unknown as InstanceType<(typeof CLASSES)[Name]>;
 }
 
-/** The compiler's complaints about the manifests as values of the schemas' types, which unknown fields are not. */
+/** The compiler's errors for the manifests as values of the schemas' types, which do not allow unknown fields. */
 function complaints(values: readonly Manifest[]): string {
   mkdirSync(join(ROOT, ".tests"), { recursive: true });
   const folder = mkdtempSync(join(ROOT, ".tests", "kubernetes-"));
@@ -93,7 +93,7 @@ function complaints(values: readonly Manifest[]): string {
   }
 }
 
-/** Each variable is one of a setting of `serve`, and its value one of that setting. */
+/** Asserts that each variable belongs to a setting of `serve`, and that its value is valid. */
 function assertSettings(data: Readonly<Record<string, string>>): void {
   const settings = new Map(
     PROGRAM.settings
@@ -107,20 +107,20 @@ function assertSettings(data: Readonly<Record<string, string>>): void {
   }
 }
 
-/** The ConfigMap with its examples in force. */
+/** The ConfigMap with its examples uncommented. */
 function configWithExamples(): Record<string, string> {
   const text = readFileSync(join(FOLDER, "config.yaml"), "utf8").replaceAll(/^( *)# (ORRERY_)/gm, "$1$2");
   const [config] = parse(text) as unknown as { data: Record<string, string> }[];
   return config!.data;
 }
 
-/** Bytes, as `3Gi` has them. */
+/** Number of bytes in a quantity, such as `3Gi`. */
 function bytesOf(quantity: string): number {
   const [, number, unit] = /^(\d+)(Mi|Gi)$/.exec(quantity)!;
   return Number(number) * (unit === "Gi" ? 2 ** 30 : 2 ** 20);
 }
 
-/** Puts files into a folder as a node's agent does with a secret: all of them are replaced by one rename of a link. */
+/** Puts files into a folder as a node's agent does with a secret: one rename of a link replaces all of them. */
 function mount(folder: string, files: Readonly<Record<string, string>>, version: string): void {
   mkdirSync(join(folder, version), { recursive: true });
   for (const [name, text] of Object.entries(files))
@@ -172,7 +172,7 @@ describe("the manifests for Kubernetes", () => {
     assert.equal(data!.ORRERY_ADMIN, `0.0.0.0:${ports.get("admin")}`);
     for (const probe of [container!.readinessProbe!, container!.livenessProbe!])
       assert.equal(probe.httpGet!.port, "admin");
-    // As the image has them.
+    // As in the image.
     const image = readFileSync(join(ROOT, "deploy/Containerfile"), "utf8");
     assert.match(image, new RegExp(`ORRERY_PORT=${ports.get("http")} `));
     assert.match(
@@ -207,7 +207,7 @@ describe("the manifests for Kubernetes", () => {
     assertSettings(data);
     const { spec } = manifest("HorizontalPodAutoscaler");
     assert.equal(data.ORRERY_REPLICAS, String(spec!.maxReplicas));
-    // What the comment beside it counts with.
+    // The numbers in the comment beside it.
     assert.deepEqual([spec!.minReplicas, spec!.maxReplicas], [3, 20]);
     const { containers, volumes } = manifest("Deployment").spec!.template.spec!;
     const mounted = containers[0]!.volumeMounts!.find(({ mountPath }) =>
@@ -231,7 +231,7 @@ describe("the manifests for Kubernetes", () => {
   it("leave time enough to stop", () => {
     const pod = manifest("Deployment").spec!.template.spec!;
     const { preStop } = pod.containers[0]!.lifecycle!;
-    // A server answers what is in progress for at most 10 s.
+    // A server spends at most 10 s on requests in progress.
     assert.ok(pod.terminationGracePeriodSeconds! > preStop!.sleep!.seconds + 10);
   });
 
@@ -247,11 +247,11 @@ describe("the manifests for Kubernetes", () => {
     const { data } = manifest("ConfigMap");
     const variables = {
       ...data,
-      // As the image has it.
+      // As in the image.
       ORRERY_KEYS: join(keys, "keys.json"),
       ORRERY_CACHE: cache,
       ORRERY_PORT: "0",
-      // This machine's.
+      // Values for this machine.
       ORRERY_SNAPSHOT: "data/sample",
       ORRERY_ADMIN: data!.ORRERY_ADMIN!.replace(/\d+$/, String(adminPort)),
       ORRERY_ADMIN_TOKEN_FILE: data!.ORRERY_ADMIN_TOKEN_FILE!.replace("/srv/admin", admin),
@@ -265,7 +265,7 @@ describe("the manifests for Kubernetes", () => {
       assert.equal(status, 200, probe.httpGet!.path);
     }
     assert.equal((await get(`http://127.0.0.1:${adminPort}/metrics`)).status, 401);
-    // Nobody has a key, as the manifest stands.
+    // The manifest as delivered contains no key.
     assert.equal((await server.logged("keys-loaded")).level, "warn");
     const made = join(folder, "made.json");
     const token = (await runWell(["keys", "create", "--keys", made, "--name", "first client"])).stdout.trim();
@@ -278,7 +278,7 @@ describe("the manifests for Kubernetes", () => {
     mount(keys, filled!.stringData, "..2");
     await untilReply(server, token, ({ status }) => status === 200, "the new keys to apply");
 
-    // Gone before SIGKILL comes. (That /readyz answers 503 meanwhile is a matter of the tests of the admin listener.)
+    // The process ends before SIGKILL. (Tests of the admin listener check that /readyz answers 503 meanwhile.)
     const began = performance.now();
     await server.stop();
     const { seconds } = pod.containers[0]!.lifecycle!.preStop!.sleep!;

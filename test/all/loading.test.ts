@@ -1,4 +1,4 @@
-/** Loads in real processes: a thread whose heap runs out, and a program that closes while one loads. */
+/** Loads in real processes: a thread whose heap runs out, and a program that closes during a load. */
 
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
 
 after(killAll);
 
-/** A row with as many shapes of objects as a line has room for: it takes far more heap than bytes. */
+/** A row with as many object shapes as fit in a line: it takes far more heap than bytes. */
 function heavyRow(): string {
   const shapes = Array.from({ length: 85_000 }, (_, at) => `{"k${at.toString(36)}":0}`).join();
   return `${JSON.stringify({ ...user(9), id: id("a", 9) }).slice(0, -1)},"x":[${shapes}]}\n`;
@@ -27,7 +27,7 @@ test("a thread whose heap runs out ends alone: the load is refused, the old gene
   assert.match(String(refused.problems), /the loading thread died: its heap of \d+ MiB is full/);
   assert.equal(refused.retryMs, 5000);
   assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
-  // What it died of may go.
+  // Removes the row that killed the thread.
   writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
   await server.logged("snapshot-loaded", 2);
   await server.stop();

@@ -1,4 +1,4 @@
-/** Requests are counted once each, however they end: answered, refused by the parser, or left by their peers. */
+/** Each request is counted once, however it ends: answered, refused by the parser, or abandoned by its peer. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -17,7 +17,7 @@ after(async () => {
 
 const bearer = (token: keyof typeof TOKENS): string => `Authorization: Bearer ${TOKENS[token]}`;
 
-/** What was counted, a line a series: `GET /worlds 200 3`. */
+/** The counts, a line per series: `GET /worlds 200 3`. */
 function counted(cells: RequestCells): string[] {
   const counters = countersOf(cells, 0);
   const lines: string[] = [];
@@ -71,7 +71,7 @@ test("each request is counted by its method, route and status", async () => {
     ...["GET /worlds/search 400 1", "HEAD /worlds 200 1", "OPTIONS /worlds 204 1", "POST /worlds 405 1"],
     ...["_OTHER - 400 1", "_OTHER - 404 1", "_OTHER - 431 1"],
   ];
-  // An answer is on its way before it is counted.
+  // A request is counted after its answer is sent.
   const sent = expected.reduce((total, line) => total + Number(line.split(" ").at(-1)), 0);
   await until(() => figures(cells).total >= sent, `${sent} to be counted:\n${counted(cells).join("\n")}`);
   assert.deepEqual(counted(cells), expected);
@@ -123,14 +123,14 @@ test("requests that wait are active, and those of a peer that left have no statu
   assert.deepEqual(counted(cells), []);
   const began = performance.now();
   wires[0]!.destroy();
-  // As a running search does: so a peer that only half-closed is told from one that is gone.
+  // As a running search asks: this tells a closed connection from a half-closed one.
   await until(() => callers.some((caller) => caller.isGone()), "the server to notice");
   for (const done of finish) done();
   await wires[1]!.response("GET");
   await until(() => figures(cells).total === 2, "both to be counted");
   assert.deepEqual(counted(cells), ["GET /users/search 0 1", "GET /users/search 200 1"]);
   assert.equal(figures(cells).active, 0);
-  // The time that they waited counts.
+  // Latency includes the time of waiting.
   const { p99Ms } = figures(cells).routes[0]!.latency!;
   assert.ok(p99Ms > 0 && p99Ms / 2.5 < performance.now() - began + 5000, `${p99Ms}`);
 });

@@ -1,6 +1,6 @@
 /**
- * Mirroring another server: what is asked for, what comes of it, servers that are not what they should be, and servers
- * whose data change meanwhile: what is published is of one generation, whole, or nothing is.
+ * Mirroring another server: the requests, the result, servers that misbehave, and servers whose data change meanwhile:
+ * a mirror publishes one whole generation, or nothing.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ import {
 } from "../support/upstream.ts";
 
 const BASE = "/api/public/v1";
-/** Snapshots that have no row in common: after a change of one to the other, all that the first lists is gone. */
+/** Snapshots without a common row: after a change from one to the other, no row that the first listed exists. */
 const SEEDS = { first: 3, second: 4 };
 type Name = keyof typeof SEEDS;
 
@@ -59,13 +59,13 @@ afterEach(async () => {
 });
 after(() => upstream.close());
 
-/** Has the server serve other rows. */
+/** Makes the server serve other rows. */
 async function serve(name: Name): Promise<void> {
   cpSync(join(folder, name), snapshot, { recursive: true });
   await upstream.reload();
 }
 
-/** Has the server change to other rows before it answers certain requests, by their numbers from 1. */
+/** Makes the server change to other rows before certain requests, numbered from 1. */
 function serveAt(changes: Readonly<Record<number, Name>>): void {
   let requests = 0;
   upstream.fault = async () => {
@@ -75,7 +75,7 @@ function serveAt(changes: Readonly<Record<number, Name>>): void {
   };
 }
 
-/** A mirror with a place of its own. */
+/** Opens a mirror in a folder of its own. */
 async function open(
   t: { after(done: () => void): void },
   more: Partial<MirrorOptions> = {},
@@ -97,7 +97,7 @@ async function open(
 const sumOf = (counts: object): number =>
   Object.values(counts).reduce((sum: number, count: number) => sum + count, 0);
 
-/** Answers 404 in place of a reply. */
+/** Turns a reply into a 404. */
 const notFound = (reply: Passing, kind: string): unknown =>
   Object.assign(reply, { status: 404, body: `{"error":"${kind} not found"}` });
 
@@ -127,7 +127,7 @@ describe("a mirror", () => {
     assert.equal(found.requests, upstream.asked.length);
     const { bound } = found.collected!;
     assert.ok(found.requests >= sumOf(bound), `${found.requests} requests, bound ${sumOf(bound)}`);
-    // Owners apart, no request is made that the bound does not count.
+    // Apart from requests for owners, the bound counts every request.
     const others = upstream.asked.filter(({ target }) => !target.includes("/users"));
     assert.equal(others.length, sumOf(bound) - bound.users);
     assert.ok(upstream.asked.every(({ status }) => status === 200 || status === 404));
@@ -164,7 +164,7 @@ describe("a mirror", () => {
       opened.pop();
       if (ended) {
         assert.ok(rounds > 4);
-        // Requests that ran at the end are asked again.
+        // Requests in progress at the stop are repeated.
         const { length } = upstream.asked;
         assert.ok(length <= requests + 8 * (rounds - 1), `${length} of ${requests}`);
         break;
@@ -220,12 +220,12 @@ describe("a server that changes", () => {
     const mirror = await open(t);
     let changes = 0;
     upstream.change = (reply) => {
-      // Below a name of its own, and with If-Match judged by that.
+      // Replies name their generation by the number of changes, and If-Match compares with that name.
       const name = `"change-${Math.min(changes, 2)}"`;
       if (paged.test(reply.target) && changes++ < 2) hasChanged(reply);
       if (reply.status === 200) reply.headers.etag = name;
     };
-    // The conditions are those of the server behind: without them it always answers.
+    // Without the condition the real server always answers.
     upstream.fault = (request) => {
       delete request.headers["if-match"];
       return false;
@@ -270,7 +270,7 @@ describe("a server that is not what it should be", () => {
     (status: number, body: string, headers: Record<string, string> = {}): Reply =>
     (response) =>
       response.writeHead(status, headers).end(body);
-  /** A page of these rows, which says of itself what is given. */
+  /** A page of these rows with the given pagination. */
   const list = (data: object[], total: unknown, limit = 50): Reply =>
     send(200, JSON.stringify({ data, pagination: { total, limit, offset: 0 } }));
   const { status: _, ...row } = world(1);
@@ -375,7 +375,7 @@ function assertWhole(out: string, name: Name): void {
   assert.deepEqual(contents(out), wholes[name]);
 }
 
-/** Mirrors into a place of its own, once. */
+/** Mirrors once into a folder of its own. */
 async function mirrorOnce(t: { after(done: () => void): void }): Promise<Mirrored & { out: string }> {
   const { out, renew, close } = await open(t);
   const found = await renew();
@@ -467,7 +467,7 @@ describe("worlds that are listed and gone", () => {
       await assert.rejects(renew(), lines);
       await assert.rejects(renew(), lines);
       assert.equal(existsSync(out), false);
-      // The journal does not hold it against the server.
+      // The journal does not keep the failure: a good server is mirrored next.
       upstream.change = change;
       const { collected } = await renew();
       assert.ok(collected!.worlds.length > 50);

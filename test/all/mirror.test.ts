@@ -1,4 +1,4 @@
-/** `mirror` and `verify` as processes: killed at any moment, beside a limit, in front of a server, with other prefixes. */
+/** `mirror` and `verify` as processes: killed at any moment, near a limit, against a server, with other prefixes. */
 
 import assert from "node:assert/strict";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -50,7 +50,7 @@ describe("a mirror", () => {
     assert.ok(Number(made) < 1000 && Number(bound) <= Number(made), stderr);
     const token = readFileSync(limited, "utf8").trim();
     const { headers } = await get(`${upstream.url}/stats`, { token });
-    // A refusal would not have counted: what is left says that none was made.
+    // The server does not count refused requests, so this rest also shows that none was refused.
     assert.equal(Number(headers["x-ratelimit-remaining"]), 1000 - Number(made) - 1);
     await runWell(["check", out]);
     const found = JSON.parse((await runWell([...verifyArgs(out, tool), "--json"])).stdout);
@@ -88,7 +88,7 @@ describe("a mirror", () => {
     let kills = 0;
     for (; kills < KILLS; kills++) {
       const killed = start([...mirrorArgs(out, tool), ...SEARCH]);
-      // When so much has been learnt, or a little later: by progress and not by time, so that it is a moment of the work.
+      // At this size of the journal, or slightly later: chosen by progress, not time, to hit the work itself.
       const enough = (full * (kills + random.unit())) / (KILLS + 1);
       await until(
         () => killed.child.exitCode !== null || sizeOf() >= enough,

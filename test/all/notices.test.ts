@@ -1,4 +1,4 @@
-/** Notices of keys that have used up their window and of addresses that try bad tokens: few, whatever clients do. */
+/** Notices of keys that have used up their window and of addresses that try bad tokens: few, whatever clients send. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -39,13 +39,13 @@ describe("a key that has used up its window", () => {
     assert.equal(told.length, 2, "the same window");
     limited("a", 7200);
     assert.equal(told.length, 3);
-    // Windows of a second.
+    // Windows of one second.
     for (let second = 1; second <= 180; second++) {
       clock.now += 1000;
       limited("a", 7200 + second);
     }
     assert.equal(told.length, 6);
-    // A clock that was set back.
+    // A window before the last one, as after a clock that was set back.
     clock.now += 60_000;
     limited("a");
     assert.equal(told.length, 6);

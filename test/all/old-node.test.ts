@@ -1,4 +1,4 @@
-/** Versions of Node that are really too old, down to the first ones that know modules. */
+/** Versions of Node that are too old, down to the first ones with modules. */
 
 import assert from "node:assert/strict";
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ describe("a Node that is too old", () => {
         );
         assert.deepEqual([ran.status, ran.stdout], [2, ""], file);
       }
-      // What is older than that cannot even read the library.
+      // Older versions cannot even parse the library.
       if (Number.parseInt(version, 10) < 18) return;
       const code = 'import("./dist/mod.js").catch((error) => console.log(error.message))';
       const library = spawnSync(node.path, ["-e", code], { cwd: ROOT, encoding: "utf8" });

@@ -1,8 +1,8 @@
 /**
- * The OpenAPI document under the tools that are used with such documents: Redocly's linter, Spectral's rules for
- * OpenAPI, and the types that openapi-typescript makes of it.
+ * The OpenAPI document under common tools: Redocly's linter, Spectral's rules for OpenAPI, and the types that
+ * openapi-typescript generates from it.
  *
- * They are installed apart from everything else: `npm ci --prefix tools/openapi`.
+ * They are installed separately: `npm ci --prefix tools/openapi`.
  */
 
 import assert from "node:assert/strict";
@@ -22,7 +22,7 @@ const skip = !isInstalled && unavailable("tools/openapi is not installed: npm ci
 
 const folder = temporaryFolder();
 
-/** Runs a program beside the tools over documents; gives what it says of each. */
+/** Runs a program in the tools' folder over documents; returns its result for each. */
 function judge(program: string, ...documents: readonly object[]): unknown[] {
   const files = documents.map((text, at) => {
     const file = join(folder, `document-${at}.json`);
@@ -61,7 +61,7 @@ const TYPES = `
   const judge = async (file) => astToString(await openapiTS(JSON.parse(readFileSync(file, "utf8"))));
 `;
 
-/** A program that is right only where the types say what replies are. */
+/** A program that compiles only if the types describe the replies correctly. */
 const USE = `
 import type { components, operations, paths } from "./types.js";
 type Reply<Name extends keyof operations, Status extends keyof operations[Name]["responses"]> =

@@ -1,4 +1,4 @@
-/** Standard error and standard output whose reader is slow, gone, or a full disk: nothing that serves notices. */
+/** Standard error and standard output with a reader that is slow or gone, or on a full disk: the server is unaffected. */
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -16,23 +16,23 @@ type Output = "pipe" | number;
 
 after(killAll);
 
-/** Base URL of a server, from what it writes. */
+/** Base URL of a server, from its output. */
 const urlFrom = async (text: () => string): Promise<string> =>
   (await until(() => /listening on (\S+)|"url":"([^"]+)"/.exec(text()), "the listening line"))
     .slice(1)
     .join("");
 
-/** A process whose outputs nobody reads yet. */
+/** Starts a process whose outputs are not read yet. */
 function launch(args: readonly string[], stdout: Output = "pipe", stderr: Output = "pipe") {
   const [file, ...first] = COMMAND;
   const child = spawn(file, [...first, ...args], { stdio: ["ignore", stdout, stderr] });
   after(() => child.kill("SIGKILL"));
-  // No output may have been read to its end.
+  // Its outputs may still be unread at the end.
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const ended = (): Promise<number | null> => within(exited, `the end of ${args[0]}`);
   return {
     ...{ child, ended },
-    /** Everything that comes out of a pipe from now on. */
+    /** The output of a pipe from now on. */
     reading: (name: "stdout" | "stderr"): (() => string) => textOf(child[name]!),
     async stop() {
       child.kill("SIGTERM");
@@ -45,7 +45,7 @@ const serving = ({ snapshot, keys }: ReturnType<typeof place>): string[] => [
   ...["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--access-log"],
 ];
 
-/** Asks for what is not there, many times on one connection. */
+/** Requests a missing path many times on one connection. */
 async function flood(url: string, times: number): Promise<void> {
   const wire = await dial(Number(new URL(url).port));
   void wire.send(requestHead(`/${"x".repeat(500)}`).repeat(times));
@@ -69,7 +69,7 @@ describe("outputs", { concurrency: 2 }, () => {
     assert.ok(residentBytes(server) - before < 150_000_000, "memory is bounded");
     const text = server.reading("stderr");
     const all = times + 1;
-    // Every request is a line or is counted; the lines after the gap say so.
+    // Every request has a line or is counted as dropped; the lines after the gap give the count.
     await until(() => {
       const lines = jsonLines(text());
       const written = lines.filter(({ event }) => event === "request").length;
@@ -160,7 +160,7 @@ describe("outputs", { concurrency: 2 }, () => {
   });
 
   test("a text arrives whole, however late it is read", () => {
-    // A pipe of the shell's, since node throws away what nobody reads when a child ends. A page is all that it holds.
+    // A pipe of the shell, since node discards unread output when a child ends. The pipe holds only one page.
     const shrink = "import fcntl; fcntl.fcntl(1, 1031, 4096)";
     const script = `(python3 -c '${shrink}' 2> /dev/null; exec "$@") | (sleep 0.3; cat)`;
     const ran = spawnSync("sh", ["-c", script, "sh", ...COMMAND, "openapi"], { encoding: "utf8" });

@@ -1,4 +1,4 @@
-/** The package as it is published: packed, installed into empty projects, and used there on every Node that is supported. */
+/** The package as published: packed, installed into empty projects, and used there on every supported Node. */
 
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -30,7 +30,7 @@ const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
 const runHere = (program: string, args: readonly string[], node?: string) =>
   spawnSync(program, args, { cwd: npmProject, encoding: "utf8", env: environment(node) });
 
-/** Runs a program to its end and gives what it printed. */
+/** Runs a program to its end and returns its output. */
 async function run(cwd: string, program: string, args: readonly string[], node?: string): Promise<string> {
   return (await promisify(execFile)(program, args, { cwd, env: environment(node) })).stdout;
 }
@@ -43,7 +43,7 @@ function environment(node?: string): NodeJS.ProcessEnv {
 
 const QUIET = ["--no-audit", "--no-fund", "--loglevel=error"];
 
-/** The oldest that is supported, and what is current. */
+/** The oldest supported version, and the current ones. */
 const VERSIONS = ["20.19.0", "22", "24", "latest"];
 const nodes = new Map<string, FoundNode>();
 let packed = "";
@@ -54,7 +54,7 @@ before(async () => {
     run(npmProject, "npm", ["install", packed, ...QUIET]),
     run(pnpmProject, "npx", ["-y", "pnpm", "add", packed]),
   ]);
-  // Meanwhile.
+  // While the packages install.
   for (const version of VERSIONS) nodes.set(version, findNode(version));
   await installed;
 });
@@ -76,7 +76,7 @@ orrery.close();
 for (const made of [npmProject, pnpmProject]) writeFileSync(join(made, "program.js"), PROGRAM);
 writeFileSync(join(npmProject, "program.cjs"), 'console.log(typeof require("orrery").openOrrery)');
 
-/** Every type of the library is as strict for others as for itself: none became `any` on the way. */
+/** Every type of the library is as strict for its users as for itself: packing turned none into `any`. */
 const TYPED = `
 import { type CacheCounts, KeysFileError, type Observation, openOrrery, type Orrery, SnapshotError, type User } from "orrery";
 const keys = [{ id: "me", kind: "cli", token: "svcx_secret" }] as const;
@@ -105,14 +105,14 @@ function bytesOnDisk(place: string): number {
   return sizes.reduce((sum, size) => sum + Math.ceil(size / 4096) * 4096, 0);
 }
 
-/** Starts a server, asks it by `ask`, and stops it and whatever started it. */
+/** Starts a server, passes its URL to `ask`, and stops the server and its parent processes. */
 async function serving(
   command: Command,
   cwd: string,
   node: string | undefined,
   ask: (url: string) => Promise<void>,
 ): Promise<void> {
-  // A group of its own: npx, its shell and the server.
+  // A process group of its own: npx, its shell and the server.
   const program = start([], {}, command, { cwd, env: environment(node), detached: true });
   try {
     await ask((await served(program)).url);
@@ -120,9 +120,9 @@ async function serving(
     try {
       process.kill(-program.child.pid!, "SIGTERM");
     } catch {
-      // All of them have ended: that is why there was no answer.
+      // The group has already ended, so `ask` fails with the reason.
     }
-    // Its output ends with the last of them.
+    // The output ends with the last process of the group.
     await program.ended;
   }
 }
@@ -153,7 +153,7 @@ describe("the package", () => {
   it("leaves no file in a checkout that git does not ignore", () => {
     const name = packed.split("/").at(-1)!;
     const { status, error } = spawnSync("git", ["check-ignore", "--quiet", name], { cwd: ROOT });
-    // 128: no checkout of git.
+    // Status 128: no git checkout.
     if (error === undefined && status !== 128) assert.equal(status, 0, name);
   });
 
@@ -166,7 +166,7 @@ describe("the package", () => {
     };
     const names = Object.keys(lock.packages).map((path) => path.replace("node_modules/", ""));
     assert.ok(names.length <= 40, names.join());
-    // Audits, licence tools and deduplication see the packages that the library runs.
+    // As dependencies, the packages are visible to audits, licence tools and deduplication.
     for (const name of ["fast-json-stringify", "flexsearch", "lru-cache"]) {
       assert.ok(names.includes(name), name);
       const importers = readdirSync(join(installed, "dist")).filter(
@@ -214,18 +214,18 @@ describe("the package", () => {
   it("passes on the licences of what is built in", () => {
     const text = readFileSync(join(installed, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
     const named = [...text.matchAll(/^(\S+) \d[\d.]+ \(\S+\)$/gm)].map(([, name]) => name!);
-    // esbuild says above each part where it is from.
+    // esbuild names the origin above each part.
     const built = readdirSync(join(installed, "dist"))
       .filter((name) => name.endsWith(".js"))
       .map((name) => readFileSync(join(installed, "dist", name), "utf8"))
       .flatMap((code) => [...code.matchAll(/^\/\/ \S*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)])
       .map(([, name]) => name!);
-    // Pages hold its files as they are.
+    // Pages contain their files unchanged.
     assert.deepEqual(named, [...new Set([...built, "swagger-ui-dist", "uplot"])].sort());
     assert.ok(named.includes("flexsearch") && named.includes("lru-cache"), named.join());
     assert.match(text, /Licensed under the Apache License|Apache License\s+Version 2\.0/);
     assert.match(text, /Blue Oak Model License/);
-    // And of what those files are made of.
+    // Also the packages inside those files.
     assert.match(text, /http:\/\/jedwatson\.github\.io\/classnames/);
   });
 

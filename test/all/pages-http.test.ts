@@ -1,4 +1,4 @@
-/** The pages beside the API over a socket: what is asked, refused, counted, logged, and what slow readers cost. */
+/** The pages beside the API over a socket: requests, refusals, counts, log lines, and the cost of slow readers. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -27,7 +27,7 @@ after(async () => {
 
 const FEW_KEY = `Authorization: Bearer ${TOKENS.fewNarrow}`;
 
-/** Paths that are none of a page, whatever a URL parser would make of them. */
+/** Paths that are no page, although a URL parser might resolve them to one. */
 const NO_PAGES = [
   ...["/docs/", "/docs//", "//docs", "/docs/..", "/docs/.", "/./docs", "/x/../docs"],
   "/docs/../../etc/passwd",
@@ -36,7 +36,7 @@ const NO_PAGES = [
   ...[`${BASE}/docs`, `${BASE}/openapi.json`],
 ];
 
-/** No header of a limit, no matter which token came with the request. */
+/** Asserts that a reply has no header of a limit, whatever token came with the request. */
 function isUncounted(response: RawResponse): void {
   assert.deepEqual(
     response.headers.filter(([name]) => /^(x-ratelimit|www-authenticate)/i.test(name)),
@@ -44,7 +44,7 @@ function isUncounted(response: RawResponse): void {
   );
 }
 
-/** Asserts that a server serves the pages beside the API. @param limit as its document words the limit of a key; the default one if absent */
+/** Asserts that a server serves the pages beside the API. @param limit the limit of a key as the document says it; default if absent */
 async function assertPages(port: number, limit?: string): Promise<void> {
   const ask = (target: string, headers?: readonly string[], method?: string): Promise<RawResponse> =>
     askOnce(port, target, headers, method);
@@ -95,7 +95,7 @@ async function assertPages(port: number, limit?: string): Promise<void> {
     assert.equal(errorOf(response), "Not found", target);
   }
 
-  // A key that may be used a few times only is not used up by pages.
+  // Pages do not use up a key with a small limit.
   for (let at = 0; at < FEW + 2; at++) isUncounted(await ask("/docs", [FEW_KEY]));
   const counted = await ask(`${BASE}/stats`, [FEW_KEY]);
   assert.equal(header(counted, "X-RateLimit-Remaining"), String(FEW - 1));
@@ -194,7 +194,7 @@ describe("the pages of a server", () => {
     const wires = await Promise.all(Array.from({ length: PEERS }, () => dial(port)));
     for (const { socket } of wires) {
       socket.pause();
-      // Far more than the system keeps for one connection.
+      // Far more than the system buffers for one connection.
       socket.write(request.repeat(100));
     }
     await until(

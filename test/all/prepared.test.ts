@@ -1,4 +1,4 @@
-/** `orrery build` as a process: killed at its system calls, on a full disk; and every command that takes what it made. */
+/** `orrery build` as a process: killed at its system calls, on a full disk; and every command that reads its output. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -27,7 +27,7 @@ after(killAll);
 
 const FILE = "generation.orrery";
 
-/** A row more than in the snapshot that {@link place} makes. */
+/** Writes one more row than the snapshot of {@link place} has. */
 function writeNext(folder: string): string {
   return writeSnapshot(folder, {
     "users.ndjson": [user(1), user(2, { displayName: "next" })],
@@ -38,7 +38,7 @@ function writeNext(folder: string): string {
 describe("a build that is killed", { skip: needStrace() }, () => {
   const calls: readonly (readonly [call: string, times: readonly number[]])[] = [
     ["openat", [1]],
-    // Most of them read the file; the first ones start the program.
+    // Most happen while the files are read; the first ones while the program starts.
     ["write", [100, 150, 200, 250]],
     ["fsync", [1, 2, 3]],
     ["unlink", [1, 2]],
@@ -59,7 +59,7 @@ describe("a build that is killed", { skip: needStrace() }, () => {
         for (const nth of times) {
           rmSync(to, { recursive: true, force: true });
           cpSync(before, to, { recursive: true });
-          // Only what is done to the target counts; what starts the program opens very many files.
+          // Counts only calls on the target, since the start of the program opens very many files.
           const filter = ["openat", "unlink", "rename"].includes(call) ? ["-P", to] : [];
           const kill = ["-e", `trace=${call}`, "-e", `inject=${call}:signal=KILL:when=${nth}`];
           const args = ["-f", "-qq", "-o", "/dev/null", ...filter, ...kill, ...COMMAND, "build", next];
@@ -165,7 +165,7 @@ describe("a prepared snapshot", () => {
       assert.equal(one!.headers.etag, other!.headers.etag);
     }
     await rows.stop();
-    // A damaged one changes nothing.
+    // A damaged file changes nothing.
     mkdirSync(join(folder, "bad"));
     const damaged = readFileSync(join(next, FILE));
     damaged[damaged.length - 1]! ^= 1;

@@ -1,4 +1,4 @@
-/** Keys of a running process: they change, they expire, and tokens are found nowhere. */
+/** Keys of a running process: they change, they expire, and tokens appear nowhere. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import {
 } from "../support/process.ts";
 import { lastWord } from "../support/raw.ts";
 
-/** So long that no test sees a window end. */
+/** So long that no window ends during a test. */
 const LONG_WINDOW = ["--rate-window", "31536000"];
 
 after(killAll);
@@ -53,7 +53,7 @@ describe("keys of a process", { concurrency: 4 }, () => {
     assert.equal(await counted(), 4);
     assert.equal(await counted(), 3);
 
-    // A bad file: the old keys stay, and the log says so once.
+    // A bad file: the old keys stay, and the log reports it once.
     const loads = server.logs("keys-loaded").length;
     replace(keys, `{"keys":[${JSON.stringify(withLimit(99))}`);
     const refused = await server.logged("keys-refused");
@@ -65,17 +65,17 @@ describe("keys of a process", { concurrency: 4 }, () => {
     assert.equal(await counted(), 1);
     assert.equal(server.logs("keys-loaded").length, loads);
 
-    // Another limit, the same count.
+    // Another limit keeps the count.
     writeKeys(keys, withLimit(8), keyRecord(TOKEN));
     await server.logged("keys-loaded", loads + 1);
     assert.equal(await counted(), 3);
-    // Through a reload of the snapshot too.
+    // So does a reload of the snapshot.
     writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
     server.child.kill("SIGHUP");
     await server.logged("snapshot-loaded", 2);
     await server.logged("keys-unchanged");
     assert.equal(await counted(), 2);
-    // A key that is gone for a while does not come back fresh.
+    // A removed key that comes back keeps its count.
     writeKeys(keys, keyRecord(TOKEN));
     await server.logged("keys-loaded", loads + 2);
     assert.equal((await get(stats, { token: limited })).status, 401);
@@ -98,7 +98,7 @@ describe("keys of a process", { concurrency: 4 }, () => {
     const server = await serve(snapshot, keys);
     const [api, cli] = ["svc_sk_soon", "svcx_soon"];
     let soon = "";
-    // On a busy machine the keys may have expired before they were read once: then they get longer.
+    // On a busy machine the keys may expire before their first use: then they get longer.
     for (let validFor = 2500, status = 0; status !== 200; validFor *= 2) {
       soon = new Date(Date.now() + validFor).toISOString();
       writeKeys(
@@ -146,7 +146,7 @@ describe("keys of a process", { concurrency: 4 }, () => {
     const requests = server.logs("request");
     assert.ok(requests.length >= paths.length * 3);
     for (const line of requests) {
-      // What the parser refused has no method.
+      // A request that the parser refused has no method.
       assert.match(String(line.method), line.fault === "badRequest" ? /^$/ : /^[A-Z]+$/);
       assert.equal(typeof line.status, "number");
       assert.equal(typeof line.ms, "number");
@@ -160,7 +160,7 @@ describe("keys of a process", { concurrency: 4 }, () => {
     for (const text of [server.stdout(), server.stderr()]) {
       assert.ok(!text.includes(secret) && !text.includes("wrong-canary"));
     }
-    // What the test itself put there.
+    // Files in which the test itself wrote the token.
     rmSync(join(snapshot, "users.ndjson"));
     rmSync(keys);
     const left = readdirSync(folder, { recursive: true, withFileTypes: true });

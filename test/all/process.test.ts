@@ -1,4 +1,4 @@
-/** The server as a real process: signals, files that change under it, busy clients, and how it ends. */
+/** The server as a real process: signals, files that change, busy clients, and its end. */
 
 import assert from "node:assert/strict";
 import { readdirSync, renameSync, unlinkSync } from "node:fs";
@@ -28,7 +28,7 @@ after(async () => {
   await killAll();
 });
 
-/** So long that no test sees a window end. */
+/** So long that no window ends during a test. */
 const LONG_WINDOW = ["--rate-window", "31536000"];
 
 describe("processes", { concurrency: 4 }, () => {
@@ -88,7 +88,7 @@ describe("processes", { concurrency: 4 }, () => {
     const loaded = await server.logged("snapshot-loaded", 2);
     assert.equal(loaded.generation, "gen-2");
 
-    // The files are put one after the other; states in between may be refused, and that may be told late.
+    // The files are replaced one after the other; states in between may be refused, and reported late.
     const refusedFor = (reason: RegExp): Promise<LogLine> =>
       until(
         () =>
@@ -115,14 +115,14 @@ describe("processes", { concurrency: 4 }, () => {
     const reply = await get(`${server.url}/stats`, { token: TOKEN });
     assert.equal(generationOf(reply), "gen-2");
 
-    // The file that a load needs is gone, and comes back.
+    // A file that the load needs is removed, and comes back.
     unlinkSync(join(snapshot, "worlds.ndjson"));
     await refusedFor(/^worlds\.ndjson: .*missing/);
     put(withManifest(snapshotFiles({ "users.ndjson": [user(3)] }), "gen-3"));
     await untilReply(server, TOKEN, (r) => generationOf(r) === "gen-3", "the third generation");
     assert.equal(await usersOf(server), 1);
 
-    // The whole folder is gone, and comes back.
+    // The whole folder is removed, and comes back.
     renameSync(snapshot, `${snapshot}.away`);
     await refusedFor(/directory does not exist/);
     assert.equal(await usersOf(server), 1);
@@ -140,7 +140,7 @@ describe("processes", { concurrency: 4 }, () => {
     const server = await serve(snapshot, keys, ["--watch", "1"]);
     const events = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
     let n = 0;
-    /** Has the file differ at each of several looks from the look before. @returns the longest time without a change, in milliseconds */
+    /** Keeps the file changing between looks for several seconds. @returns the longest time without a change, in milliseconds */
     async function keepChanging(): Promise<number> {
       const began = performance.now();
       let [changed, longest] = [began, 0];
@@ -153,7 +153,7 @@ describe("processes", { concurrency: 4 }, () => {
       }
       return longest;
     }
-    // On a busy machine there may be no change between two looks; then it was right to read.
+    // On a busy machine two looks may see no change; then reading was correct.
     for (let attempt = 0, isShown = false; !isShown; attempt++) {
       const before = events();
       const longest = await keepChanging();
@@ -179,7 +179,7 @@ describe("processes", { concurrency: 4 }, () => {
       const began = performance.now();
       server.child.kill(signal);
       await server.logged("stopping");
-      // An idle connection is still served for a moment, once.
+      // An idle connection is still served once for a moment.
       void idle.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_busy"]));
       await clients.over;
       assert.deepEqual(await server.ended, { status: 0, signal: null });
@@ -220,7 +220,7 @@ describe("processes", { concurrency: 4 }, () => {
 
   test("connections that stay idle meet an orderly end; a second signal does not wait for them", async (t) => {
     const { snapshot, keys } = place(t);
-    /** Stops that a second signal came too late for, on a busy machine. */
+    /** Number of stops before the second signal arrived, on a busy machine. */
     let late = 0;
     const runs = [["SIGTERM"], ["SIGTERM", "SIGINT"], ["SIGINT", "SIGINT"]] as const;
     for (let at = 0; at < runs.length; at++) {

@@ -17,11 +17,11 @@ import { assertPassesOn, findNode } from "../support/runtimes.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 
-/** Runs promtool; it must find nothing wrong. */
+/** Runs promtool, which must accept its input. */
 function promtool(args: readonly string[], input = ""): void {
   const ran = spawnSync("promtool", args, { cwd: join(DEPLOY, "prometheus"), input, encoding: "utf8" });
   assert.equal(ran.status, 0, ran.stdout + ran.stderr);
-  // `check metrics` has advice with the status 0, too.
+  // `check metrics` gives advice with status 0, too.
   if (args[1] === "metrics") assert.equal(ran.stdout + ran.stderr, "");
 }
 
@@ -30,7 +30,7 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-/** Every query of the dashboard, its variables filled in. */
+/** Every query of the dashboard with its variables filled in. */
 function dashboardQueries(): Map<string, string> {
   const { panels, annotations } = JSON.parse(readFileSync(join(DEPLOY, "grafana/orrery.json"), "utf8")) as {
     panels: readonly Panel[];
@@ -45,7 +45,7 @@ function dashboardQueries(): Map<string, string> {
   return new Map(all.map(([name, expr]) => [name!, filled(expr!)]));
 }
 
-/** Metrics that a query names: words that are followed by a selector, or stand alone, and are no functions or labels. */
+/** Metrics that a query names. */
 function metricsIn(expr: string): string[] {
   return [...new Set(expr.match(/\b(?:http_server|orrery|process|nodejs)_\w+/g))];
 }
@@ -55,7 +55,7 @@ interface Result {
   readonly value: readonly [number, string];
 }
 
-// The counter server is there for the metrics of shared limits.
+// The metrics of shared limits need the counter server.
 const PROGRAMS = need("prometheus", "promtool", PROGRAM);
 const cannotShare = whyNoSharing() !== undefined;
 const other = cannotShare && PROGRAMS === false ? findNode(24) : undefined;
@@ -87,10 +87,10 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
     return result;
   }
 
-  /** The one value of a query. */
+  /** The single value of a query. */
   const numberOf = async (expr: string): Promise<number> => Number((await query(expr))[0]?.value[1]);
 
-  /** Waits until a query has a value; says what it had in the end. */
+  /** Waits until a query has a value; on failure reports the last one. */
   async function becomes(expr: string, wanted: number): Promise<void> {
     let last = Number.NaN;
     await until(
@@ -138,7 +138,7 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
     await endAll();
   });
 
-  /** Asks over so many connections, so that each thread gets some. */
+  /** Sends requests over so many connections, so that each thread gets some. */
   async function ask(path: string, token: string, count: number): Promise<number[]> {
     const one = async (): Promise<number> => {
       const headers = { Authorization: `Bearer ${token}`, Connection: "close" };
@@ -180,7 +180,7 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
 
   it("scraped OpenMetrics without a warning", async () => {
     await becomes('up{job="orrery"}', 1);
-    // Whatever it did not like in a text it would have logged.
+    // Prometheus logs any text that it cannot accept.
     assert.doesNotMatch(log(), /append|ingest|duplicate|timestamp|pars/i);
     const response = await fetch(`${admin}/metrics`, { headers: { Accept: "application/openmetrics-text" } });
     assert.match(response.headers.get("content-type")!, /^application\/openmetrics-text; version=1\.0\.0/);

@@ -1,7 +1,7 @@
 /**
- * The examples of `docs/examples`, each in the real program that it is for, with the package as it is published.
+ * The examples of `docs/examples`, each in its real program, with the published form of the package.
  *
- * Those programs are installed apart from everything else: `npm install --no-save --prefix tools/recipes`.
+ * Those programs are installed separately: `npm install --no-save --prefix tools/recipes`.
  */
 
 import assert from "node:assert/strict";
@@ -31,12 +31,12 @@ const at = (...path: string[]): string => join(place, "examples", ...path);
 const run = promisify(execFile);
 const env = { ...process.env, SNAPSHOT, NODE_TEST_CONTEXT: undefined };
 
-/** What a program prints. */
+/** The output of a program. */
 async function printed(cwd: string, args: readonly string[], more: object = {}): Promise<string> {
   return (await run(process.execPath, args, { cwd, env: { ...env, ...more } })).stdout;
 }
 
-/** A program of a package that is installed there. */
+/** Path of a program in an installed package. */
 const programOf = (path: string): string => join(place, "node_modules", path);
 
 describe("examples", { skip }, () => {

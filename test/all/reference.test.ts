@@ -34,7 +34,7 @@ after(async () => {
 
 describe("the reference page in a browser", { skip: need("chromium") }, () => {
   let browser: BrowserContext;
-  /** All that went wrong in any page. */
+  /** Errors in any page. */
   const complaints: string[] = [];
   const hosts = new Set<string>();
 
@@ -65,7 +65,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
   }
 
   async function shown(page: Page): Promise<void> {
-    // Not by a function in the page: that would take `eval`, which the page forbids.
+    // Not a function in the page: that would take `eval`, which the page forbids.
     await page
       .locator(".opblock")
       .nth(ROUTES.length - 1)
@@ -81,7 +81,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     await page.click(".modal-ux .btn-done");
   }
 
-  /** Opens an operation and sends its request as it stands; gives status and body as they are shown. */
+  /** Opens an operation and sends its request unchanged; returns the shown status and body. */
   async function send(page: Page, name: string): Promise<{ status: string; body: string }> {
     if ((await page.locator(`${block(name)}.is-open`).count()) === 0) {
       await page.click(`${block(name)} .opblock-summary-control`);
@@ -93,7 +93,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     return { status: status.trim().split("\n")[0]!, body };
   }
 
-  /** Whether anything stands beyond the window's right edge. */
+  /** By how much the page is wider than the window. */
   async function overflow(page: Page): Promise<number> {
     return await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
   }
@@ -102,7 +102,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     const page = await open("/");
     assert.equal(page.url(), `${origin}/docs`);
     const paths = await page.locator(".opblock-summary-path").allInnerTexts();
-    // Zero-width characters are where a long path may be broken.
+    // Zero-width characters mark where a long path may break.
     assert.deepEqual(
       paths.map((path) => path.replaceAll("\u200b", "")).toSorted(),
       ROUTES.map(({ path }) => path.replace(":id", "{id}")).toSorted(),
@@ -149,7 +149,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
         await row.locator("input").fill(typed[parameter]);
       }
       const asked = page.waitForRequest(/\/api\/public\/v1\//);
-      // Unlike a press of the mouse it leaves the focus where it is.
+      // Unlike a mouse press, this does not move the focus.
       await form.locator(".execute").dispatchEvent("click");
       const request = await asked;
       const { pathname, searchParams } = new URL(request.url());
@@ -208,7 +208,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     await page.reload();
     await shown(page);
     assert.equal(page.url(), url);
-    // What the address names is open again.
+    // The operation in the address is open again.
     await page.waitForSelector(`${block("listWorlds")}.is-open`);
     await page.goto("about:blank");
     await page.goBack();
@@ -279,14 +279,14 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
   });
 });
 
-/** Text of HTML, without what only browsers need. */
+/** Text of HTML: tags removed, entities decoded. */
 function textOf(html: string): string {
   const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
   return html.replaceAll(/<[^>]*>/g, "").replaceAll(/&\w+;/g, (entity) => entities[entity] ?? entity);
 }
 
 describe("the page's examples", () => {
-  /** An example by its language, with the address as a reader of the page sees it. */
+  /** An example by its language, with the address that a reader of the page sees. */
   async function example(language: string): Promise<string> {
     const html = await (await fetch(`${origin}/docs`)).text();
     const found = new RegExp(`<code id="${language}">([\\s\\S]*?)</code>`).exec(html);
@@ -299,7 +299,7 @@ describe("the page's examples", () => {
   const environment = { ...process.env, TOKEN };
   const run = promisify(execFile);
 
-  /** The number of worlds, and the name of the newest, as the examples print them. */
+  /** The number of worlds and the name of the newest, in the examples' format. */
   async function worlds(): Promise<string> {
     const { data, pagination } = JSON.parse(
       (await get(`${server.url}/worlds?limit=1`, { token: TOKEN })).text,

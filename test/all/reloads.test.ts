@@ -1,4 +1,4 @@
-/** Reloads of a real process that take their time: loads on top of each other, and swaps under load. */
+/** Slow reloads of a real process: overlapping loads, and swaps under load. */
 
 import assert from "node:assert/strict";
 import { renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys, ["--watch", "0"]);
     writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
-    // The keys file is looked at all the same; by its second look the snapshot's watch had its chances.
+    // The keys file is still watched; by its second look a watch of the snapshot would have looked, too.
     for (const loads of [2, 3, 4]) {
       writeKeys(keys, keyRecord(TOKEN), ...(loads % 2 ? [] : [keyRecord("svc_sk_other0")]));
       await server.logged("keys-loaded", loads);
@@ -45,7 +45,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     const second = await server.logged("snapshot-loaded", 2);
     assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), second.generation);
 
-    // A load that takes a while, and signals in its first part: one that came after it would begin a load by itself.
+    // A slow load, and signals in its first part: a signal after it would begin a load of its own.
     const loads = (): number => server.logs().filter(({ event }) => event.startsWith("snapshot-")).length;
     unlinkSync(join(snapshot, "users.ndjson"));
     writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(3));
@@ -129,7 +129,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
       try {
         for (let n = 2; n <= 5; n++) {
           if (n % 3 === 0) {
-            // File by file: what is half done is refused, for the manifest does not fit.
+            // File by file: an incomplete state is refused, since the manifest does not match.
             for (const [name, bytes] of generationFiles(n)) {
               replace(join(current, name), bytes);
               server.child.kill("SIGHUP");
@@ -153,7 +153,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     assert.ok(crawls.whole > 0 && crawls.changed > 0, JSON.stringify(crawls));
     assert.equal(server.logs("defect").length, 0);
 
-    // Without clients that hurry: a crawl that began before a reload ends with a 412 after it.
+    // Without concurrent clients: a crawl from before a reload ends with a 412 after it.
     const first = await get(`${server.url}/users/search?q=gen`, { token });
     turnTo(9);
     server.child.kill("SIGHUP");
@@ -171,7 +171,7 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     const { snapshot, keys } = place(t);
     const server = await serve(snapshot, keys, ["--watch", "0"]);
     unlinkSync(join(snapshot, "users.ndjson"));
-    // Minutes of it.
+    // Minutes of loading.
     writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(250));
     server.child.kill("SIGHUP");
     await server.logged("keys-unchanged");

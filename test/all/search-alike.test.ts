@@ -1,4 +1,4 @@
-/** Terms in words that share a prefix, and terms that overlap: found without reading each posting, as brute force finds them. */
+/** Terms in words that share a prefix, and overlapping terms: the hits equal brute force without reading every posting. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -21,7 +21,7 @@ function signs(many: number, alphabet = "0123456789ab"): string {
 /** A name and a description. */
 type Document = readonly [name: string, description: string];
 
-/** Addresses of few sites; some repeat a part, end early, or go on far after the first piece of a text. */
+/** Addresses of few sites; some repeat a part, end early, or continue far past the first piece of a text. */
 function drawDocuments(many: number): Document[] {
   const sites = [
     "https://worlds.example.com/home/wrld_",
@@ -31,7 +31,7 @@ function drawDocuments(many: number): Document[] {
   ];
   const far = `/${"x".repeat(25)}`;
   const end = "?ref=description&lang=en";
-  // Some hold a part of the end alone.
+  // Some contain only a part of the end.
   const ends = [
     ...["", end, "/home/wrld_", "?ref=descant", "/prescription&lang=en", `${far}?ref=descant`],
     `${far}/prescription&lang=en`,
@@ -45,7 +45,7 @@ function drawDocuments(many: number): Document[] {
     );
   };
   return Array.from({ length: many }, () => [
-    // Some hold in parts what their description holds in one.
+    // Some names contain as separate parts what their description contains in one.
     random.chance(0.3)
       ? `${address()} b`
       : random.chance(0.1)
@@ -65,7 +65,7 @@ function indexOf(documents: readonly Document[]): OpenWordIndex {
   return openWords(builder.finish());
 }
 
-/** Entries of the documents that hold every term, by brute force. */
+/** Entries of the documents with every term, by brute force. */
 function expected(documents: readonly Document[], terms: readonly string[]): number[] {
   const entries: number[] = [];
   for (const [at, [name, description]] of documents.entries()) {

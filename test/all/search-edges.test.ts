@@ -15,7 +15,7 @@ const random = createRandom(3, "small");
 const word = (letters: string): string =>
   Array.from({ length: 2 + random.below(6) }, () => letters[random.below(letters.length)]).join("");
 
-/** Terms of all kinds: parts of texts, which are rare or frequent, two words, and what is nowhere. */
+/** Terms of all kinds: rare and frequent parts of texts, two words, and terms without a hit. */
 function termsOf(texts: readonly string[]): string[] {
   const parts = Array.from({ length: 40 }, () => {
     const text = texts[random.below(texts.length)]!;
@@ -39,7 +39,7 @@ describe("an index just below the size from which more is found beforehand, and 
       worlds.push({ name, description: kept.join(" ") });
       entries += own + kept.length;
     }
-    // The last may have gone over it by the words of its name.
+    // The words of the last name may have exceeded the size.
     if (entries >= SMALL) worlds.at(-1)!.name = worlds.at(-1)!.name.split(" ")[0]!;
     const known: number[] = [];
     for (const more of [0, 1]) {
@@ -69,7 +69,7 @@ describe("an index just below the size from which more is found beforehand, and 
   });
 });
 
-/** How often work could pause. */
+/** Number of points where work could pause. */
 function stepsOf(work: Work<unknown>): number {
   let steps = 0;
   while (!work.next().done) steps++;
@@ -124,7 +124,7 @@ test("names of one letter are told from ones that only begin with the term or co
   }
 });
 
-/** Times every stretch between two yields; the longest, in milliseconds of CPU time. */
+/** Measures every stretch between two yields; returns the longest, in milliseconds of CPU time. */
 function longestStretch<Result>(work: Work<Result>): { longest: number; result: Result } {
   let longest = 0;
   for (;;) {
@@ -138,7 +138,7 @@ function longestStretch<Result>(work: Work<Result>): { longest: number; result: 
 
 describe("long work", () => {
   test("is paused often, whatever the texts and the query", () => {
-    // 60,000 different names that hold nothing but a long run of one letter: every gram is in all of them.
+    // 60,000 different names of one long run of a letter and a number: every gram of the run is in all of them.
     const names = Array.from({ length: 60_000 }, (_, row) => `${"a".repeat(200)}${row.toString(36)}`);
     const index = openUsers(indexUsers(names.length, (row) => names[row]!));
     for (const term of [
@@ -154,7 +154,7 @@ describe("long work", () => {
       runNow(searchUsers(index, term));
       const { longest, result } = longestStretch(searchUsers(index, term));
       assert.equal(result.total, count, term.slice(0, 9));
-      // A stretch takes some 2 ms; the bound is loose for the sake of busy machines.
+      // A stretch takes some 2 ms; the bound is loose for busy machines.
       assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);
     }
   });

@@ -1,4 +1,4 @@
-/** Floods of long searches against real indexes: on one thread, in threads, through deaths, reloads and stops. */
+/** Floods of long searches against real indexes: on one thread, in threads, during deaths, reloads and stops. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { assertPassesOn, findNode } from "../support/runtimes.ts";
 import { workersOf } from "../support/workers.ts";
 
 const WORLDS = 6000;
-/** What may wait in a server that is told nothing else, and of one key. */
+/** Default bounds of waiting searches: of a server, and of one key. */
 const [MOST, MOST_OF_KEY] = [256, 128];
 const SHARED =
   "https://cdn.worlds.example.com/files/launch/index.html?region=europe&platform=standalone&asset=";
@@ -32,7 +32,7 @@ const worlds = Array.from({ length: WORLDS }, (_, at) =>
   world(at + 1, { name: `world ${at}`, description: SHARED + at.toString(36).padStart(5, "0") }),
 );
 
-/** Writes a snapshot. Another user makes another generation. */
+/** Writes a snapshot. Another name of the user makes another generation. */
 const nameOwner = (displayName: string): string =>
   writeSnapshot(join(folder, "snapshot"), {
     ...{ "users.ndjson": [user(1, { displayName })], "worlds.ndjson": worlds },
@@ -44,7 +44,7 @@ after(cleanUp);
 
 let searches = 0;
 
-/** A long search that was never asked before. */
+/** A new long search. */
 function longSearch(): string {
   const number = searches++;
   const pieces = Array.from({ length: 10 }, (_, at) => {
@@ -56,7 +56,7 @@ function longSearch(): string {
 
 interface Flood {
   readonly wires: readonly Wire[];
-  /** Answers by status; "lost" are connections. */
+  /** Answers by status; "lost" counts connections. */
   readonly statuses: Map<string, number>;
   readonly answered: () => number;
 }
@@ -123,7 +123,7 @@ function hangUp({ wires }: Flood): void {
   for (const wire of wires) wire.destroy();
 }
 
-/** Serving threads share a port, which takes a newer Node; the tests of two run on such a one. */
+/** Serving threads share a port, which takes a newer Node; the tests of two threads run on such a one. */
 const sharing = whyNoSharing() === undefined;
 const other = sharing ? undefined : findNode(24);
 
@@ -146,7 +146,7 @@ for (const threads of sharing ? [1, 2] : [1]) {
       assert.ok(one.answered() < 600, "the other key waited for all of them");
       await allOf(one, 600);
       assert.deepEqual([...one.statuses.keys()].toSorted(), ["200", "503"]);
-      // Answers that were given while the others came made room for as many.
+      // Answers during the arrival of the flood made room for as many more.
       assert.ok(one.statuses.get("200")! >= MOST_OF_KEY, `${one.statuses.get("200")} answered`);
       assert.ok(one.statuses.get("200")! < 300, `${one.statuses.get("200")} answered`);
       hangUp(one);

@@ -1,4 +1,4 @@
-/** Limits shared by a cluster in which keys move: to a server that takes the place of another, and from one to the next. */
+/** Limits shared by a cluster in which keys move: to a replacement of a server, and from one server to another. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -24,14 +24,14 @@ const KEYS = Array.from({ length: 30 }, (_, at) => `key ${at}`);
 
 const seenBy = ({ seen }: Counting): string => JSON.stringify(seen);
 
-/** Every key so often at each; how many passed of each. */
+/** Counts every key so often at each replica. @returns how many requests of each key passed */
 async function countKeys(replicas: readonly Counting[], times: number, passed = new Map<string, number>()) {
   for (const key of KEYS)
     passed.set(key, (passed.get(key) ?? 0) + (await countAll(replicas, key, LIMIT, times)));
   return passed;
 }
 
-/** Waits until every key is asked for again, and every server that was lost has come back or been replaced. */
+/** Waits until the server is asked for every key again, and every lost server has come back or been replaced. */
 async function untilShared(replicas: readonly Counting[]): Promise<void> {
   for (const replica of replicas) {
     const away = (): Int32Array => replica.keeper.leases.away.subarray(0, KEYS.length);
@@ -60,10 +60,10 @@ describe("limits shared by a cluster", { skip, concurrency: 3 }, () => {
     await until(() => successor.cli("INFO", "replication").includes("master_link_status:up"), "its copy");
     const replicas = await startPair(first.url, second.url);
     const passed = await countKeys(replicas, 3);
-    // What was counted last is copied, too.
+    // The last counts are copied, too.
     assert.ok(Number(third.cli("WAIT", "1", "5000")) >= 0);
     third.signal("SIGKILL");
-    // Each key finds out for itself, and then asks nobody any more.
+    // Each key finds the server away by itself, and then asks no more.
     await countKeys(replicas, 1, passed);
     await until(() => successor.cli("INFO", "replication").includes("role:master"), "the successor's turn");
     await untilShared(replicas);
@@ -87,14 +87,14 @@ describe("limits shared by a cluster", { skip, concurrency: 3 }, () => {
         first.cli("MIGRATE", "127.0.0.1", String(second.port), key, "0", "5000");
       }
     }
-    // On their way: asked for where they were, they are not there any more.
+    // During the move: the old server no longer has the keys.
     await countKeys(replicas, 2, passed);
     for (const slot of slots)
       for (const node of [second, first]) node.cli("CLUSTER", "SETSLOT", slot, "NODE", to);
     await untilShared(replicas);
     await countKeys(replicas, LIMIT, passed);
     isAll(passed);
-    // A busy machine may be too slow for an answer in time; that is no fault of the move.
+    // A busy machine may delay answers; that is no fault of the move.
     for (const problem of replicas.flatMap(({ problems }) => problems()))
       assert.match(problem, /^(the server did not answer in time|no answer within )/);
   });

@@ -1,4 +1,4 @@
-/** What operators do to a counter server while replicas count by it. */
+/** Faults and maintenance of a counter server while replicas count by it. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -13,7 +13,7 @@ const PASSWORD = "pass-word-that-nobody-may-see";
 describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
   for (const [what, ...command] of [
     ["scripts", "SCRIPT", "FLUSH"],
-    // Both ask afterwards, and so both tell.
+    // Both replicas ask afterwards, so both report.
     ["keys: each tells it what it had", "FLUSHALL"],
   ] as const) {
     it(`the server forgets its ${what}`, async () => {
@@ -40,7 +40,7 @@ describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
     for (const replica of replicas) assert.deepEqual(replica.kinds(), []);
     redis.cli("--no-auth-warning", "-a", "another", "CLIENT", "KILL", "TYPE", "normal");
     for (const replica of replicas) await replica.untilAway();
-    // The share of each, what passed there before included.
+    // The share of each, including earlier requests.
     passed += await countAll(replicas, "a", 40, 30);
     assert.equal(passed, 40);
     redis.cli("--no-auth-warning", "-a", "another", "CONFIG", "SET", "requirepass", PASSWORD);
@@ -53,7 +53,7 @@ describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
   });
 });
 
-/** A server does not answer for so long: longer than a test's replicas wait. */
+/** Time without an answer from the server: longer than a test's replicas wait. */
 const LONG_MS = 2000;
 
 describe("nobody waits longer for it, and nothing is counted twice, when", { skip, concurrency: 4 }, () => {
@@ -65,14 +65,14 @@ describe("nobody waits longer for it, and nothing is counted twice, when", { ski
       const redis = await startRedis(args);
       const replicas = await startPair(redis.url);
       let passed = await countAll(replicas, "a", 40, 5);
-      // Sent, and not waited for: a server that sleeps answers afterwards.
+      // Not awaited: a sleeping server answers only afterwards.
       const asked = redis.send(...command);
       await until(() => redis.isSilent(), "the server to be silent");
       passed += await countAll(replicas, "a", 40, 30);
       assert.ok(passed <= 40, `${passed}`);
       await asked;
       for (const replica of replicas) {
-        // On a busy machine it is over before both have asked.
+        // On a busy machine the pause ends before both have asked.
         if (replica.kinds().length > 0) await replica.untilBack();
         assert.match(replica.kinds().join(), /^(limits-away,limits-back)?$/);
       }
@@ -129,7 +129,7 @@ describe("nobody waits longer for it, and nothing is counted twice, when", { ski
     }
     for (let time = 0; time < 80; time++) await load();
     for (const { key, limit } of keys) {
-      // Each that was away may let its share through beside what others had; shares are halves here.
+      // Each replica that was away may pass its share in addition to the other's requests; shares are halves here.
       const all = passed.get(key)!;
       assert.ok(all >= limit - 1 && all <= limit, `${key}: ${all} of ${limit}`);
       const granted = Number(redis.cli("HGET", `orrery:{${key}}:${WINDOW}`, "g"));

@@ -1,6 +1,6 @@
 /**
- * Shared limits beside a server that does everything wrong: nobody waits for it, nothing grows, and all is well when it is;
- * and of very many keys: what is told of them at a return and at a stop does not come all at once.
+ * Shared limits beside a misbehaving server: no request waits for it, memory does not grow, and all recovers with it;
+ * and with very many keys: the reports after a return and at a stop do not come all at once.
  */
 
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { until } from "../support/process.ts";
 import { type Counting, counting, endAll, ONE_OF_TWO, WINDOW } from "../support/redis.ts";
 
 const PASSWORD = "pass-word-that-nobody-may-see";
-/** Taken by none of these. */
+/** Memory growth that no case may reach. */
 const MOST_BYTES = 400 * 2 ** 20;
 
 const servers = new Set<HostileRedis>();
@@ -29,13 +29,13 @@ async function startBad(): Promise<HostileRedis> {
   return server;
 }
 
-/** What is sent for a question for permits; the rest is answered as it should be. */
+/** Answers requests for permits with a text, and all others correctly. */
 const asLease =
   (reply: string | Buffer): Answer =>
   ([name]) =>
     name === "HELLO" ? "%1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n" : reply;
 
-/** Sends a text a byte at a time. */
+/** Sends a text byte by byte. */
 function drip(socket: Socket, text: string): void {
   let at = 0;
   const timer = setInterval(() => {
@@ -120,7 +120,7 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
   },
 };
 
-// Most of the time all of them wait.
+// They mostly wait.
 describe("a counter server that", { concurrency: 8 }, () => {
   for (const [name, { answer, greet }] of Object.entries(CASES)) {
     it(`${name}, from its start or all of a sudden, is away until it is good again`, async () => {
@@ -149,7 +149,7 @@ describe("a counter server that", { concurrency: 8 }, () => {
       server.turn(undefined);
       for (const replica of [good, late]) {
         await replica.untilGood();
-        // Once each; on a busy machine even a good one may be late, and away again.
+        // Once each; on a busy machine even a good server may be late, and away again.
         assert.match(replica.kinds().join(), /^(limits-away,limits-back,?)+$/);
         assert.ok((await replica.count("a", 1000)).passed);
         assert.doesNotMatch(JSON.stringify(replica.seen), /pass-word|word-that/);
@@ -163,7 +163,7 @@ describe("a counter server that", { concurrency: 8 }, () => {
 
 const KEYS = 2000;
 
-/** A server that takes a moment for each answer, and notes how many wait. */
+/** A slow server that counts how many requests wait for it. */
 async function startSlow() {
   const server = await startBad();
   const seen = { waiting: 0, most: 0, leases: 0, releases: 0 };

@@ -1,4 +1,4 @@
-/** A real counter server whose answers reach one replica too late: a loss for that replica, told once, that adds its share at most. */
+/** A real counter server whose answers reach one replica too late: the replica reports one loss, and adds at most its share. */
 
 import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
@@ -23,14 +23,14 @@ after(endAll);
 
 const LIMIT = 30;
 
-/** The way to a server, on which answers can be held back: a delay in milliseconds would be none on a busy machine. */
+/** A proxy to a server that can hold answers back until told: a mere delay would prove nothing on a busy machine. */
 async function wayTo({ port }: Redis, t: { after(done: () => void): void }, laterMs = 0) {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
   const way = {
     url: "",
     holds: false,
-    /** Lets those pass that were held back. */
+    /** Passes on the answers that were held back. */
     release: () => {
       for (const pass of held.splice(0)) pass();
     },
@@ -56,7 +56,7 @@ async function wayTo({ port }: Redis, t: { after(done: () => void): void }, late
   return way;
 }
 
-/** Lets the answer pass once it is late, and waits until it was taken. */
+/** Releases the answer after its timeout, and waits until the replica has used it. */
 async function answerLate(replica: Counting, way: { release: () => void }): Promise<void> {
   await replica.untilAway();
   way.release();
@@ -72,7 +72,7 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
     way.holds = true;
     const quotas = await Promise.all(Array.from({ length: 40 }, () => late.count("a", LIMIT)));
     assert.equal(quotas.filter(({ passed }) => passed).length, LIMIT / 2);
-    // Its question was answered with what was left; that is in its share already.
+    // The late answer granted the rest, which its share already includes.
     await answerLate(late, way);
     assert.equal(await late.countEach("a", LIMIT, 20), 0);
     assert.equal(await other.countEach("a", LIMIT, 20), 0);
@@ -110,14 +110,14 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
     way.holds = true;
     assert.equal(await late.countEach("a", LIMIT, 1), 0);
     await answerLate(late, way);
-    // What the server granted is good, whenever that is known.
+    // A grant stays valid, however late it is known.
     assert.equal((await late.countEach("a", LIMIT, 20)) + (await other.countEach("a", LIMIT, 20)), 5);
     assert.deepEqual(late.kinds(), ["limits-away"]);
   });
 
   it("is asked all the same where each takes a while: the server is looked at in one round trip", async (t) => {
     const redis = await startRedis();
-    // A check may take one and a half times as long.
+    // Within the bound: a check may take one and a half times as long.
     const far = await counting((await wayTo(redis, t, 400)).url);
     await far.untilGood();
   });

@@ -1,4 +1,4 @@
-/** `--state` together with `--shared-limits`, in real processes: restarts while the counter server is up, away, or has forgotten everything. */
+/** `--state` together with `--shared-limits`, in real processes: restarts while the counter server is up, away, or has lost its counts. */
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -14,11 +14,11 @@ after(async () => {
   await endAll();
 });
 
-/** Below a hundred each request asks, so that what was let through is known to the last one. */
+/** With a limit below a hundred each request asks, so that the server knows every passed request. */
 const LIMIT = 60;
 const ID = `key_${TOKEN.slice(-6)}`;
 
-/** Replicas of one counter server, and all that their callers were told. */
+/** Replicas of one counter server, and the counts of their callers. */
 class World {
   readonly #place: ReturnType<typeof place>;
   readonly redis: Redis;
@@ -41,7 +41,7 @@ class World {
     return serve(this.#place.snapshot, this.#place.keys, [...limits, ...shared, ...kept]);
   }
 
-  /** Asks so often; says how many passed. What a caller is told is what is certainly left, and falls. */
+  /** Sends so many requests; returns how many passed. Callers are told a safe remainder, which never rises. */
   async ask(server: Served, times: number): Promise<number> {
     let passed = 0;
     let least = Number.POSITIVE_INFINITY;
@@ -84,7 +84,7 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     await world.ask(second, LIMIT);
     await world.ask(other, LIMIT);
     assert.equal(world.passed, LIMIT);
-    // Who begins when nothing is left lets nothing through.
+    // A server that starts with nothing left lets nothing through.
     await second.stop();
     const third = await world.start("a");
     assert.equal(await world.ask(third, 5), 0);
@@ -142,12 +142,12 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     await first.stop();
     const second = await world.start("a");
     await second.logged("limits-away");
-    // Its share of the window, all that passed before included.
+    // Its share of the window, including all that passed before.
     assert.equal(await world.ask(second, LIMIT), LIMIT / 2 - 27);
     assert.equal(world.passed, LIMIT / 2);
     await world.redis.restart();
     await second.logged("limits-back");
-    // What it let through itself it tells of, and goes on where it was.
+    // It reports the requests that it counted alone, and continues.
     await until(() => world.redis.cli("EXISTS", `orrery:{${ID}}:${WINDOW}`) === "1", "the key at the server");
     assert.equal(await world.ask(second, LIMIT), LIMIT / 2);
     assert.equal(world.passed, LIMIT);
@@ -168,7 +168,7 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     await world.untilKept("a", 35);
     await world.ask(younger, LIMIT);
     assert.equal(world.passed, LIMIT);
-    // A kill after that gives nothing back, whatever the server remembers.
+    // A kill afterwards gives nothing back, even if the counter server has lost its counts.
     await world.untilKept("a", LIMIT);
     await younger.kill();
     world.redis.cli("FLUSHALL");

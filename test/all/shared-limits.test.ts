@@ -1,4 +1,4 @@
-/** Limits shared by real servers: every way to reach them, and every way in which they fail. */
+/** Limits shared by real servers: every way to reach them, and every way that they fail. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -84,7 +84,7 @@ describe("replicas of one server", { skip }, () => {
         told[who] = quota.remaining;
       }
       assert.equal(passed, 300);
-      // A clean stop gives back what is held.
+      // A clean stop gives back the held permits.
       await replicas[1]!.keeper.close();
       const rest = await Promise.all(Array.from({ length: 300 }, () => replicas[0]!.count("a", 500)));
       const others = await Promise.all(Array.from({ length: 100 }, () => replicas[2]!.count("a", 500)));
@@ -137,7 +137,7 @@ const sets =
   (redis) =>
     redis.cli("CONFIG", "SET", name, value);
 
-/** What can be done to a server, and undone. */
+/** Faults of a server, and how to end them. */
 const FAULTS: readonly (readonly [name: string, fault: Deed, mend: Deed])[] = [
   ["hangs", (redis) => redis.signal("SIGSTOP"), (redis) => redis.signal("SIGCONT")],
   ["is killed", (redis) => redis.signal("SIGKILL"), (redis) => redis.restart()],
@@ -158,7 +158,7 @@ describe("a server that", { skip }, () => {
         await counting(redis.url, { replicas: 2 }),
         await counting(redis.url, { denies: true }),
       ];
-      // So few that each request asks.
+      // So few are left that each request asks.
       assert.equal(await one.countEach("a", 40, 5), 5);
       await denying.count("a", 40);
       await fault(redis);
@@ -168,12 +168,12 @@ describe("a server that", { skip }, () => {
       assert.equal(passed, 15, "it counts within its share");
       assert.equal((await denying.count("a", 40)).passed, false);
       for (const replica of [one, denying]) await replica.untilAway();
-      // Looked at again and again, a server that cannot do its work stays away, which is told once.
+      // A server that cannot work stays away over repeated checks, which is reported once.
       await sleep(500);
       assert.deepEqual(one.kinds(), ["limits-away"]);
       await mend(redis);
       for (const replica of [one, denying]) await replica.untilBack();
-      // 21 are known, also to a server that has forgotten everything.
+      // 21 are known, even to a server that has lost all counts.
       assert.equal(await denying.countEach("a", 40, 60), 19);
       assert.deepEqual(one.kinds(), ["limits-away", "limits-back"]);
       assert.ok(one.keeper.figures().failures > 0);
@@ -214,7 +214,7 @@ describe("a cluster of three", { skip }, () => {
       for (let at = 0; at < 90; at++) {
         alone += 2 - (await one.countEach(`new ${at}`, 2, 2));
       }
-      // For keys of the lost server, half of two pass here; for all others, both.
+      // For keys of the lost server, one of two passes here; for all others, both.
       assert.ok(alone > 10 && alone < 60, `${alone}`);
     });
 });

@@ -1,4 +1,4 @@
-/** Signals at any moment, and a port that is taken: what a server does before it serves. */
+/** Signals at any moment, and a port in use: a server before it serves. */
 
 import assert from "node:assert/strict";
 import { unlinkSync, writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ describe("signals", { concurrency: 2 }, () => {
     const { snapshot, keys } = place(t);
     const args = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
     const atOnce = 6;
-    // How long a start takes among others that start.
+    // Duration of a start beside other starts.
     const began = performance.now();
     const first = await Promise.all(Array.from({ length: atOnce }, () => serve(snapshot, keys)));
     const longest = performance.now() - began;
@@ -51,7 +51,7 @@ describe("signals", { concurrency: 2 }, () => {
     for (let round = 0; round < rounds; round++) {
       const ends = Array.from({ length: atOnce }, async (_, at) => {
         const program = start(args);
-        // From before node takes signals until after the server listens.
+        // From before node handles signals until after the server listens.
         await sleep((longest * 1.1 * (round * atOnce + at)) / (rounds * atOnce));
         program.child.kill("SIGTERM");
         const { status, signal } = await within(program.ended, `the end in round ${round}`, 20_000);

@@ -1,4 +1,4 @@
-/** Similar search over reloads that change no name, and its thread: reloads, stops and deaths, and what serving threads have of it. */
+/** Similar search over reloads that change no name, and its thread: reloads, stops and deaths, and its use by serving threads. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ describe("the thread for similar names", () => {
     let opened: Opened | undefined;
     const workers = await workersOf(async () => {
       opened = await open(t);
-      // It is started after the opening.
+      // The thread starts after the opening.
       await new Promise((resolve) => setImmediate(resolve));
     });
     assert.equal(workers.length, 2);
@@ -82,7 +82,7 @@ for (const threads of [false, true]) {
     const { orrery, ask, seen, observed } = await open(t, { threads });
     const ready = () => seen.flatMap((one) => (one.kind === "similar-ready" ? [one.generation] : []));
     const target = "/users/search?q=rabit&match=similar";
-    // Names may still be being indexed.
+    // Indexing may still run.
     rename("two");
     await orrery.reload();
     await observed("similar-ready");

@@ -1,4 +1,4 @@
-/** Peers that pipeline and read nothing: what they can make a server hold, and that it is given back. */
+/** Peers that pipeline and read nothing: how much they can make a server hold, and that it is freed. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -30,11 +30,11 @@ const CLI = "svcx_slow_reader";
 const SPENT = "svc_sk_spent";
 const ROWS = 2000;
 
-/** What a connection may hold: answers that wait and one more, what one read brought, and 32 requests with their objects. */
+/** Most bytes of a connection: waiting answers and one more, one read, and 32 requests with their objects. */
 const HELD = 262_144 + 32_768 + 65_536 + 32 * 4096;
-/** What a load and an old generation take of so few rows, threads included. */
+/** Memory of a load and an old generation of so few rows, threads included. */
 const TWO_GENERATIONS = 128e6;
-/** What engine and allocator keep of memory that was given back, for the next that ask. */
+/** Freed memory that engine and allocator keep for later use. */
 const KEPT = 220e6;
 
 const skip = need("python3") || (process.platform !== "linux" && unavailable("it needs /proc"));
@@ -89,14 +89,14 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     let peak = 0;
     const looking = setInterval(() => {
       peak = Math.max(peak, residentBytes(server));
-      // Without a bound it would be tens of gigabytes.
+      // Without a bound it would take tens of gigabytes.
       if (peak <= most) return;
       clearInterval(looking);
       server.child.kill("SIGKILL");
     }, 50);
     t.after(() => clearInterval(looking));
 
-    // More than one read of each, so that the end of a connection is a reset, which is noticed without reading.
+    // More than one read of each, so that a connection ends with a reset, which is noticed without reading.
     const crowds: (readonly [number, (at: number) => string])[] = [
       [1000, (at) => head(page(at), CLI)],
       [20, (at) => head(page(at), `svcx_nobody_${at}`)],
@@ -136,10 +136,10 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
     assert.equal(server.logs("snapshot-refused").length, 0);
 
     crowd.stdin.end("enough\n");
-    // A peer from which a few bytes leave now and then is ended later than one from which none do.
+    // A peer that takes a few bytes now and then is ended later than one that takes none.
     await until(() => descriptors(server) <= files, "the timeout to end them", 2 * PATIENCE_MS);
     assert.ok(state().reset > 0 && state().other === 0, said.split("\n").at(-2));
-    // No reload helps: one would give memory back by itself.
+    // Without a reload, which would free memory by itself.
     await until(() => residentBytes(server) < start + KEPT, `the memory to come back to ${start + KEPT}`);
     t.diagnostic(`RSS in MB: ${[start, peak, residentBytes(server)].map((n) => Math.round(n / 1e6))}`);
     assert.ok(peak < most, `${peak} bytes, ${start} before`);
@@ -149,7 +149,7 @@ describe("a thousand clients that read nothing, across ten reloads", { skip }, (
   });
 });
 
-/** Bytes of a connection that its peer sent and the server has not read: in the system's two queues, and not yet there. */
+/** Bytes of a connection that its peer sent and the server has not read: in both queues of the system, and in this process. */
 function unread(socket: Socket): number {
   const [peer, server] = [socket.localPort!, socket.remotePort!].map((port) =>
     port.toString(16).toUpperCase().padStart(4, "0"),
@@ -166,7 +166,7 @@ function unread(socket: Socket): number {
 
 describe("20,000 requests in one pipeline of a peer that reads nothing", { skip }, () => {
   const COUNT = 20_000;
-  /** What one connection may hold is less than the noise: garbage that the engine has not collected yet. */
+  /** One connection may hold less than the noise: garbage that the engine has not collected yet. */
   const NOISE = 48e6;
   const { snapshot, keys } = place({ after });
   let server: Served;
@@ -174,7 +174,7 @@ describe("20,000 requests in one pipeline of a peer that reads nothing", { skip 
   before(async () => {
     writeKeys(keys, keyRecord(CLI), keyRecord(TOKEN), keyRecord(SPENT, { limit: 1 }));
     writeRows(snapshot, 0);
-    // The cache off: every search is made.
+    // Without the cache every search runs.
     server = await serve(snapshot, keys, [
       ...["--watch", "0", "--socket-timeout", "120", "--rate-window", "31536000"],
       ...["--search-cache-bytes", "0"],

@@ -1,6 +1,6 @@
 /**
  * Real proxies in front of the program, which share few connections to it among all clients: whatever a client sends,
- * nothing that a proxy took for a body is answered as a request, and nobody gets another's answer.
+ * the program answers no part of a body as a request, and no client gets another's answer.
  */
 
 import assert from "node:assert/strict";
@@ -19,11 +19,11 @@ after(killAll);
 /** Variants through each proxy in each of its configurations. */
 const VARIANTS = 5000;
 const AT_ONCE = 64;
-/** When nothing comes for so long, in milliseconds, the client hangs up: its request waits for more. */
+/** After so many milliseconds without a byte the client hangs up: its request is incomplete. */
 const SILENCE_MS = 60;
 
 const METHODS = ["POST", "POST", "GET", "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "post", "BREW"];
-/** A value as often as it is to be drawn. */
+/** A value, repeated to weight its draw. */
 const often = <Value>(times: number, value: Value): Value[] => Array<Value>(times).fill(value);
 const VERSIONS = [
   ...often(12, " HTTP/1.1"),
@@ -70,7 +70,7 @@ function pick<Value>(random: Random, values: readonly Value[]): Value {
   return values[random.below(values.length)]!;
 }
 
-/** A request that stands in bodies. It brings an id of its own, which no proxy has replaced. */
+/** A request inside a body. It has an id of its own, which no proxy has replaced. */
 function canary(n: number): string {
   return `GET /canary/${n} HTTP/1.1\r\nHost: a\r\nX-Request-Id: canary/${n}\r\n\r\n`;
 }
@@ -84,7 +84,7 @@ function lengthOf(random: Random, length: number): string {
   return String(pick(random, all));
 }
 
-/** A body with a canary in it: plain, in chunks, or one that looks like the end of chunks to some. */
+/** A body with a canary in it: plain, in chunks, or after bytes that some parsers take for the end of chunks. */
 function bodyOf(random: Random, n: number): string {
   const inside = canary(n);
   const end = pick(random, ["\r\n", "\r\n", "\r\n", "\n", "\r"]);
@@ -101,7 +101,7 @@ function bodyOf(random: Random, n: number): string {
   ]);
 }
 
-/** A field that says how long the body is, or seems to. */
+/** A field that gives the length of the body, or seems to. */
 function framing(random: Random, length: number): string {
   const isLength = random.chance(0.5);
   const names = isLength ? LENGTH_NAMES : CODING_NAMES;
@@ -136,7 +136,7 @@ function variant(random: Random, n: number): string {
   return [line, ...fields].join(end) + last + body;
 }
 
-/** Sends bytes and gives all that comes until the end, some silence, or as much as was wanted. */
+/** Sends bytes and returns the answer up to its end, some silence, or the wanted part. */
 function exchange(port: number, bytes: string, isEnough: (text: string) => boolean): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(bytes, "latin1"));
@@ -146,7 +146,7 @@ function exchange(port: number, bytes: string, isEnough: (text: string) => boole
       clearTimeout(timer);
       timer = setTimeout(() => socket.destroy(), ms);
     };
-    // An answer to a whole request may take its time on a busy machine.
+    // The answer to a whole request may take long on a busy machine.
     wait(isEnough("") ? SILENCE_MS : 20_000);
     socket.setEncoding("latin1").on("data", (part: string) => {
       text += part;
@@ -164,7 +164,7 @@ function idsOf(text: string): string[] {
   return [...text.matchAll(/^x-request-id: (.*)\r$/gim)].map(([, id]) => id!);
 }
 
-/** Follows a variant: another client's good request, whose answer must be its own. */
+/** After a variant, sends another client's good request, which must get its own answer. */
 async function askBetween(port: number, n: number): Promise<void> {
   const text = await exchange(port, `GET /n/${n} HTTP/1.1\r\nHost: a\r\n\r\n`, (all) =>
     all.includes('{"error":"Not found"}'),
@@ -173,11 +173,11 @@ async function askBetween(port: number, n: number): Promise<void> {
   assert.deepEqual(idsOf(text), [`fwd/n/${n}`], text);
 }
 
-/** Looks at what the program says of the requests that it was sent. @returns how many of them had bodies */
+/** Checks the log lines of the program's requests. @returns how many requests had bodies */
 function readLog(lines: readonly LogLine[]): number {
   let bodies = 0;
   for (const { id, path, method, status } of lines) {
-    // What is no request at all has neither.
+    // A request that cannot be parsed has neither.
     if (path === "" || method === "") continue;
     assert.match(String(id), /^fwd\//, `${method} ${path}, ${status}: no proxy has sent it`);
     if (String(id).startsWith("fwd/r/") && (method === "POST" || status === 400)) bodies++;

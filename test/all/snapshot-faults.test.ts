@@ -1,4 +1,4 @@
-/** Loading a snapshot while the file system fails, or while files are replaced: whole or refused, at every call. */
+/** Loading a snapshot while the file system fails, or while files are replaced: complete or refused, at every call. */
 
 import assert from "node:assert/strict";
 import { readdirSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import {
 import { freshFolder, lines, mustLoad, problemsOf, rowsOf } from "../support/loaded.ts";
 import { replace } from "../support/place.ts";
 
-/** A snapshot whose every file says which one it is. */
+/** A snapshot with its mark in every file. */
 function marked(mark: "A" | "B", generation?: string): Map<string, Buffer> {
   const at = mark === "A" ? 1 : 2;
   const files = snapshotFiles({
@@ -33,7 +33,7 @@ function marked(mark: "A" | "B", generation?: string): Map<string, Buffer> {
   return generation === undefined ? files : withManifest(files, generation);
 }
 
-/** Which snapshot was loaded; throws when it is a mixture. */
+/** The mark of the loaded snapshot; throws if it is a mixture. */
 function markOf({ store }: Loaded): "A" | "B" {
   const marks = [
     rowsOf<User>(store.users)[0]!.displayName,
@@ -54,9 +54,9 @@ interface Watched {
 }
 
 /**
- * The real file system, where every call is announced before it is made.
+ * The real file system, which announces every call before it is made.
  *
- * @param before gets the call's number, from 1, and its name; what it throws is the call's result
+ * @param before gets the call's number, from 1, and its name; an error that it throws is the call's result
  */
 function watched(before: (number: number, call: string) => void): Watched {
   const calls: string[] = [];
@@ -72,7 +72,7 @@ function watched(before: (number: number, call: string) => void): Watched {
         const value = Reflect.get(target, name, target) as unknown;
         if (typeof value !== "function") return value;
         return async (...args: unknown[]) => {
-          // Even a close that fails gives its descriptor back.
+          // Even a failing close frees its descriptor.
           if (name === "close") {
             closed++;
             await target.close();
@@ -99,7 +99,7 @@ function watched(before: (number: number, call: string) => void): Watched {
   return { files: files as unknown as FileSystem, calls, opened: () => opened, closed: () => closed };
 }
 
-/** Watches a load without a fault, which must go well. */
+/** Records a load without a fault, which must succeed. */
 async function watchLoad(folder: string): Promise<Watched & { readonly loaded: Loaded }> {
   const clean = watched(() => {});
   return { ...clean, loaded: mustLoad(await loadSnapshot(folder, { files: clean.files })) };
@@ -109,7 +109,7 @@ function systemError(code: string, syscall: string): Error {
   return Object.assign(new Error(`${code}: injected, ${syscall}`), { code, syscall, errno: -5 });
 }
 
-/** Waits until a file that is written now gets another change time than one written before. */
+/** Waits until a newly written file gets another change time than earlier ones. */
 function waitForClockTick(folder: string): void {
   const probe = join(folder, ".probe");
   writeFileSync(probe, "");
@@ -149,7 +149,7 @@ describe("faults", () => {
           assert.notEqual(failed, "", what);
           assert.equal(faulty.closed(), faulty.opened(), `${what}: a file stays open`);
           if (result.ok) {
-            // A file that is not there anyway may fail to be there; and a failing close loses nothing.
+            // ENOENT is harmless for a file that does not exist anyway; a failing close loses nothing.
             const harmless = failed === "close" || (code === "ENOENT" && /open|stat/.test(failed));
             assert.ok(harmless, `${what} went unnoticed`);
             assert.equal(markOf(result), "A");
@@ -169,7 +169,7 @@ describe("faults", () => {
     const folder = writeFiles(freshFolder(), marked("A", "gen-A"));
     const firstClose = (await watchLoad(folder)).calls.indexOf("close") + 1;
     for (const code of ["EIO", "ENOENT"]) {
-      // The last two looks of all are for files that are not there: ENOENT is the truth about them.
+      // The last two looks are at files that do not exist: ENOENT is correct for them.
       for (let at = 1; at < (code === "ENOENT" ? firstClose - 2 : firstClose); at++) {
         const faulty = watched((number, call) => {
           if (number >= at) throw systemError(code, call);
@@ -254,7 +254,7 @@ describe("files that are replaced while they are read", () => {
             assert.equal(result.fingerprint, undefined, "the next check tries again");
           }
         }
-        // With a manifest the folder is looked at again, until one of the two is there; opened files stay as they were.
+        // With a manifest the loader looks at the folder again, until it has one of the two; opened files keep their contents.
         const isNeverRefused = generation !== undefined && !how.startsWith("in place");
         assert.equal(outcomes.refused === 0, isNeverRefused, JSON.stringify(outcomes));
         assert.ok(outcomes.A > 0 && outcomes.B > 0, JSON.stringify(outcomes));
@@ -266,7 +266,7 @@ describe("files that are replaced while they are read", () => {
     const a = marked("A");
     const folder = writeFiles(freshFolder(), a);
     for (const name of ROW_FILES) {
-      // With one file replaced before the load begins, the mixture is what the folder holds.
+      // With one file replaced before the load begins, the folder really holds the mixture.
       for (let at = 2; at <= 60; at++) {
         writeFiles(folder, a);
         waitForClockTick(folder);
@@ -278,7 +278,7 @@ describe("files that are replaced while they are read", () => {
         });
         const result = await loadSnapshot(folder, { files: swapping.files });
         if (!done) break;
-        // Before the first look the new file is simply what is there.
+        // A file replaced before the first look is simply the file of the folder.
         const calls = swapping.calls.slice(0, at);
         if (result.ok && calls.includes("open")) assert.equal(markOf(result), "A");
       }

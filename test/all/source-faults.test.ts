@@ -1,4 +1,4 @@
-/** A snapshot by URL whose host has faults: each comes to a whole snapshot, or to none and a line that says why. */
+/** A snapshot by URL from a faulty host: each fault ends in a whole snapshot, or in none and a line with the reason. */
 
 import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
@@ -164,13 +164,13 @@ describe("a snapshot by URL", () => {
     const folder = await source.ask();
     assert.ok(performance.now() - began >= 1000);
 
-    // Nobody waits for so long; a copy is here, and the next looks ask nobody until then.
+    // Too long to wait: there is a copy, and the next looks send no request until the retry is due.
     refuse(429, "3600", 99);
     assert.equal(await source.ask("watch"), folder);
     assert.equal(await source.ask("watch"), folder);
     assert.equal(refusals, 1);
     assert.equal(source.of("source-failed")[0]!.retryMs, QUICK.mostRetryAfterMs);
-    // But a signal does.
+    // But a reload by signal does.
     await source.ask("reload");
     assert.equal(refusals, 2);
     refuse(503, new Date(Date.now() + 3_600_000).toUTCString(), 99);
@@ -186,7 +186,7 @@ describe("a snapshot by URL", () => {
     };
     assert.equal(await generationIn(await follow(host.url, cache).ask()), "second");
 
-    // Again and again, so that nothing ever fits: bounded, and the copy stays.
+    // On every request, so that the files never match: attempts are bounded, and the copy stays.
     let turn = 0;
     host.fault = (request, response) => {
       if (request.url!.endsWith("manifest.json")) {

@@ -1,4 +1,4 @@
-/** Servers whose snapshot comes by URL, in processes of their own: nginx, a host with faults, kills, and full disks. */
+/** Servers with a snapshot by URL, in processes of their own: nginx, a host with faults, kills, and full disks. */
 
 import assert from "node:assert/strict";
 import {
@@ -35,7 +35,7 @@ import { type Host, leftOvers, startHost } from "../support/source-server.ts";
 
 after(killAll);
 
-/** A snapshot of its own users. */
+/** A snapshot with users of its own. */
 function snapshot(generation: string, users = 1): Map<string, Buffer> {
   const rows = Array.from({ length: users }, (_, n) => user(n + 1, { displayName: `${generation} ${n}` }));
   return withManifest(snapshotFiles({ "users.ndjson": rows }), generation);
@@ -199,7 +199,7 @@ describe("a server whose snapshot comes by URL", () => {
     const servers = await Promise.all([1, 2, 3].map(() => serve(source.url, keys, settings)));
     for (let turn = 1; turn <= 4; turn++) {
       source.files = snapshot(`g${turn}`, 500 + turn);
-      // Some changes come before the one before them has arrived everywhere.
+      // Some changes come before the previous one has reached every server.
       if (turn !== 2) await Promise.all(servers.map((server) => untilServed(server, `g${turn}`)));
     }
     await Promise.all(servers.map((server) => untilServed(server, "g4")));
@@ -212,7 +212,7 @@ describe("a server whose snapshot comes by URL", () => {
   });
 
   it("goes on while the disk of its cache is full, and afterwards", async (t) => {
-    // Before anything that removes folders: hooks run in the order in which they come.
+    // First, before any hook that removes folders: hooks run in the order of their registration.
     const cache = smallDisk(t, "1m");
     if (cache === undefined) return t.skip(unavailable("no file system can be mounted here"));
     const { keys } = makePlace(t);
@@ -228,7 +228,7 @@ describe("a server whose snapshot comes by URL", () => {
     assert.deepEqual(leftOvers(cache), []);
     await server.stop();
 
-    // A start without a copy: one line.
+    // A start without a copy prints one line.
     const other = await host(t, snapshot("large", 10_000));
     const args = ["serve", "--snapshot", other.url, "--keys", keys, "--port", "0", "--cache", cache];
     const ended = await run([...args, "--log-level", "silent"]);
@@ -238,7 +238,7 @@ describe("a server whose snapshot comes by URL", () => {
 });
 
 describe("nginx as the source", { skip: need("nginx") }, () => {
-  /** Publishes as the documents say. @param files that are not there yet */
+  /** Publishes as the documents say. @param files new files to write first */
   function publish(folder: string, name: string, files: ReadonlyMap<string, Buffer> = new Map()): void {
     const web = join(folder, "web");
     writeFiles(join(web, name), files);

@@ -1,4 +1,4 @@
-/** `--state` in real processes: kills, stops, threads, and disks that take nothing. */
+/** `--state` in real processes: kills, stops, threads, and disks that accept no writes. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -17,7 +17,7 @@ import { fill, smallDisk } from "../support/small-disk.ts";
 after(killAll);
 
 const LIMIT = 100;
-/** One window for all of a test, whenever it begins. */
+/** One window for a whole test, whenever it begins. */
 const SETTINGS = ["--rate-limit", String(LIMIT), "--rate-window", "315360000"];
 const ID = `key_${TOKEN.slice(-6)}`;
 
@@ -47,7 +47,7 @@ describe("--state", { concurrency: 4 }, () => {
     assert.equal(second.logs("state-restored")[0]!.keys, 1);
     assert.equal(await ask(second), LIMIT - 31);
     await askTimes(second, 9);
-    // At once, and to the last request.
+    // The stop saves at once, up to the last request.
     await second.stop();
     assert.ok(holds(file, 40)());
     assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -69,7 +69,7 @@ describe("--state", { concurrency: 4 }, () => {
     await askTimes(server, 3);
     execFileSync("mount", ["-o", "remount,ro", disk]);
     assert.match(String((await server.logged("state-failed", 2)).problem), /EROFS/);
-    // Some more attempts.
+    // Time for some more attempts.
     await sleep(10_000);
     await askTimes(server, 3);
     assert.equal(server.logs("state-failed").length, 2);
@@ -118,7 +118,7 @@ describe("--state", { concurrency: 4 }, () => {
       if (round > 0) assert.match(told, /"kind":"state-restored"/);
       kept = countIn();
       assert.ok(kept >= before && kept <= most, `${before} ${kept} ${most}`);
-      // It began with all that was kept.
+      // The process began with all saved counts.
       assert.ok(Number(said.slice(0, said.indexOf("\n"))) >= 10);
     }
     assert.ok(readdirSync(folder).length <= 9, readdirSync(folder).join());

@@ -1,4 +1,4 @@
-/** A stop among reloads without end: none begins any more, and the counts are saved. */
+/** A stop during endless reloads: no more begin, and the counts are saved. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ describe("a stop", () => {
     const behind = lines.slice(lines.findIndex(({ event }) => event === "stopping"));
     const begun = (event: string): LogLine[] => behind.filter((line) => line.event === event);
     assert.ok(behind.at(-1)?.event === "stopped", JSON.stringify(behind));
-    // Running work may have ended.
+    // Work in progress may have ended.
     assert.ok(begun("keys-unchanged").length <= 1, `${begun("keys-unchanged").length} readings of the keys`);
     assert.ok(begun("snapshot-unchanged").length <= 1, `${begun("snapshot-unchanged").length} loads`);
     assert.match(readFileSync(state, "utf8"), new RegExp(`\\["key_${TOKEN.slice(-6)}",20\\]`));

@@ -1,4 +1,4 @@
-/** The systemd units of `deploy/`: systemd finds no fault in them and little that they leave open. */
+/** The systemd units of `deploy/`: systemd finds no fault in them and a small exposure. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ function analyze(...args: readonly string[]): string {
 function assertClean(t: TestContext, from: string, name: string, run: string): void {
   const unit = join(temporaryFolder(t), name);
   const command = join(ROOT, "bin/orrery.mjs");
-  // Verified is also that the command is there.
+  // Verification includes the existence of the command.
   const text = readFileSync(from, "utf8").replace("/usr/local/bin/orrery ", `${command} `);
   assert.ok(text.includes(`ExecStart=${command} ${run}`));
   writeFileSync(unit, text);
@@ -45,7 +45,7 @@ describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
     assert.equal(settingOf("Environment=ORRERY_STATE"), `/var/lib/${settingOf("StateDirectory")}/counts`);
     assert.equal(settingOf("ProtectSystem"), "strict");
     assert.equal(settingOf("ReadWritePaths"), undefined);
-    // A flag would win over the variables of orrery.env.
+    // A flag would override the variables of orrery.env.
     assert.equal(settingOf("ExecStart"), "/usr/local/bin/orrery serve");
   });
 

@@ -1,7 +1,7 @@
 /**
- * Stops under clients that come back at once, on a Node whose servers can share a port: of a server with several threads,
- * and of one that is upgraded: the next server starts on the same port, with the same files, and the one before stops;
- * the log is rotated meanwhile. No request is lost, no line, and no count.
+ * Stops under clients that reconnect at once, on a Node whose servers can share a port: of a server with several threads,
+ * and in an upgrade: the next server starts on the same port, with the same files, and then the old one stops; the log
+ * is rotated meanwhile. No request, line or count is lost.
  */
 
 import assert from "node:assert/strict";
@@ -80,7 +80,7 @@ test("upgrades and rotations under load lose nothing", {
       "its port",
     );
     assert.equal((await get(`${String(ready.url)}readyz`)).status, 200);
-    // Both serve; the next one learns what the other has counted.
+    // Both serve; the new one learns the counts of the other.
     await rotate(running);
     await running.stop();
     running = next;
@@ -92,7 +92,7 @@ test("upgrades and rotations under load lose nothing", {
   await running.stop();
   const counted = Number(/\["key_\w+[\w-]*",(\d+)\]/.exec(textOf("state"))?.[1]);
   assert.equal(counted, answered);
-  // A disk that is too slow for it costs lines, which are counted.
+  // A disk that is too slow costs log lines, which are counted.
   const dropped = lines("log-lines-dropped").reduce((sum, { count }) => sum + Number(count), 0);
   assert.equal(lines("request").length + dropped, answered);
   assert.deepEqual([...lines("state-failed"), ...lines("defect"), ...lines("log-reopen-failed")], []);

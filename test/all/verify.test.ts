@@ -1,4 +1,4 @@
-/** Comparing a snapshot with another server: every kind of difference is found, and none where there is none. */
+/** Comparing a snapshot with another server: finds every kind of difference, and none in equal data. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ import {
   type Upstream,
 } from "../support/upstream.ts";
 
-/** Serves rows to a CLI token on a port of its own, with no header that the specification does not name. @returns its base URL */
+/** Serves rows to a CLI token on a free port, without headers that the specification does not name. @returns its base URL */
 async function servePlainly(t: TestContext, rows: SnapshotRows, token: string): Promise<string> {
   const key = {
     id: "cli",
@@ -92,7 +92,7 @@ interface List {
   pagination: { total: number; limit: number; offset: number };
 }
 
-/** Changes whole pages of the list of worlds. */
+/** Changes pages of 50 of the list of worlds. */
 function inWorlds(change: (list: List) => void): (reply: Passing) => void {
   return (reply) => {
     if (!/\/v1\/worlds\?limit=50&/.test(reply.target)) return;
@@ -102,7 +102,7 @@ function inWorlds(change: (list: List) => void): (reply: Passing) => void {
   };
 }
 
-/** A list of the server in which rows are changed, whatever page is asked for. */
+/** Changes the server's whole list of rows, and answers with the requested page of it. */
 function asWhole(change: (ids: string[]) => string[]): (reply: Passing) => void {
   const { worlds } = here.state.generation.store;
   return (reply) => {
@@ -219,7 +219,7 @@ describe("verifying", () => {
     upstream.change = (reply) => {
       if (reply.status !== 200) return;
       const body = JSON.parse(reply.body) as Record<string, unknown>;
-      // What is shown of it is cut off within the token.
+      // The shown excerpt is cut off within the token.
       const from = `${"-".repeat(105)} ${CLI_TOKEN}`;
       reply.body = JSON.stringify({ ...body, data: { [CLI_TOKEN]: 1, from } });
       reply.headers.etag = `"${CLI_TOKEN}"`;
@@ -260,7 +260,7 @@ describe("verifying against a server that is no orrery", () => {
   });
   const instances = numbers.map((n) => instance(n, { worldId: id("b", n) }));
 
-  /** The command. @param change of the rows that the server has */
+  /** Runs the command. @param change changes the rows of the server */
   async function verifyPlain(
     t: TestContext,
     change: (rows: SnapshotRows) => SnapshotRows,

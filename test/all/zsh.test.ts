@@ -1,4 +1,4 @@
-/** What a real, interactive zsh makes of a line when Tab is pressed in it. */
+/** Completions by a real, interactive zsh when Tab is pressed. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -11,14 +11,14 @@ import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { optionsOf } from "../support/options.ts";
 
-/** Ctrl-G writes the line into a file, and empties it. */
+/** Ctrl-G writes the line into a file, and clears it. */
 const RC = `
 PROMPT= ; autoload -U compinit; compinit -D -u; source $ZDOTDIR/orrery.zsh
 report() { print -r -- "[$BUFFER]" >> $ZDOTDIR/lines; BUFFER= }
 zle -N report; bindkey '^G' report; bindkey '^I' complete-word
 `;
 
-/** Types lines into a zsh on a terminal of its own, Tab and Ctrl-G after each. What it prints is read and dropped. */
+/** Types lines into a zsh on a terminal of its own, Tab and Ctrl-G after each. Reads and drops its output. */
 const TYPIST = `
 zmodload zsh/zpty zsh/zselect
 zpty -b shell zsh -i

@@ -1,4 +1,4 @@
-/** A real browser, and what keeps people from using a page in it, as axe finds it. */
+/** A real browser, and the serious accessibility barriers that axe finds on a page. */
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { type BrowserContext, chromium, type Page } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds that is serious or critical. */
+/** Violations that axe rates serious or critical. */
 export async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const { violations } = (await page.evaluate("axe.run()")) as {
@@ -25,7 +25,7 @@ export function startBrowser(folder: string): Promise<BrowserContext> {
     executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),
     args: [
       ...["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"],
-      // Pictures of grey letters are smaller.
+      // Screenshots of text compress better without coloured subpixels.
       "--disable-lcd-text",
     ],
     viewport: { width: 1280, height: 900 },

@@ -1,4 +1,4 @@
-/** A snapshot that changes at random, as exporters, copies and accidents change a folder: after each round a reload is compared with a start of its own. */
+/** Changes a snapshot at random, as exporters, copies and accidents do; after each round compares a reload with a fresh start. */
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -17,10 +17,10 @@ const WORDS = [
   ...["a", "ab", "abc", "naïve", "x y", "😀", '"', "\\"],
 ];
 
-/** Numbers that ids are made of: few, so that rows come back, and refer to rows that are gone. */
+/** Range of the numbers in ids: few, so that removed rows come back, and rows refer to removed rows. */
 const NUMBERS = 24;
 
-/** What a row of each file is by its number. */
+/** Makes the row with a given number for each file. */
 const MAKE: Readonly<Record<RowFile, (n: number, random: Random) => RawRow>> = {
   "users.ndjson": (n, random) => user(n, { displayName: words(random), createdAt: time(random) }),
   "worlds.ndjson": (n, random) =>
@@ -62,20 +62,20 @@ function time(random: Random): string {
   return `2026-01-0${1 + random.below(3)}T00:00:00.00${random.below(3)}Z`;
 }
 
-/** One file: its rows, and how they are written. */
+/** One file: its rows and its format. */
 interface State {
   rows: RawRow[];
   ending: "" | ".gz";
-  /** Stands before each line. */
+  /** Precedes each line. */
   blank: string;
 }
 
-/** The folder and what is in it. */
+/** The folder and its contents. */
 class ChangingSnapshot {
   readonly folder: string;
   readonly random: Random;
   readonly #states = new Map<RowFile, State>();
-  /** What was written; a broken file is not in it. */
+  /** Written files without the broken ones. */
   readonly #stored = new Map<string, Buffer>();
   #manifest: "none" | "right" | "wrong" = "none";
   #generation = 0;
@@ -94,13 +94,13 @@ class ChangingSnapshot {
     }
   }
 
-  /** Texts that are worth searching. */
+  /** Queries worth searching. */
   queries(): string[] {
     const texts = [...WORDS, "o", "oo", "moonbeams", "moon b", "nothing", "東", "1"];
     return Array.from({ length: 8 }, () => pick(this.random, texts));
   }
 
-  /** Changes some files at random. @returns what was done, for a message */
+  /** Changes some files at random. @returns the changes, for a message */
   change(): string[] {
     const { random } = this;
     this.#mend?.();
@@ -201,7 +201,7 @@ class ChangingSnapshot {
     const bytes = ending === "" ? text : gzipSync(text);
     const path = join(this.folder, table + ending);
     this.#stored.set(table + ending, bytes);
-    // Written beside its place and renamed, or in its place.
+    // Written to a temporary file and renamed, or in place.
     const written = this.random.chance(0.5) ? `${path}.new` : path;
     writeFileSync(written, bytes);
     utimesSync(written, 1, ++this.#written);
@@ -247,17 +247,17 @@ function idOf(row: RawRow): unknown {
 const BASE = "/api/public/v1";
 const TOKEN = "svcx_changing";
 
-/** What the rounds have seen, so that a caller can tell that they tried something. */
+/** Outcomes of the rounds, so that a caller can check that they covered enough. */
 export interface Seen {
   refused: number;
   unchanged: number;
   /** How often rows of each table were kept, and how often they were read. */
   readonly kept: Map<string, number>;
   readonly read: Map<string, number>;
-  /** How often an index was used again though the snapshot was another. */
+  /** How often an index was reused for a different snapshot. */
   users: number;
   worlds: number;
-  /** How often worlds that were kept were indexed in another order. */
+  /** How often kept worlds were indexed in another order. */
   ranked: number;
 }
 
@@ -270,7 +270,7 @@ function open(snapshot: string, threads: boolean, observe: (seen: Observation) =
   return openOrrery({ snapshot, keys, threads, watch: 0, observe });
 }
 
-/** Everything that may be asked about ids that are, were, or might be there. */
+/** Every kind of request, for ids that exist, existed, or might exist. */
 function targetsOf(queries: readonly string[]): string[] {
   const targets = ["/stats", "/worlds?limit=50", "/instances?limit=50", "/worlds?limit=3&offset=4"];
   for (const period of ["all", "week", "month"]) targets.push(`/worlds/popular?period=${period}&limit=50`);
@@ -296,7 +296,7 @@ async function answersOf({ ask }: Orrery, targets: readonly string[]): Promise<u
   return answers;
 }
 
-/** What of a load must not depend on how it was done. */
+/** The parts of a load that must not depend on how it was done. */
 function resultOf({ store, reports, kept, bytes, fingerprint }: Loaded, index: unknown): unknown {
   return {
     store,
@@ -309,9 +309,9 @@ function resultOf({ store, reports, kept, bytes, fingerprint }: Loaded, index: u
 }
 
 /**
- * Changes a snapshot again and again, and reloads it.
+ * Changes a snapshot repeatedly, and reloads it.
  *
- * @param threads whether loads are done in threads
+ * @param threads whether threads do the loads
  */
 export async function changeAndCompare(
   folder: string,
@@ -336,7 +336,7 @@ export async function changeAndCompare(
   });
   let before: Serving | undefined;
 
-  /** The load by itself: every array of it is compared. */
+  /** Loads directly, and compares every array. */
   async function compareLoads(): Promise<Loaded | Refused> {
     const whole = await loadSnapshot(where);
     const partly = await loadSnapshot(where, before ? { before } : {});
@@ -389,7 +389,7 @@ export async function changeAndCompare(
   return seen;
 }
 
-/** The rounds must have tried each kind of outcome so often. */
+/** Asserts that the rounds tried each kind of outcome often enough. */
 export function assertTried(
   { refused, unchanged, kept, read, users, worlds, ranked }: Seen,
   least: number,

@@ -1,4 +1,4 @@
-/** Conformance cases of paths, limits, and lists that are read to their end. */
+/** Conformance cases of paths, limits, and lists that are read to the end. */
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
@@ -88,7 +88,7 @@ export const paths: Group = (world) => {
   ];
 };
 
-/** Which of two errors is sent, and what counts against the limit. */
+/** Which of two errors is sent, and which requests count against the limit. */
 export const limits: Group = (world) => {
   const worlds = at("/worlds");
   const search = at("/worlds/search");
@@ -96,7 +96,7 @@ export const limits: Group = (world) => {
   const tag = `"${world.settings.generation}"`;
   const cases: Case[] = [];
   const used = { "small-": 0, "small-none-": 0 };
-  /** A key that nobody has used, with this limit. */
+  /** An unused key with this limit. */
   const fresh = (limit: number, kind: keyof typeof used = "small-"): [string, string] => {
     const number = used[kind]++ * 4 + limit - 1;
     return as(world, `${kind}${number}`);
@@ -180,7 +180,7 @@ export const limits: Group = (world) => {
       ],
     });
   }
-  // With a limit used up, everything after the limit is hidden by 429 and nothing before it.
+  // With the limit used up, a 429 hides every later error and no earlier one.
   const over = fresh(1, "small-none-");
   const after429: [Step, number][] = [
     [{ target: worlds, headers: [over] }, 429],

@@ -5,7 +5,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { as, at, type Group, goodTarget, isList, one } from "./conformance.ts";
 import { NASTY_TEXTS } from "./snapshot.ts";
 
-/** Query text, and what must be applied and echoed. */
+/** Query text, and the values that must be applied and echoed. */
 const PARAMETERS: readonly [query: string, applied: { limit?: number; offset?: number; period?: string }][] =
   [
     ["", {}],
@@ -166,7 +166,7 @@ export const searches: Group = (world) => {
       : [at(`${route}?${encoded}`), at(`${route}?${percents}`)];
   };
   const undecodable = ["%", "%2", "%zz", "%FF", "%ED%A0%80", "a%", "%E6%9D", "%C0%80", "a%00b", "%F0%9F%98"];
-  // What is asked for again and again may come from a cache, page by page.
+  // Repeated queries may be answered from a cache, page by page.
   const pages = ["", "", "", "", "&limit=2", "", "&limit=2", "&limit=2", "&limit=2", "&limit=2&offset=1"];
   return ["/worlds/search", "/users/search"].flatMap((route) => [
     ...["a", "e", "unicode"].map((q) => ({

@@ -241,7 +241,7 @@ export const conditions: Group = (world) => {
       headers: [as(world, "full"), ["If-Match", '"other"'], ["If-Match", tag]],
       status: 200,
     }),
-    // Neither matters unless the answer would be 200.
+    // The conditions matter only when the answer would be 200.
     ...(
       [
         ["/worlds/search", "full", 400],
@@ -274,7 +274,7 @@ export const conditions: Group = (world) => {
   ];
 };
 
-/** Every id of the snapshot and everything that is no id, in every place for one. */
+/** Every id of the snapshot, and every text that is no id, in every place of an id. */
 export const ids: Group = (world) => {
   const { rows } = world;
   const places: [string, string][] = [

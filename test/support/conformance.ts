@@ -8,9 +8,9 @@ import type { DoorName, Got, Step } from "./doors.ts";
 import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey } from "./model.ts";
 import { bulkRows, nastyRows, type WriteOptions } from "./snapshot.ts";
 
-// ---------------------------------------------------------------- what is served
+// ---------------------------------------------------------------- worlds
 
-/** How many keys there are whose limit is small; each is used up by one case. */
+/** Number of keys with a small limit; one case uses up each. */
 const SMALL_KEYS = 120;
 
 export function makeKeys(api: string, cli: string): TestKey[] {
@@ -46,7 +46,7 @@ export function makeKeys(api: string, cli: string): TestKey[] {
     token("cli-expired", { expiresAt: past }),
     token("cli-disabled-expired", { active: false, expiresAt: past }),
     token("cli-later", { expiresAt: "9999-12-31T23:59:59Z" }),
-    // Each of these has the other kind's prefix, so nothing finds it.
+    // Each has the prefix of the other kind, so no lookup finds it.
     key("api-in-disguise", { token: `${cli}api-in-disguise` }),
     token("cli-in-disguise", { token: `${api}cli-in-disguise` }),
     ...Array.from({ length: SMALL_KEYS }, (_, at) => key(`small-${at}`, { limit: (at % 4) + 1 })),
@@ -63,10 +63,10 @@ export interface World {
   write: WriteOptions;
 }
 
-/** So long that no window ends while the tests run: the next does in 2029. */
+/** So long that no window ends during the tests: the next ends in 2029. */
 const LONG_WINDOW = 315_360_000;
 
-/** Default prefixes, CORS on, a manifest, nothing plain. */
+/** Default prefixes, CORS on, a manifest, hardly a plain row. */
 export const nasty: World = {
   rows: nastyRows(),
   keys: makeKeys("svc_sk_", "svcx_"),
@@ -81,7 +81,7 @@ export const nasty: World = {
   write: { generation: "Gen.1_nasty-x" },
 };
 
-/** Other prefixes, CORS off, no manifest, untidy gzipped files, more than a page of everything. */
+/** Other prefixes, CORS off, no manifest, untidy gzipped files, more than one page of everything. */
 export const bulk: World = {
   rows: bulkRows(60),
   keys: makeKeys("orr-", "or_cli-"),
@@ -100,13 +100,13 @@ export const bulk: World = {
 
 export interface Case {
   name: string;
-  /** Only these doors; all that can when absent. */
+  /** Only these doors; if absent, all that can carry the request. */
   doors?: readonly DoorName[];
   steps: readonly CaseStep[];
 }
 
 export interface CaseStep extends Step {
-  /** What the case itself knows of the answer, beside what the model says. */
+  /** Expectations of the case itself, in addition to the model's. */
   status?: number;
   error?: string;
   check?: (got: Got) => void;
@@ -127,7 +127,7 @@ export function one(name: string, step: CaseStep, doors?: readonly DoorName[]): 
   return doors ? { name, steps: [step], doors } : { name, steps: [step] };
 }
 
-/** Ids of rows that are visible and have something below them. */
+/** Ids of visible rows: an instance, its world, and a user who owns a world. */
 export function someIds({ rows }: World): { world: string; user: string; instance: string } {
   const visible = rows.worlds.filter((row) => row.isPublic && row.status === "ACTIVE");
   const instance = rows.instances.find(
@@ -150,7 +150,7 @@ export function goodTarget(world: World, route: string): string {
   return at(`${route.replace(":id", id)}${route.endsWith("/search") ? "?q=e" : ""}`);
 }
 
-/** The row of the table of operations that has this path. */
+/** The entry of the table of operations with this path. */
 function routeOf(path: string): Route {
   return ROUTES.find((route) => route.path === path)!;
 }

@@ -1,4 +1,4 @@
-/** A process that publishes a copy of a manifest in a cache folder that others have, too, and then removes what no copy has. */
+/** Publishes a copy of a manifest in a cache folder shared with other processes, then removes the files that no copy uses. */
 
 import { writeFileSync } from "node:fs";
 import { snapshotOf } from "./copies.ts";

@@ -1,4 +1,4 @@
-/** Copies of snapshots that nobody has to be asked for. */
+/** Snapshots to publish as copies, without a server. */
 
 import { writeFileSync } from "node:fs";
 import { MANIFEST } from "../../src/snapshot/files.ts";
@@ -8,7 +8,7 @@ import { type Bring, Copies } from "../../src/sources/url/copies.ts";
 import { type SentManifest, sha256Of } from "../../src/sources/url/download.ts";
 import { snapshotFiles, user, withManifest } from "./folders.ts";
 
-/** What {@link Copies.publish} takes of a snapshot whose users are its own. */
+/** Arguments of {@link Copies.publish} for a snapshot with users of its own. */
 export function snapshotOf(
   place: string,
   generation: string,

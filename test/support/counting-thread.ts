@@ -3,25 +3,25 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type Counters, countRequest } from "../../src/auth/limit.ts";
 
-/** What all threads count together. */
+/** Parameters that all threads share. */
 export interface Counting {
   readonly counters: Counters;
   readonly slot: number;
   readonly limit: number;
-  /** The clock shows each of these windows for so many requests of each thread. */
+  /** Number of windows, and the requests that each thread counts in each of them. */
   readonly windows: number;
   readonly requests: number;
   /** One element: 0 until all may begin. */
   readonly gate: Int32Array;
 }
 
-/** By window, what one thread counted. */
+/** Counts of one thread by window. */
 export interface Counted {
   readonly passed: number[];
   readonly refused: number[];
 }
 
-/** Counts as one of the threads. */
+/** Counts the requests of one thread. */
 export function countAll({ counters, slot, limit, windows, requests }: Counting): Counted {
   const { windowSeconds } = counters;
   const passed: number[] = new Array(windows).fill(0);

@@ -1,15 +1,15 @@
-/** A process that counts requests of a key without end and keeps the counts in a file. Says what it is about to reach. */
+/** Counts requests of a key without end and saves the counts in a file. Before each step prints the count that it will reach. */
 
 import { writeSync } from "node:fs";
 import { keepCounts } from "../../src/auth/keep-counts.ts";
 import { addUsage, createCounters, slotOf, usageOf, windowAt } from "../../src/auth/limit.ts";
 
-/** So long that none ends meanwhile. */
+/** So long that no window ends during the test. */
 const WINDOW_SECONDS = 315_360_000;
 
 const counters = createCounters(WINDOW_SECONDS);
 const slot = slotOf(counters, "key_1");
-// So that writing takes a while.
+// Many keys, so that a write takes a while.
 for (let key = 2; key < 3000; key++)
   addUsage(counters, slotOf(counters, `key_${key}`), windowAt(counters, Date.now()), 1);
 const keeper = await keepCounts({

@@ -1,10 +1,10 @@
 /**
- * Peers that want all of a server for themselves. They are a process of their own, with a low priority, so that a test
- * can measure how long others wait.
+ * Peers that try to occupy a server completely. They run in a process of their own, with a low priority, so that a test
+ * can measure how long other clients wait.
  *
- * Arguments: the port, how many connections, their conduct, and a request. `silent` ones send nothing, `endless` ones send
- * the request without a pause, `patient` ones send it eight times and again when the answers are there; both read every
- * answer. A connection that ends is made again at once. Prints one line when all have been made.
+ * Arguments: the port, the number of connections, their conduct, and a request. `silent` ones send nothing, `endless` ones
+ * send the request without a pause, `patient` ones send it eight times and again after the answers; both read every
+ * answer. A connection that ends is replaced at once. Prints one line when all are connected.
  */
 
 import { connect } from "node:net";

@@ -7,7 +7,7 @@ import { within } from "./patience.ts";
 
 const PROGRAM = fileURLToPath(new URL("crowd.mjs", import.meta.url));
 
-/** Starts a crowd, which ends with the test, and waits until it is there. */
+/** Starts a crowd and waits until it is connected; it ends with the test. */
 export async function startCrowd(
   test: { after(done: () => unknown): void },
   port: number,

@@ -1,4 +1,4 @@
-/** The documents as tests see them, with their code blocks. */
+/** The documents with their code blocks. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,11 +6,11 @@ import { ROOT } from "./program.ts";
 
 /** A fenced block of code. */
 export interface Block {
-  /** Line of its first line of code, from 1. */
+  /** Number of its first line of code, from 1. */
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** The comment before it: `run` must succeed, `background` must print that it listens and goes on. */
+  /** The comment before it: `run` must succeed, `background` must print that it listens, and keeps running. */
   readonly mark: "run" | "background" | undefined;
 }
 
@@ -48,7 +48,7 @@ function inFolder(folder: string): string[] {
   );
 }
 
-/** Every document that readers are meant to find. */
+/** Every document for readers. */
 export const DOCUMENTS: readonly Document[] = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"],
   ...inFolder("docs"),
@@ -57,7 +57,7 @@ export const DOCUMENTS: readonly Document[] = [
   "bench/NOTES.md",
 ].map(read);
 
-/** The document of that name. */
+/** The document with this name. */
 export function documentOf(name: string): Document {
   const found = DOCUMENTS.find((document) => document.name === name);
   if (found === undefined) throw new Error(`there is no ${name}`);

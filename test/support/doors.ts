@@ -1,4 +1,4 @@
-/** The three doors behind one face, and the comparison of what comes out with the model. */
+/** One interface for the three doors, and a comparison of their answers with the model. */
 
 import assert from "node:assert/strict";
 import { Agent, request as httpRequest } from "node:http";
@@ -6,23 +6,23 @@ import type { DirectDoor, FetchHandler } from "../../src/mod.ts";
 import { type Expected, JUDGED_HEADERS, type Model } from "./model.ts";
 import { CANARY, HIDDEN } from "./snapshot.ts";
 
-/** Name of a door; `handler` is node:http in a server of somebody else's. */
+/** Name of a door; `handler` is node:http in another program's server. */
 export type DoorName = "node" | "handler" | "fetch" | "direct";
 
 /** A request. */
 export interface Step {
   /** GET when absent. */
   method?: string;
-  /** Exactly what stands in the request line. */
+  /** Exact text in the request line. */
   target: string;
   headers?: readonly (readonly [name: string, value: string])[];
-  /** Sent by the HTTP door alone. */
+  /** Only the HTTP door sends it. */
   body?: string;
-  /** The clock; the direct door alone can set it. */
+  /** The clock; only the direct door can set it. */
   now?: number;
 }
 
-/** What came out of a door. */
+/** The answer of a door. */
 export interface Got {
   status: number;
   /** In order, names in lower case, duplicates kept. */
@@ -30,14 +30,14 @@ export interface Got {
   body: string;
 }
 
-/** A way in. */
+/** A way to send requests. */
 export interface Door {
   name: DoorName;
   ask: (step: Step) => Promise<Got>;
   close: () => void;
 }
 
-/** HTTP to a listening server. Targets go out as they are. */
+/** HTTP to a listening server. Sends targets unchanged. */
 export function nodeDoor(url: string, name: "node" | "handler" = "node"): Door {
   const { hostname, port, host } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -90,7 +90,7 @@ export function fetchDoor(fetch: FetchHandler): Door {
   };
 }
 
-/** Calls. */
+/** Direct calls. */
 export function directDoor(ask: DirectDoor): Door {
   return {
     name: "direct",
@@ -113,7 +113,7 @@ export function directDoor(ask: DirectDoor): Door {
   };
 }
 
-/** Whether a step has two Authorization headers, which web-standard ones cannot tell from one that holds both. */
+/** Whether a step has two Authorization headers; a web-standard request cannot tell them from one header with both values. */
 export function hasTwoAuthorizations({ headers = [] }: Step): boolean {
   return headers.filter(([name]) => name.toLowerCase() === "authorization").length > 1;
 }
@@ -139,9 +139,9 @@ function sortedNames(value: string | undefined): string | undefined {
 }
 
 /**
- * Asks a door and the model, and compares.
+ * Sends a step to a door and to the model, and compares the answers.
  *
- * @returns what came out of the door
+ * @returns the answer of the door
  */
 export async function askAndCompare(door: Door, model: Model, step: Step): Promise<Got> {
   const before = Date.now();

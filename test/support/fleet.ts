@@ -1,4 +1,4 @@
-/** Several replicas behind a load balancer, and clients of theirs that note what they see. */
+/** Several replicas behind a load balancer, and their clients, which record the replies. */
 
 import assert from "node:assert/strict";
 import { renameSync, symlinkSync } from "node:fs";
@@ -12,7 +12,7 @@ const BASE = "/api/public/v1";
 /** Worlds of a snapshot: seven pages of 50. */
 export const WORLDS = 330;
 
-/** A snapshot whose rows tell its number: all worlds were visited as often as that. */
+/** Writes a snapshot with the number in its rows: every world has that many visits. */
 export function writeNumbered(folder: string, number: number): string {
   const numbers = Array.from({ length: WORLDS }, (_, index) => index + 1);
   const files: Files = {
@@ -27,7 +27,7 @@ export function writeNumbered(folder: string, number: number): string {
 /** A replica that can be ended and started again on the same ports. */
 export class Replica {
   readonly name: string;
-  /** All its processes, those before this one too, and how many requests each let through alone, as it said last. */
+  /** All its processes, past ones too, and the last count that each reported of requests passed alone. */
   readonly #alone = new Map<Served, number>();
   readonly port: number;
   readonly adminPort: number;
@@ -54,7 +54,7 @@ export class Replica {
     return replica;
   }
 
-  /** Gives it another snapshot, as publishers do: by one rename of a symbolic link. */
+  /** Publishes another snapshot by one rename of a symbolic link, as publishers do. */
   publish(snapshot: string): void {
     symlinkSync(snapshot, `${this.#link}.next`);
     renameSync(`${this.#link}.next`, this.#link);
@@ -74,7 +74,7 @@ export class Replica {
   /** Stops it by SIGTERM. */
   async stop(): Promise<void> {
     const stopped = this.server.stop();
-    // Until it ends it may let more through.
+    // It may pass more requests until it ends.
     while (await this.#readAlone());
     await stopped;
   }
@@ -86,13 +86,13 @@ export class Replica {
     await this.server.ended;
   }
 
-  /** How many requests all its processes let through while they could not ask the server that counts. */
+  /** Requests that all its processes passed while they could not ask the counter server. */
   async alone(): Promise<number> {
     await this.#readAlone();
     return [...this.#alone.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** @returns whether it said */
+  /** @returns whether the process answered */
   async #readAlone(): Promise<boolean> {
     const metrics = await get(`http://127.0.0.1:${this.adminPort}/metrics`).catch(() => undefined);
     if (metrics === undefined) return false;
@@ -102,7 +102,7 @@ export class Replica {
     return true;
   }
 
-  /** What /readyz says. */
+  /** The answer of /readyz. */
   async readiness(): Promise<{ httpStatus: number; status: string; generation: string }> {
     const { status, text } = await get(`http://127.0.0.1:${this.adminPort}/readyz`);
     return { httpStatus: status, ...(JSON.parse(text) as { status: string; generation: string }) };
@@ -116,11 +116,11 @@ export class Replica {
   }
 }
 
-/** What clients saw during a time. */
+/** Replies and failures that clients saw during some time. */
 export interface Seen {
   /** By status. */
   statuses: Map<number, number>;
-  /** Connections that broke, and replies that were not whole, in words. */
+  /** Descriptions of broken connections and incomplete replies. */
   broken: string[];
 }
 
@@ -136,14 +136,14 @@ export function ask(
   return get(`https://127.0.0.1:${port}${BASE}${path}`, { token, ...options });
 }
 
-/** Who answered a client: the limit of its key, which every replica has another one of. */
+/** The replica that answered a client, told by the limit of the key, which differs on every replica. */
 interface Answered {
   by: string;
-  /** Replies in a row. */
+  /** Number of replies in a row. */
   times: number;
 }
 
-/** Clients with a key each, which ask for one thing after another and note what they see. */
+/** Clients with a key each, which send one request after another and record the replies. */
 export class Clients {
   #seen = nothing();
   #isEnding = false;
@@ -181,14 +181,14 @@ export class Clients {
     agent.destroy();
   }
 
-  /** What was seen since this was asked last. */
+  /** Replies and failures since the last call. */
   take(): Seen {
     const seen = this.#seen;
     this.#seen = nothing();
     return seen;
   }
 
-  /** Waits until every client has had some replies, or has seen some failures. */
+  /** Waits until every client has had a few more replies or failures. */
   async some(): Promise<void> {
     const enough = this.#replies.map((count) => count + 5);
     await until(
@@ -198,13 +198,13 @@ export class Clients {
     );
   }
 
-  /** Waits until each client is answered by one replica alone, and takes that for its home. */
+  /** Waits until one replica alone answers each client, and records it as the client's home. */
   async settle(): Promise<void> {
     await until(() => this.#answered.every(({ times }) => times >= 10), "each key to stay at one replica");
     this.#homes = this.#answered.map(({ by }) => by);
   }
 
-  /** Waits until each client is answered by its home. */
+  /** Waits until its home answers each client. */
   async home(): Promise<void> {
     const strangers = (): string[] =>
       this.#answered.flatMap(({ by }, client) => (by === this.#homes[client] ? [] : [`${client} by ${by}`]));
@@ -220,21 +220,21 @@ export class Clients {
   }
 }
 
-/** A way to a replica: itself, or a balancer. */
+/** A way to a replica: direct, or through a balancer. */
 export interface Way {
   readonly name: string;
   readonly ask: (token: string) => Promise<Response>;
-  /** Whether it may fail, since what is done is done to the replica that is asked. */
+  /** Whether requests may fail, because the test disturbs the replica that they reach. */
   readonly mayFail: boolean;
 }
 
-/** A client that asks for more than its limit, in all ways at once. */
+/** A client that sends more requests than its limit, by all ways at once. */
 export class Greedy {
   readonly #token: string;
   readonly #ways: readonly Way[];
   asked = 0;
   passed = 0;
-  /** What should not have come, in words. */
+  /** Descriptions of unexpected replies. */
   readonly problems: string[] = [];
 
   constructor(token: string, ways: readonly Way[]) {
@@ -242,7 +242,7 @@ export class Greedy {
     this.#ways = ways;
   }
 
-  /** @returns whether it was refused */
+  /** @returns whether the request was refused */
   async #once({ name, ask: askBy, mayFail }: Way): Promise<boolean> {
     this.asked++;
     try {
@@ -256,7 +256,7 @@ export class Greedy {
     }
   }
 
-  /** Asks so often. @param pauseMs after each reply */
+  /** Sends so many requests in all. @param pauseMs after each reply */
   async ask(times: number, pauseMs = 0): Promise<void> {
     const share = Math.ceil(times / this.#ways.length);
     await Promise.all(
@@ -269,7 +269,7 @@ export class Greedy {
     );
   }
 
-  /** Asks until nothing more passes anywhere. */
+  /** Sends requests until every way refuses them. */
   async exhaust(): Promise<void> {
     await Promise.all(
       this.#ways.map(async (way) => {
@@ -283,7 +283,7 @@ export class Greedy {
   }
 }
 
-/** Goes through all worlds in one generation, and begins anew when that has gone. */
+/** Reads all worlds of one generation, and starts again when the generation changes. */
 export async function crawl(port: number, token: string): Promise<void> {
   for (let beginning = 1; ; beginning++) {
     assert.ok(beginning < 100, "a crawler never came to an end");
@@ -310,7 +310,7 @@ export async function crawl(port: number, token: string): Promise<void> {
 /** Crawlers that never stop. */
 export class Crawlers {
   #isEnding = false;
-  /** Walks that came to their end. */
+  /** Completed walks. */
   walks = 0;
   readonly #running: Promise<void>[];
   #problem: unknown;
@@ -328,7 +328,7 @@ export class Crawlers {
       });
   }
 
-  /** Waits until another walk of each has come to its end. @throws what a walk met */
+  /** Waits until each crawler has completed another walk. @throws the error of a walk */
   async another(): Promise<void> {
     const enough = this.walks + 2 * this.#running.length;
     await until(() => {

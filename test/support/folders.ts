@@ -19,10 +19,10 @@ import { FIELDS, type FieldType, type TableName } from "../../src/model/schema.t
 /** A row as a test writes it; any field may be wrong. */
 export type RawRow = Record<string, unknown>;
 
-/** What to put into a file: rows, one a line, or its very bytes. */
+/** Contents of a file: rows, one per line, or the exact bytes. */
 export type Contents = readonly RawRow[] | string | Buffer;
 
-/** Makes a folder that is removed when the test is over, or where none is given this process. */
+/** Makes a folder that is removed after the test, or, without a test, at the end of this process. */
 export function temporaryFolder(test?: { after(done: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), "orrery-test-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -36,7 +36,7 @@ export function id(kind: string, n: number): string {
   return `${kind.repeat(8)}-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
 }
 
-/** A value of each type, for fields that a test says nothing of. */
+/** A value of each type, for fields that a test does not name. */
 const SOME: Readonly<Record<FieldType, unknown>> = {
   id: id("d", 1),
   text: "some text",
@@ -112,10 +112,10 @@ export function bytesOf(contents: Contents): Buffer {
   return Buffer.from((contents as readonly RawRow[]).map((row) => `${JSON.stringify(row)}\n`).join(""));
 }
 
-/** Stored files by name: one good row a table, unless given; null leaves a file out. */
+/** Stored files by name: one good row per table, unless given; null leaves a file out. */
 export type Files = Readonly<Record<string, Contents | null>>;
 
-/** The bytes of every file of a snapshot. A given `x.gz` stands for `x`. */
+/** The bytes of every file of a snapshot. A given `x.gz` replaces `x`. */
 export function snapshotFiles(given: Files = {}): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
   for (const name of ROW_FILES) {
@@ -127,19 +127,19 @@ export function snapshotFiles(given: Files = {}): Map<string, Buffer> {
   return files;
 }
 
-/** Writes files into a folder, which is made when missing. */
+/** Writes files into a folder; creates the folder if missing. */
 export function writeFiles(folder: string, files: ReadonlyMap<string, Buffer>): string {
   mkdirSync(folder, { recursive: true });
   for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
   return folder;
 }
 
-/** Writes a snapshot into a folder, which is made when missing. */
+/** Writes a snapshot into a folder; creates the folder if missing. */
 export function writeSnapshot(folder: string, given: Files = {}): string {
   return writeFiles(folder, snapshotFiles(given));
 }
 
-/** What a manifest says of a stored, uncompressed file. */
+/** The manifest entry of a stored, uncompressed file. */
 export function listed(bytes: Buffer): { rows: number; bytes: number; sha256: string } {
   return {
     rows: bytes
@@ -151,7 +151,7 @@ export function listed(bytes: Buffer): { rows: number; bytes: number; sha256: st
   };
 }
 
-/** A manifest that is right about uncompressed files. */
+/** A correct manifest of uncompressed files. */
 export function manifestOf(
   files: ReadonlyMap<string, Buffer>,
   generation: string,
@@ -164,12 +164,12 @@ export function manifestOf(
   };
 }
 
-/** The files with a right manifest added. */
+/** The files with a correct manifest added. */
 export function withManifest(files: ReadonlyMap<string, Buffer>, generation: string): Map<string, Buffer> {
   return new Map(files).set("manifest.json", Buffer.from(JSON.stringify(manifestOf(files, generation))));
 }
 
-/** All that a published folder holds but the time at which it was made. */
+/** Contents of a published folder without the time of its publication. */
 export function contents(out: string): Record<string, string> {
   const names = readdirSync(out).sort();
   return Object.fromEntries(
@@ -185,7 +185,7 @@ export function readRows(folder: string, table: string): RawRow[] {
   return lines.map((line) => JSON.parse(line) as RawRow);
 }
 
-/** A compressed file of one user that takes about this many times a third of a second to read: the rest is blank lines. */
+/** A compressed file of one user and blank lines that takes about `times` thirds of a second to read. */
 export function slowRows(times: number): Buffer {
   const member = gzipSync(Buffer.alloc(67_108_864, `${" ".repeat(999)}\n`), { level: 1 });
   return Buffer.concat([gzipSync(bytesOf([user(1)])), ...Array<Buffer>(times).fill(member)]);

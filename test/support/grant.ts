@@ -1,17 +1,17 @@
-/** How a counter server grants permits, as functions for simulations: the script of `lease-script.ts` is held to them. */
+/** How a counter server grants permits, as functions for simulations; tests hold the script of `lease-script.ts` to them. */
 
 import type { LeaseAnswer, LeaseAsk } from "../../src/shared-limits/lease-script.ts";
 
-/** What a server keeps of one key. */
+/** A server's state of one key. */
 export interface KeyState {
   window: number;
-  /** Permits that were leased in the window, those of replicas that have left included. */
+  /** Permits leased in the window, also by replicas that have left. */
   granted: number;
   /** By replica. */
   readonly totals: Map<string, number>;
 }
 
-/** How many permits a replica may hold ahead, as the script says. */
+/** How many permits a replica may hold in advance, as in the script. */
 function permitsAhead(rest: number, used: number, replicas: number): number {
   const others = Math.max(2, replicas - 1);
   const ahead = Math.min(
@@ -21,12 +21,12 @@ function permitsAhead(rest: number, used: number, replicas: number): number {
   return ahead < 4 ? 0 : ahead;
 }
 
-/** Makes the state of a key that nobody has asked for. */
+/** Makes the state of a key before its first request. */
 export function createKeyState(): KeyState {
   return { window: -1, granted: 0, totals: new Map() };
 }
 
-/** Opens the window that is running, and merges what a replica says of it. @returns permits of the replica in all */
+/** Opens the current window, and merges the report of a replica. @returns the replica's total permits */
 function merge(
   state: KeyState,
   replica: string,
@@ -72,7 +72,7 @@ export function grant(
   return { window: state.window, total, rest: rest - more, msLeft };
 }
 
-/** Takes back what a replica that has stopped did not use. */
+/** Takes back the unused permits of a replica that has stopped. */
 export function release(state: KeyState, replica: string, ask: LeaseAsk, seconds: number, now: number): void {
   const total = merge(state, replica, ask, seconds, now);
   if (ask.window === state.window) state.granted -= total - ask.used;

@@ -1,22 +1,22 @@
-/** A server that speaks enough of the protocol of counter servers to be connected to, and then answers what a test wants. */
+/** A server that speaks enough of the counter servers' protocol to accept connections, and then answers as a test wants. */
 
 import { createServer, type Socket } from "node:net";
 import { listen } from "./ports.ts";
 
-/** What is sent for a command; nothing where it is undefined. */
+/** The answer to a command; undefined sends none. */
 export type Answer = (command: readonly string[], socket: Socket) => string | Buffer | undefined;
 
 /** A running server. */
 export interface HostileRedis {
   readonly port: number;
-  /** Connections that it was asked for. */
+  /** Number of accepted connections. */
   readonly connections: () => number;
-  /** Answers differently from now on; undefined: as a good server. */
+  /** Changes the answers from now on; undefined: as a good server. */
   readonly turn: (answer: Answer | undefined, onConnect?: (socket: Socket) => void) => void;
   readonly close: () => void;
 }
 
-/** One of the commands that stand at the beginning of a text, and how long it is; undefined while its end has not come. */
+/** The first command in a text, and its length; undefined while it is incomplete. */
 function readCommand(text: string): { words: string[]; length: number } | undefined {
   const head = /^\*(\d+)\r\n/.exec(text);
   if (head === null) return undefined;
@@ -36,7 +36,7 @@ function readCommand(text: string): { words: string[]; length: number } | undefi
 
 export const HELLO = "%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n";
 
-/** A lease as a good server would grant it that has a lot left. */
+/** The lease that a good server with many permits left would grant. */
 export function goodLease([, , , , seconds, , , , , used, want]: readonly string[]): string {
   const windowMs = Number(seconds) * 1000;
   const window = Math.floor(Date.now() / windowMs);
@@ -46,13 +46,13 @@ export function goodLease([, , , , seconds, , , , , used, want]: readonly string
 
 const GOOD: Answer = (command) => (command[0] === "HELLO" ? HELLO : goodLease(command));
 
-/** Starts one that is good. */
+/** Starts one that answers well. */
 export async function startHostile(): Promise<HostileRedis> {
   let answer = GOOD;
   let greet: ((socket: Socket) => void) | undefined;
   let connections = 0;
   const sockets = new Set<Socket>();
-  // As real servers have it: a reply does not wait for the acknowledgement of the one before, which takes 40 ms.
+  // As on real servers: without it a reply would wait for the acknowledgement of the one before, which takes 40 ms.
   const server = createServer({ noDelay: true }, (socket) => {
     connections++;
     sockets.add(socket);

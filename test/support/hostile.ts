@@ -1,4 +1,4 @@
-/** What tests on the wire share: a server with nothing to wait for, good requests, and what refusals look like. */
+/** Shared parts of the tests on the wire: a server with very long timeouts, good requests, and checks of refusals. */
 
 import assert from "node:assert/strict";
 import { after } from "node:test";
@@ -8,7 +8,7 @@ import { closeWires, dial, errorOf, header, type RawResponse, requestHead } from
 
 export { AUTH, bearer, good, HOST, OK, PAGE, SEARCH, STATS } from "./requests.ts";
 
-/** Sends one request and hangs up like a client that is done; the server must leave the connection open until then. */
+/** Sends one request and hangs up like a finished client; the server must keep the connection open until then. */
 export async function ask(
   target: string,
   headers: readonly string[] = [],
@@ -31,7 +31,7 @@ export function isStats(response: RawResponse): void {
   });
 }
 
-/** A refusal that is none of the API's: it ends the connection and carries no CORS headers. */
+/** A refusal that does not come from the API: it ends the connection and carries no CORS headers. */
 export function isBareRefusal(response: RawResponse, status: number, error: string): void {
   assert.equal(response.status, status);
   assert.equal(errorOf(response), error);
@@ -43,7 +43,7 @@ export function isBareRefusal(response: RawResponse, status: number, error: stri
 
 export const isBadRequest = (response: RawResponse): void => isBareRefusal(response, 400, "Bad request");
 
-// Its timeouts are longer than anybody's patience here: what is answered was not waited for.
+// Its timeouts are longer than any test waits: an answer cannot come from a timeout.
 export const main = await serve({
   threads: true,
   http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000 },
@@ -54,7 +54,7 @@ after(async () => {
   await cleanUp();
 });
 
-/** More at once would keep this process from answering a server of its own in time, on a machine that is busy. */
+/** More at once would keep this process from answering its own server in time, on a busy machine. */
 export const AT_ONCE = { concurrency: 16 };
 
 /** Searches that wait until the test lets them finish. */

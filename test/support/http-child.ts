@@ -1,7 +1,7 @@
 /**
  * A server in a process of its own, for tests that may end it or keep it busy, or
- * that run it on another runtime: its argument is the options as JSON. It tells
- * in lines of JSON that it listens and what it observes; stops at SIGTERM and tells
+ * run it on another runtime: its argument is the options as JSON. It prints lines
+ * of JSON when it listens and for each observation; at SIGTERM it stops and prints
  * how many milliseconds that took.
  */
 

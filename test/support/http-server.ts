@@ -1,4 +1,4 @@
-/** Servers for the tests on the wire: a small snapshot and keys in a temporary folder, and a port of their own. */
+/** Servers for the tests on the wire: a small snapshot and keys in a temporary folder, and a free port for each. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -37,12 +37,12 @@ export const USER = idOf(2, 1);
 export const INSTANCE = idOf(3, 1);
 export const HIDDEN_WORLD = idOf(1, 999);
 
-/** Enough for a page of 50 that is some 150 KB: a peer that does not read them is noticed. */
+/** A page of 50 is some 150 KB: enough to notice a peer that does not read it. */
 const WORLDS = 60;
 const USERS = 30;
 const LONG = "far and wide, ".repeat(220);
 
-/** Tokens by what is special about them. */
+/** Tokens by their special property. */
 export const TOKENS = {
   api: "svc_sk_whole",
   twin: "svc_sk_twin",
@@ -58,7 +58,7 @@ export const TOKENS = {
 
 export type TokenName = keyof typeof TOKENS;
 
-/** Requests a window of the keys `few` and `fewNarrow`. */
+/** Requests per window of the keys `few` and `fewNarrow`. */
 export const FEW = 5;
 
 function timeOf(at: number): string {
@@ -99,16 +99,16 @@ const SPECIAL: Partial<Record<TokenName, Partial<KeyRecord>>> = {
   cliExpired: { expiresAt: "2001-01-01T00:00:00Z" },
 };
 
-/** Threads of the servers that are started as the command does it; `test/all/again.test.ts` asks for more than one. */
+/** Threads of servers started as the command does; `test/all/again.test.ts` sets more than one. */
 export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ?? 1);
 
-/** What runs the servers, its words apart by spaces, in the place of this process. */
+/** Command that runs the servers in place of this process, its words separated by spaces. */
 const RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
 
-/** Whether that is Deno. */
+/** Whether that command is Deno. */
 export const IS_ON_DENO = RUNTIME !== undefined && basename(RUNTIME[0]!) === "deno";
 
-/** Whether the servers speak HTTP through node:http unless a test says otherwise. */
+/** Whether the servers speak HTTP through node:http unless a test sets another kind. */
 export const IS_NODE_HTTP = process.env.ORRERY_TEST_HTTP === "node";
 
 const HTTP: Partial<HttpOptions> = IS_NODE_HTTP ? { kind: "node" } : {};
@@ -122,7 +122,7 @@ export function exceptOverNodeHttp(
 
 let folder: string | undefined;
 
-/** The temporary folder with a snapshot and `keys.json`; made once, removed when the file's tests are over. */
+/** The temporary folder with a snapshot and `keys.json`; made once, removed after the tests of the file. */
 function fixture(): string {
   if (folder !== undefined) return folder;
   folder = mkdtempSync(join(tmpdir(), "orrery-wire-"));
@@ -136,7 +136,7 @@ function fixture(): string {
 
 type Others = Omit<ServerOptions, "http" | "settings">;
 
-/** Settings and what else a server is started with, together. */
+/** Settings and the other options of a server, in one object. */
 export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, keyof Others | "http">> {
   readonly servingThreads?: number;
   readonly http?: Partial<HttpOptions>;
@@ -151,7 +151,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
     snapshot: join(made, "snapshot"),
     keys: join(made, "keys.json"),
     port: 0,
-    // No test runs into a limit unless it uses a key made for it, or crosses the end of a window.
+    // No test reaches a limit unless it uses a key made for it, or crosses the end of a window.
     rateLimit: 1_000_000,
     rateWindow: 31_536_000,
     docs: false,
@@ -166,7 +166,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
     features: PROGRAM.features,
     ...others,
     settings,
-    // Threads take their time to start; a server whose searches are to be answered later asks for them.
+    // Threads are slow to start, so only servers that need them for their searches ask for them.
     threads,
     ...{ admin, sharedLimits },
     http: { ...DEFAULT_HTTP, ...http },
@@ -177,10 +177,10 @@ export async function testOptions(options: TestOptions, observations: Observatio
 export interface TestServer {
   readonly port: number;
   readonly etag: string;
-  /** The admin listener's, where there is one. */
+  /** Port of the admin listener, if any. */
   readonly adminPort?: number;
   readonly observations: readonly Observation[];
-  /** Stops it without losing a request; the same promise however often it is called. */
+  /** Stops it without losing a request; every call returns the same promise. */
   readonly stop: () => Promise<void>;
 }
 
@@ -200,7 +200,7 @@ function keepRunning(server: Omit<TestServer, "stop">, stop: () => Promise<void>
   return kept;
 }
 
-/** Starts a server as the command does: in this process, or on the runtime that the environment names. */
+/** Starts a server as the command does: in this process, or on the runtime named by the environment. */
 export async function serve(options: TestOptions = {}): Promise<TestServer> {
   const http = { ...HTTP, ...options.http };
   if (RUNTIME === undefined) return serveHere({ ...options, http });
@@ -220,16 +220,16 @@ export async function serveHere(options: TestOptions = {}): Promise<TestServer> 
   return keepRunning({ ...made, ...admin }, () => server.stop("test"));
 }
 
-/** A server that a test looks into. */
+/** A server with internals visible to a test. */
 export interface OpenServer extends TestServer {
-  /** The server's ends of the connections that stand. */
+  /** The server's ends of the open connections. */
   readonly sockets: () => Socket[];
 }
 
 /**
- * Starts a server whose searches may be in the hands of the test.
+ * Starts a server whose searches a test may control.
  *
- * @param asked called for each request that is handed to the API
+ * @param asked called for each request that reaches the API
  */
 export async function serveOpen(
   options: TestOptions = {},
@@ -271,16 +271,16 @@ export interface LoneServer extends Omit<TestServer, "stop"> {
   readonly stop: () => Promise<Stopped>;
 }
 
-/** What such a process writes: a line each. */
+/** A line of such a process's output. */
 export type ChildLine =
   | { readonly kind: "listening"; readonly server: Omit<TestServer, "stop" | "observations"> }
   | { readonly kind: "observation"; readonly observation: Observation }
   | { readonly kind: "stopped"; readonly ms: number };
 
 /**
- * Starts a server in a process of its own, which a defect would end.
+ * Starts a server in a process of its own, so that a defect ends only that process.
  *
- * @param options what JSON can carry of them
+ * @param options only values that JSON can carry
  * @param openFiles most file descriptors it may have
  */
 export async function serveAlone(options: TestOptions = {}, openFiles?: number): Promise<LoneServer> {

@@ -5,7 +5,7 @@ import type { CommandIo } from "../../src/cli/command.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { optionsOf } from "./options.ts";
 
-/** What a command printed. */
+/** Output of a command. */
 export interface Said {
   stdout: string;
   stderr: string;

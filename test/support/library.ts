@@ -3,7 +3,7 @@
 import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
 import { place } from "./place.ts";
 
-/** Opens the snapshot and the keys file of a place of the test's own, until the test is over. */
+/** Opens the snapshot and the keys file of a new place; closes them after the test. */
 export async function openPlace(
   test: { after(done: () => void): void },
   more: Partial<OpenOptions> = {},

@@ -1,4 +1,4 @@
-/** Loads snapshots that are written for one test; what came of it, and files of rows. */
+/** Loads snapshots written for one test; checks of the results; files of rows. */
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
@@ -9,14 +9,14 @@ import { type Block, rowObject } from "../../src/store/table.ts";
 import type { RawRow } from "./folders.ts";
 import { type Files, snapshotFiles, temporaryFolder, writeFiles } from "./folders.ts";
 
-/** What was loaded; the snapshot must be good. */
+/** The loaded snapshot, which must be good. */
 export function mustLoad(result: Loaded | Refused): Loaded {
   assert.deepEqual(result.ok ? [] : result.problems, []);
   assert.ok(result.ok);
   return result;
 }
 
-/** Why a snapshot was refused, a line each; it must be bad. */
+/** The reasons for a refusal, one per line; the snapshot must be bad. */
 export function problemsOf(result: Loaded | Refused): readonly string[] {
   assert.ok(!result.ok, "a bad snapshot was loaded");
   assert.ok(result.problems.length > 0, "refused without a reason");
@@ -29,7 +29,7 @@ export function rowsOf<Row>(block: Block): Row[] {
   return Array.from({ length: block.rows }, (_, row) => rowObject<Row>(block, row));
 }
 
-/** The text of a file of rows; texts stand in it as they are. */
+/** The text of a file of rows; strings are written as they are. */
 export const lines = (...rows: (RawRow | string)[]): string =>
   rows.map((row) => `${typeof row === "string" ? row : JSON.stringify(row)}\n`).join("");
 
@@ -43,7 +43,7 @@ export function freshFolder(): string {
   return join(root, String(++folders));
 }
 
-/** Writes a snapshot (one good row a file unless given), loads it, and removes it. */
+/** Writes a snapshot (one good row per file unless given), loads it, and removes it. */
 export async function load(given: Files | ReadonlyMap<string, Buffer> = {}, options: LoadOptions = {}) {
   const files = given instanceof Map ? (given as ReadonlyMap<string, Buffer>) : snapshotFiles(given as Files);
   const folder = writeFiles(freshFolder(), files);
@@ -54,7 +54,7 @@ export async function load(given: Files | ReadonlyMap<string, Buffer> = {}, opti
   }
 }
 
-/** The snapshot is refused with problems that begin like these, one each, in this order. */
+/** Asserts that the snapshot is refused with problems that begin with these texts, one each, in this order. */
 export async function assertProblems(given: Files, ...starts: string[]): Promise<readonly string[]> {
   const problems = problemsOf(await load(given));
   const matching = problems.filter((line, at) => line.startsWith(starts[at] ?? "\n"));

@@ -1,13 +1,13 @@
 /**
- * What the server should answer, worked out the slow way from plain arrays of
- * rows: no index, no packing, no cache. It shares types with the server and no
+ * The answers that the server should give, computed the slow way from plain arrays
+ * of rows: no index, no packing, no cache. It shares types with the server and no
  * code, so that an error in one is not an error in both.
  */
 
 import type { Instance, User, World } from "../../src/model/model.ts";
 import type { Field, ROWS } from "../../src/model/schema.ts";
 
-/** What a field of each type holds in a row. */
+/** The value in a row for a field of each type. */
 interface Values {
   id: string;
   text: string;
@@ -21,7 +21,7 @@ type Optional<Row extends Fields> = {
   [Name in keyof Row]: Row[Name] extends { absent: unknown } ? Name : never;
 }[keyof Row];
 
-/** A row of a file; other fields may stand beside these. */
+/** A row of a file; it may have further fields. */
 type RowOf<Row extends Fields> = {
   [Name in Exclude<keyof Row, Optional<Row>>]: Values[Row[Name]["type"]];
 } & {
@@ -52,7 +52,7 @@ export interface TestKey {
   expiresAt: string | null;
 }
 
-/** How the server was started. */
+/** Settings of the server. */
 export interface ModelSettings {
   apiPrefix: string;
   cliPrefix: string;
@@ -62,7 +62,7 @@ export interface ModelSettings {
   generation: string;
 }
 
-/** A request as it stands on the wire. */
+/** A request as sent on the wire. */
 export interface ModelRequest {
   method: string;
   target: string;
@@ -71,14 +71,14 @@ export interface ModelRequest {
   now: number;
 }
 
-/** What must come back. */
+/** The required answer. */
 export interface Expected {
   status: number;
-  /** Exact text; "" where there is none. */
+  /** Exact text; "" for no body. */
   body: string;
-  /** Exact value of every header that is promised; the others of {@link JUDGED_HEADERS} must be absent. */
+  /** Exact value of every required header; the others of {@link JUDGED_HEADERS} must be absent. */
   headers: Partial<Record<JudgedHeader, string>>;
-  /** Content-Length, or undefined where none is promised. */
+  /** Content-Length, or undefined if any value is allowed. */
   length: number | undefined;
 }
 
@@ -92,12 +92,12 @@ export const JUDGED_HEADERS = [
 /** One of {@link JUDGED_HEADERS}. */
 export type JudgedHeader = (typeof JUDGED_HEADERS)[number];
 
-/** Path in front of every operation. */
+/** Prefix of every operation's path. */
 export const MODEL_BASE = "/api/public/v1";
 
 // ---------------------------------------------------------------- values
 
-/** What makes two texts equal to a search: the definition, word for word. */
+/** Two texts are equal for a search if this gives the same result: the definition, word for word. */
 export function modelFold(text: string): string {
   return text
     .normalize("NFKC")
@@ -107,7 +107,7 @@ export function modelFold(text: string): string {
     .normalize("NFC");
 }
 
-/** What is left of a query once it is cut, folded and trimmed. */
+/** The query after it is cut, folded and trimmed. */
 export function modelTerm(query: string): string {
   const cut = query.length > 256 ? query.substring(0, 256).replace(/[\ud800-\udbff]$/, "") : query;
   return modelFold(cut).trim();
@@ -116,11 +116,11 @@ export function modelTerm(query: string): string {
 const TIME =
   /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
-/** Reads a time with the help of Date; NaN for what is no time. */
+/** Reads a time by means of Date; NaN for an invalid time. */
 export function modelTime(text: string): number {
   const [, day, hour, minute, seconds, fraction, sign, hours, minutes] = TIME.exec(text) ?? [];
   const midnight = new Date(`${day}T00:00:00.000Z`);
-  // Date takes 31 February for a day of March.
+  // Date reads 31 February as a day of March.
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(`${day}T`)) return Number.NaN;
   const offset = (sign === "-" ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0));
   const inDay = (Number(hour) * 60 + Number(minute) - offset) * 60 + Number(seconds ?? 0);
@@ -143,7 +143,7 @@ export function isModelUuid(text: string): boolean {
 
 type Served = Pick<User, "id" | "createdAt">;
 
-/** Texts of the same length in one alphabet order as their meanings do. */
+/** Compares texts of the same length and alphabet, whose order is that of their values. */
 function compareText(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
@@ -160,7 +160,7 @@ function optional(text: string | null | undefined): string {
 
 const NO_STATS = { totalVisits: 0, uniqueVisitors: 0, visitsLast7Days: 0, visitsLast30Days: 0 };
 
-/** Everything visible, in list order. */
+/** All visible rows, in list order. */
 export class ModelStore {
   readonly users: User[];
   readonly worlds: World[];
@@ -229,12 +229,12 @@ export class ModelStore {
     return worlds;
   }
 
-  /** Instances of a world; all where none is named. */
+  /** Instances of a world; all if the id is empty. */
   instancesOf(worldId: string): Instance[] {
     return this.instances.filter((row) => worldId === "" || row.worldId === worldId.toLowerCase());
   }
 
-  /** Users that match a query, or undefined when there is nothing to search for. */
+  /** Users that match a query, or undefined if the query is empty. */
   findUsers(query: string): User[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
@@ -246,7 +246,7 @@ export class ModelStore {
     });
   }
 
-  /** Worlds that match a query, or undefined when there is nothing to search for. */
+  /** Worlds that match a query, or undefined if the query is empty. */
   findWorlds(query: string): World[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
@@ -295,7 +295,7 @@ export interface ModelParameters {
 
 /** Reads the text after the first `?`. */
 export function modelParameters(query: string): ModelParameters {
-  // With a text that begins with "?" the constructor would drop it; here it belongs to the first name.
+  // Without the "&" the constructor would drop a leading "?", which belongs to the first name here.
   const given = new URLSearchParams(`&${query}`);
   const first = (name: string): string => given.get(name) ?? "";
   const digits = (text: string): bigint | undefined => (/^[0-9]+$/.test(text) ? BigInt(text) : undefined);
@@ -314,7 +314,7 @@ export function modelParameters(query: string): ModelParameters {
 
 // ---------------------------------------------------------------- rate limit
 
-/** Every request that ever passed, by key; nothing is ever forgotten. */
+/** Every request that ever passed, by key; it forgets nothing. */
 export class ModelLimit {
   readonly #windowSeconds: number;
   readonly #seen = new Map<string, { newest: number; passed: number[] }>();
@@ -326,7 +326,7 @@ export class ModelLimit {
   count(key: string, limit: number, now: number) {
     const seen = this.#seen.get(key) ?? { newest: 0, passed: [] };
     this.#seen.set(key, seen);
-    // A window that was seen is never left for an older one.
+    // The limit never goes back to an older window.
     seen.newest = Math.max(seen.newest, Math.floor(now / (this.#windowSeconds * 1000)));
     const used = seen.passed.filter((window) => window === seen.newest).length;
     const passed = used < limit;
@@ -359,7 +359,7 @@ function tagsIn(header: string): { weak: boolean; tag: string }[] {
   return tags;
 }
 
-/** What two conditions make of a 200. */
+/** The answer to a 200 under the two conditions. */
 export function modelConditions(
   ifMatch: string | undefined,
   ifNoneMatch: string | undefined,
@@ -398,7 +398,7 @@ function list(
   return { value: { data, pagination: { total: rows.length, limit, offset }, ...more } };
 }
 
-/** Answers for the row that a path names, or with its 404. */
+/** The answer for the row that a path names, or its 404. */
 function forRow<Row extends Served>(
   kind: string,
   rows: Row[],
@@ -409,7 +409,7 @@ function forRow<Row extends Served>(
   return row === undefined ? { status: 404, error: `${kind} not found` } : answer(row);
 }
 
-/** What a search found; undefined where there was nothing to search for. */
+/** The answer of a search; undefined rows mean an empty query. */
 function found(rows: object[] | undefined, parameters: ModelParameters): Answer {
   if (rows === undefined) return { status: 400, error: 'Query parameter "q" is required' };
   return list(rows, parameters);
@@ -499,7 +499,7 @@ function findOperation(path: string): { operation: Operation; id: string } | und
 
 // ---------------------------------------------------------------- the whole
 
-/** A server as it should be. Counts requests, so every request must be asked exactly once and in order. */
+/** A correct server. It counts requests, so every request must be asked exactly once and in order. */
 export class Model {
   readonly store: ModelStore;
   readonly settings: ModelSettings;

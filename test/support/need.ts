@@ -1,9 +1,9 @@
-/** Programs that a test cannot do without. */
+/** Programs that a test needs. */
 
 import { spawnSync } from "node:child_process";
 
 /**
- * Why a test does not run here, for its `skip`.
+ * The reason why a test does not run here, for its `skip`.
  *
  * @throws with ORRERY_TEST_NO_SKIP=1, as in CI, where everything is installed
  */
@@ -23,7 +23,7 @@ export function need(...programs: readonly string[]): string | false {
   return absent.length > 0 && unavailable(`not installed: ${absent.join(", ")}`);
 }
 
-/** Why no system call can be made to fail here, or false. */
+/** Why strace cannot make system calls fail here, or false. */
 export function needStrace(): string | false {
   const isRefused = (): boolean => spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status !== 0;
   return need("strace") || (isRefused() && "strace may not trace");

@@ -6,14 +6,14 @@ type Kind = Observation["kind"];
 /** The fields of an event without its kind. */
 type Fields<K extends Kind> = Omit<Extract<Observation, { kind: K }>, "kind">;
 
-/** An error with a stack that is the same everywhere, and a property that nobody may see. */
+/** An error with a stack that is the same everywhere, and a property that must stay secret. */
 function defect(): Error {
   const error = new TypeError("boom");
   error.stack = "TypeError: boom\n    at here";
   return Object.assign(error, { token: "svc_sk_canary" });
 }
 
-/** By kind: the compiler misses one for a kind that is new. */
+/** By kind: the compiler reports a new kind without an example. */
 const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } = {
   listening: [{ url: "http://127.0.0.1:1", generation: "g" }],
   "admin-listening": [{ url: "http://127.0.0.1:2/" }],

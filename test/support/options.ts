@@ -5,12 +5,12 @@ import { type Environment, type Options, readOptions } from "../../src/cli/optio
 import { PROGRAM } from "../../src/features.ts";
 import { type Command, type Defaults, defaultsOf } from "../../src/settings/settings.ts";
 
-/** The row of a command. */
+/** The table entry of a command. */
 export function commandNamed<C extends Command>(name: C): CommandRow<C> {
   return PROGRAM.commands.find((row) => row.name === name) as CommandRow<C>;
 }
 
-/** Reads what follows the words of a command. @throws {UsageError} */
+/** Reads the arguments after the words of a command. @throws {UsageError} */
 export function optionsOf<C extends Command>(
   command: C,
   args: readonly string[],
@@ -19,5 +19,5 @@ export function optionsOf<C extends Command>(
   return readOptions(commandNamed(command), args, environment, PROGRAM.settings);
 }
 
-/** A server's settings where nothing is said. */
+/** The default settings of a server. */
 export const DEFAULTS: Defaults = defaultsOf(PROGRAM.settings);

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 
-/** Nothing takes this long; what does has failed. */
+/** No good step takes this long; one that does has failed. */
 export const PATIENCE_MS = Number(process.env.ORRERY_TEST_PATIENCE_MS ?? 60_000);
 
 const PROBE_MICROSECONDS = 40_000;
 
 /**
- * How many times longer than on a quiet machine things take on this one, right
- * now: by what share of a processor this process gets when it wants one. At least 1.
+ * How many times slower than a quiet machine this one is right now, by the share of a
+ * processor that this process gets when it wants one. At least 1.
  */
 export function slowness(): number {
   const began = performance.now();
@@ -22,8 +22,8 @@ export function slowness(): number {
 }
 
 /**
- * Milliseconds that are left of a time limit. The limit is that of a quiet
- * machine; whether another deserves a longer one is looked at when it is over.
+ * Milliseconds left of a time limit. The limit is that of a quiet machine; only
+ * when it is over does this check whether the machine deserves a longer one.
  *
  * @param began a time of `performance.now()`
  */
@@ -32,7 +32,7 @@ export function timeLeft(began: number, limit: number): number {
   return spent < limit ? limit - spent : limit * slowness() - spent;
 }
 
-/** Asserts that a time limit is kept; see {@link timeLeft}. */
+/** Asserts that a time limit was kept; see {@link timeLeft}. */
 export function assertInTime(began: number, limit: number, what = "it"): void {
   const spent = performance.now() - began;
   if (spent >= limit) assert.ok(timeLeft(began, limit) > 0, `${what} took ${spent} ms of ${limit}`);
@@ -58,14 +58,14 @@ export async function within<T>(promise: Promise<T>, what: string, limit = PATIE
 }
 
 /**
- * Rejects when a promise settles after a timer that was started at the same time. A machine that stands still holds up
- * both, so this may be short: it compares, and measures no time.
+ * Rejects when a promise settles after a timer that started at the same time. A stalled machine delays both, so the limit
+ * may be short: this compares, and measures no time.
  */
 export async function beforeTimer<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(async () => {
-      // What was due by then has its turn first.
+      // Callbacks that were due by then run first.
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
       reject(new Error(`${what} took longer than a timer of ${ms} ms`));
     }, ms);

@@ -16,7 +16,7 @@ function raise(at, value) {
 }
 
 for (let round = 0; round < 20_000; round++) {
-  // Key 1 is everybody's.
+  // All threads use key 1.
   const key = round % 2 === 0 ? 1 : 10 + thread;
   const leave = pending.enter(key);
   if (leave !== undefined) {

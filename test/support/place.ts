@@ -9,7 +9,7 @@ import type { TestKey } from "./model.ts";
 /** The token of the API key that every place has. */
 export const TOKEN = "svc_sk_process-test-token-4711";
 
-/** The record of a token: every scope, active, for ever, unless it says more. */
+/** The record of a token: every scope, active, no expiry, unless `more` changes it. */
 export function keyRecord(token: string, more: Partial<KeyRecord> = {}): KeyRecord {
   return {
     id: `key_${token.slice(-6)}`,
@@ -25,7 +25,7 @@ export function keyRecord(token: string, more: Partial<KeyRecord> = {}): KeyReco
   };
 }
 
-/** Replaces a file in one step, as every good writer does. */
+/** Replaces a file in one step, as careful writers do. */
 export function replace(file: string, contents: string | Buffer): void {
   writeFileSync(`${file}.new`, contents);
   renameSync(`${file}.new`, file);
@@ -37,7 +37,7 @@ export function writeKeys(file: string, ...records: KeyRecord[]): string {
   return file;
 }
 
-/** Puts keys whose tokens a test knows into a keys file. */
+/** Puts keys with known tokens into a keys file. */
 export function writeTestKeys(file: string, keys: readonly TestKey[]): string {
   return writeKeys(file, ...keys.map(({ token, ...more }) => keyRecord(token, more)));
 }
@@ -47,7 +47,7 @@ export function readKeys(file: string): KeyRecord[] {
   return parseKeys(readFileSync(file, "utf8"));
 }
 
-/** A folder with a snapshot and a keys file in it, removed when the test is over. */
+/** A folder with a snapshot and a keys file, removed after the test. */
 export function place(test: { after(done: () => void): void }) {
   const folder = temporaryFolder(test);
   const snapshot = writeSnapshot(join(folder, "snapshot"));

@@ -1,10 +1,10 @@
-/** Ports of the loopback interface: servers on free ones, and free ones for programs that cannot be asked which they took. */
+/** Ports of the loopback interface: servers on free ones, and free ones for programs that cannot report the port they took. */
 
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 
-/** Listens, on a free port where none is named. @returns the port */
+/** Listens on a port, by default a free one. @returns the port */
 export async function listen(server: Server, port = 0): Promise<number> {
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
@@ -24,7 +24,7 @@ export async function serveHttp(
   return `http://127.0.0.1:${await listen(server)}`;
 }
 
-/** Ports below the ones that the system gives to connections and for port 0: until the program listens, nobody takes it. */
+/** Below the ports that the system gives to connections and for port 0, so that neither takes a port before the program does. */
 const [FIRST, COUNT] = [12_000, 20_000];
 
 /** A port that was free just now. */

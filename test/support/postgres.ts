@@ -1,4 +1,4 @@
-/** A real PostgreSQL of the test's own: its data in a temporary folder, on a port of its own, ended with the test. */
+/** A real PostgreSQL for a test: data in a temporary folder, a port of its own, ended with the test. */
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { unavailable } from "./need.ts";
 import { freePort } from "./ports.ts";
 import { until } from "./process.ts";
 
-/** Where Debian puts the programs of each version. */
+/** The folder where Debian puts the programs of each version. */
 const DEBIAN = "/usr/lib/postgresql";
 
 /** The folder of the newest server's programs. */
@@ -22,7 +22,7 @@ function findPrograms(): string | undefined {
     .find((bin) => existsSync(join(bin, "initdb")));
 }
 
-/** Whom the server runs as: it refuses root. Undefined for the tests' own user. */
+/** The user that the server runs as, since it refuses root. Undefined for the tests' own user. */
 function findUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid!() !== 0) return undefined;
   const idOf = (flag: string): number =>
@@ -35,7 +35,7 @@ export function needPostgres(): string | false {
   return findPrograms() === undefined && unavailable("not installed: postgresql");
 }
 
-/** The tables that the queries expect which an export uses by default. */
+/** The tables that the default queries of an export expect. */
 export const TABLES_SQL = `
   CREATE TABLE users (id uuid PRIMARY KEY, display_name text NOT NULL, user_icon_url text, created_at timestamptz NOT NULL);
   CREATE TABLE worlds (id uuid PRIMARY KEY, name text NOT NULL, description text, owner_id uuid NOT NULL,
@@ -46,7 +46,7 @@ export const TABLES_SQL = `
     is_active boolean NOT NULL, created_at timestamptz NOT NULL);
 `;
 
-/** Fills these tables: `n` users, a quarter of it worlds with statistics, a twentieth instances. */
+/** Fills these tables with `n` users, a quarter as many worlds with statistics, and a twentieth as many instances. */
 export function fillSql(n: number): string {
   const [worlds, instances] = [Math.ceil(n / 4), Math.ceil(n / 20)];
   return `
@@ -61,7 +61,7 @@ export function fillSql(n: number): string {
 
 /** A running server. */
 export interface Postgres {
-  /** Its folder: certificates and the socket are there. */
+  /** Its folder, with certificates and the socket. */
   readonly folder: string;
   readonly port: number;
   /** Its process's id. */
@@ -78,11 +78,11 @@ export interface Postgres {
   readonly stop: () => Promise<void>;
   /** Starts it again. */
   readonly start: () => Promise<void>;
-  /** Ends it and removes all of it. */
+  /** Ends it and removes its files. */
   readonly end: () => Promise<void>;
 }
 
-/** Makes and starts a server. @param settings of `postgresql.conf`, lines. @param access of `pg_hba.conf`, lines */
+/** Creates and starts a server. @param settings lines of `postgresql.conf` @param access lines of `pg_hba.conf` */
 export async function startPostgres(settings = "", access?: string): Promise<Postgres> {
   const bin = findPrograms()!;
   const user = findUser();
@@ -93,7 +93,7 @@ export async function startPostgres(settings = "", access?: string): Promise<Pos
   const as = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8" } };
   const init = ["-D", data, "-A", "trust", "-U", "orrery", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"];
   execFileSync(join(bin, "initdb"), init, { ...as, stdio: "ignore" });
-  // Nothing of it has to survive this machine.
+  // The data need not survive a crash.
   const quick = "fsync = off\nfull_page_writes = off\n";
   writeFileSync(join(data, "postgresql.auto.conf"), `${quick}${settings}\n`);
   if (access !== undefined) writeFileSync(join(data, "pg_hba.conf"), access);
@@ -104,7 +104,7 @@ export async function startPostgres(settings = "", access?: string): Promise<Pos
   const url = (database = "postgres", name = "orrery"): string =>
     `postgres://${name}@127.0.0.1:${port}/${database}`;
 
-  /** Over the socket, as who is trusted whatever `pg_hba.conf` asks of others. */
+  /** Connects over the socket as a user whom the server trusts, whatever `pg_hba.conf` asks of others. */
   async function connect(database = "postgres"): Promise<pg.Client> {
     const client = new pg.Client({ host: folder, port, user: "orrery", database });
     client.on("error", () => {});

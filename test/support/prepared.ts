@@ -1,4 +1,4 @@
-/** Prepared snapshots for tests: made from rows without threads, taken apart, and damaged. */
+/** Prepared snapshots for tests: made from rows without threads, split into parts, and damaged. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,14 +13,14 @@ import { writeLoaded } from "../../src/snapshot/prepared/write.ts";
 import { sharedUint32 } from "../../src/store/bytes.ts";
 import { mustLoad, problemsOf } from "./loaded.ts";
 
-/** Loads rows and writes what was loaded, prepared. */
+/** Loads rows and writes the prepared snapshot. */
 export async function prepare(rows: string, to: string, manifest = false): Promise<Loaded> {
   const loaded = mustLoad(await loadSnapshot(rows, { keepHiddenIds: true }));
   await writeLoaded(to, loaded, loaded.index ?? indexStore(loaded.store), { manifest });
   return loaded;
 }
 
-/** Everything in a generation, array by array, in a form that can be compared. */
+/** Everything in a generation, array by array, in a comparable form. */
 export function everythingIn({ store, index }: Pick<Loaded, "store" | "index">): Record<string, unknown> {
   const rest = { hiddenWorlds: sharedUint32(0), letters: sharedUint32(0), folding: 0 };
   const { values, arrays } = takeApart({ store, index: index ?? indexStore(store), ...rest });
@@ -33,7 +33,7 @@ export function everythingIn({ store, index }: Pick<Loaded, "store" | "index">):
   return { ...values, ...Object.fromEntries(shown) };
 }
 
-/** The one line with which a prepared file of such bytes is refused. */
+/** The one line with which a prepared file of these bytes is refused. */
 export async function refusalOf(
   folder: string,
   bytes: Uint8Array,
@@ -47,7 +47,7 @@ export async function refusalOf(
   return problems[0]!;
 }
 
-/** A prepared file in its parts. */
+/** The parts of a prepared file. */
 export function partsOf(folder: string): { file: Buffer; head: Record<string, unknown>; body: Buffer } {
   const file = readFileSync(join(folder, PREPARED));
   const end = PREFIX_BYTES + file.readUInt32LE(20);
@@ -55,7 +55,7 @@ export function partsOf(folder: string): { file: Buffer; head: Record<string, un
   return { file, head, body: file.subarray(end) };
 }
 
-/** A head as bytes, its checksums right whatever it says. */
+/** A head as bytes with correct checksums, whatever its contents. */
 export function forgeHead(head: unknown, from: Buffer): Buffer {
   const text = Buffer.from(typeof head === "string" ? head : JSON.stringify(head));
   const end = Math.ceil((PREFIX_BYTES + text.length) / 64) * 64;
@@ -71,7 +71,7 @@ export function forgeHead(head: unknown, from: Buffer): Buffer {
 /** An array in a head: path, type, place, bytes, checksum. */
 export type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
 
-/** A prepared file in which an array has other contents and all checksums are right. @param change gets the array's bytes */
+/** A prepared file with other contents of one array and correct checksums. @param change gets the array's bytes */
 export function forgeArray(
   { file, head, body }: ReturnType<typeof partsOf>,
   path: string,
@@ -83,7 +83,7 @@ export function forgeArray(
   change(changed.subarray(offset, offset + bytes));
   const filled = changed.subarray(offset, Math.ceil((offset + bytes) / 64) * 64);
   const checksum = crc32(filled).toString(16).padStart(8, "0");
-  // What lies at the same place changes with it.
+  // Arrays at the same place change with it.
   const arrays = entries.map((entry): Entry => {
     const isSame = entry[2] === offset && entry[3] === bytes;
     return isSame ? [entry[0], entry[1], offset, bytes, checksum] : entry;

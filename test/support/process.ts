@@ -40,14 +40,14 @@ export interface Program {
 
 const alive = new Set<ChildProcess>();
 
-/** Ends, at once, every process that these helpers started and that still runs. */
+/** Kills, at once, every process that these helpers started and that still runs. */
 export async function killAll(): Promise<void> {
   const ends = [...alive].map((child) => new Promise((resolve) => child.once("close", resolve)));
   for (const child of alive) child.kill("SIGKILL");
   await Promise.all(ends);
 }
 
-/** All that a stream gives from now on, as far as it has come. */
+/** Collects the text of a stream from now on. @returns a function that gives the text so far */
 export function textOf(stream: Readable): () => string {
   let text = "";
   stream.setEncoding("utf8").on("data", (part: string) => {
@@ -56,10 +56,10 @@ export function textOf(stream: Readable): () => string {
   return () => text;
 }
 
-/** What starts a program: a file and its first arguments. */
+/** The command that starts a program: a file and its first arguments. */
 export type Command = readonly [string, ...string[]];
 
-/** Starts the program in the root of the tree, or as `more` says. */
+/** Starts the program in the root of the tree, or as `more` sets. */
 export function start(
   args: readonly string[],
   variables: Variables = {},
@@ -92,12 +92,12 @@ export function start(
   };
 }
 
-/** A command with at most so many open files. */
+/** A command with a limit of open files. */
 export const withOpenFiles = (most: number, command: Command = COMMAND): Command => [
   ...(["sh", "-c", `ulimit -n ${most}; exec "$@"`, "sh", ...command] as const),
 ];
 
-/** What a process that ended by itself left behind. */
+/** The result of a process that ended by itself. */
 export interface Outcome extends Ended {
   readonly stdout: string;
   readonly stderr: string;
@@ -118,9 +118,9 @@ export async function runWell(args: readonly string[], variables: Variables = {}
 }
 
 /**
- * Looks until `check` gives something truthy, and gives that.
+ * Polls `check` until it gives a truthy value, and returns that.
  *
- * @param what is waited for; a function tells more when the wait has failed
+ * @param what describes the awaited event; a function tells more after a failed wait
  * @param patience in milliseconds of a quiet machine
  */
 export async function until<T>(
@@ -149,24 +149,24 @@ export function jsonLines<Line = LogLine>(text: string): Line[] {
   return lines.map((line) => JSON.parse(line) as Line);
 }
 
-/** A process that serves. */
+/** A server process. */
 export interface Served extends Program {
   /** Base URL, as the process printed it. */
   readonly url: string;
   readonly port: number;
-  /** Generation that it began with, as the process printed it. */
+  /** Generation at the start, as the process printed it. */
   readonly generation: string;
-  /** Log lines so far, of one event or all. A line that is no JSON fails. */
+  /** Log lines so far, of one event or all. Fails on a line that is not JSON. */
   readonly logs: (event?: string) => LogLine[];
-  /** Waits until there are so many log lines of an event; gives the last of them. */
+  /** Waits for so many log lines of an event; returns the last of them. */
   readonly logged: (event: string, count?: number) => Promise<LogLine>;
-  /** URL of the admin listener, which must be there; ends with a slash. */
+  /** URL of the admin listener, which must exist; ends with a slash. */
   readonly admin: () => string;
-  /** One GET to it, by a path without a slash in front. */
+  /** One GET to it, by a path without a leading slash. */
   readonly askAdmin: (path: string) => Promise<Response>;
 }
 
-/** The listening line, the only thing on standard output. */
+/** The listening line, the only line on standard output. */
 export const LISTENING =
   /^orrery listening on (http:\/\/127\.0\.0\.1:(\d+)\/api\/public\/v1) generation=([A-Za-z0-9._-]{1,64})\n/;
 
@@ -217,7 +217,7 @@ export interface Response {
   readonly text: string;
 }
 
-/** How to ask. */
+/** Options of a request. */
 export interface GetOptions {
   readonly token?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -225,8 +225,8 @@ export interface GetOptions {
 }
 
 /**
- * One GET; a connection of its own unless an agent is given. Rejects when the connection breaks. Certificates of tests
- * are of nobody.
+ * One GET, on a connection of its own unless an agent is given. Rejects when the connection breaks. Accepts any certificate:
+ * tests sign their own.
  */
 export function get(url: string, { token, headers = {}, agent }: GetOptions = {}): Promise<Response> {
   return new Promise((resolve, reject) => {
@@ -258,27 +258,27 @@ export function errorOf({ text }: Response): string {
   return (JSON.parse(text) as { error: string }).error;
 }
 
-/** The generation that a reply is of. */
+/** The generation of a reply. */
 export function generationOf(response: Response): string {
   return response.headers.etag!.replaceAll('"', "");
 }
 
-/** What clients saw of a server. */
+/** Replies and refusals that clients saw. */
 export interface Noticed {
   /** Whole replies so far. */
   readonly answered: () => number;
   /** Replies that ended their connection. */
   readonly closes: () => number;
-  /** Clients that have found nobody. */
+  /** Clients whose connection was refused. */
   readonly refused: () => number;
-  /** Resolves when all clients have found nobody, or have been told to leave. */
+  /** Resolves when all clients were refused or told to leave. */
   readonly over: Promise<unknown>;
   readonly leave: () => Promise<unknown>;
 }
 
 /**
- * Clients that ask again and again over connections that they keep, until nobody listens. {@link Noticed.over} rejects
- * when a request is lost: when a connection that stood breaks.
+ * Clients that send requests over kept connections until the server refuses new ones. {@link Noticed.over} rejects
+ * when a request is lost, that is, when an established connection breaks.
  */
 export function startClients(url: string, token: string, count: number): Noticed {
   const agent = keepAlive(count);
@@ -291,8 +291,8 @@ export function startClients(url: string, token: string, count: number): Noticed
         answered++;
         if (headers.connection === "close") closes++;
       } catch (error) {
-        // All that may happen: nobody listens any more, or stopped to while this connection was being made.
-        // Either way it was no connection yet, and no request was sent on it.
+        // The only allowed errors: the server no longer listens, or stopped listening during this connect.
+        // In both cases no connection existed yet, and no request was sent on it.
         const { code, syscall } = error as NodeJS.ErrnoException;
         assert.equal(syscall, "connect", String(error));
         if (code === "ECONNRESET") continue;
@@ -313,7 +313,7 @@ export function startClients(url: string, token: string, count: number): Noticed
   };
 }
 
-/** Replies to /stats until one fits. */
+/** Repeats /stats until a reply fits. */
 export function untilReply(
   server: Served,
   token: string,

@@ -1,4 +1,4 @@
-/** What runs the command line, and is imported as the library, in tests: the built program, as operators do, or its sources. */
+/** Commands that run the program, and import the library, in tests: the built program, as operators run it, or its sources. */
 
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -18,7 +18,7 @@ export const BUILT_PROGRAM: readonly string[] = [BUILT];
 /** Node's arguments for the sources. */
 export const SOURCE_PROGRAM: readonly string[] = ["--import", "tsx", join(SRC, "main.ts")];
 
-/** Whether `dist/` was made after the newest change of a source; `npm test` sees to that first. */
+/** Whether `dist/` is newer than the newest change of a source; `npm test` builds it first. */
 export function isBuilt(): boolean {
   if (!existsSync(BUILT)) return false;
   const built = statSync(BUILT).mtimeMs;
@@ -29,10 +29,10 @@ export function isBuilt(): boolean {
 
 const IS_BUILT = isBuilt();
 
-/** Node's arguments for the program: built if it is up to date, which saves each process a second; else its sources. */
+/** Node's arguments for the program: built if up to date, which saves each process a second; else its sources. */
 export const PROGRAM: readonly string[] = IS_BUILT ? BUILT_PROGRAM : SOURCE_PROGRAM;
 
-/** Where the library is imported from, likewise. Sources need a runner of TypeScript. */
+/** The URL of the library, chosen likewise. Sources need a runner of TypeScript. */
 export const LIBRARY: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/mod.js"))
   : pathToFileURL(join(SRC, "mod.ts"));
@@ -40,40 +40,40 @@ export const LIBRARY: URL = IS_BUILT
 /** Node's arguments for a program that imports it. */
 export const LIBRARY_RUNNER: readonly string[] = IS_BUILT ? [] : ["--import", import.meta.resolve("tsx")];
 
-/** Where the client is imported from, likewise. */
+/** The URL of the client, chosen likewise. */
 export const CLIENT: URL = IS_BUILT
   ? pathToFileURL(join(ROOT, "dist/client.js"))
   : pathToFileURL(join(SRC, "client/mod.ts"));
 
-/** A command in the environment, its words apart by spaces, that is to be tested in the place of this Node and the program. */
+/** A command from the environment, its words separated by spaces, to test in place of this Node and the program. */
 const given = process.env.ORRERY_TEST_PROGRAM;
 
-/** Whether the program of the tests is one that was named. */
+/** Whether the environment names the program to test. */
 export const IS_GIVEN = given !== undefined;
 
-/** What starts the program: a file and its first arguments. */
+/** The command that starts the program: a file and its first arguments. */
 export const COMMAND = (given?.split(" ") ?? [process.execPath, ...PROGRAM]) as [string, ...string[]];
 
 const BUILT_TESTS = join(ROOT, ".tests");
 
-/** Whether this process runs what `tools/build-tests.ts` has made of a test. */
+/** Whether this process runs a test built by `tools/build-tests.ts`. */
 const RUNS_BUILT_TEST = process.argv[1]?.startsWith(`${BUILT_TESTS}/`) ?? false;
 
-/** Node's arguments for a file of tests, which runs in the form in which this one does. @param file from the root of the tree */
+/** Node's arguments for a file of tests, built or not as this one is. @param file from the root of the tree */
 export function testArguments(file: string): readonly string[] {
   if (!RUNS_BUILT_TEST) return ["--import", "tsx", file];
   const name = relative(join(ROOT, "test"), resolve(ROOT, file)).replace(/\.ts$/, ".js");
   return ["--enable-source-maps", join(BUILT_TESTS, name)];
 }
 
-/** Runs the compiler, strictly. @returns its complaints */
+/** Runs the compiler, strictly. @returns its messages */
 export function runTsc(args: readonly string[], cwd = ROOT): string {
   const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
   const ran = spawnSync(process.execPath, [tsc, "--strict", ...args], { cwd, encoding: "utf8" });
   return ran.stdout + ran.stderr + (ran.status === 0 || ran.stdout !== "" ? "" : `status ${ran.status}`);
 }
 
-/** Packs what was built into a folder: to build it again would take it away from tests that run beside this one. @returns the file */
+/** Packs the built files into a folder: a new build would remove them from tests that run at the same time. @returns the file */
 export async function packInto(folder: string): Promise<string> {
   assert.ok(isBuilt() && existsSync(join(ROOT, "dist/types")), "dist/ is not up to date: npm run build");
   const args = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];

@@ -1,4 +1,4 @@
-/** Rows, texts and requests drawn for property tests, and a replica beside the model. */
+/** Random rows, texts and requests for property tests, and a replica beside the model. */
 
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { MODEL_BASE, Model, type ModelSettings, type SnapshotRows, type TestKey 
 import { writeTestKeys } from "./place.ts";
 import { UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
 
-/** Pieces whose folding, case, width, order or length is special. */
+/** Pieces with a special folding, case, width, order or length. */
 export const PIECES: readonly string[] = [
   ..."abcABCzZ019 ._-%&+'\"\\/<>",
   ..."éÉèñÅåÄöüÇёЙйבش",
@@ -52,7 +52,7 @@ export const text: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 5 }) },
 );
 
-/** How a query is made from texts that are there; several kinds so that matches are frequent. */
+/** How a query is made from existing texts; several kinds, so that matches are frequent. */
 interface Ask {
   kind: "part" | "whole" | "parts" | "other" | "long" | "many";
   picks: number[];
@@ -86,7 +86,7 @@ export function queryOf({ kind, picks, cuts, glue, text: other }: Ask, texts: re
     case "other":
       return other;
     case "long":
-      // The cut falls somewhere into the last piece, often between the halves of a pair.
+      // The cut falls into the last piece, often between the halves of a surrogate pair.
       return `${pick(0)}${glue}`.padEnd(250 + (cuts[0]! % 7), part(1) || "ab") + other + pick(2);
     case "many":
       return Array.from({ length: 14 }, (_, at) => part(at)).join(glue || " ");
@@ -104,7 +104,7 @@ const time = fc.oneof(
   fc.integer({ min: 0, max: 5 }).map((ms) => `2024-01-01T00:00:00.00${ms}Z`),
 );
 
-/** Ids of few bits, so that neighbours and ties are frequent; unique within one table. */
+/** Ids of few bits, so that neighbours and ties are frequent; unique in one table. */
 const shortId = fc
   .tuple(fc.constantFrom(0, 1, 0x7fffffff, 0x80000000, 0xffffffff), fc.nat(3), fc.nat(0xffff), fc.boolean())
   .map(([first, third, last, upper]) => {
@@ -172,7 +172,7 @@ const snapshotOf = (text: fc.Arbitrary<string>): fc.Arbitrary<SnapshotRows> =>
     })
     .map(rowsOfRaw);
 
-/** Half of the snapshots draw all their texts from a few letters, so that most queries match much. */
+/** Half of the snapshots draw all texts from a few letters, so that most queries have many hits. */
 export const snapshot = fc.oneof(
   snapshotOf(text),
   fc.constantFrom(...SHORT_ALPHABETS).chain((letters) => snapshotOf(textIn(letters))),
@@ -232,7 +232,7 @@ const SETTINGS: ModelSettings = {
 };
 export const CLI = [["Authorization", `Bearer ${TOKEN}`]] as const;
 
-/** Loads rows into a replica and a model, and closes both. */
+/** Loads rows into a replica and a model; closes the replica at the end. */
 export async function withRows(
   folder: string,
   rows: SnapshotRows,
@@ -256,7 +256,7 @@ export async function withRows(
 export const folder = temporaryFolder();
 writeTestKeys(path.join(folder, "keys.json"), KEYS);
 
-/** Runs of a property that loads a snapshot each: a failure must not be shrunk for minutes. */
+/** Options of a property that loads a snapshot per run: a time limit, so that shrinking a failure does not take minutes. */
 export function loading(numRuns: number): fc.Parameters<unknown> {
   return { numRuns, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true };
 }

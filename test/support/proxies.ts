@@ -11,13 +11,13 @@ import { ROOT } from "./program.ts";
 
 const DEPLOY = join(ROOT, "deploy");
 
-/** Connections to a server that clients of a proxy share. */
+/** Connections to a server that the clients of a proxy share. */
 const SHARED = 4;
 
-/** A program in front of servers. */
+/** A proxy in front of servers. */
 export interface RunningProxy {
   readonly port: number;
-  /** What it said, for a message. */
+  /** Its output, for a message. */
   readonly log: () => string;
   readonly end: () => Promise<void>;
 }
@@ -43,7 +43,7 @@ async function running(
   return { port, log, end };
 }
 
-/** Starts nginx with what stands in its block `http`. */
+/** Starts nginx with the contents of its block `http`. */
 function runNginx(
   folder: string,
   port: number,
@@ -79,10 +79,10 @@ function runHaproxy(
 }
 
 /**
- * nginx over `web` in a folder, with gzip on the way where it is asked for.
+ * nginx over `web` in a folder; compresses with gzip for clients that accept it.
  *
- * @param server what stands in its place in the server's block
- * @returns the URL of `web/current/`, and the lines of its log of requests
+ * @param server contents of the block `server` after `listen`
+ * @returns the URL of `web/current/`, and the lines of its request log
  */
 export async function startNginx(
   t: { after(done: () => Promise<void>): void },
@@ -100,7 +100,7 @@ export async function startNginx(
   return { url, asked: () => readFileSync(join(folder, "asked"), "utf8").split("\n").slice(0, -1) };
 }
 
-/** Where a replica listens. */
+/** The ports of a replica. */
 export interface Address {
   readonly port: number;
   readonly adminPort: number;
@@ -113,7 +113,7 @@ function certificate(folder: string): { key: string; pem: string } {
   return { key, pem };
 }
 
-/** Replaces a text that must be there. */
+/** Replaces a text that must occur. */
 function swap(text: string, old: string | RegExp, by: string): string {
   const changed = text.replace(old, () => by);
   if (changed === text) throw new Error(`${old} is not in the configuration`);
@@ -155,10 +155,10 @@ export async function startHaproxy(folder: string, replicas: readonly Address[])
   return runHaproxy(folder, port, configuration, () => ask(port, "/stats", "none"));
 }
 
-/** How a proxy is configured: as it comes, or to pass on as much as it can. */
+/** How a proxy is configured: by default, or to pass on as much as it can. */
 export type Strictness = "strict" | "lenient";
 
-/** Rejects where nobody listens. */
+/** Rejects if no server listens. */
 function listens(port: number): Promise<true> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => {
@@ -186,7 +186,7 @@ async function startSharingNginx(folder: string, port: number, kind: Strictness)
   return runNginx(folder, own, http, () => listens(own));
 }
 
-/** Whether this HAProxy knows a line of a section. */
+/** Whether this HAProxy accepts a line in a section. */
 function knows(folder: string, section: string, line: string): boolean {
   const file = join(folder, "try.cfg");
   writeFileSync(file, `${section}\n  ${line}\n`);
@@ -194,7 +194,7 @@ function knows(folder: string, section: string, line: string): boolean {
   return !/unknown|not supported|expects/.test(stdout + stderr);
 }
 
-/** HAProxy; a lenient one takes what it would refuse, from clients and with any method. */
+/** HAProxy; a lenient one accepts requests that it would refuse by default, and bodies with any method. */
 async function startSharingHaproxy(folder: string, port: number, kind: Strictness): Promise<RunningProxy> {
   const own = await freePort();
   mkdirSync(folder, { recursive: true });
@@ -229,7 +229,7 @@ backend b
   return runHaproxy(folder, own, configuration, () => listens(own));
 }
 
-/** Starts either; each replaces the request id by `fwd` and the path, or `fwd/odd` for unusual paths. */
+/** Starts either; each sets the request id to `fwd` and the path, or to `fwd/odd` for unusual paths. */
 export const PROXIES = { nginx: startSharingNginx, HAProxy: startSharingHaproxy };
 
 /** The balancers of `deploy/`. */

@@ -1,6 +1,6 @@
 /**
- * A raw HTTP/1.1 client over a socket: sends exactly the bytes it is told to,
- * and reads responses so strictly that a server's slip becomes an error.
+ * A raw HTTP/1.1 client over a socket: sends exactly the given bytes, and
+ * reads responses so strictly that a server's slip becomes an error.
  */
 
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { PATIENCE_MS, within } from "./patience.ts";
 
-/** How long a server waits for a peer after its last answer. Tests on a machine that is busy may be slower than that. */
+/** How long a server waits for a peer after its last answer. Tests on a busy machine may be slower than that. */
 const LINGER_MS = 2000;
 
 /** One response off the wire. */
@@ -30,14 +30,14 @@ export function headerValues(response: RawResponse, name: string): string[] {
   return response.headers.filter(([key]) => key.toLowerCase() === wanted).map(([, value]) => value);
 }
 
-/** The value of a header that may stand at most once. */
+/** The value of a header that may occur at most once. */
 export function header(response: RawResponse, name: string): string | undefined {
   const values = headerValues(response, name);
   assert.ok(values.length <= 1, `${name} stands ${values.length} times`);
   return values[0];
 }
 
-/** The text under `error`; the body must hold nothing else. */
+/** The text of `error`; the body must hold no other field. */
 export function errorOf(response: RawResponse): string {
   assert.equal(header(response, "Content-Type"), "application/json; charset=utf-8");
   const body = JSON.parse(response.body);
@@ -45,7 +45,7 @@ export function errorOf(response: RawResponse): string {
   return body.error;
 }
 
-/** Reads one response from the front of some bytes; undefined while it is incomplete. */
+/** Reads one response from the start of some bytes; undefined while it is incomplete. */
 function takeResponse(bytes: Buffer, method: string): { response: RawResponse; length: number } | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
@@ -76,9 +76,9 @@ function takeResponse(bytes: Buffer, method: string): { response: RawResponse; l
 /** One connection. Every one must be closed: {@link Wire.destroy}, or {@link closeWires} for all. */
 export class Wire {
   readonly socket: Socket;
-  /** Resolves when the server half-closed the connection or it broke. */
+  /** Resolves when the server has half-closed the connection or it broke. */
   readonly ending: Promise<Ending>;
-  /** Resolves when nothing is left of the connection: with the error that broke it, if any. */
+  /** Resolves when the connection is gone: with the error that broke it, if any. */
   readonly gone: Promise<string | undefined>;
   #unread: Buffer[] = [];
   #ended: Ending | undefined;
@@ -88,7 +88,7 @@ export class Wire {
 
   /** @param port on the loopback interface */
   constructor(port: number) {
-    // Half-open, so that the end of the server's side is told from the end of ours.
+    // Half-open, to tell the end of the server's side from the end of ours.
     this.socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true, noDelay: true });
     let finish: (ending: Ending) => void;
     this.ending = new Promise((resolve) => {
@@ -118,7 +118,7 @@ export class Wire {
     wires.add(this);
   }
 
-  /** Resolves when the connection stands. */
+  /** Resolves when the connection is established. */
   async open(): Promise<this> {
     if (this.socket.connecting) {
       const open = new Promise<void>((resolve, reject) => {
@@ -130,7 +130,7 @@ export class Wire {
     return this;
   }
 
-  /** Writes bytes; text is one byte a char. Resolves when the system has taken them. */
+  /** Writes bytes; text is one byte per char. Resolves when the system has accepted them. */
   send(bytes: string | Buffer): Promise<void> {
     this.#asked = performance.now();
     return this.#write(bytes);
@@ -140,7 +140,7 @@ export class Wire {
     return new Promise((resolve) => this.socket.write(bytes as string, "latin1", () => resolve()));
   }
 
-  /** Writes in pieces, each in a turn of its own: the server is at work between them. */
+  /** Writes in pieces, each in a turn of its own: the server runs between them. */
   async sendSlowly(pieces: Iterable<string | Buffer>): Promise<void> {
     for (const piece of pieces) {
       await this.#write(piece);
@@ -191,13 +191,13 @@ export class Wire {
     return bytes;
   }
 
-  /** Waits until the server half-closes; whatever came after the last response read is an error. */
+  /** Waits until the server half-closes; bytes after the last read response are an error. */
   async fin(): Promise<void> {
     assert.equal(await within(this.ending, "the end of the connection"), "fin");
     assert.equal(this.#bytes().toString("latin1"), "", "bytes behind the last response");
   }
 
-  /** {@link fin}, then our side is closed too, which must not meet a reset. */
+  /** {@link fin}, then closes our side, which must not meet a reset. */
   async closed(): Promise<void> {
     await this.fin();
     this.end();
@@ -219,7 +219,7 @@ export function closeWires(): void {
   for (const wire of wires) wire.destroy();
 }
 
-/** Asks on a connection of its own, which it ends. */
+/** Sends a request on a connection of its own, which it ends. */
 export async function askOnce(
   port: number,
   target: string,
@@ -233,7 +233,7 @@ export async function askOnce(
   return response;
 }
 
-/** Opens a connection, sends bytes, and takes the one response that ends it. */
+/** Opens a connection, sends bytes, and reads the one response, which ends the connection. */
 export async function lastWord(port: number, bytes: string | Buffer, method = "GET"): Promise<RawResponse> {
   const wire = await dial(port);
   void wire.send(bytes);
@@ -242,7 +242,7 @@ export async function lastWord(port: number, bytes: string | Buffer, method = "G
   return response;
 }
 
-/** Head of a request, blank line included. `Host` is sent unless `headers` name it or are raw. */
+/** Head of a request, blank line included. Adds `Host` unless `headers` name it. */
 export function requestHead(target: string, headers: readonly string[] = [], method = "GET"): string {
   const host = headers.some((line) => /^host:/i.test(line)) ? [] : ["Host: orrery.test"];
   return [`${method} ${target} HTTP/1.1`, ...host, ...headers, "", ""].join("\r\n");

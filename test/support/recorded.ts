@@ -1,7 +1,7 @@
 /**
- * Bytes that a refactoring must not change, held to hashes that were recorded before it.
+ * Bytes that a refactoring must not change, compared with hashes recorded before it.
  *
- * `ORRERY_RECORD=1` records them anew: for a wanted change of these bytes, and named in its commit.
+ * `ORRERY_RECORD=1` records them anew: only for an intended change of these bytes, named in its commit.
  */
 
 import assert from "node:assert/strict";
@@ -31,7 +31,7 @@ export class Recording {
     hash.update(text).update("\0");
   }
 
-  /** Compares everything that was added; writes it where that was asked for. */
+  /** Compares everything that was added; writes it if recording was asked for. */
   check(): void {
     const made = Object.fromEntries(
       [...this.#hashes].map(([name, hash]) => [name, hash.digest("hex").slice(0, 16)]),

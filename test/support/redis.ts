@@ -17,10 +17,10 @@ const installed = ["redis-server", "valkey-server"].filter(
   (program) => spawnSync(program, ["--version"]).status === 0,
 );
 
-/** The programs that tests of what a server does are run with: installed ones, or one that is not. */
+/** Programs for tests of server behaviour: the installed ones, or else one that is missing. */
 export const PROGRAMS: readonly string[] = installed.length > 0 ? installed : ["redis-server"];
 
-/** The one that all others are run with. */
+/** The program for all other tests. */
 export const PROGRAM = PROGRAMS[0]!;
 
 /** A running server. */
@@ -29,27 +29,27 @@ export interface Redis {
   readonly folder: string;
   readonly url: string;
   readonly child: () => ChildProcess;
-  /** Runs one command by the command line client. */
+  /** Runs one command with the command line client. */
   readonly cli: (...command: string[]) => string;
-  /** Likewise, while others go on; resolves when it was answered. */
+  /** Likewise without blocking; resolves after the answer. */
   readonly send: (...command: string[]) => Promise<void>;
-  /** Whether it answers nobody at the moment. */
+  /** Whether it does not answer at the moment. */
   readonly isSilent: () => Promise<boolean>;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Kills it and starts it anew, empty. */
+  /** Kills it and starts a new, empty one. */
   readonly restart: () => Promise<void>;
 }
 
-/** More than any test of faults counts for. */
+/** More keys than any test of faults counts. */
 const MOST_KEYS = 100;
 
-/** On a busy machine an answer may well take longer than a request may wait. */
+/** On a busy machine an answer may take longer than a request waits by default. */
 const PATIENT = { answerMs: 600, waitMs: 650 };
 
 const started = new Set<ChildProcess>();
 const keepers = new Set<SharedLimitsKeeper>();
 
-/** Ends all that was started here. */
+/** Ends all servers and replicas that were started here. */
 export async function endAll(): Promise<void> {
   for (const keeper of keepers) await keeper.close();
   keepers.clear();
@@ -67,10 +67,10 @@ async function run(program: string, folder: string, args: readonly string[]): Pr
   return child;
 }
 
-/** One of a cluster takes a second port, ten thousand higher, which others may have. */
+/** A cluster node also takes a port ten thousand higher, which may be in use. */
 const NO_PORT = /Address already in use|port number too high/;
 
-/** Starts a server on a port that is free. */
+/** Starts a server on a free port. */
 async function runAnywhere(
   program: string,
   folder: string,
@@ -142,24 +142,24 @@ export interface Counting {
   readonly seen: Observation[];
   /** Counts a request of a key, which must not wait. */
   readonly count: (key: string, limit: number) => Promise<Quota>;
-  /** Counts so many, one after the other. @returns how many passed */
+  /** Counts so many requests, one after the other. @returns how many passed */
   readonly countEach: (key: string, limit: number, times: number) => Promise<number>;
-  /** Kinds of what it observed, in order. */
+  /** Kinds of its observations, in order. */
   readonly kinds: () => string[];
-  /** Why the server was away, each time. */
+  /** Reasons why the server was away, one for each time. */
   readonly problems: () => string[];
-  /** Waits until it has found the server away. */
+  /** Waits until the replica finds the server away. */
   readonly untilAway: () => Promise<unknown>;
-  /** Waits until it asks the server for every key, whether or not that was away. */
+  /** Waits until the replica asks the server for every key, whether or not the server was away. */
   readonly untilGood: () => Promise<unknown>;
-  /** Waits until it has found the server back, and asks it for every key. */
+  /** Waits until the replica finds the server back and asks it for every key. */
   readonly untilBack: () => Promise<unknown>;
 }
 
-/** Longer than a replica of a test lets a request wait, on a busy machine, too. */
+/** Longer than a replica of a test makes a request wait, even on a busy machine. */
 const LATEST_MS = 5000;
 
-/** Starts to count by a server. */
+/** Starts a replica that counts by a server. */
 export async function counting(
   url: string,
   { replicas = 1, denies = false, window = 3600 } = {},
@@ -194,14 +194,14 @@ export async function counting(
 
 const SLOTS = 16_384;
 
-/** A server of a cluster. */
+/** Starts a node of a cluster. */
 export function startNode(program?: string): Promise<Redis> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
   const more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
   return startRedis([...settings, ...more], undefined, program);
 }
 
-/** Starts three that hold a third of the keys each. */
+/** Starts three nodes with a third of the keys each. */
 export async function startCluster(program?: string): Promise<[Redis, Redis, Redis]> {
   const nodes: [Redis, Redis, Redis] = [
     await startNode(program),
@@ -225,16 +225,16 @@ export async function startCluster(program?: string): Promise<[Redis, Redis, Red
   return nodes;
 }
 
-/** One window for all of a test, whenever it begins; and one of two replicas that count in it. */
+/** One window for a whole test, whenever it begins; and options of one of two replicas that count in it. */
 export const WINDOW = 315_360_000;
 export const ONE_OF_TWO = { replicas: 2, window: WINDOW };
 
-/** Two replicas of one server. */
+/** Starts two replicas of one server. */
 export async function startPair(url: string, other = url): Promise<[Counting, Counting]> {
   return [await counting(url, ONE_OF_TWO), await counting(other, ONE_OF_TWO)];
 }
 
-/** Counts a key so often at each in turn. @returns how many passed */
+/** Counts a key so many times at each replica in turn. @returns how many passed */
 export async function countAll(
   replicas: readonly Counting[],
   key: string,

@@ -1,4 +1,4 @@
-/** Requests as bytes: good ones, and ones that are no HTTP. */
+/** Requests as bytes: good ones, and malformed ones. */
 
 import { BASE, TOKENS, type TokenName } from "./http-server.ts";
 import { requestHead } from "./raw.ts";
@@ -20,7 +20,7 @@ export const HOST = "Host: orrery.test\r\n";
 export const AUTH = `${bearer("cli")}\r\n`;
 export const OK = `GET ${STATS} HTTP/1.1\r\n${HOST}${AUTH}`;
 
-/** Each is answered with one 400 and the end of the connection. */
+/** The answer to each is one 400 and the end of the connection. */
 export const MALFORMED: Readonly<Record<string, string | Buffer>> = {
   "an unknown method": `BREW ${STATS} HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
   "a method in lower case": `get ${STATS} HTTP/1.1\r\n${HOST}${AUTH}\r\n`,

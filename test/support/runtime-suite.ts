@@ -1,4 +1,4 @@
-/** What a server on another runtime than Node must do as on Node. */
+/** What a server on another runtime must do as on Node. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const PAGE = `${BASE}/worlds?limit=50`;
 const SEARCH = `${BASE}/worlds/search?q=world`;
 const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 
-/** The tests on the wire, and how many each has at least. Tests that look into a server look into one on Node. */
+/** The tests on the wire, and the least number in each. Tests that look into a server use one on Node. */
 const WIRE_TESTS = {
   "test/http.test.ts": 370,
   "test/http-connections.test.ts": 20,
@@ -98,7 +98,7 @@ export function describeSameAsOnNode(name: string, runtime: Command, missing: st
         await Promise.all(wires.map(({ gone }) => gone));
       }
       await isServed();
-      // Until the runtime has noticed the last of them, their searches may fill what may wait.
+      // Until the runtime notices that the last clients left, their searches may fill the queue.
       await until(
         async () => (await askOnce(server.port, `${BASE}/users/search?q=user`, [CLI])).status === 200,
         "a search to be answered",

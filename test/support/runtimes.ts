@@ -1,4 +1,4 @@
-/** Other versions of Node and other runtimes, for tests of what the one that runs the tests cannot do. */
+/** Other versions of Node and other runtimes, for tests that the running one cannot do. */
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -11,16 +11,16 @@ import { unavailable } from "./need.ts";
 import type { Command } from "./process.ts";
 import { PROGRAM, ROOT, testArguments } from "./program.ts";
 
-/** A Node of a major version: its path, or why there is none. */
+/** A Node of a major version: its path, or why it is missing. */
 export type FoundNode = { readonly path: string } | { readonly missing: string };
 
-/** What npx found stands beside the built tests until these are built again: it takes a second, and a dozen files ask. */
+/** Remembers the path that npx found beside the built tests until the next build: npx takes a second, and a dozen files ask. */
 const knownPath = (version: number | string): string => join(ROOT, ".tests", `node-${version}`);
 
 /**
- * A Node by its version or major version, or `latest`: this one if it is that, else one from npm's cache or registry.
+ * A Node by its version or major version, or `latest`: this one if it matches, else one from npm's cache or registry.
  *
- * @throws where there is none and nothing may be skipped
+ * @throws if it is missing and tests must not be skipped
  */
 export function findNode(version: number | string): FoundNode {
   const own = process.versions.node;
@@ -39,7 +39,7 @@ export function findNode(version: number | string): FoundNode {
   return { missing: unavailable(`Node ${version} cannot be had by npx`) };
 }
 
-/** Unless another has just done so, or the tests are not built. */
+/** Does nothing if another process has just done so, or if the tests are not built. */
 function remember(known: string, path: string): void {
   try {
     symlinkSync(path, known);
@@ -48,18 +48,18 @@ function remember(known: string, path: string): void {
   }
 }
 
-/** Why a test that needs a Node is skipped, or false. */
+/** The reason to skip a test that needs a Node, or false. */
 export function lacking(node: FoundNode): string | false {
   return "missing" in node && node.missing;
 }
 
-/** What starts the program on a Node, which must be there. */
+/** The command that starts the program on a Node, which must exist. */
 export function programOn(node: FoundNode): Command {
   assert.ok("path" in node, lacking(node) || "");
   return [node.path, ...PROGRAM];
 }
 
-/** What runs a file on Bun or Deno, or why there is none. */
+/** The command that runs a file on Bun or Deno, or why it is missing. */
 export function findRuntime(name: "bun" | "deno"): {
   readonly runtime: Command;
   readonly missing: string | false;
@@ -73,12 +73,12 @@ export function findRuntime(name: "bun" | "deno"): {
   };
 }
 
-/** What failed, and why, without the hundreds that passed. */
+/** The failures with their reasons, without the hundreds that passed. */
 function failuresOf(tap: string): string {
   return (tap.match(/^ *not ok [\s\S]*?^ *\.\.\.$/gm) ?? []).join("\n");
 }
 
-/** Runs a file of tests on another Node, and asserts that all pass; `pattern` picks some of them by their names. */
+/** Runs a file of tests on another Node, and asserts that all pass; `pattern` picks some of them by name. */
 export async function assertPassesOn(
   node: FoundNode,
   file: string,
@@ -103,6 +103,6 @@ export async function assertPassesOn(
 interface PassOptions {
   readonly pattern?: string;
   readonly variables?: Readonly<Record<string, string>>;
-  /** How many must have run, so that a name that changed is noticed. */
+  /** Minimum number of tests that must run, to notice a changed name. */
   readonly atLeast: number;
 }

@@ -1,4 +1,4 @@
-/** What a search should find, by a scan of all texts; texts and queries that are hard to search. */
+/** The hits that a search should find, by a scan of all texts; texts and queries that are hard to search. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -48,14 +48,14 @@ export function classOf(name: string, term: string): number {
   return name === term ? 0 : name.startsWith(term) ? 1 : 2;
 }
 
-/** Numbers of what matches, by class; -1 is none. */
+/** Numbers of the hits, by rank class; class -1 is no hit. */
 export function scan(count: number, classAt: (at: number) => number): number[] {
   return Array.from({ length: count }, (_, at) => at)
     .filter((at) => classAt(at) >= 0)
     .sort((a, b) => classAt(a) - classAt(b) || a - b);
 }
 
-/** All pages of some results, a first one of few, and one from anywhere. */
+/** Checks all pages of some results, a first page of few, and one from anywhere. */
 export function checkResults(results: ResultSet, naive: readonly number[], message: string): void {
   assert.equal(results.total, naive.length, message);
   const offset = naive.length >> 1;
@@ -69,7 +69,7 @@ export function checkResults(results: ResultSet, naive: readonly number[], messa
   }
 }
 
-/** Pages as they are asked for; what a search retains for the first of them ends within others. */
+/** Pages as clients ask for them. The hits that a search retains for the first page end within another page. */
 const PAGES = [
   { limit: 20, offset: 0 },
   { limit: 5, offset: 3 },
@@ -78,7 +78,7 @@ const PAGES = [
   { limit: 50, offset: 0 },
 ];
 
-/** Checks what a search finds that is told which page is asked for. */
+/** Checks a search that is told the page. */
 export function checkPages(
   find: (page: PageOf) => Work<ResultSet>,
   naive: readonly number[],
@@ -93,10 +93,10 @@ export function checkPages(
 }
 
 /**
- * Searches for random names, by an index of them and by a scan, and compares.
+ * Searches random names by an index and by a scan, and compares.
  *
  * @param open makes the index of some names
- * @returns how many were found
+ * @returns the number of hits
  */
 export function checkUserSearch(
   open: (names: readonly string[], folded: readonly string[]) => OpenNameIndex,

@@ -1,7 +1,7 @@
 /**
  * Replicas, a counter server and the network between them in simulated time.
- * The replicas run the real code; the server runs the functions that the script
- * is held to; clocks, delays, losses and restarts are made here.
+ * The replicas run the real code; the server runs the functions that specify
+ * the script; clocks, delays, losses and restarts are simulated here.
  */
 
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ import { createLeases, type Leases, readTally } from "../../src/shared-limits/le
 import { WAIT_MS, WaitingRequests } from "../../src/shared-limits/waiting.ts";
 import { createKeyState, grant, release } from "./grant.ts";
 
-/** What goes wrong, from when on, for how long, in milliseconds. */
+/** A fault: its kind, start and length, in milliseconds. */
 export interface Trouble {
   readonly kind:
     | "partition"
@@ -35,21 +35,21 @@ export interface Load {
   readonly at: number;
   readonly replica: number;
   readonly count: number;
-  /** Milliseconds between two; 0 for all at once. */
+  /** Milliseconds between two requests; 0 for all at once. */
   readonly every: number;
 }
 
-/** One history. */
+/** The input of one simulation. */
 export interface History {
   readonly seed: number;
   readonly limit: number;
   /** Seconds. */
   readonly window: number;
   readonly replicas: number;
-  /** What they are told of their number. */
+  /** The number of replicas in their settings. */
   readonly announced: number;
   readonly denies: boolean;
-  /** By replica: how far the wall clock is off, in milliseconds. */
+  /** By replica: offset of the wall clock, in milliseconds. */
   readonly offsets: readonly number[];
   readonly loads: readonly Load[];
   readonly troubles: readonly Trouble[];
@@ -57,12 +57,12 @@ export interface History {
 
 const EPOCH = Date.parse("2026-01-01T00:00:00Z");
 const ANSWER_MS = 45;
-/** For how long late answers are awaited before the connection is closed. */
+/** How long a replica waits for late answers before it closes the connection. */
 const LATE_MS = 250;
-/** Clocks run apart by so much. */
+/** Greatest drift of a clock. */
 const DRIFT = 1e-4;
 
-/** What one replica let through in one window. */
+/** Requests that one replica let through in one window. */
 interface Used {
   passed: number;
   told: number;
@@ -75,12 +75,12 @@ interface Replica {
   limits: WaitingRequests;
   asking: Asking;
   isUp: boolean;
-  /** Whether an answer is overdue, on the connection that there is. */
+  /** Whether an answer is overdue on the current connection. */
   isLate: boolean;
   /** Questions on it without an answer so far. */
   pending: number;
   connection: number;
-  /** Servers' windows in which it was away, at least for a moment. */
+  /** Windows of the server in which it was away, at least for a moment. */
   readonly awayIn: Set<number>;
   readonly used: Map<number, Used>;
   readonly begun: number;
@@ -100,11 +100,11 @@ function random(seed: number): () => number {
   };
 }
 
-/** Runs a history and holds every moment of it to what was promised. @returns what was seen, so that tests can demand that it was enough */
+/** Runs a history and checks every promise at every moment. @returns counts, so that tests can demand enough coverage */
 export async function runHistory(history: History) {
   const { limit, window: seconds, denies, troubles } = history;
   const draw = random(history.seed);
-  /** The next one last. */
+  /** Sorted by time, latest first. */
   const events: { readonly at: number; readonly run: () => void }[] = [];
   let now = 0;
   const later = (ms: number, run: () => void): void => {
@@ -120,10 +120,10 @@ export async function runHistory(history: History) {
   const server = {
     state: createKeyState(),
     losses: new Map<number, number>(),
-    /** What replicas that have stopped had used, in the window of the state. */
+    /** Permits that stopped replicas had used, in the window of the state. */
     left: 0,
   };
-  /** By window: permits that the server granted, and by name of a replica all that it had there, counted alone or not. */
+  /** By window: permits granted by the server; by window and replica: its largest total, requests counted alone included. */
   const granted = new Map<number, number>();
   const totals = new Map<string, number>();
   const grantedIn = (window: number): number => granted.get(window) ?? 0;
@@ -195,11 +195,11 @@ export async function runHistory(history: History) {
   function delay(replica: Replica): number {
     if (isOn("slow", replica.number)) return draw() * 400;
     if (isOn("late", replica.number)) return 30;
-    // There and back it takes almost as long as a server may.
+    // The round trip takes almost as long as a server may take.
     return isOn("far") ? 18.5 + draw() : 0.1 + draw() * 3;
   }
 
-  /** The window of the server's clock, the permits that it knows of a replica's, and the ones that it will know of once it was told. */
+  /** The window of the server's clock, and the replica's permits known to the server, before and after it merges this message. */
   function permitsOf(name: string, { window, have, used }: LeaseAsk) {
     const { state } = server;
     const running = Math.max(state.window, windowAt(now));
@@ -208,7 +208,7 @@ export async function runHistory(history: History) {
     return { running, known, merged: window === running ? Math.max(known, have, used) : known };
   }
 
-  /** A replica that has stopped gives back what it holds. */
+  /** A stopped replica gives back its unused permits. */
   function giveBack({ name, leases, used }: Replica, ask: LeaseAsk): void {
     if (isOn("hang")) return;
     const { state } = server;
@@ -224,7 +224,7 @@ export async function runHistory(history: History) {
     assert.equal(makeAsk(leases, 0, limit, 0).used, ask.used, "nothing passes behind that");
   }
 
-  /** The server takes a message, perhaps more than once, perhaps long after anybody waits for its answer. */
+  /** The server receives a message, perhaps twice, perhaps long after its timeout. */
   function arrive(name: string, ask: LeaseAsk, answered: (answer: LeaseAnswer) => void): void {
     if (isOn("hang")) {
       later(50, () => arrive(name, ask, answered));
@@ -295,14 +295,14 @@ export async function runHistory(history: History) {
     }
   }
 
-  /** The server can be asked: tells it of what was counted alone. */
+  /** The server is available again: reports the requests that were counted alone. */
   function goOn(replica: Replica): void {
     replica.isUp = true;
     for (const [slot, wanted] of replica.asking.known)
       replica.asking.ask(slot, wanted, 0, (at, sent) => notify(replica, at, sent));
   }
 
-  /** An answer is overdue: nothing more is asked until another connection is good. */
+  /** An answer is overdue: asks nothing more until another connection is good. */
   function loseSoon(replica: Replica): void {
     if (!replica.isUp) return;
     const { connection } = replica;
@@ -312,7 +312,7 @@ export async function runHistory(history: History) {
     later(LATE_MS, () => replica.isLate && replica.connection === connection && lose(replica));
   }
 
-  /** A connection is given up, and tried again later. */
+  /** Gives up a connection, and tries again later. */
   function lose(replica: Replica): void {
     replica.isUp = false;
     replica.isLate = false;
@@ -322,7 +322,7 @@ export async function runHistory(history: History) {
     for (const fail of [...replica.inFlight]) fail();
     const retry = (): void => {
       replica.awayIn.add(windowAt(now));
-      // A late answer to its check fails it, too.
+      // A late answer to the check of a new connection fails it, too.
       if (!isReachable(replica) || isOn("late", replica.number)) {
         later(50 + draw() * 300, retry);
         return;
@@ -333,7 +333,7 @@ export async function runHistory(history: History) {
   }
 
   const replicas = Array.from({ length: history.replicas }, (_, number) => createReplica(number));
-  /** Killed replicas: what they answer goes nowhere. */
+  /** Killed replicas: their answers are ignored. */
   const killed = new Set<Replica>();
   const all = new Set(replicas);
   function replace(number: number): void {
@@ -343,7 +343,7 @@ export async function runHistory(history: History) {
     all.add(next);
   }
   let problem: unknown;
-  /** Answers that were given, by window, from any replica. */
+  /** Passed requests by window, over all replicas. */
   const answered = new Map<number, number>();
 
   function judge(replica: Replica, at: number, before: ReadonlyMap<number, number>, quota: Quota): void {
@@ -352,7 +352,7 @@ export async function runHistory(history: History) {
     replica.used.set(window, used);
     assert.ok(quota.remaining <= used.told, `remaining rises from ${used.told} to ${quota.remaining}`);
     used.told = quota.remaining;
-    // For the key the server is away until it has answered; a request that waited for so long has found that it is.
+    // For a key the server is away until it answers; a request that waited until its timeout has found it away.
     const isAway = replica.leases.away[0] === 1 || (now - at) * replica.rate > WAIT_MS - 1e-6;
     if (isAway) replica.awayIn.add(window);
     const wasAway = replica.awayIn.has(window);
@@ -438,7 +438,7 @@ export async function runHistory(history: History) {
     const event = events.pop()!;
     now = event.at;
     event.run();
-    // Promises settle before anything else happens.
+    // Promises settle before the next event.
     for (let turn = 0; turn < 4; turn++) await null;
     if (problem !== undefined) throw problem;
   }

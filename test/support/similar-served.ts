@@ -1,4 +1,4 @@
-/** An open replica with similar search, over a small snapshot in a folder of the test file's own. */
+/** An open replica with similar search, over a small snapshot in a folder of the test file. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -17,7 +17,7 @@ import { bulkRows, madeId, writeSnapshot } from "./snapshot.ts";
 export const NAMES = ["Rabbit", "rabbit_77", "Ribbat", "Zoë Müller", "佐藤 陽葵", "さくらもち", "🐱🐶🐱"];
 const WORLD_NAMES = ["Secret Garden", "Garden of Cats", "秘密の庭園"];
 
-/** Where the snapshot is. */
+/** The folder of the snapshot. */
 export const folder = temporaryFolder();
 
 /** Replaces the snapshot by one with other users. */
@@ -35,16 +35,16 @@ export function writeRows(generation: string, names: readonly string[]): void {
   writeSnapshot(folder, rows, { generation });
 }
 
-/** A replica, and what it observed. */
+/** A replica and its observations. */
 export interface Opened {
   readonly orrery: Orrery;
   readonly seen: Observation[];
   readonly ask: (target: string, more?: object) => Promise<DirectReply>;
-  /** Waits until something of a kind was observed so many times. */
+  /** Waits for so many observations of a kind. */
   readonly observed: (kind: Observation["kind"], times?: number) => Promise<unknown>;
 }
 
-/** Opens one. */
+/** Opens a replica, closed after the test. */
 export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOptions> = {}): Promise<Opened> {
   const seen: Observation[] = [];
   const orrery = await openOrrery({
@@ -69,14 +69,14 @@ export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOpti
   };
 }
 
-/** A body. */
+/** The body of a page. */
 export interface Page {
   readonly data: { readonly id: string; readonly displayName?: string; readonly name?: string }[];
   readonly pagination: { readonly total: number };
   readonly match?: string;
 }
 
-/** What a reply holds. */
+/** The page in a reply. */
 export function pageOf(reply: DirectReply): Page {
   assert.equal(reply.status, 200, reply.body);
   return JSON.parse(reply.body) as Page;
@@ -86,7 +86,7 @@ export function pageOf(reply: DirectReply): Page {
 export const namesIn = ({ data }: Page): string[] =>
   data.map(({ displayName, name }) => displayName ?? name!);
 
-/** While names are indexed the exact search answers, after a reload, too; a reply is of one generation. */
+/** Asserts that the exact search answers while names are indexed, after a reload, too; a reply is of one generation. */
 export async function answersWhileIndexing(t: TestContext, threads: boolean): Promise<void> {
   writeRows("one", NAMES);
   const { ask, observed, orrery } = await open(t, { threads });
@@ -96,7 +96,7 @@ export async function answersWhileIndexing(t: TestContext, threads: boolean): Pr
     const { body } = await ask(target);
     assert.equal(similar.body, body.replace(/\}$/, ',"match":"exact"}'));
     assert.equal(similar.headers["content-length"], String(Buffer.byteLength(similar.body)));
-    // The same generation will answer otherwise: its ETag would let clients keep this for as long as it is served.
+    // The same generation will answer differently later: with an ETag, clients could keep this while it is served.
     assert.equal(similar.headers.etag, undefined);
     assert.equal(similar.headers["cache-control"], "no-store");
   };
@@ -121,7 +121,7 @@ export async function answersWhileIndexing(t: TestContext, threads: boolean): Pr
   writeRows("one", NAMES);
 }
 
-/** To close while names are indexed harms nothing. */
+/** Asserts that closing during indexing does no harm. */
 export async function closesAnyTime(t: TestContext, threads: boolean): Promise<void> {
   const { orrery, ask, seen } = await open(t, { threads });
   const asked = ask("/users/search?q=rabit&match=similar");

@@ -1,11 +1,11 @@
-/** A file system that is soon full. */
+/** A file system that fills up soon. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A file system of so many bytes, for as long as a test runs; undefined where none may be mounted. */
+/** A file system of this size, for the time of a test; undefined if mounting is not allowed. */
 export function smallDisk(test: { after(done: () => void): void }, size = "64k"): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "orrery-full-"));
   const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder]);
@@ -16,7 +16,7 @@ export function smallDisk(test: { after(done: () => void): void }, size = "64k")
   return status === 0 ? folder : undefined;
 }
 
-/** Fills a file system but for some bytes by its file `ballast`. */
+/** Fills a file system except for some bytes with its file `ballast`. */
 export function fill(disk: string, spare: number): void {
   const { bavail, bsize } = statfsSync(disk);
   writeFileSync(join(disk, "ballast"), Buffer.alloc(bavail * bsize - spare));

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { withManifest, writeFiles } from "./folders.ts";
 import type { InstanceRow, SnapshotRows, StatsRow, UserRow, WorldRow } from "./model.ts";
 
-/** How the files are written. */
+/** The format of the files. */
 export interface WriteOptions {
   /** Compress every file. */
   gzip?: boolean;
@@ -21,7 +21,7 @@ function linesOf(rows: readonly object[], untidy: boolean): string {
   return `\ufeff${lines.join("\r\n \t\r\n")}`;
 }
 
-/** Writes a snapshot into a folder, which is made when missing. */
+/** Writes a snapshot into a folder; creates the folder if missing. */
 export function writeSnapshot(
   folder: string,
   rows: SnapshotRows,
@@ -40,9 +40,9 @@ export function writeSnapshot(
   writeFiles(folder, generation === undefined ? new Map(files) : withManifest(new Map(files), generation));
 }
 
-/** Must not appear in any answer: it stands in fields that are not declared. */
+/** Must not appear in any answer: it occurs in undeclared fields. */
 export const CANARY = "CANARY";
-/** Must not appear in any answer: it stands in rows that are not visible. */
+/** Must not appear in any answer: it occurs in hidden rows. */
 export const HIDDEN = "HIDDENROW";
 
 /** An id that looks random but is always the same. */
@@ -51,7 +51,7 @@ export function madeId(kind: string, number: number): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** Texts in which searches and encoders go wrong. */
+/** Texts that searches and encoders get wrong. */
 export const NASTY_TEXTS: readonly string[] = [
   ...["", " ", "a", "A", "aa", "aB c", "ab  c", "  leading", "trailing  ", "\tTabbed\tname\n"],
   ...["東京", "東京タワー", "京", "か", "が", "か\u3099", "ガ", "ｶﾞｷﾞ", "서울", "서울".normalize("NFD")],
@@ -66,7 +66,7 @@ export const NASTY_TEXTS: readonly string[] = [
   "one two three four five six seven eight nine ten eleven twelve",
 ];
 
-/** One moment, written in many ways; all are served alike. */
+/** One moment in many notations; all are served alike. */
 const SAME_MOMENT = [
   "2024-02-29T12:00:00.000Z",
   "2024-02-29T12:00Z",
@@ -94,7 +94,7 @@ const EDGE_IDS = [
   ...["80000000-0000-0000-0000-000080000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
 ];
 
-/** The id of a row: some at the edges, some in upper or mixed case, which lists must not notice. */
+/** The id of a row: some at the edges, some in upper or mixed case, which must not affect lists. */
 function idOf(kind: string, number: number): string {
   const id = EDGE_IDS[number] ?? madeId(kind, number);
   if (number % 4 === 1) return id.toUpperCase();
@@ -121,7 +121,7 @@ const HIDDEN_WAYS: readonly Pick<WorldRow, "isPublic" | "status">[] = [
   { isPublic: false, status: "DRAFT" },
 ];
 
-/** Nowhere in any snapshot. */
+/** Absent from every snapshot. */
 export const UNKNOWN_ID = "deadbeef-dead-4ead-8ead-deadbeefdead";
 
 /** The fixture: 70 users, 40 worlds, 30 instances, hardly one of them plain. */
@@ -158,7 +158,7 @@ export function nastyRows(): SnapshotRows {
       id: idOf("world", number),
       name: isHidden ? `${HIDDEN} ${text}` : text,
       ...(isHidden ? { description: HIDDEN } : descriptions[number % descriptions.length]),
-      // A few owners own much, some own nothing, some are not there.
+      // A few owners own much, some own nothing, some do not exist.
       ownerId: number % 10 === 9 ? UNKNOWN_ID : otherCase(users[number % 7]!.id),
       ...(isHidden
         ? HIDDEN_WAYS[((number - 2) / 3) % HIDDEN_WAYS.length]!
@@ -200,11 +200,11 @@ export function nastyRows(): SnapshotRows {
       createdAt: moment(number),
     });
   }
-  // Arrival order must not matter.
+  // The order of rows must not matter.
   return { users, worlds: worlds.reverse(), stats, instances: instances.reverse() };
 }
 
-/** Plain rows, more than a page of everything: one owner owns all, one world holds all. */
+/** Plain rows, more than one page of everything: one owner owns all, one world holds all. */
 export function bulkRows(count: number): SnapshotRows {
   const numbers = Array.from({ length: count }, (_, number) => number);
   const createdAt = (number: number) => `2025-01-01T00:00:${String(number % 7).padStart(2, "0")}Z`;

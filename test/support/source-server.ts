@@ -1,4 +1,4 @@
-/** A static host for snapshots that can be made to fail, and a source that follows it without long pauses. */
+/** A static host of snapshots that can be made to fail, and a source that follows it without long pauses. */
 
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -12,16 +12,16 @@ import { instance, snapshotFiles, temporaryFolder, withManifest } from "./folder
 import { mustLoad } from "./loaded.ts";
 import { listen } from "./ports.ts";
 
-/** Answers a request in its own way; false leaves it to the host. */
+/** Answers a request in its own way; false leaves the request to the host. */
 export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
 
 /** A host. */
 export interface Host {
   /** URL of its folder. */
   readonly url: string;
-  /** The files that it serves, by name; to be changed at will. */
+  /** The served files by name; tests may change them. */
   files: ReadonlyMap<string, Buffer>;
-  /** Undefined while all is well. */
+  /** Undefined while the host works normally. */
   fault: Fault | undefined;
   /** Every request so far. */
   readonly asked: {
@@ -35,7 +35,7 @@ export interface Host {
   readonly open: () => Promise<void>;
 }
 
-/** The entity tag that a host gives to a file. */
+/** The entity tag that a host gives a file. */
 export function etagOf(bytes: Buffer): string {
   return `"${createHash("sha256").update(bytes).digest("hex").slice(0, 12)}"`;
 }
@@ -88,7 +88,7 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()):
   return host;
 }
 
-/** Hardly any pauses, but time enough for a busy machine to answer. */
+/** Hardly any pauses, but enough time for a busy machine to answer. */
 export const QUICK: Timing = {
   ...TIMING,
   firstPauseMs: 1,
@@ -128,7 +128,7 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   };
 }
 
-/** Names of all files below a folder that are neither a snapshot's nor what the copies consist of. */
+/** Names of temporary and owner files below a folder: files of neither a snapshot nor its copies. */
 export function leftOvers(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => entry.name)
@@ -142,7 +142,7 @@ export const SECOND = withManifest(
   "second",
 );
 
-/** Brings a host back to its first state. @returns a cache folder that is empty */
+/** Resets a host. @returns an empty cache folder */
 export function freshen(host: Host, test: { after(done: () => void): void }): string {
   host.files = FIRST;
   host.fault = undefined;
@@ -150,7 +150,7 @@ export function freshen(host: Host, test: { after(done: () => void): void }): st
   return temporaryFolder(test);
 }
 
-/** The generation in a folder, which must be whole. */
+/** The generation in a folder, which must be complete. */
 export async function generationIn(folder: string): Promise<string> {
   return mustLoad(await loadSnapshot(folder)).store.id;
 }

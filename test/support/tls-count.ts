@@ -1,4 +1,4 @@
-/** Counts one request by a server; started with the certificates that it trusts. */
+/** Counts one request by a server, given the certificates to trust. */
 
 import { counting, endAll } from "./redis.ts";
 

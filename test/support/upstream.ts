@@ -1,4 +1,4 @@
-/** Another server of the API in this process, whose replies a test can look at, change and withhold. */
+/** Another server of the API in this process, whose replies a test can inspect, change and withhold. */
 
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -7,7 +7,7 @@ import { type OpenOptions, openOrrery } from "../../src/mod.ts";
 import { TIMING, type Timing } from "../../src/upstream/retry.ts";
 import { listen } from "./ports.ts";
 
-/** A reply on its way; a test may change it. */
+/** A reply in transit; a test may change it. */
 export interface Passing {
   readonly target: string;
   status: number;
@@ -27,7 +27,7 @@ export interface Upstream {
   }[];
   /** Changes a reply. */
   change: ((reply: Passing) => void) | undefined;
-  /** Answers in its own way; true where it did. A promise is waited for before the request is answered. */
+  /** Answers in its own way; true if it did. The request waits for a promise. */
   fault: ((request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>) | undefined;
   /** Reads the folder again. @throws when it is refused */
   readonly reload: () => Promise<void>;
@@ -37,7 +37,7 @@ export interface Upstream {
 export const API_TOKEN = "svc_sk_upstream-canary-0815";
 export const CLI_TOKEN = "svcx_upstream-canary-0815";
 
-/** Hardly any pauses, but time enough for a busy machine to answer. */
+/** Hardly any pauses, but enough time for a busy machine to answer. */
 export const QUICK: Timing = { ...TIMING, firstPauseMs: 1, mostPauseMs: 4, mostRetryAfterMs: 2000 };
 
 /** Serves a folder. */
@@ -81,14 +81,14 @@ export async function startUpstream(snapshot: string, options: Partial<OpenOptio
   return upstream;
 }
 
-/** A file with a token. */
+/** Writes a file with a token. */
 export function tokenFile(folder: string, token: string): string {
   const file = join(folder, "token");
   writeFileSync(file, `${token}\n`);
   return file;
 }
 
-/** Takes the generation's name out of a reply. */
+/** Removes the generation's name from a reply. */
 export function withoutEtag({ headers }: Passing): void {
   delete headers.etag;
 }
