@@ -15,7 +15,7 @@ const headers = { authorization: `Bearer ${TOKEN}` };
 
 type Layer = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void;
 
-/** A host that gives each handler a `next`; after the last it answers 418 with the error it got. */
+/** A host that gives each handler a `next`; after the last, or on an error, it answers 418 with the path or the error. */
 function host(...layers: Layer[]): RequestListener {
   return (request, response) => {
     function go(at: number, error?: unknown): void {

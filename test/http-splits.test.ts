@@ -23,7 +23,7 @@ const MAX_HEAD = 4096;
 
 let searches = 0;
 
-/** Delays each search by 0 to 3 more turns than one, so that the answers after it wait. */
+/** Answers each search 1 to 4 turns later: the answers after it wait. */
 async function later(_term: string, { limit, offset }: PageOf): Promise<Found> {
   for (let turns = searches++ % 4; turns >= 0; turns--) await setImmediate();
   return { total: 3, rows: Uint32Array.of(1, 2, 3).subarray(offset, offset + limit) };
@@ -76,7 +76,7 @@ function told({ version, status, reason, headers, body }: RawResponse): string {
   return [version, status, reason, ...lines, "", body].join("\n");
 }
 
-/** The method that the reply's reader needs to know, for text that may be no request. */
+/** The method of a text that may be no request: HEAD, else GET. */
 function methodOf(request: string): string {
   return request.startsWith("HEAD ") ? "HEAD" : "GET";
 }

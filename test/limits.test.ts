@@ -100,6 +100,7 @@ describe("an index", () => {
     const texts = new TextsBuilder();
     for (const text of ["a", "b", "x".repeat(129)]) texts.add(text);
     const all = texts.finish();
+    // Five chunks: two texts of one, and one of three.
     assert.equal(indexTrigrams(all, undefined, 5).postings.length, 131);
     assert.throws(() => indexTrigrams(all, undefined, 4), LimitError);
   });

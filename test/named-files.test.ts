@@ -178,7 +178,7 @@ const REQUIRED: Readonly<Record<string, string>> = {
   "token-file": "/nowhere/token",
 };
 
-/** Checks whether settings of a command name the same file. */
+/** Rejects if settings of a command name the same file. */
 async function check(row: CommandRow, given: Readonly<Record<string, string>>): Promise<void> {
   const { DIR = "/nowhere/dir", ...flags } = given;
   const own = PROGRAM.settings.filter(({ commands, required }) => required && commands.includes(row.name));
