@@ -5,7 +5,7 @@
  *
  * One server for each setup: plain, all requests logged to a file, all to a pipe, one in a hundred logged, --state; and
  * nginx, which sends a file of the same size, without and with its log in a file. Prints microseconds of the server's CPU
- * time a lookup, in short alternating rounds, and the difference from the plain server: medians, lowest and highest.
+ * time a lookup, in short alternating rounds, and the ratio to the plain server: medians, lowest and highest.
  */
 
 import { execFileSync, spawn } from "node:child_process";

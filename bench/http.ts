@@ -163,7 +163,7 @@ async function runOnce(server: Server, workload: Workload, round: number): Promi
   return undefined;
 }
 
-/** Measures a workload on its servers; every other round visits them in reverse order. */
+/** Measures a workload on fresh servers, or kept ones; every other round visits them in reverse order. */
 async function measure(
   workload: Workload,
   peers: readonly Peer[],

@@ -204,8 +204,8 @@ const hasBulk = (door: DoorName): boolean => IS_LONG || IS_GIVEN || door === "no
 const bulkGroups: Readonly<Record<string, Group>> =
   IS_LONG || IS_GIVEN ? BULK_GROUPS : { shapes, paths, crawls };
 /**
- * All doors lead to the same answers. In the short form the node door runs every group, another door those it reads or
- * writes differently, and the handler (the node door on a foreign server) those that such a server could spoil.
+ * All doors lead to the same answers. In the short form the node door runs every group, another door groups it reads or
+ * writes differently, and the handler (the node door on a foreign server) groups that such a server could spoil.
  */
 const nastyGroupsOf = (door: DoorName): Readonly<Record<string, Group>> => {
   if (IS_LONG || door === "node") return NASTY_GROUPS;

@@ -1,4 +1,4 @@
-/** Keeping to another server's limit, on a simulated clock: no refusal except those that a client cannot foresee. */
+/** Keeping to another server's limit, on a simulated clock: no refusal that a client can foresee. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
