@@ -1,11 +1,11 @@
 /**
- * What the access log and `--state` cost a lookup, and what its own access log costs nginx.
+ * The cost of the access log and of `--state` for a lookup, and of nginx's own access log.
  *
  *     npx tsx bench/access-log.ts [--rounds 12] [--smoke]
  *
- * One server each with nothing, with all requests logged to a file and to a pipe, with one in a hundred logged, and with
- * --state; nginx, which sends a file of the same size, without and with its log in a file. Prints microseconds of the server's CPU time a lookup, of short rounds
- * in turn, and their price beside the same server with nothing: medians, the lowest and the highest.
+ * One server for each setup: plain, all requests logged to a file, all to a pipe, one in a hundred logged, --state; and
+ * nginx, which sends a file of the same size, without and with its log in a file. Prints microseconds of the server's CPU
+ * time a lookup, in short alternating rounds, and the ratio to the plain server: medians, lowest and highest.
  */
 
 import { execFileSync, spawn } from "node:child_process";
@@ -44,7 +44,7 @@ const pipe = join(folder, "pipe");
 execFileSync("mkfifo", [pipe]);
 const reader = spawn(...onCore(1, ["cat", pipe]), { stdio: "ignore" });
 
-/** The server without either stands before the others of its kind. */
+/** The plain server of each kind comes before the others of that kind. */
 const SUBJECTS = [
   { name: "orrery", peer: ORRERY, settings: [] },
   { name: "all requests logged", peer: ORRERY, settings: access("all") },

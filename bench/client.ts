@@ -1,10 +1,10 @@
 /**
- * What the client costs beside `fetch` and `JSON.parse`.
+ * The cost of the client compared with `fetch` and `JSON.parse`.
  *
  *     npx tsx bench/client.ts [--smoke] [--items 100000] [--rounds 5]
  *
- * Iterates over a list of so many worlds, pages of 50, with `worlds.list.all()` and with a loop of plain requests that
- * does no more than what is needed, in turns; prints medians, and by round how many times as fast the client is. The server runs on a core of its own.
+ * Iterates over a list of `--items` worlds in pages of 50, in turn with `worlds.list.all()` and with a minimal loop of
+ * plain requests; prints medians, and for the rounds how many times as fast the client is. The server has its own core.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -29,16 +29,16 @@ const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
 const folder = mkdtempSync(join(tmpdir(), "orrery-bench-client-"));
 const keys = join(folder, "keys.json");
 const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
-// Some worlds are hidden.
+// More worlds than items, as some are hidden.
 const child = forkServer(await snapshotOf(Math.ceil((items * 4) / 0.7 / 1000) * 1000), keys);
 
-/** Milliseconds, and CPU milliseconds of this process. */
+/** Elapsed milliseconds, and CPU milliseconds of this process. */
 interface Timed {
   readonly ms: number;
   readonly cpu: number;
 }
 
-/** What an iteration takes. */
+/** The time of an iteration. */
 async function timed(iterate: () => Promise<number>): Promise<Timed> {
   const start = performance.now();
   const before = process.cpuUsage();

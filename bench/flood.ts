@@ -1,20 +1,18 @@
 /**
- * What searches and large pages cost a server that also answers lookups.
+ * The effect of searches and large pages on a server that also answers lookups.
  *
  *     npx tsx bench/flood.ts [--smoke] [--users 1000000] [--rounds 5]
  *     npx tsx bench/flood.ts --searches [--smoke] [--worlds 250000] [--rounds 5] [--seconds 6]
  *
- * First: the latency of world-by-id at a constant 1,000 requests/s, alone, beside
- * 16 clients that search as fast as they can for what was never asked before, and
- * beside 16 that ask for pages of 50 anywhere in the list; the clients are a
- * process of their own. Then: the server's CPU time for a cached page of a
- * search, over that for world-by-id. Rounds alternate; printed are medians, the
- * lowest and the highest, of ratios those of the rounds. The server with its search thread has one core,
- * both loads have the other; the flooding clients run at idle priority, so that
- * what is measured is the server and not a client that waits for its core.
+ * First: the latency of world-by-id at a constant 1,000 requests/s, alone, beside 16 clients that search as fast as they
+ * can with new queries, and beside 16 that ask for pages of 50 anywhere in the list; the clients are a separate process.
+ * Then: the server's CPU time for a cached page of a search, over that for world-by-id. Rounds alternate; the figures are
+ * medians with the lowest and the highest, and ratios are those of each round. The server with its search thread has one
+ * core, both loads share the other; the flooding clients run at idle priority, so that the latency is the server's and
+ * not that of a client waiting for its core.
  *
- * With `--searches` it prints instead what a flood of the most expensive searches
- * costs everybody else: `support/search-flood.ts`.
+ * With `--searches` it prints instead how a flood of the most expensive searches affects all other callers:
+ * `support/search-flood.ts`.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -60,7 +58,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** What the flooding clients ask for. */
+/** Requests of the flooding clients. */
 type Flood = "searches" | "pages";
 
 function startClients(flood: Flood, url: string): ChildProcess {
@@ -85,7 +83,7 @@ const worlds = visibleWorlds(snapshot);
 type Latencies = LoadResult & { readonly flooded: number };
 
 async function measureLookups(): Promise<void> {
-  // Without a cache every search is a search.
+  // Without a cache every search costs a search.
   const server = forkServer(snapshot, keys, "0");
   pin(server.pid!, 0);
   const url = await said<string>(server, "url");
@@ -94,7 +92,7 @@ async function measureLookups(): Promise<void> {
     const end = performance.now() + ms;
     return constantLoad(target, headers, RATE, () => performance.now() > end);
   };
-  /** The latency of lookups beside a flood, and how much of that was answered a second. */
+  /** The latency of lookups beside a flood, and the flood's answers a second. */
   async function beside(flood: Flood, ms: number): Promise<Latencies> {
     const clients = startClients(flood, url);
     await said(clients, "searching");
@@ -106,7 +104,7 @@ async function measureLookups(): Promise<void> {
     return { ...lookups, flooded: answered / (ms / 1000) };
   }
   const FLOODS = ["searches", "pages"] as const;
-  // All paths are compiled before anything counts.
+  // Compiles all paths before the rounds that count.
   await lookUp(roundMs / 2);
   for (const flood of FLOODS) await beside(flood, roundMs / 2);
   const found: Record<"alone" | Flood, Latencies[]> = { alone: [], searches: [], pages: [] };

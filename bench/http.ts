@@ -6,21 +6,18 @@
  *     npx tsx bench/http.ts --only list-20      one workload
  *     npx tsx bench/http.ts --against REF       this tree against another commit of it
  *     npx tsx bench/http.ts --guard             fails when orrery falls behind bare node:http
- *     npx tsx bench/http.ts --smoke             does it all work?
+ *     npx tsx bench/http.ts --smoke             a short check that all of it works
  *
- * Further: --users N, --rounds N, --seconds N (of a run), --json FILE (what the
- * picture shows), --peers TEXT,TEXT (only ones with one of these in their names,
- * beside orrery), --load wrk (in place of autocannon, which cannot keep the
- * quickest servers busy), --keep (servers stay for all workloads of the same
- * settings; else every workload has fresh ones).
+ * Further: --users N, --rounds N, --seconds N (of a run), --json FILE (the figures of the chart), --peers TEXT,TEXT (only
+ * orrery and peers with one of these texts in their names), --load wrk (instead of autocannon, which cannot keep the
+ * quickest servers busy), --keep (keeps servers for all workloads with the same settings; else each workload starts new
+ * ones).
  *
  * Progress goes to standard error, the table to standard output.
  *
- * The figure that counts is requests per second of the server's CPU time. Server
- * and load are pinned to a core each, but those may be two threads of one core
- * and share it with others: time on the clock says as much about them as about
- * the server. A run with an error, a timeout or another status than the
- * workload's is void, and makes the bench fail.
+ * The figure that counts is requests per second of the server's CPU time. Server and load are pinned to a core each, but
+ * these may be two threads of one core, shared with other programs: elapsed time depends on them as much as on the
+ * server. A run with an error, a timeout or a status other than the workload's is void, and makes the bench fail.
  */
 
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -59,7 +56,7 @@ import { demand } from "./support/need.ts";
 import { readOptions } from "./support/options.ts";
 import { commitOf, git, saveJson } from "./support/output.ts";
 
-/** Least requests per CPU second that the guard takes, as a share of bare node:http's. */
+/** Least requests per CPU second that the guard accepts, as a share of bare node:http's. */
 const FLOORS: Readonly<Record<(typeof GUARD)[number], number>> = { "world-by-id": 0.65, "list-20": 0.6 };
 
 const CONNECTIONS = 64;
@@ -91,10 +88,10 @@ if (!(users >= 100 && rounds >= 1 && seconds > 0))
 const folder = mkdtempSync(join(tmpdir(), "orrery-bench-http-"));
 const keys = join(folder, "keys.json");
 const tokens: Record<Asker, string> = { key: "", nobody: "", stranger: "", limited: "" };
-/** Why runs are void. */
+/** Reasons of void runs. */
 const flaws: string[] = [];
 
-/** Two keys are enough for all servers: the counters are in the memory of each. */
+/** Two keys are enough for all servers: each counts in its own memory. */
 async function makeKeys(): Promise<void> {
   const prefix = "svc_sk_";
   tokens.key = await addKey(keys, { name: "bench", kind: "api", prefix, limit: 2_000_000_000 });
@@ -106,7 +103,7 @@ function headersFor({ asker }: Workload): Record<string, string> {
   return asker === "nobody" ? {} : { Authorization: `Bearer ${tokens[asker]}` };
 }
 
-/** Checks out another commit beside this one, with this one's packages. */
+/** Checks out another commit in a temporary folder, with the packages of this tree. */
 function checkOut(ref: string): Peer {
   const tree = join(folder, "against");
   git("worktree", "add", "--detach", tree, ref);
@@ -119,10 +116,10 @@ function cleanUp(): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Servers that stay from workload to workload, by name and settings. */
+/** Servers kept across workloads, by name and settings. */
 const kept = new Map<string, Server>();
 
-/** Starts a peer. One that makes its replies from the data can stay. */
+/** Starts a peer, or reuses one that makes its replies from the data. */
 async function startPeer(peer: Peer, start: Start): Promise<Server> {
   const name = [peer.name, ...(peer.tree === undefined ? [] : start.settings)].join(" ");
   const server = kept.get(name) ?? (await startServer(peer, start));
@@ -130,7 +127,7 @@ async function startPeer(peer: Peer, start: Start): Promise<Server> {
   return server;
 }
 
-/** Starts every peer, orrery first, and compares what the others say with what it says. */
+/** Starts every peer, orrery first, and compares the others' replies with orrery's. */
 async function startAll(peers: readonly Peer[], workload: Workload, snapshot: string): Promise<Server[]> {
   const headers = headersFor(workload);
   const reply = join(folder, "reply.json");
@@ -166,7 +163,7 @@ async function runOnce(server: Server, workload: Workload, round: number): Promi
   return undefined;
 }
 
-/** Fresh servers for a workload; in every other round they take turns the other way round. */
+/** Measures a workload on fresh servers, or kept ones; every other round visits them in reverse order. */
 async function measure(
   workload: Workload,
   peers: readonly Peer[],
@@ -209,7 +206,7 @@ function pickPeers(): Peer[] {
   return PEERS.filter((peer) => peer === ORRERY || texts.some((text) => peer.name.includes(text)));
 }
 
-/** What the guard says of a workload. */
+/** Whether a workload passes the guard. */
 function isAboveFloor({ workload, measured: [orrery, bare] }: WorkloadResult): boolean {
   const floor = FLOORS[workload as (typeof GUARD)[number]];
   const ratio = median(ratiosOf(orrery!, bare!));
@@ -264,5 +261,5 @@ try {
 } finally {
   cleanUp();
 }
-// Servers that a failure left running end with this process.
+// The exit ends servers that a failure left running.
 process.exit();

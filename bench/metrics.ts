@@ -1,13 +1,11 @@
 /**
- * What metrics cost: a lookup with and without them, a scrape, and the memory
- * after many scrapes.
+ * The cost of metrics: a lookup with and without them, a scrape, and the memory after many scrapes.
  *
  *     npx tsx bench/metrics.ts [--smoke] [--rounds 24] [--scrapes 10000]
  *
- * Prints microseconds of the server's CPU time a lookup, of short rounds in turn,
- * and the rounds' ratios; milliseconds of its CPU time a scrape, with 1,000 keys
- * and every route asked for; and its memory before and after many scrapes. Figures
- * are medians, with the lowest and the highest.
+ * Prints microseconds of the server's CPU time a lookup, in short alternating rounds, and the rounds' ratios; milliseconds
+ * of its CPU time a scrape, with 1,000 keys and requests to every route; and its memory before and after many scrapes.
+ * Figures are medians, with the lowest and the highest.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -46,7 +44,7 @@ const limit = 2_000_000_000;
 const token = await addKey(keys, { name: "bench", kind: "api", prefix: "svc_sk_", limit });
 const headers = { Authorization: `Bearer ${token}` };
 
-/** Copies the key that there is, each time under another id and hash. */
+/** Copies the existing key, each time with another id and hash. */
 function addKeys(): void {
   const { keys: known } = JSON.parse(readFileSync(keys, "utf8")) as {
     keys: [{ id: string; sha256: string }];
@@ -71,7 +69,7 @@ async function start(more: readonly string[]): Promise<Server> {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** Asks and reads all; gives the size of the body. */
+/** Asks and reads the whole reply. @returns the size of the body */
 function ask(url: string, method = "GET", more: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, { agent, method, headers: more }, (response) => {
@@ -84,7 +82,7 @@ function ask(url: string, method = "GET", more: Record<string, string> = {}): Pr
   });
 }
 
-/** Every route with some statuses and methods, as a day brings them. */
+/** Asks every route with some statuses and methods, as in a day of use. */
 async function askForEverything({ url }: Server): Promise<void> {
   for (const { path } of ROUTES) {
     const target = `${url}/api/public/v1${path.replace(":id", "00000000-0000-4000-8000-000000000000")}`;
@@ -152,5 +150,5 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-// Servers that a failure left running end with this process.
+// The exit ends servers that a failure left running.
 process.exit();

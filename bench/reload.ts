@@ -1,12 +1,12 @@
 /**
- * What a reload costs by what changed: time from the look that found the change settled until it is served, and CPU
- * time of the whole process, of the built program.
+ * The cost of a reload in the built program, by kind of change: the time from the look that found the change settled
+ * until it is served, and the CPU time of the whole process.
  *
  *     npm run build -- --program
  *     npx tsx bench/reload.ts [--smoke] [--sizes 1000000] [--rounds 5] [--only instances,statistics]
  *
- * Worlds are a quarter of the users, instances a twentieth. A change is a file with a row less, or with its order of
- * fields kept and one text changed, written beside its place and renamed into it.
+ * Worlds are a quarter of the users, instances a twentieth. A change replaces a file by rename: with one row less, or with
+ * the same order of fields and one text changed.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -33,10 +33,10 @@ const values = readOptions({
 });
 const sizes = (values.sizes ?? (values.smoke ? "2000" : "1000000")).split(",").map(Number);
 const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
-/** After a swap the old generation's memory is given back; that is part of the price. */
+/** After a swap the process frees the old generation's memory; that is part of the cost. */
 const REST_MS = values.smoke ? 1200 : 2000;
 
-/** Replaces a file by one that was changed. */
+/** Replaces a file by a changed one. */
 function rewrite(folder: string, table: RowFile, change: (bytes: Buffer) => Buffer): void {
   const file = join(folder, table);
   const bytes = change(readFileSync(file));
@@ -48,7 +48,7 @@ function withoutLastRow(bytes: Buffer): Buffer {
   return bytes.subarray(0, bytes.lastIndexOf("\n", bytes.length - 2) + 1);
 }
 
-/** Where the last visible world of a file begins. */
+/** The offset of the last visible world in a file. */
 function lastVisible(worlds: Buffer): number {
   const mark = worlds.lastIndexOf('"isPublic":true,"status":"ACTIVE"');
   return worlds.lastIndexOf("\n", mark) + 1;
@@ -64,12 +64,12 @@ function withoutLastVisible(worlds: Buffer): Buffer {
   return Buffer.concat([worlds.subarray(0, at), worlds.subarray(worlds.indexOf("\n", at) + 1)]);
 }
 
-/** A description gets a word more; which rows there are, and how they are ranked, stays. */
+/** Adds a word to a description; rows and rankings stay the same. */
 function withAnotherText(worlds: Buffer): Buffer {
   return insert(worlds, '"description":"', lastVisible(worlds), "changed ");
 }
 
-/** A visible world rises in the ranking of all times. */
+/** Raises a visible world in the all-time ranking. */
 function rankAnother(folder: string): void {
   const worlds = readFileSync(join(folder, "worlds.ndjson"));
   rewrite(folder, "world-stats.ndjson", (bytes) => {

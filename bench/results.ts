@@ -1,5 +1,5 @@
 /**
- * Makes `bench/RESULTS.md` and its picture anew: builds the program, runs every bench, and puts what they print into
+ * Rebuilds `bench/RESULTS.md` and its chart: builds the program, runs every bench, and inserts their output into
  * `bench/report/TEMPLATE.md`.
  *
  *     npx tsx bench/results.ts [--dirty] [--out FOLDER]
@@ -7,10 +7,10 @@
  *     npx tsx bench/results.ts --quick [--out FOLDER] every bench for some seconds, into a temporary folder
  *     npx tsx bench/results.ts --smoke                one bench for a second, writes nothing
  *
- * All results are of one commit: the working tree has to be clean, and stay so; `--dirty` is for trying out. What the
- * benches need is looked for before the first one. The first part that fails ends the run with its name, its last lines
- * and status 1, and nothing is written. A run takes half an hour on two cores, and is ended after 45 minutes. Leave the
- * machine alone meanwhile.
+ * All results are of one commit: the working tree must be clean and stay so; `--dirty` is for trials. The requirements of
+ * all benches are checked before the first. The first part that fails ends the run with its name, its last lines and
+ * status 1, and nothing is written. A run takes half an hour on two cores; after 45 minutes it is ended. Leave the machine
+ * alone meanwhile.
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -39,21 +39,21 @@ const values = readOptions({
 const isShort = values.quick || values.smoke;
 const wanted = values.only?.split(",") ?? (values.smoke ? SMOKED : undefined);
 const parts = PARTS.filter(({ name }) => wanted?.includes(name) ?? true);
-/** A whole run of a clean tree alone replaces the document. */
+/** Only a whole run of a clean tree replaces the document. */
 const mustBeClean = !isShort && wanted === undefined && !values.dirty;
 const MOST_MINUTES = 45;
 const end = performance.now() + MOST_MINUTES * 60_000;
 const scratch = mkdtempSync(join(tmpdir(), "orrery-bench-results-"));
 const httpJson = join(scratch, "http.json");
 
-/** The bench that runs, with all that it started. */
+/** The running bench, leader of the group of its processes. */
 let running: ChildProcess | undefined;
 
 function endRunning(): void {
   try {
     if (running !== undefined) process.kill(-running.pid!, "SIGKILL");
   } catch {
-    // It is over.
+    // It has ended already.
   }
 }
 process.on("exit", () => {
@@ -77,7 +77,7 @@ function checkTree(commit: string): void {
   if (commitOf() !== commit) throw new Error(`the commit is no longer ${commit}`);
 }
 
-/** Builds what the benches start, so that it is of this commit, too. */
+/** Builds the programs that the benches start, so that they are of this commit, too. */
 function build(): void {
   for (const script of ["build", "build:binary"]) {
     const { status, stderr } = spawnSync("npm", ["run", "--silent", script], { cwd: ROOT, encoding: "utf8" });
@@ -85,14 +85,10 @@ function build(): void {
   }
 }
 
-/** Lines of a failure that are told. */
+/** Number of lines shown of a failure. */
 const LAST_LINES = 12;
 
-/**
- * Runs a bench by itself, in a group of processes that is ended as a whole.
- *
- * @throws {Error} that names the part, when it fails or takes too long
- */
+/** Runs a bench in its own process group, which ends as a whole. @throws {Error} naming a part that fails or takes too long */
 async function run(part: Part): Promise<Result> {
   const args = isShort ? (values.smoke ? ["--smoke"] : part.quick) : part.args;
   const json = part.name === "http" ? ["--json", httpJson] : [];
@@ -120,7 +116,7 @@ async function run(part: Part): Promise<Result> {
   }, most);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(timer);
-  // What a bench that failed left running.
+  // Ends processes that a failed bench left running.
   endRunning();
   running = undefined;
   if (isLate || code !== 0) {
@@ -132,7 +128,7 @@ async function run(part: Part): Promise<Result> {
   return { part: part.name, command, seconds: (performance.now() - began) / 1000, output };
 }
 
-/** Writes the document and its picture, in one go when all is there. */
+/** Writes the document and its chart together, once all results are complete. */
 function publish(results: readonly Result[], commit: string): string {
   const out =
     values.out ?? (mustBeClean ? join(ROOT, "bench") : mkdtempSync(join(tmpdir(), "orrery-results-")));

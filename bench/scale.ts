@@ -1,16 +1,16 @@
 /**
- * What size costs: start, memory, requests, and reloads under load.
+ * The cost of size: start, memory, requests, and reloads under load.
  *
  *     npx tsx bench/scale.ts [--smoke] [--sizes 10000,100000,1000000] [--rounds 5] [--reloads 5] [--prepared]
  *     npx tsx bench/scale.ts --fresh [--smoke] [--sizes 100000,1000000] [--rounds 5]
  *
  * Worlds are a quarter of the users, instances a twentieth. With `--prepared` the largest size is also started and
- * reloaded from the file that `orrery build` makes of it. Nothing is pinned: server, its threads and the load share the
- * machine's cores, as a reload does. Reloads bring other rows in all four tables, and take the memory of two snapshots;
+ * reloaded from the file that `orrery build` makes of it. No process is pinned: the server, its threads, reloads and the
+ * load share the machine's cores. A reload changes rows in all four tables and takes the memory of two snapshots;
  * `--reloads 0` reloads none. Figures are medians of the rounds, with the lowest and the highest.
  *
- * With `--fresh` it prints instead how long a row that is committed to PostgreSQL takes to two servers that follow
- * `orrery export` by URL; after `npm run build -- --program`.
+ * With `--fresh` it prints instead the time from the commit of a row in PostgreSQL until two servers that follow `orrery
+ * export` by URL serve it; needs `npm run build -- --program` first.
  */
 
 import { spawnSync } from "node:child_process";
@@ -78,7 +78,7 @@ function namesIn(snapshot: string): string[] {
   );
 }
 
-/** Some text of each file's first rows that a change replaces: tables and rankings are other ones then. */
+/** For each file, a text in its first rows that a change replaces, so that tables and rankings change. */
 const CHANGED: readonly (readonly [file: string, text: RegExp, now: (digits: string) => string])[] = [
   ["users.ndjson", /"displayName":"[^"]*"/, (n) => `"displayName":"bench ${n}"`],
   [
@@ -92,7 +92,7 @@ const CHANGED: readonly (readonly [file: string, text: RegExp, now: (digits: str
 
 let generations = 0;
 
-/** Changes a row of every file, so that a reload can use nothing of the generation before it. */
+/** Changes a row of every file, so that a reload can reuse nothing of the previous generation. */
 function changeRows(snapshot: string): void {
   generations++;
   const file = join(snapshot, "manifest.json");
@@ -120,7 +120,7 @@ function changeRows(snapshot: string): void {
   renameSync(`${file}.tmp`, file);
 }
 
-/** A snapshot that is measured, and how it becomes another one. */
+/** A snapshot to measure, and a function that changes it. */
 interface Subject {
   readonly name: string;
   readonly snapshot: string;
@@ -137,7 +137,7 @@ function rowsOf(made: string, users: number): Subject {
 
 const PREPARED = "generation.orrery";
 
-/** What `orrery build` makes of rows; it is changed by that of changed rows, in turns. */
+/** The output of `orrery build` for rows; a change swaps it with the output for changed rows. */
 function preparedOf(rows: Subject): Subject {
   const files = ["a", "b"].map((name) => {
     const out = join(folder, name);
@@ -170,7 +170,7 @@ interface Reloaded {
   readonly busyStall: number;
   readonly peak: number;
   readonly ms: number;
-  /** A moment after it. */
+  /** A moment after the reload. */
   readonly rss: number;
 }
 
@@ -214,10 +214,10 @@ async function measureReloads({ snapshot, queries: { worlds }, change }: Subject
   return found;
 }
 
-/** All that was measured of a snapshot. */
+/** All measurements of a snapshot. */
 interface Measured {
   readonly name: string;
-  /** Visible ones of all tables. */
+  /** Visible rows of all tables. */
   readonly rows: number;
   readonly starts: readonly Start[];
   readonly found: readonly Reloaded[];
@@ -268,7 +268,7 @@ function ofLoads(when: "quiet" | "busy"): Line[] {
   ];
 }
 
-/** What the table says of a snapshot, line by line. */
+/** The lines of the table, from the measurements of a snapshot. */
 const LINES: readonly Line[] = [
   ["visible rows", ({ rows }) => whole(rows)],
   ofStarts("listening after, s", 2, ({ listening }) => listening / 1000),

@@ -3,14 +3,12 @@
  *
  *     npx tsx bench/search.ts [--smoke] [--sizes 100000,1000000] [--queries 50] [--rounds 5] [--only users|worlds]
  *
- * The same texts and the same queries for every engine, each engine in a
- * process of its own, a new one each round. Users are searched by name, worlds (a
- * quarter as many, of which some are hidden) by name and description. The whole
- * log is asked three times and the median of each query's times counts, since now
- * and then the system stops a process for some milliseconds; no engine here keeps
- * results. A log of other queries warms the engine up. Printed are medians of the
- * rounds, with the lowest and the highest. SQLite comes from the bench's own
- * package (`npm run bench:install`) and is left out without it.
+ * The same texts and the same queries for every engine; each engine runs in its own process, a new one each round. Users
+ * are searched by name, worlds (a quarter as many, some of them hidden) by name and description. Each process asks the
+ * whole log three times, and the median of each query's times counts, as the system sometimes stops a process for some
+ * milliseconds; no engine here caches results. A log of other queries warms the engine up. Figures are medians of the
+ * rounds, with the lowest and the highest. SQLite comes from the bench's own package (`npm run bench:install`) and is left
+ * out without it.
  */
 
 import { fork } from "node:child_process";
@@ -28,7 +26,7 @@ import { fixed, machine, markdown, spread, whole } from "./support/output.ts";
 
 type Table = "users" | "worlds";
 
-/** What one engine's process reports. Milliseconds and bytes. */
+/** The report of one engine's process, in milliseconds and bytes. */
 interface Report {
   readonly buildMs: number;
   readonly bytes: number;
@@ -42,12 +40,12 @@ interface Job {
   readonly queries: number;
 }
 
-/** How often a process asks the log. */
+/** Number of times that a process asks the log. */
 const TIMES = 3;
-/** How long an engine warms up for a class of queries at most. */
+/** Longest warm-up of an engine for a class of queries. */
 const WARM_UP_MS = 500;
 
-/** Words that stand in very many texts. */
+/** Words that occur in very many texts. */
 const COMMON: Readonly<Record<Table, readonly string[]>> = {
   users: ["the", "cat", "moon", "neko", "star", "luna", "dark", "night"],
   worlds: ["the", "world", "and", "you", "with", "the world", "is", "a", "of the", "quest"],
@@ -69,10 +67,10 @@ async function corpusOf({ snapshot, table }: Job): Promise<Corpus> {
   };
 }
 
-/** What JavaScript holds, its typed arrays included. RSS would hide what an engine takes of memory that was freed before. */
+/** Bytes held by JavaScript, with typed arrays. RSS would not grow where an engine reuses memory freed before. */
 async function bytesHeld(): Promise<number> {
   collectGarbage();
-  // What a collection frees outside of the heap is given back a little later.
+  // A collection frees memory outside the heap a little later.
   await new Promise((resolve) => setTimeout(resolve, 200));
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
@@ -133,7 +131,7 @@ const values = readOptions({
   },
 });
 
-/** Times are short: three digits that count. */
+/** A time with three significant digits, as times are short. */
 function timeText(ms: number): string {
   return ms < 1 ? ms.toFixed(3) : ms < 10 ? ms.toFixed(2) : ms.toFixed(0);
 }
@@ -145,14 +143,14 @@ function latency({ classes }: Report, name: QueryClass, share: number): number {
   return percentile(Float64Array.from(classes[name].times).sort(), share);
 }
 
-/** How many of a class's totals are those of the scan. */
+/** The number of a class's totals that equal the scan's. */
 function exactOf({ classes }: Report, right: Report, name: QueryClass): string {
   const { totals } = classes[name];
   const exact = totals.filter((total, query) => total === right.classes[name].totals[query]).length;
   return exact === totals.length ? "all" : `${exact} of ${totals.length}`;
 }
 
-/** A table of what building takes, and one of latencies by class and engine. */
+/** Prints a table of build times and memory, and one of latencies by class and engine. */
 function printTables(all: Reports): void {
   const [right] = all.get("scan")!;
   const ours = all.get("orrery")!;
@@ -223,7 +221,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A bench of an engine that finds other things than it should is worth nothing. */
+/** Checks the engines' totals: the bench of an engine with wrong results is worthless. */
 function checkTotals(all: Reports): void {
   const [right] = all.get("scan")!;
   for (const engine of ["orrery", "SQLite FTS5"]) {

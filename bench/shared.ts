@@ -1,13 +1,13 @@
 /**
- * Limits shared over replicas beside those of one replica.
+ * Limits shared by replicas, compared with the limits of a single replica.
  *
  *     npx tsx bench/shared.ts [--smoke] [--rounds 5] [--seconds 2]
  *
- * Prints microseconds of the server's CPU time a lookup with limits of its own and with shared ones, in turns, and the
- * rounds' ratios, as medians with the lowest and the highest; the share of 10,000 requests a second over 100 keys with a
- * limit of a million that ask the counter server; and how much of a limit three replicas let through under even load, and
- * under the worst skew: where two of them stop after their first request. The last two are of the real code over simulated
- * time, and always the same. Needs `redis-server`.
+ * Prints microseconds of the server's CPU time a lookup with its own limits and with shared ones, in turn, and the rounds'
+ * ratios, as medians with the lowest and the highest; the share of requests that ask the counter server, at 10,000
+ * requests a second over 100 keys with a limit of a million; and the share of a limit that three replicas let through
+ * under even load and under the worst skew, where two of them stop after their first request. The last two figures come
+ * from the real code in simulated time and never vary. Needs `redis-server`.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -37,7 +37,7 @@ const CONNECTIONS = 32;
 const WARM_UP_REQUESTS = values.smoke ? 2000 : 20_000;
 const LIMIT = 1_000_000_000;
 
-/** CPU time of lookups: with limits of its own, and shared. */
+/** CPU time of lookups, with the server's own limits and with shared ones. */
 async function compareCosts(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "orrery-bench-shared-"));
   const redis = await startRedis();
@@ -99,7 +99,7 @@ const BASE: History = {
   ...{ offsets: [0, 1000, -1000, 0], loads: [], troubles: [] },
 };
 
-/** One key of a hundred, 100 requests a second, at one replica or spread over three. */
+/** The share for one key of a hundred: 100 requests a second, at one replica or spread over three. */
 async function askedShare(replicas: number): Promise<string> {
   const count = values.smoke ? 500 : 6000;
   const loads = Array.from({ length: replicas }, (_, replica): Load => {

@@ -1,12 +1,12 @@
 /**
- * From the start of a process to its listening line, in the forms in which the program is run; the CPU time that this
- * took, and memory a second later. Beside it stand a Node that does nothing and one that only listens, since no start
- * can be faster than those are on the same machine in the same minute.
+ * The time from the start of a process to its listening line, for each form of the program; the CPU time until then, and
+ * memory a second later. For comparison also a Node that does nothing and one that only listens: on the same machine in
+ * the same minute, no start can be faster.
  *
  *     npm run build; npm run build:binary
  *     npx tsx bench/start.ts [--smoke] [--rounds 5]
  *
- * All are started in turns. A short run leaves out forms that are not built.
+ * Starts alternate between the forms. A short run leaves out forms that are not built.
  */
 
 import { spawn } from "node:child_process";
@@ -32,13 +32,13 @@ const rounds = Number(values.rounds ?? (values.smoke ? 1 : 5));
 const NODE = process.execPath;
 const BUILT = join(ROOT, "dist/main.js");
 const BINARY = join(ROOT, "dist/orrery");
-/** Files that a build makes. */
+/** Output of a build. */
 const MADE: readonly string[] = [BUILT, BINARY];
 
 interface Start {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
-  /** Ends the wait; the end of the process does when absent. */
+  /** The line that ends the wait; without one, the end of the process does. */
   readonly line?: RegExp;
 }
 
@@ -48,7 +48,7 @@ interface Measured {
   readonly megabytes: number;
 }
 
-/** Starts it once, and ends it. */
+/** Starts a form once, and ends it. */
 async function measure({ command: [file, ...args], line }: Start): Promise<Measured> {
   const began = performance.now();
   const child = spawn(file, args, {
@@ -68,7 +68,7 @@ async function measure({ command: [file, ...args], line }: Start): Promise<Measu
     if (line.test(output)) break;
   }
   const ms = performance.now() - began;
-  // npm's start has the server as its child.
+  // With npm, the server is a child of the started process.
   const isIt = file !== "npm";
   const cpuMs = isIt ? cpuOf(child.pid!) : Number.NaN;
   await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -118,7 +118,7 @@ if (built.length < starts.length && !values.smoke) {
 const measured = new Map<Start, Measured[]>(built.map((start) => [start, []]));
 const loads: number[] = [];
 try {
-  // In turns, so that what else the machine does falls on all of them.
+  // In turn, so that other work of the machine affects all of them.
   await load();
   for (let round = 0; round < rounds; round++) {
     for (const [start, all] of measured) all.push(await measure(start));

@@ -1,7 +1,4 @@
-/**
- * The access log: what its lines say, what they never say, the ids that go with an answer, and where
- * requests come from.
- */
+/** The access log: the contents of its lines, secrets that stay out of them, ids of answers, and addresses of clients. */
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";
@@ -29,7 +26,7 @@ function accesses({ observations }: TestServer): Access[] {
   return observations.filter((observation) => observation.kind === "request");
 }
 
-/** Sends bytes; resolves with what came back when the server ends the connection. */
+/** Sends bytes; resolves with the bytes received once the server ends the connection. */
 function exchange(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
@@ -230,7 +227,7 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 const PARENT = "00f067aa0ba902b7";
 
-/** Headers with a value that a web-standard object would refuse or trim. */
+/** Headers that may hold values that the `Headers` class would refuse or trim. */
 function headersOf(values: Readonly<Record<string, string>>): Pick<Headers, "get"> {
   return { get: (name) => values[name] ?? null };
 }
@@ -370,7 +367,7 @@ describe("the access log", () => {
   });
 });
 
-/** The client of a request of a peer, whose `X-Forwarded-For` is that text. */
+/** The client of a request, from its peer's address and `X-Forwarded-For`. */
 function clientOf(
   proxies: string,
   remoteAddress: string | undefined,

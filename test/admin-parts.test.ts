@@ -202,7 +202,7 @@ describe("the busiest keys", () => {
       for (let time = 0; time < times; time++) countRequest(counters, at, 1000, now);
     };
     const random = [...Array(300).keys()].map((at) => (at * 7919) % 53);
-    // A count of the window before is none of this one.
+    // A count of the previous window must not appear in this one.
     use(5, 900, NOW - 3_600_000);
     for (const [at, times] of random.entries()) use(at, times);
     const busiest = busiestKeys(gate, NOW, 10);
@@ -321,7 +321,7 @@ describe("readiness", () => {
 
 describe("requests that cost much", () => {
   test("are answered one at a time, and few wait", async (t) => {
-    // As a server does: the pauses keep no process.
+    // Keeps the process alive, as a server does: the pauses do not.
     const hold = setInterval(() => {}, 1000);
     t.after(() => clearInterval(hold));
     let running = 0;

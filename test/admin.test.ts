@@ -1,4 +1,4 @@
-/** The admin listener of a running server: what it answers, whom it refuses, and what hostile peers get. */
+/** The admin listener of a running server: its answers, its refusals, and hostile peers. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -44,7 +44,7 @@ const api = (path: string, token: string): Promise<Response> =>
 const explain = (target: string, key?: string) =>
   json(`/explain?target=${encodeURIComponent(target)}${key === undefined ? "" : `&key=${key}`}`);
 
-/** A request with a method of its own. */
+/** Sends a request with any method. */
 async function send(method: string, path: string, headers: readonly string[] = []) {
   const wire = await dial(admin);
   void wire.send(requestHead(path, [...HOST, "Connection: close", ...headers], method));
@@ -200,7 +200,7 @@ describe("hostile peers of the admin listener", () => {
     void token.send(requestHead("/status", [...HOST, `Authorization: Bearer ${"x".repeat(1_000_000)}`]));
     assert.equal((await token.response()).status, 431);
     token.destroy();
-    // A body is never read: the answer is there before it, and ends the connection.
+    // A body is never read: the answer comes before it and ends the connection.
     for (const more of [[], ["Expect: 100-continue"]]) {
       const headers = [...HOST, "X-Orrery-Admin: 1", "Content-Length: 100000000", ...more];
       const response = await lastWord(admin, requestHead("/reload", headers, "POST"), "POST");
@@ -213,7 +213,7 @@ describe("hostile peers of the admin listener", () => {
     const sockets = Array.from({ length: 700 }, () => connect(admin, "127.0.0.1"));
     let closed = 0;
     for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
-    // It takes 512, and fewer where there are few descriptors.
+    // The listener takes 512 connections, fewer if the descriptor limit is low.
     await until(() => closed >= 188, "the close of those before");
     assert.equal((await ask("/livez")).text, "ok");
     for (const socket of sockets) socket.destroy();

@@ -1,4 +1,4 @@
-/** A request sees one generation; a state whose opening fails leaves nothing behind. */
+/** A request sees one generation; a state that fails to open leaves nothing running. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -31,7 +31,7 @@ function importsOf(file: string): string[] {
   return found.map((match) => match[1]!);
 }
 
-/** The rooms of the core, lowest first. A file may import from its own room and from those before it. */
+/** The rooms of the core, lowest first. A file may import from its own room and from earlier ones. */
 const CORE = [
   "install",
   "util",
@@ -49,7 +49,7 @@ const CORE = [
   "cli",
 ] as const;
 
-/** Rooms of which each may be deleted with its line in `features.ts`. They import the core, and no other feature. */
+/** Each room can be deleted together with its line in `features.ts`. A feature imports the core, but no other feature. */
 const FEATURES = [
   "admin",
   "client",
@@ -61,22 +61,22 @@ const FEATURES = [
   "verify",
 ] as const;
 
-/** Rooms that features share and the core does not need. Each goes with the last feature that imports it. */
+/** Rooms that features share and the core does not need. Delete each with the last feature that imports it. */
 const SHARED = ["upstream"];
 
 /** Files of the root: the command line, the library, and the list of features. */
 const ROOT_FILES = ["main.ts", "mod.ts", "features.ts"];
 
-/** Where threads begin: as `main.ts` and `mod.ts` they are given the features, by `features.ts`. */
+/** Entry points of threads: they get the features from `features.ts`, as `main.ts` and `mod.ts` do. */
 const THREADS = ["server/threads/serving-thread.ts"];
 
-/** Imports that break the rule, from room to room, and how many files hold one. This list only shrinks. */
+/** Imports that break the rule, from room to room, with the number of files that hold one. This list only shrinks. */
 const EXCEPTIONS: Readonly<Record<string, number>> = {
   "root → client": 1,
   "observe → api": 1,
 };
 
-/** Most lines of a room, everything in it counted, and of the core and of all. */
+/** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 4250,
   all: 42_900,
@@ -112,7 +112,7 @@ const isShared = (room: string): boolean => SHARED.includes(room);
 
 const isFeature = (room: string): boolean => FEATURES.includes(room as (typeof FEATURES)[number]);
 
-/** Whether the rule of the rooms allows a file of one to import a file of another. */
+/** Whether the rule allows a file of one room to import a file of another. */
 function mayImport(from: string, to: string): boolean {
   if (from === to) return true;
   if (isFeature(from)) return !isFeature(to) && to !== "root";
@@ -174,13 +174,13 @@ describe("rooms", () => {
   });
 });
 
-/** Modules that a file names, types included: those of our own. */
+/** Our own modules that a file imports or exports from, types included. */
 function modulesOf(file: string): string[] {
   const found = textOf(file).matchAll(/^(?:import|export)\b[^;]*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm);
   return Array.from(found, ([, first, later]) => relative(SRC, resolve(SRC, dirname(file), first ?? later!)));
 }
 
-/** Files that import each other, however many are between: the first such circle. */
+/** The first import cycle of any length, or undefined. */
 function findCircle(modules: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   function walk(file: string, path: readonly string[]): string[] | undefined {
@@ -238,7 +238,7 @@ describe("exported names", () => {
   it("mean one thing each", () => {
     const exporters = new Map<string, Set<string>>();
     for (const file of files) {
-      // It takes the place of `package.ts` in the one-file program.
+      // Replaces `package.ts` in the one-file program.
       if (file === "install/package-embedded.ts") continue;
       const exported = textOf(file).matchAll(
         /^export (?:declare )?(?:async )?(?:function\*?|class|const|let|interface|type) ([A-Za-z_$][\w$]*)/gm,
@@ -250,7 +250,7 @@ describe("exported names", () => {
   });
 });
 
-/** Most lines of a file, but for one that says why at its top: "Long: …". */
+/** Line limit of a file; one with a reason at its top ("Long: …") may exceed it. */
 const MOST_LINES = 300;
 
 describe("files", () => {
@@ -323,7 +323,7 @@ describe("the process", () => {
   });
 });
 
-/** Words that comments and documents do without: plain English has a noun, or "after" for time. */
+/** Words that comments and documents avoid: plain English has a noun, or "after" for time. */
 const UNWANTED: Readonly<Record<string, RegExp>> = {
   "behind, for time": /\bbehind (it|them|each|those|that|the (other|page|last|first))\b|\bcomes? behind\b/gi,
   "under way": /\bunder way\b/gi,
@@ -335,13 +335,13 @@ const UNWANTED: Readonly<Record<string, RegExp>> = {
   "a sentence that begins with Of": /\bOf (?=[a-z\d`])/g,
 };
 
-/** Comments of a file, each in one line. */
+/** Comments of a file, each joined into one line. */
 function commentsOf(text: string): string {
   const comments = text.match(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm) ?? [];
   return comments.map((comment) => comment.replace(/\s+(?:\*+\/?)?\s*/g, " ")).join("\n");
 }
 
-/** A document's own prose: no code, nothing that `npm run docs` writes. */
+/** A document's own prose, without code and without text that `npm run docs` writes. */
 function proseOf(text: string): string {
   return text
     .replace(/^```[\s\S]*?^```$/gm, "")
@@ -350,7 +350,7 @@ function proseOf(text: string): string {
     .replace(/\n\s*(?=[^\s|#-])/g, " ");
 }
 
-/** Places of a text that match, with some words around them. */
+/** Matches in a text, with some words around them. */
 function placesOf(text: string, unwanted: RegExp): string[] {
   return Array.from(text.matchAll(unwanted), ({ index }) => text.slice(Math.max(0, index - 40), index + 40));
 }
@@ -398,7 +398,7 @@ describe("paths in ARCHITECTURE.md and CONTRIBUTING.md", () => {
   it("exist", () => {
     let seen = 0;
     for (const name of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
-      // A path has a folder, or is a file of code; what is built or stands for several files is left out.
+      // A path has a folder or is a file of code; build output and names that stand for several files are left out.
       for (const [, path] of documentOf(name).text.matchAll(
         /[`\s]((?:[\w-]+\/)+(?:[\w.-]+\.m?ts)?|[\w-]+\.m?ts)(?=[`\s])/g,
       )) {

@@ -1,4 +1,4 @@
-/** Keys, tokens and their hashes, and the limit: exact between threads, and at the ends of its numbers. */
+/** Keys, tokens and their hashes, and the rate limit: exact across threads and at the extremes of its numbers. */
 
 import assert from "node:assert/strict";
 import { createHash, hash } from "node:crypto";
@@ -29,13 +29,13 @@ const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
 const record = (token: string, changes: Partial<KeyRecord> = {}): KeyRecord =>
   keyRecord(token, { id: `id of ${token}`, kind: "api", ...changes });
 
-/** The id of the key that a header lets in, or why it lets in none. */
+/** The id of the key that a header selects, or the reason of the refusal. */
 function verdict(header: string | undefined, ring: KeyRing, now: number): string {
   const key = findKey(header, PREFIXES, ring);
   return typeof key === "string" ? key : (judgeKey(key, now) ?? key.id);
 }
 
-/** Limits that are not shared are judged at once. */
+/** Counts a request at a limit that is not shared, which needs no wait. */
 function admit(...given: Parameters<typeof admitOrWait>): Admission {
   const admission = admitOrWait(...given);
   assert.ok(!(admission instanceof Promise));
@@ -263,7 +263,7 @@ describe("the limit", () => {
   });
 });
 
-/** Texts, and the bytes that they stand for. */
+/** Tokens and their bytes. */
 const TOKENS: Record<string, [token: string, bytes: Buffer]> = {
   nothing: ["", Buffer.alloc(0)],
   ASCII: ["svc_sk_0aZ~", Buffer.from("svc_sk_0aZ~")],
@@ -308,7 +308,7 @@ describe("the hash of a token", () => {
 
 const THREAD = new URL("./support/counting-thread.mjs", import.meta.url);
 
-/** Counts in so many threads at once, this one among them. */
+/** Counts in `threads` threads at once, including this one. */
 async function countInThreads(threads: number, counting: Counting): Promise<Counted[]> {
   const workers = Array.from(
     { length: threads - 1 },
@@ -335,7 +335,7 @@ describe("threads that count requests of one key", () => {
     let full = 0;
     for (let at = 0; at < windows; at++) {
       const [passed, refused] = [sum(at, "passed"), sum(at, "refused")];
-      // A thread whose clock is behind counts in the window that others have begun.
+      // A thread with a late clock counts in the window that others have begun.
       assert.equal(passed, Math.min(limit, passed + refused), `window ${at}`);
       asked += passed + refused;
       if (refused > 0) full++;
@@ -360,7 +360,7 @@ it("counters that threads share count as others do", () => {
   );
 });
 
-/** Sets what a key has used of a window. */
+/** Sets the count of a key in a window. */
 function use(counters: Counters, slot: number, window: number, used: number): void {
   counters.cells[slot] = BigInt(window) * BigInt(counters.split) * 2n ** 32n + BigInt(used);
 }

@@ -1,4 +1,4 @@
-/** A bundle that lacks the file of its thread is told what it needs, not to install something again. */
+/** The error of a bundle that lacks its thread's file names the missing file, and does not advise to reinstall. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -23,7 +23,7 @@ test("a bundle without the file of the thread", async (t) => {
   await build({
     ...{ stdin: { contents, resolveDir: fileURLToPath(new URL(".", import.meta.url)) }, outfile },
     ...{ bundle: true, format: "esm", platform: "node", logLevel: "error" },
-    // As the build says, whose output is what others bundle.
+    // As in the build: others bundle its output.
     define: { IS_BUILT: "true" },
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',

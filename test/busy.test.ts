@@ -1,4 +1,4 @@
-/** Searches that wait: how many may, in which order they come, and what becomes of a search whose client is gone. */
+/** Searches that wait: their bound, their order, and searches of clients that are gone. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -26,7 +26,7 @@ function caller(key: number): Caller & { gone: boolean } {
   return made;
 }
 
-/** Terms that begin with "long" are long and end when the test says so; others take a tenth of a millisecond. */
+/** Searches for "long…" end when the test ends them; others take a tenth of a millisecond. */
 function createSearch(most: number, cacheBytes = 0) {
   const begun: string[] = [];
   const far: { term: string; caller: Caller; end: (matches?: Busy) => void }[] = [];
@@ -35,7 +35,7 @@ function createSearch(most: number, cacheBytes = 0) {
     begun.push(term);
     if (term.startsWith(LONG)) yield LONG;
     const until = performance.now() + 0.1;
-    // Without a yield, so that on a busy machine it does not become long.
+    // No yield: on a busy machine it could make the search long.
     while (performance.now() < until);
     return found;
   }
@@ -116,7 +116,7 @@ describe("searches that wait", () => {
     const [first, second, third] = [caller(1), caller(1), caller(1)];
     const answers = [first, second, third].map((one) => search.worlds(LONG, PAGE, one));
     assert.equal(search.worlds(LONG, PAGE, caller(1)), BUSY);
-    // Another key's does not stand in the queue of the first.
+    // Another key's search does not wait in the first key's queue.
     const other = search.worlds(LONG, PAGE, caller(2));
     await until(() => far.length === 2);
     const [joint, own] = far;
@@ -193,7 +193,7 @@ describe("a server with more searches than may wait", () => {
     void wire.send(request(target("  ")) + request(target("short")));
     assert.equal((await wire.response()).status, 400);
     assert.equal((await wire.response()).status, 200);
-    // A CLI token waits within a bound of its own, and is told of no limit.
+    // A CLI token has its own bound of waiting searches, and its replies show no limit.
     const other = await dial(server.port);
     void other.send(request(target("long 4"), "cli") + request(target("long 5"), "cli"));
     await until(() => far.length === 4);
@@ -229,7 +229,7 @@ describe("a server with more searches than may wait", () => {
       assert.equal(ofHalfClosing!.isGone(), false);
     }
     for (const { end } of far) end();
-    // Only a client that has said all it wants to ask is sent an interim response, and only one.
+    // Only a half-closed client gets an interim response, and only one.
     const interim = await halfClosing.response();
     assert.deepEqual([interim.status, interim.headers], [102, []]);
     assert.equal((await halfClosing.response()).status, 200);

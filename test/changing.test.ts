@@ -1,4 +1,4 @@
-/** Reloads of a snapshot that changes at random give what a start of its own gives; `test/all/changing.test.ts` goes on for longer. */
+/** A reload of a snapshot that changes at random equals a fresh start; `test/all/changing.test.ts` runs longer. */
 
 import { test } from "node:test";
 import { assertTried, changeAndCompare } from "./support/changing-rounds.ts";

@@ -1,4 +1,4 @@
-/** `orrery/client`: against a real server, and against one that fails in every way. */
+/** `orrery/client` against a real server, and against one that fails in every way. */
 
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -21,7 +21,7 @@ import { serveHttp as serve } from "./support/ports.ts";
 
 const TOKEN = "svcx_of-this-test";
 
-/** What a faulty server does with each request in turn; the last goes on. */
+/** A faulty server's behaviour for one request; the last step repeats. */
 type Step = (response: ServerResponse, request: IncomingMessage) => void;
 
 function reply(status: number, body: unknown, headers: Record<string, string> = {}): Step {
@@ -195,7 +195,7 @@ describe("the client is given", () => {
 });
 
 describe("a call is given", () => {
-  /** Calls that must not send anything, by the name at the beginning of their message. */
+  /** A call that must fail without sending anything. Each case's name begins the message. */
   type Run = (client: Client, value: never) => Promise<unknown>;
   const cases: [name: string, runs: Run[], values: unknown[]][] = [
     [
@@ -338,7 +338,7 @@ describe("each reply", () => {
   });
 
   it("ends the call where that throws, and is not asked for again", async (t) => {
-    // One of the client's own errors is no reason to try again either.
+    // One of the client's own errors does not cause a retry either.
     for (const problem of [new Error("mine"), new NetworkError("mine"), undefined]) {
       for (const onResponse of [
         () => {
@@ -365,7 +365,7 @@ describe("each reply", () => {
 describe("an abort", { concurrency: true }, () => {
   const reason = new Error("enough");
   const limited = (): Response => new Response("{}", { status: 429, headers: { "retry-after": "50" } });
-  /** Each of them would go on for a minute; none listens to the signal. */
+  /** Each would take about a minute; none listens to the signal. */
   const fetches: Record<string, (url: string) => Promise<Response>> = {
     "a wait for the next window": async () => limited(),
     "a pause between tries": async () => new Response("", { status: 503, headers: { "retry-after": "50" } }),
@@ -377,7 +377,7 @@ describe("an abort", { concurrency: true }, () => {
       for (const when of [0, 30]) {
         it(`ends ${name} at once: ${call}, after ${when} ms`, async () => {
           const controller = new AbortController();
-          // At 0 ms while the reply is shown or, where there is none, before anything is waited for.
+          // At 0 ms, aborts while the reply is shown or, without a reply, before any wait.
           const onResponse = (): void => {
             if (when === 0) controller.abort(reason);
           };
@@ -493,7 +493,7 @@ describe("the client tries again", { concurrency: true }, () => {
   });
 });
 
-/** A server of a list of `total` numbers whose generation is the text that `nameOf` gives for a request. */
+/** A server of a list of `total` numbers; `nameOf` gives the generation for each request. */
 function pages(total: number, nameOf: (at: number) => string | undefined): Step {
   let requests = 0;
   return (response, request) => {
@@ -563,7 +563,7 @@ describe("an iteration", () => {
   });
 
   it("does not mix pages that were compared in different ways", async (t) => {
-    // A server whose similar search is not ready answers exactly, and names no generation.
+    // While similar search is not ready, a server answers with the exact search and names no generation.
     const steps = [{}, { etag: '"a"' }].map((headers, at) =>
       reply(
         200,
@@ -609,7 +609,7 @@ describe("an iteration", () => {
     );
     const other = await faulty(t, [steps()]);
     await assert.rejects(collect(other.client.worlds.list.all()), SnapshotChangedError);
-    // One whose data change all the time is given up.
+    // The client gives up on data that change all the time.
     const restless = await faulty(t, [pages(80, (at) => `"${at}"`)]);
     await assert.rejects(
       collect(restless.client.worlds.list.all({ onChange: "restart" })),
@@ -640,7 +640,7 @@ describe("an iteration", () => {
         },
         (error) => error === reason,
       );
-      // None of the page that is already there, be it the last.
+      // Gives nothing of the page already fetched, even if it is the last.
       assert.equal(given.length, which + 1);
     }
   });
@@ -648,7 +648,7 @@ describe("an iteration", () => {
   it("is over where a list is empty, and refuses what is no list", async (t) => {
     const { client } = await faulty(t, [pages(0, () => '"a"')]);
     assert.deepEqual(await collect(client.users.search.all("x")), []);
-    // A total that is never reached must not be asked for without end.
+    // A total that is never reached must not cause endless requests.
     const liar = await faulty(t, [reply(200, { data: [], pagination: { total: 9, limit: 50, offset: 0 } })]);
     assert.deepEqual(await collect(liar.client.worlds.list.all()), []);
     for (const body of [STATS, { data: [], pagination: null }, { data: [{}] }]) {

@@ -1,4 +1,4 @@
-/** Bytes after an answer that ends its connection, and how much one peer can make pending: counted, not timed. */
+/** Bytes after an answer that ends its connection, and the bound on one peer's pending work: counted, not timed. */
 
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, test } from "node:test";
@@ -10,15 +10,15 @@ import { until } from "./support/process.ts";
 import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
 
 const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
-/** Less than what one read takes. */
+/** Smaller than one read. */
 const SMALL = "GET / HTTP/1.1\r\nHost:\r\n\r\n";
 const MANY = 1000;
-/** Requests of one connection that are taken while the first is not answered. */
+/** Requests that one connection accepts while the first has no answer. */
 const MOST_TAKEN = 32;
 
-/** Requests that were handed to the API in a test. */
+/** Requests that reached the API in a test. */
 let made = 0;
-/** Called when that many requests were handed over. */
+/** Called once so many requests have reached the API. */
 let atRequest: { readonly count: number; run(): void } | undefined;
 const open = (options?: TestOptions, search?: State["generation"]["search"]) =>
   serveOpen(options, search, () => {
@@ -119,7 +119,7 @@ describe("after an answer that ends its connection", () => {
     const wire = await dial(server.port);
     void wire.send(SMALL);
     assert.equal((await wire.response()).status, 404);
-    // Stopped within the first of the many, so that all of them arrived and the others are not answered.
+    // Stops during the first of the many: all of them have arrived, and the others get no answer.
     let stopped: Promise<unknown> | undefined;
     atRequest = { count: 2, run: () => (stopped = server.stop()) };
     await wire.send(SMALL.repeat(MANY));
@@ -138,7 +138,7 @@ describe("after an answer that ends its connection", () => {
 
 const SEARCH = requestHead(`${BASE}/worlds/search?q=world`, [AUTH]);
 
-/** A server, and a connection to it whose search waits until the test lets it finish; `rest` is sent with it. */
+/** A server, and a connection whose search waits until the test lets it finish; `rest` is sent after the search. */
 async function openSlow(rest: string, options: TestOptions = {}) {
   let finish: (() => void) | undefined;
   const later = (): Promise<Found> =>
@@ -151,7 +151,7 @@ async function openSlow(rest: string, options: TestOptions = {}) {
   return { server, wire, finish: await until(() => finish, "the search") };
 }
 
-/** Asks on another connection, so that the server has had turns. */
+/** Asks on another connection, which gives the server some turns. */
 async function askBeside(port: number): Promise<void> {
   const other = await dial(port);
   for (let at = 0; at < 3; at++) {
@@ -181,7 +181,7 @@ describe("what a peer can make pending", () => {
     const { server, wire, finish } = await openSlow(page.repeat(pages), { accessLog: true });
     await askBeside(server.port);
     const answers = server.observations.filter(({ kind }) => kind === "request").length - 3;
-    // 150 KB each: what is unsent is at most a quarter of a megabyte and one more.
+    // 150 KB each: at most a quarter of a megabyte stays unsent, and one more page.
     assert.ok(answers <= 2, `${answers} pages were made`);
     finish();
     for (let at = 0; at <= pages; at++) assert.equal((await wire.response()).status, 200);
@@ -221,7 +221,7 @@ describe("what a peer can make pending", () => {
   test("a body in the middle of a full pipeline is never taken for a request", async () => {
     const body = requestHead("/inside", [AUTH]);
     const post = requestHead("/", [`Content-Length: ${body.length}`], "POST");
-    // It is the first that has to wait.
+    // The body is the first that has to wait.
     const { wire, finish } = await openSlow(SMALL.repeat(31) + post + body + SMALL.repeat(5));
     finish();
     for (let at = 0; at < 33; at++) await wire.response();

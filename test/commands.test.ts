@@ -42,7 +42,6 @@ import {
 
 after(killAll);
 
-/** Runs jobs, a few at a time. */
 async function pooled<T>(jobs: readonly T[], work: (job: T) => Promise<void>): Promise<void> {
   const queue = jobs.values();
   await Promise.all(
@@ -52,7 +51,7 @@ async function pooled<T>(jobs: readonly T[], work: (job: T) => Promise<void>): P
   );
 }
 
-/** What stands on standard error beside the log. */
+/** Lines on standard error that are not log lines. */
 function saidBy({ stderr }: Outcome): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }
@@ -87,7 +86,7 @@ describe("commands", { concurrency: 3 }, () => {
       [serving, /ORRERY_RATE_LIMIT/, { ORRERY_RATE_LIMIT: " 5" }],
       [[...creating, "--expires", "soon"], /--expires/],
     ];
-    // The rest is told from these by a value alone, and needs no process each.
+    // The rest differ from these in a value alone and need no process each.
     const wrongInside: Wrong[] = [
       [[...serving, "--nope"], /--nope/],
       [[...serving, "--port", "65536"], /--port/],
@@ -157,7 +156,7 @@ describe("commands", { concurrency: 3 }, () => {
       [[...serving, "--snapshot", missing, "--keys", keys], [/missing: directory does not exist \(ENOENT\)/]],
       [
         [...serving, "--snapshot", bad, "--keys", keys],
-        // Before any row is read, the files are looked for.
+        // The check for files comes before any row is read.
         [/^worlds\.ndjson: /],
       ],
       [[...serving, "--snapshot", snapshot, "--keys", missing], [/missing: file does not exist \(ENOENT\)/]],
@@ -186,7 +185,7 @@ describe("commands", { concurrency: 3 }, () => {
     const noJson = join(folder, "no-json.json");
     failing.push([["keys", "create", "--keys", noJson, "--name", "n"], [/JSON/]]);
     const before = readFileSync(keys);
-    // In the short form half of them, since each takes a process.
+    // The short form tries half of them, as each takes a process.
     const tried = IS_LONG ? failing : failing.filter((_, at) => at % 2 === 0);
     await pooled(tried, async ([args, says]) => {
       const outcome = await run(args);
@@ -286,7 +285,7 @@ describe("commands", { concurrency: 3 }, () => {
     const link = join(folder, "link.json");
     writeKeys(keys, keyRecord("svc_sk_0"));
     symlinkSync(keys, link);
-    // Left behind by a process that was killed.
+    // A stale lock of a killed process.
     writeFileSync(`${keys}.lock`, "4711");
     utimesSync(`${keys}.lock`, 1, 1);
     let looks = 0;

@@ -1,4 +1,4 @@
-/** Completions: what a shell offers is what the tables say, and files with spaces. */
+/** Completions: a shell offers exactly the words of the tables, and files with spaces. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ async function scriptFor(shell: string): Promise<string> {
   return printed;
 }
 
-/** Whether a shell is there. */
+/** Whether a shell is installed. */
 function has(shell: string): boolean {
   return spawnSync(shell, ["-c", ":"]).status === 0;
 }
@@ -148,7 +148,7 @@ describe("completion of files in bash", { skip: !hasBash && "bash is not install
     await completion(optionsOf("completion", ["bash"]), world, PROGRAM);
   });
 
-  /** @param words as they were typed, quotes included */
+  /** @param words as typed, with quotes */
   function offers(...words: readonly string[]): string[] {
     const list = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
     const call = `COMP_WORDS=(orrery ${list}); COMP_CWORD=${words.length}; _orrery; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -1,4 +1,4 @@
-/** One suite over all adapters: every case is answered through each as the model answers it. */
+/** One suite over all adapters: each adapter answers every case as the model does. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -75,7 +75,7 @@ const BULK_GROUPS: Readonly<Record<string, Group>> = {
   crawls,
 };
 
-// ---------------------------------------------------------------- the OpenAPI document as a judge
+// ---------------------------------------------------------------- checks against the OpenAPI document
 
 interface Response {
   readonly $ref?: string;
@@ -100,9 +100,9 @@ const PATTERNS = ROUTES.map(({ path }) => ({
   pattern: new RegExp(`^${BASE_PATH}${path.replace(":id", "[^/]+")}$`),
 }));
 
-/** Headers that must be there where they are named: those of a limit depend on the token. */
+/** Headers that a reply must have if the document names them; limit headers depend on the token. */
 const REQUIRED = ["ETag", "Cache-Control", "WWW-Authenticate", "Retry-After"];
-/** Those of every HTTP message, which an OpenAPI document leaves out; all others it must name where they are sent. */
+/** Headers of every HTTP message, which an OpenAPI document leaves out; it must name all others that are sent. */
 const OF_HTTP = ["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"];
 
 interface Checks {
@@ -134,10 +134,10 @@ function compile(path: string, status: string): Checks | undefined {
   };
 }
 
-/** How many replies were judged, by status. */
+/** Number of judged replies, by status. */
 const judged = new Map<number, number>();
 
-/** Judges what an operation replied; a request of anything else is no matter of the document. */
+/** Judges the reply of an operation; the document covers no other requests. */
 function judgeReply({ method = "GET", target }: Step, { status, headers, body }: Got): void {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, "").split("?", 1)[0]!;
   const route = PATTERNS.find(({ pattern }) => pattern.test(path));
@@ -177,7 +177,7 @@ function fits(door: DoorName, { doors, steps }: Case): boolean {
   return door !== "fetch" || steps.every(fitsFetch);
 }
 
-/** Headers whose values are those of a moment. */
+/** Headers with values that differ between runs. */
 const MOMENTARY = new Set(["date", "x-ratelimit-reset", "retry-after", "x-request-id"]);
 const recording = new Recording("replies");
 
@@ -197,30 +197,29 @@ async function runCase(door: Door, model: Model, group: string, { steps }: Case)
   }
 }
 
-/** Cases that were really run, by door. */
+/** Cases that ran, by door. */
 const ran: Record<DoorName, number> = { node: 0, handler: 0, fetch: 0, direct: 0 };
-/** In the short form the second snapshot is asked for through one door alone, and only for what many rows change. */
+/** The short form asks for the second snapshot through one door, and runs only the groups that many rows affect. */
 const hasBulk = (door: DoorName): boolean => IS_LONG || IS_GIVEN || door === "node";
 const bulkGroups: Readonly<Record<string, Group>> =
   IS_LONG || IS_GIVEN ? BULK_GROUPS : { shapes, paths, crawls };
 /**
- * All doors lead to the same answers. In the short form the node door is asked for everything, the others for what
- * they read or write in a way of their own; of the handler, which is the node door on a server of others, only what
- * such a server could spoil.
+ * All doors lead to the same answers. In the short form the node door runs every group, another door groups it reads or
+ * writes differently, and the handler (the node door on a foreign server) groups that such a server could spoil.
  */
 const nastyGroupsOf = (door: DoorName): Readonly<Record<string, Group>> => {
   if (IS_LONG || door === "node") return NASTY_GROUPS;
   const heads = { shapes, methods, conditions, paths };
   return door === "handler" ? heads : { ...heads, tokens, limits, crawls };
 };
-/** The fewest cases of an operation, so that no group is lost without notice. */
+/** The fewest cases of each door, so that the loss of a group is noticed. */
 const FEWEST: Readonly<Record<DoorName, number>> = { node: 150, handler: 40, fetch: 50, direct: 60 };
 
 /** The short form tries every third case of a large group. */
 const triedOf = (cases: readonly Case[]): readonly Case[] =>
   IS_LONG || IS_GIVEN || cases.length < 100 ? cases : cases.filter((_, at) => at % 3 === 0);
 
-/** Runs cases and tells of the first few that fail. */
+/** Runs cases and reports the first few failures. */
 async function runGroup(door: Door, model: Model, name: string, cases: readonly Case[]): Promise<void> {
   const group = `${IS_LONG ? "long" : "short"} ${door.name} ${name}`;
   const failures: string[] = [];
@@ -252,7 +251,7 @@ interface Shared {
   cors: boolean;
 }
 
-/** Starts it on a snapshot and a keys file. */
+/** Starts the given server on a snapshot and a keys file. */
 async function startGiven(
   { apiPrefix, cliPrefix, rateLimit, rateWindow, cors }: ModelSettings,
   { snapshot, keys }: { readonly snapshot: string; readonly keys: string },
@@ -294,7 +293,7 @@ async function open(world: World): Promise<Opened> {
   const shared = { snapshot: folder, keys, rateLimit, rateWindow, cors };
   const openReplica = (threads: boolean) =>
     openOrrery({ ...shared, apiKeyPrefix: apiPrefix, cliTokenPrefix: cliPrefix, accessLog: true, threads });
-  // A replica each: every door counts requests of its own.
+  // One replica for each door, so that each counts its own requests.
   const orrery = await openReplica(false);
   const handled = await openReplica(false);
   const web = await openReplica(true);
@@ -329,7 +328,7 @@ let bulkOpened: Opened;
 before(async () => {
   nastyOpened = await open(nasty);
   bulkOpened = await open(bulk);
-  // Without a manifest only the server knows the name.
+  // Without a manifest only the server knows the generation's name.
   bulk.settings.generation = bulkOpened.server.generation();
 });
 

@@ -1,4 +1,4 @@
-/** The way to a counter server: links, clusters, timers, URLs, and announced lengths of replies. */
+/** Connections to a counter server: links, clusters, timers, URLs, and announced lengths of replies. */
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext, test } from "node:test";
@@ -11,7 +11,7 @@ import { placeOf, RedisUrlError, readRedisUrl } from "../src/shared-limits/redis
 import { ReplyScanner } from "../src/shared-limits/reply-scanner.ts";
 import { until } from "./support/process.ts";
 
-/** A link to a server that answers when it is told to. */
+/** A link to a server that answers when the test says so. */
 function linked(t: TestContext) {
   const sent: string[] = [];
   const answers: ((value: unknown) => void)[] = [];
@@ -131,13 +131,12 @@ it("a server whose slots are all another's is not asked whether it can count", a
   }
 });
 
-/** Keeps the thread busy. */
 function block(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
 
-/** Keeps the thread busy in turns of the event loop. @returns how many there were before a timer called */
+/** Keeps the thread busy in turns of the event loop. @returns the number of turns before a timer fired */
 function turnsBefore(ms: number, turnMs: number): Promise<number> {
   return new Promise((resolve) => {
     let turns = 0;
@@ -156,7 +155,7 @@ function turnsBefore(ms: number, turnMs: number): Promise<number> {
   });
 }
 
-/** Waits for a timer. @returns how long that took, in milliseconds */
+/** Waits for a timer. @returns the time taken, in milliseconds */
 function timed(ms: number, meanwhile: () => void): Promise<number> {
   const began = performance.now();
   return new Promise((resolve) => {
@@ -167,7 +166,7 @@ function timed(ms: number, meanwhile: () => void): Promise<number> {
 
 describe("the timer of waiting requests", () => {
   it("does not take the thread's delay for that of a server", async () => {
-    // A fraction of the 60 ms counts, so what had arrived by then, and what is sent only now, is waited for.
+    // The 60 ms count only in part: the wait goes on for replies that have arrived since, and for requests sent only now.
     const took = await timed(40, () => block(60));
     assert.ok(took >= 60 + 20 - 1, `${took} ms`);
   });
@@ -182,7 +181,7 @@ describe("the timer of waiting requests", () => {
   it("can be stopped at any moment", async () => {
     let calls = 0;
     const stop = startRealTimer(() => calls++, 5);
-    // What stops it arrives when its time is over already.
+    // The stop comes after the timer is due.
     await new Promise<void>((resolve) =>
       setTimeout(() => {
         block(30);
@@ -231,7 +230,7 @@ describe("the URL of a counter server", () => {
     it(`is refused: ${JSON.stringify(url)}`, () => assert.throws(() => readRedisUrl(url), RedisUrlError));
   }
 
-  // What somebody forgot to encode.
+  // Characters that a user forgot to encode.
   for (const secret of ["hun/ter2", "hun?ter2", "hun#ter2", "hun@ter2", "/hunter2", "//hunter2", "%zz"]) {
     for (const url of [
       `redis://u:${secret}@h`,

@@ -1,4 +1,4 @@
-/** The file of counts (`--state`): what it keeps, what it refuses, and how it passes from one server to the next. */
+/** The file of counts (`--state`): its contents, its refusals, and the handover from one server to the next. */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -72,7 +72,7 @@ async function open(
   };
 }
 
-/** A file as a server leaves it. */
+/** A file of counts, written by a server that then stops. */
 async function saved(
   file: string,
   uses: Readonly<Record<string, number>>,
@@ -84,7 +84,7 @@ async function saved(
   await save(server);
 }
 
-/** Begins to keep the counts, and stops, which writes them. */
+/** Begins to keep the counts, then stops, which writes them. */
 async function save({ keeper }: Pick<Server, "keeper">): Promise<void> {
   keeper.begin();
   await keeper.stop();
@@ -131,7 +131,7 @@ describe("a file of counts", () => {
     let turns = 0;
     const counting = setInterval(() => turns++, 0);
     server.keeper.begin();
-    // A stop waits for two seconds, in which a busy machine may not get there.
+    // A stop waits two seconds, too short for the first save on a busy machine.
     await until(() => existsSync(file), "the file");
     await server.keeper.stop();
     clearInterval(counting);
@@ -166,7 +166,7 @@ describe("a file of counts", () => {
   });
 });
 
-/** A file with a right checksum. */
+/** The text of a file with a correct checksum. */
 function sealed(head: string, ...lines: readonly string[]): string {
   const text = `${[head, ...lines].join("\n")}\n`;
   return `${text}{"keys":${lines.length},"crc32":"${crc32(text).toString(16).padStart(8, "0")}"}\n`;
@@ -329,7 +329,7 @@ describe("a file of something else", () => {
     await saved(link, { key_1: 1 });
     assert.equal(readFileSync(target, "utf8"), "hello\n");
     assert.ok(lstatSync(link).isSymbolicLink());
-    // One of our own: a mistake here must not cost the machine its null device.
+    // Makes its own device: a mistake here must not destroy the machine's null device.
     const device = newFile();
     if (spawnSync("mknod", [device, "c", "1", "3"]).status !== 0) return t.skip("no device can be made");
     await saved(device, { key_1: 1 });
@@ -361,7 +361,7 @@ describe("a clock", () => {
     const back = await open(file);
     back.use("key_1", 1);
     assert.deepEqual(usageOf(back.counters, 0), { window: windowAt(back.counters, NOW) + 1, used: 6 });
-    // Written while the clock is behind, read when it is right again.
+    // Written while the clock is late, read once it is right again.
     back.use("key_2", 2);
     await save(back);
     const right = await open(file, () => NOW + HOUR * 1000);
@@ -372,7 +372,7 @@ describe("a clock", () => {
 describe("a clock that is not the one of windows", () => {
   it("neither loses counts nor brings old ones", async () => {
     const file = newFile();
-    // Shared windows are those of another machine, whose clock is an hour and a half behind.
+    // The windows follow the clock of another machine, an hour and a half late.
     const windowClock = (): number => NOW - 1.5 * HOUR * 1000;
     const openOne = async (): Promise<{ counters: Counters; keeper: CountsKeeper; slot: number }> => {
       const counters = createCounters(HOUR);
@@ -427,7 +427,7 @@ describe("two servers with one file", () => {
     next.use("key_1", 1);
     next.keeper.begin();
     await until(() => readFileSync(file, "utf8").includes('"key_1",11'), "the file of the next");
-    // It was only slow. The younger may save between a write and its next look; the older would write again.
+    // The older was only slow. The younger may save between this write and its own next look; the older would write again.
     const late = sealed(headOf({ last: false, started: NOW - 1, sequence: 2 }), '["key_1",12]');
     const isTaken = (): boolean => {
       if (next.used("key_1") === 13) return true;

@@ -1,4 +1,4 @@
-/** What the dashboard makes of figures, without a browser. */
+/** How the dashboard shows figures, tested without a browser. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -15,7 +15,7 @@ import {
 } from "../src/admin/dashboard/format.ts";
 import { forgetNow, isBehind, recall, remember, type ShownHistory } from "../src/admin/dashboard/history.ts";
 
-/** With a space that breaks lines, for reading. */
+/** Replaces no-break spaces by plain ones. */
 function plain(text: string): string {
   return text.replaceAll("\u00a0", " ");
 }
@@ -77,10 +77,10 @@ describe("the history of charts", () => {
     forgetNow(history, 99);
     remember(history, 100, 1);
     remember(history, 102, 2);
-    // Nobody answers, several times.
+    // No answer, several times.
     for (const at of [104, 106, 108]) forgetNow(history, at);
     remember(history, 110, 3);
-    // Nobody looks.
+    // The page is not looked at for a minute.
     remember(history, 170, 4);
     assert.deepEqual(history.figures, [1, 2, undefined, 3, undefined, 4]);
     assert.deepEqual(history.moments, [100, 102, 104, 110, 140, 170]);

@@ -1,4 +1,4 @@
-/** `diffStores` against what was done to a snapshot on purpose. */
+/** `diffStores` against known changes of a snapshot. */
 
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The documents say what is true: tables match the code, links lead somewhere, commands exist, doc comments' examples run. */
+/** The documents are true: tables match the code, links have targets, commands exist, examples in doc comments run. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,7 +28,7 @@ function withoutCode(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
 }
 
-/** Names by which the headings of a document can be linked to. */
+/** Link anchors of a document's headings. */
 function anchorsOf({ text }: Document): string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
   return [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
@@ -58,7 +58,7 @@ function linksOf({ name, text }: Document): Link[] {
   });
 }
 
-/** What is wrong with a link, or undefined. */
+/** A problem of a link, or undefined. */
 function problemWithLink({ path, anchor }: Link): string | undefined {
   if (!existsSync(join(ROOT, path))) return "there is no such file";
   if (anchor === undefined) return undefined;
@@ -77,7 +77,7 @@ function commandsOf(script: string): string[][] {
   let isTarget = false;
   for (let match = token.exec(joined); match !== null; match = token.exec(joined)) {
     const [whole, comment, redirection, operator, word] = match;
-    // A line ends a command, though it is white space as well.
+    // A line break ends a command, although it is white space.
     if (/\n/.test(whole.slice(0, whole.length - (word ?? "").length)) || operator) commands.push([]);
     if (comment !== undefined) continue;
     if (redirection !== undefined) isTarget = true;
@@ -171,7 +171,7 @@ describe("the documents", () => {
     for (const { name, blocks } of DOCUMENTS) {
       for (const { line, language, code } of blocks) {
         if (language !== "sh") continue;
-        // One shell reads them all: names that it says are of functions.
+        // One shell reads all scripts; the function names in its messages locate a faulty one.
         scripts.push(`f_${name.replace(/\W/g, "_")}_${line}() {\n${code}}\n`);
         for (const [program, ...words] of commandsOf(code)) {
           const isOurs = program === "orrery" || (program === "node" && words[0] === "bin/orrery.mjs");
@@ -202,11 +202,11 @@ describe("flags and variables", () => {
     const variables = new Set(PROGRAM.settings.map((setting) => variableOf(setting.flag)));
     let seen = 0;
     for (const { name, text } of DOCUMENTS) {
-      // What other programs printed and take: the results of the benches, bundlers, services.
+      // Output and flags of other programs: results of the benches, bundlers, services.
       if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
       const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|kubectl|useradd|install|curl) [^`]*$/gm, "");
       for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
-        // Flags of every command, of npm and node, of the benches.
+        // Flags of every command, of npm and node, and of the benches.
         if (
           [
             "help",
@@ -266,7 +266,7 @@ describe("examples in doc comments", () => {
   const made = join(ROOT, ".tests");
   let folder = "";
 
-  /** Each example is a file beside the one whose comment it is in. */
+  /** Resolves each example as a file beside the file of its comment. */
   const places: Plugin = {
     name: "examples",
     setup({ onResolve, onLoad }) {
@@ -281,7 +281,7 @@ describe("examples in doc comments", () => {
   };
 
   before(async () => {
-    // Within the tree, so that packages are found.
+    // Within the tree, so that imports of packages resolve.
     mkdirSync(made, { recursive: true });
     folder = mkdtempSync(join(made, "examples-"));
     await build({

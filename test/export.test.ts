@@ -1,4 +1,4 @@
-/** The parts of an export that need no PostgreSQL: queries, statements, URLs, words for errors, files of rows. */
+/** The parts of an export that need no PostgreSQL: queries, statements, URLs, error messages, files of rows. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

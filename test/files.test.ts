@@ -1,4 +1,4 @@
-/** Locks and folders: nobody loses a change, whatever happened to the holder before. */
+/** Locks and folders: no change is lost, whatever happened to the previous owner. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -66,7 +66,7 @@ describe("a lock", { concurrency: true }, () => {
       const { folder, file, lock } = counter(t);
       leave(lock);
       date(lock, MINUTE_MS);
-      // Processes see it stale together; only one may remove it, and none the lock that comes after it.
+      // Processes see the stale lock together; only one may remove it, and none may remove the next lock.
       await countOften(file, 20);
       assert.equal(readFileSync(file, "utf8"), "20");
       assert.deepEqual(readdirSync(folder), ["count"]);
@@ -81,7 +81,7 @@ describe("a lock", { concurrency: true }, () => {
     }
     await countOften(file, 5);
     assert.equal(readFileSync(file, "utf8"), "5");
-    // Between removing the lock and its own guard.
+    // As if killed between removing the lock and removing its guard.
     mkdirSync(`${lock}.breaking`);
     await countOften(file, 1);
     assert.deepEqual(readdirSync(folder), ["count"]);
@@ -151,7 +151,7 @@ describe("a lock", { concurrency: true }, () => {
       runs++;
       if (runs === 1) {
         await assertHeld();
-        // Somebody took this process for dead.
+        // Another process took this one for dead.
         rmSync(lock);
         mkdirSync(lock);
         setTimeout(() => {
@@ -185,7 +185,7 @@ describe("a lock of a dead holder", () => {
     let looked = false;
     const make = files.mkdir as (path: string) => Promise<undefined>;
     const delayed = mock.method(files, "mkdir", async (path: string) => {
-      // Both have seen the stale lock; the second gets to removing it when the first has removed and taken it.
+      // Both see the stale lock; the second tries to remove it after the first has removed and taken it.
       const turn = path.endsWith(".breaking") ? ++breaking : 0;
       if (turn === 2) bothSaw.tell();
       if (turn === 1) await bothSaw.told;

@@ -1,4 +1,4 @@
-/** Folding: by its plain definition, character by character, and in time that grows with the text. */
+/** Folding: compared with its plain definition, character by character, and in linear time. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { fold, foldingParts, MOST_MARKS } from "../src/search/fold.ts";
 import { modelFold } from "./support/model.ts";
 
-/** Marks of many combining classes, and marks that normalization makes of something or makes something of. */
+/** Marks of many combining classes, and marks that normalization creates or replaces. */
 const MARKS = [
   ..."\u0300\u0301\u0307\u0308\u0316\u0323\u0327\u0328\u0334\u0338\u0344\u0345\u035c\u0483",
   ..."\u05b0\u05bc\u05c1\u05c4\u064b\u0651\u0670\u093c\u094d\u09bc\u09be\u0e38\u0e48\u0eb8\u0f39\u0f71\u0f72\u0f74\u0f80",
@@ -14,7 +14,7 @@ const MARKS = [
   ...["\u{101fd}", "\u{110ba}", "\u{1d165}", "\u{1d16d}", "\u{1d17b}", "\u{1d242}", "\u{1e8d0}", "\u{1e94a}"],
 ];
 
-/** What comes between: letters with a case, or a form of their own, or which take marks or jamo up. */
+/** Characters between the marks: letters with case, with compatibility forms, or that compose with marks or jamo. */
 const OTHERS = [
   ..."aeszZßÅÉıİſΣσςΐЙ か가각\u1100\u1161\u11a8ﾊｶ\uff9e\uff9f\u0e33\u0eb3\u0dd9\u0dcf\u09c7ｅﬁ㌀\ufdfa\ufb2c\u1e9b\u212b.'\u00ad",
   "\u{1d15e}",
@@ -41,7 +41,7 @@ test("a text with up to 1,000 marks in a row is folded by the plain definition",
   const texts = fc.array(fc.tuple(others, marks(MOST_MARKS)), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(texts, others, (pairs, end) => {
-      // Some of the letters are marks or become some, so they may not lengthen a run here.
+      // Some of the letters are marks or become marks; the "x" keeps them from lengthening a run.
       const text = `${pairs.map(([other, run]) => `x${other}x${run}`).join("")}x${end}`;
       assert.equal(fold(text), modelFold(text));
     }),
@@ -118,7 +118,7 @@ test("every character is folded as in a whole text, whatever stands around it", 
     if (point === SURROGATES) point = BEHIND_SURROGATES;
     const character = String.fromCodePoint(point);
     if (UNASSIGNED.test(character)) continue;
-    // Each of these takes up what composes with it, or is taken up: a letter, an open syllable, a kana, a mark.
+    // The neighbours cover all ways to compose: a letter, an open syllable, a kana, a mark.
     const text = `a${character}${character}가${character}か${character}é${character}Σ`;
     assert.equal(fold(text), modelFold(text), point.toString(16));
   }

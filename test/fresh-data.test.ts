@@ -1,4 +1,4 @@
-/** The moment of the data: taken from a manifest without a load where nothing else is new, and never where something is. */
+/** The time of the data: taken from a manifest without a load, but only if nothing else in it is new. */
 
 import assert from "node:assert/strict";
 import {
@@ -44,7 +44,7 @@ async function loadWell(folder: string): Promise<Loaded> {
   return loaded;
 }
 
-/** Follows a folder: counts loads, and keeps what was last confirmed and what was observed. */
+/** Follows a folder: counts loads, and keeps the last confirmed time and all observations. */
 async function follow(t: TestContext, folder: string) {
   const seen: Observation[] = [];
   const state = { loads: 0, createdAt: undefined as string | undefined, confirmed: 0, seen };
@@ -123,7 +123,7 @@ describe("createdAt alone", () => {
     await until(() => state.createdAt === "2026-11-23T12:00:00Z", "the second version");
     await looks(2);
     assert.equal(state.loads, 1);
-    // Instances alone are new: the rest is neither read nor hashed, as their bytes show, which cannot be read at all now.
+    // Only instances are new. The other files are neither read nor hashed: this test damages their bytes.
     const third = make("3", {});
     const other = await makeRows(join(root, "other"), 2);
     rmSync(join(third, "instances.ndjson"));

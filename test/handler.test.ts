@@ -1,4 +1,4 @@
-/** `orrery.handle` in servers of others: node:http, and hosts that call one handler after the other, as Express does. */
+/** `orrery.handle` in foreign servers: node:http, and hosts that call handlers in turn, as Express does. */
 
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -15,7 +15,7 @@ const headers = { authorization: `Bearer ${TOKEN}` };
 
 type Layer = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void;
 
-/** A host of handlers, each of which is given the way to the next; the last one answers 418 with what it is told. */
+/** A host that gives each handler a `next`; after the last, or on an error, it answers 418 with the path or the error. */
 function host(...layers: Layer[]): RequestListener {
   return (request, response) => {
     function go(at: number, error?: unknown): void {
@@ -27,7 +27,6 @@ function host(...layers: Layer[]): RequestListener {
   };
 }
 
-/** The status of each path. */
 async function statusesOf(origin: string, paths: readonly string[]): Promise<Record<string, number>> {
   const statuses: Record<string, number> = {};
   for (const path of paths) {
@@ -113,7 +112,7 @@ test("a host that has answered meanwhile keeps its response", async (t) => {
   const origin = await serve(t, async (request, response) => {
     orrery.handle(request, response);
     response.writeHead(202).write("mine: ");
-    // What the handler waits for is over then; an error of its own would be an unhandled rejection.
+    // The handler's own wait is over by then; an error of it would be an unhandled rejection.
     await orrery.ask({ target: "/docs" });
     response.end("whole");
   });

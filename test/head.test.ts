@@ -1,4 +1,4 @@
-/** The reader of heads: its rules one by one, and random heads beside the parser of node:http. */
+/** The reader of heads: its rules one by one, and random heads compared with the parser of node:http. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import {
 import { IS_LONG, part, untilCovered } from "./support/long.ts";
 import { MALFORMED } from "./support/requests.ts";
 
-/** Reads as a connection does, with a bound that no text here reaches. */
+/** Reads a head as a connection does, with a size limit that no text here reaches. */
 function read(text: string, before?: Fields): Head | string {
   return readHead(text, skipEmptyLines(text, 0), before, Number.MAX_SAFE_INTEGER);
 }
@@ -30,12 +30,12 @@ function headOf(...lines: string[]): Head {
   return head;
 }
 
-/** The head of a good request with more fields. */
+/** The head of a good request with additional fields. */
 function withFields(...lines: string[]): Head {
   return headOf("GET / HTTP/1.1", "Host: a", ...lines);
 }
 
-/** Why a text is refused, or undefined. */
+/** The reason why a text is refused, or undefined. */
 function refusalOf(text: string): string | undefined {
   const head = read(text);
   return typeof head === "string" ? head : faultOf(head);
@@ -79,7 +79,7 @@ nginx, with keep-alive | GET /k HTTP/1.1 | Host: 127.0.0.1 | X-Forwarded-For: 12
 HAProxy 2.6 | GET /api/public/v1/worlds?limit=20&offset=40 HTTP/1.1 | host: 127.0.0.1:8787 | user-agent: curl/7.88.1 | accept: */* | authorization: Bearer svc_sk_example | x-forwarded-for: 127.0.0.1
 `;
 
-/** Written by the clients' documents: these were not at hand. */
+/** Written from the clients' documentation: these clients were not at hand to record. */
 const WRITTEN = `
 curl 8.5 | GET /api/public/v1/worlds?limit=20&offset=40 HTTP/1.1 | Host: 127.0.0.1:8787 | User-Agent: curl/8.5.0 | Accept: */* | Authorization: Bearer svc_sk_example
 Go's net/http | GET /api/public/v1/worlds?limit=20&offset=40 HTTP/1.1 | Host: 127.0.0.1:8787 | User-Agent: Go-http-client/1.1 | Authorization: Bearer svc_sk_example | Accept-Encoding: gzip
@@ -89,7 +89,6 @@ Firefox 128, a preflight | OPTIONS /api/public/v1/stats HTTP/1.1 | Host: 127.0.0
 the probe of Kubernetes | GET /api/public/v1/stats HTTP/1.1 | Host: 10.0.0.1:8787 | User-Agent: kube-probe/1.29 | Accept: */* | Connection: close
 `;
 
-/** The client and its bytes. */
 const CLIENT_HEADS: readonly (readonly [client: string, head: string])[] = (RECORDED + WRITTEN)
   .split("\n")
   .filter((line) => line !== "")
@@ -110,10 +109,10 @@ interface NodeHead {
   readonly fields: readonly string[];
 }
 
-/** What node:http makes of some bytes. */
+/** The result of node:http for some bytes. */
 interface NodeReading {
   readonly heads: readonly NodeHead[];
-  /** Code of the error that ended it. */
+  /** Code of the error that ended the reading. */
   readonly error: string | undefined;
 }
 
@@ -136,7 +135,7 @@ server.on("clientError", (cause: NodeJS.ErrnoException) => {
   error ??= cause.code ?? cause.message;
 });
 
-/** Reads one-byte text at once: a connection that is no socket is read as soon as it says so. */
+/** Reads one-byte text synchronously: node:http reads a connection that is no socket as soon as it emits data. */
 function readByNode(text: string): NodeReading {
   heads.length = 0;
   error = undefined;
@@ -168,7 +167,7 @@ function isTooLong(length: string): boolean {
 /** Two user parts: llhttp refuses `@@`, but takes `@` twice. */
 const TWO_USERS = /^(?:[A-Za-z]+:\/\/)?[^/?]*@[^/?]*@/;
 
-/** Everything that node:http takes and this server does not; docs/http.md has the same words. An example of each. */
+/** Each kind of head that node:http takes and this server refuses, with an example; docs/http.md has the same words. */
 const DIFFERENCES: Readonly<
   Record<string, { applies: (head: NodeHead, line: string) => boolean; example: string[] }>
 > = {
@@ -244,7 +243,7 @@ function isNodesError({ error }: NodeReading, text: string): boolean {
   return error === "HPE_INVALID_CONTENT_LENGTH" && TAB_AFTER_LENGTH.test(text);
 }
 
-/** The differences that explain why one text is refused here and taken by node:http. */
+/** The known differences that apply to a text that node:http takes. */
 function reasonsOf(head: NodeHead, text: string): string[] {
   const start = text.replace(/^(?:\r\n)+/, "");
   const end = start.indexOf("\r\n");
@@ -252,14 +251,14 @@ function reasonsOf(head: NodeHead, text: string): string[] {
   return Object.keys(DIFFERENCES).filter((name) => DIFFERENCES[name]!.applies(head, line));
 }
 
-/** How often each outcome was met. */
+/** Number of texts with each outcome. */
 const met = new Map<string, number>();
 
 function count(outcome: string): void {
   met.set(outcome, (met.get(outcome) ?? 0) + 1);
 }
 
-/** Asserts that a text means the same to both parsers, or that a difference is known. */
+/** Asserts that a text means the same to both parsers, or that the difference is known. */
 function compare(text: string): void {
   const what = JSON.stringify(text);
   const head = read(text);
@@ -272,7 +271,7 @@ function compare(text: string): void {
     assert.deepEqual(first, { method, target, version: `1.${minor}`, fields: fieldsOf(head) }, what);
     compareNext(text.slice(0, head.end), head);
   }
-  // What node refuses after it has handed it on is not taken.
+  // A head that node refuses after handing it on does not count as taken.
   if (first === undefined || byNode.error !== undefined) return;
   const refusal = typeof head === "string" ? head : faultOf(head);
   const reasons = reasonsOf(first, text);
@@ -282,19 +281,19 @@ function compare(text: string): void {
   count(refusal === undefined ? "taken" : "difference");
 }
 
-/** Where our connection goes on, node finds the next head in the same place. */
+/** Asserts that node finds the next head in the same place if our connection stays open. */
 function compareNext(text: string, head: Head): void {
   if (faultOf(head) !== undefined || !staysOpen(head)) return;
-  // After one that asks for another protocol node:http reads no more, although it takes none; and it knows a field of old proxies.
+  // node:http reads nothing after an Upgrade, even if it accepts none, and it obeys a field of old proxies.
   if (head.fields.get("upgrade") !== null || head.fields.get("proxy-connection") !== null) return;
-  // With HTTP/1.0 it does not read "keep-alive" that a tab follows, which is white space, too.
+  // With HTTP/1.0 it does not recognise "keep-alive" before a tab, although a tab is white space.
   if (head.minor === 0 && /^connection:[^\r]*\t/im.test(text)) return;
   const { heads } = readByNode(`${text}GET /next HTTP/1.1\r\n\r\n`);
   assert.equal(heads[1]?.target, "/next", `the end of ${JSON.stringify(text)}`);
   count("next");
 }
 
-/** Bytes in which parsers differ. */
+/** Bytes that parsers treat differently. */
 const SPECIAL = "\0\x01\t\n\v\f\r\x1f !\"#%&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~\x7f\x80\xa0\xff";
 
 const PIECES = [
@@ -336,7 +335,7 @@ const byte = fc.oneof(
 const place = fc.oneof(fc.nat(40), fc.nat(600));
 const clientHead = fc.constantFrom(...CLIENT_HEADS.map(([, head]) => head));
 
-/** A change of a head: at a place of it, or of one of its lines. */
+/** A change of a head, or of one of its lines. */
 type Edit = (text: string) => string;
 
 function atLine(number: number, change: (lines: string[], at: number) => void): Edit {
@@ -394,7 +393,6 @@ const mutated = fc
   .tuple(clientHead, fc.array(edit, { minLength: 1, maxLength: 3 }))
   .map(([head, edits]) => edits.reduce((text, change) => change(text), head));
 
-/** Texts of a few letters, often none. */
 const token = fc.string({ unit: fc.constantFrom(..."aZ0-_.!#$%&'*+^`|~"), minLength: 1, maxLength: 6 });
 const value = fc.oneof(
   fc.constantFrom("", " ", "chunked", "close", "keep-alive", "0", "5", "a, b", "100-continue"),
@@ -462,7 +460,7 @@ describe("beside node:http", () => {
     test(`${client} is read as by node:http`, () => {
       compare(head);
       assert.equal((read(head) as Head).end, head.length);
-      // A method of another kind, a body, or a proxy's check without Host.
+      // Others have another method, a body, or no Host (a proxy's check).
       const isPlain = /^(?:GET|HEAD) /.test(head) && /^host:/im.test(head);
       if (isPlain) assert.equal(refusalOf(head), undefined);
     });
@@ -503,7 +501,7 @@ describe("beside node:http", () => {
           compare(head.slice(0, at) + one + head.slice(at));
           compare(head.slice(0, at) + one + head.slice(at + 1));
         }
-        // The connections that were made end in a turn of their own.
+        // Lets the connections end: that takes another turn.
         await setImmediate();
       }
     }
@@ -603,7 +601,7 @@ describe("rules", () => {
       );
       assert.equal(readHead(text, before.length, undefined, head.length - 1), "headTooLarge");
     }
-    // As long as it may become one in time, there is no answer.
+    // A head that may still become valid gets no answer.
     for (let length = 1; length < head.length; length++) {
       assert.equal(readHead(head.slice(0, length), 0, undefined, head.length), "partial", String(length));
     }

@@ -1,6 +1,4 @@
-/**
- * Connections on the wire: slow peers and readers, versions, keeping and closing, pipelining, many peers.
- */
+/** Connections on the wire: slow peers and readers, versions, keep-alive and closing, pipelining, many peers. */
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -44,7 +42,7 @@ const quick = await serve({
   },
 });
 
-// It takes its time, so it begins here and is looked at later.
+// Its start is slow, so it begins here; a later test awaits it.
 const narrow = serveAlone({}, 128);
 narrow.catch(() => {});
 
@@ -104,7 +102,7 @@ describe("versions and connections", AT_ONCE, () => {
     const wire = await dial(server.port);
     void wire.send(good(SEARCH) + good(STATS) + good(SEARCH));
     wire.end();
-    // Connections are read in turn: when others were served, the end of this one was seen.
+    // Connections are read in turn: once others were served, the server has seen the end of this one.
     for (let at = 0; at < 3; at++) isStats(await ask(STATS, [bearer("cli")], "GET", server));
     assert.equal(finish.length, 2);
     finishAll();
@@ -225,7 +223,7 @@ describe("pipelining", AT_ONCE, () => {
     const sent = wire.send(bytes);
     while (finish.length === 0) isStats(await ask(STATS, [bearer("cli")], "GET", server));
     const taken = finish.length;
-    // Each answer that is out lets one more in.
+    // Each answer that was sent lets one more request in.
     for (const done of finish.slice(0, taken - 1)) {
       done();
       assert.equal((await wire.response()).status, 200);
@@ -276,16 +274,16 @@ describe("many peers", AT_ONCE, () => {
     assert.ok(size > 100_000);
     const before = server.observations.length;
     const deaf = await Promise.all(Array.from({ length: 4 }, () => dial(server.port)));
-    // The few pages of the first may all have room in the system's buffers.
+    // The first peer's few pages may all fit in the system's buffers.
     const mustStall = deaf.slice(1).map(({ socket }) => socket.localPort);
     for (const [who, wire] of deaf.entries()) {
       wire.socket.pause();
-      // After a CONNECT node:http watches no longer.
+      // After a CONNECT, node:http no longer watches the connection.
       if (who === 0) void wire.send(good(PAGE).repeat(40) + requestHead("orrery.test:443", [], "CONNECT"));
-      // More than the system's buffers hold: a write still waits when the server lets go, and tells of it.
+      // More than the system's buffers hold: a write still waits when the server closes, and it reports the error.
       void wire.send(good(PAGE).repeat(100_000));
     }
-    // What was made and has not left the process; what the system's buffers took is not counted.
+    // Most bytes of replies made but not yet passed to the system's buffers.
     let most = 0;
     const stalled = new Set<number | undefined>();
     let made = 0;
@@ -308,7 +306,7 @@ describe("many peers", AT_ONCE, () => {
   });
 
   test("1,000 idle connections: others are served beside them, and so are they", async () => {
-    // On a busy machine they may stay silent for longer than a server allows by default.
+    // On a busy machine they may stay silent longer than the default timeouts allow.
     const long = 600_000;
     const http = { headersTimeout: long, requestTimeout: long, socketTimeout: long };
     const server = await serve({ http });
@@ -322,7 +320,7 @@ describe("many peers", AT_ONCE, () => {
     await Promise.all(idle.map((wire) => wire.closed()));
   });
 
-  // docs/runtimes.md says why.
+  // See docs/runtimes.md.
   const skip = IS_ON_DENO && "a listener of Deno's that has met EMFILE accepts nothing more";
   test("file descriptors run out: connections that stand are served, and new ones again later", {
     skip,

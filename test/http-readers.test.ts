@@ -31,7 +31,7 @@ test("a steady reader of a long pipeline is not cut, though as many bytes wait a
     taken += bytes.length;
     if (taken > 120_000) socket.pause();
   });
-  // For longer than a peer that takes nothing has.
+  // Longer than the timeout of a peer that takes nothing.
   for (let reads = 0; reads < 25; reads++) {
     await sleep(100);
     taken = 0;
@@ -44,7 +44,7 @@ test("requests that a stop finds unread are answered, though they are read after
   const { finish, later, finishAll } = slowSearches();
   const server = await serveOpen({}, { users: later, worlds: later });
   const wire = await dial(server.port);
-  // As many as wait at once, and one that is read with them.
+  // As many as may wait at once, and one that is read with them.
   await wire.send(good(SEARCH).repeat(32) + good(STATS));
   await until(() => finish.length === 32, "the searches to begin");
   await wire.send(good(STATS).repeat(3));

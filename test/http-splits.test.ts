@@ -1,4 +1,4 @@
-/** Where a request is cut into reads, and where its bytes end, on the wire: the replies are those of the whole. */
+/** Requests split into reads at any place, or cut short: the replies equal those to the whole. */
 
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
@@ -23,13 +23,13 @@ const MAX_HEAD = 4096;
 
 let searches = 0;
 
-/** Every search is answered later, after other numbers of turns: the answers after it wait. */
+/** Answers each search 1 to 4 turns later: the answers after it wait. */
 async function later(_term: string, { limit, offset }: PageOf): Promise<Found> {
   for (let turns = searches++ % 4; turns >= 0; turns--) await setImmediate();
   return { total: 3, rows: Uint32Array.of(1, 2, 3).subarray(offset, offset + limit) };
 }
 
-// No time of this one is reached: every answer is for the bytes that came.
+// Its timeouts never fire: every answer is for the bytes that came.
 const server = await serveOpen(
   {
     searchCacheBytes: 0,
@@ -38,7 +38,7 @@ const server = await serveOpen(
   { users: later, worlds: later },
 );
 
-// This one's time for a head is over soon.
+// Its timeout for a head is short.
 const hasty = await serveOpen({ http: { headersTimeout: 150, checkInterval: 25 } });
 
 after(async () => {
@@ -55,7 +55,7 @@ async function farEnd(wire: Wire, { sockets }: OpenServer): Promise<Socket> {
   }
 }
 
-/** Sends pieces, each of which is a read of its own unless it comes while the server reads nothing. */
+/** Sends pieces. Each is a separate read, unless it arrives while the server has paused reading. */
 async function sendApart(wire: Wire, pieces: readonly string[]): Promise<void> {
   const end = await farEnd(wire, server);
   let sent = 0;
@@ -70,18 +70,18 @@ async function sendApart(wire: Wire, pieces: readonly string[]): Promise<void> {
   }
 }
 
-/** A reply as it was sent, but for its date. */
+/** The text of a reply, without its date. */
 function told({ version, status, reason, headers, body }: RawResponse): string {
   const lines = headers.map(([name, value]) => `${name}: ${name === "Date" ? "-" : value}`);
   return [version, status, reason, ...lines, "", body].join("\n");
 }
 
-/** The method of a request that may be none. */
+/** The method of a text that may be no request: HEAD, else GET. */
 function methodOf(request: string): string {
   return request.startsWith("HEAD ") ? "HEAD" : "GET";
 }
 
-/** The replies to requests that are sent in pieces. Nothing comes after them, and the connection ends with them or with us. */
+/** The replies to requests sent in pieces. No bytes follow; the connection ends with the last reply, or this end closes it. */
 async function repliesTo(requests: readonly string[], pieces: readonly string[]): Promise<string[]> {
   const wire = await dial(server.port);
   const sent = sendApart(wire, pieces);
@@ -97,7 +97,7 @@ async function repliesTo(requests: readonly string[], pieces: readonly string[])
   return replies;
 }
 
-/** The replies to requests each of which has a connection of its own. */
+/** The replies to requests, each on a separate connection. */
 async function repliesAlone(requests: readonly string[]): Promise<string[]> {
   const replies = await Promise.all(requests.map((request) => repliesTo([request], [request])));
   return replies.flat();
@@ -114,7 +114,6 @@ function inPieces(text: string, size: number): string[] {
   );
 }
 
-/** Runs a few at a time. */
 async function each<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
   const rest = [...all];
   const work = async (): Promise<void> => {
@@ -125,7 +124,7 @@ async function each<T>(all: readonly T[], run: (one: T) => Promise<void>): Promi
 
 const HALF_PREFACE = MALFORMED["half of the preface of HTTP/2"] as string;
 
-/** Requests of every kind. After one that ends a connection there is more, which is dropped. */
+/** Requests of every kind. More bytes follow a request that ends the connection; they are dropped. */
 const REQUESTS: Readonly<Record<string, string>> = {
   "a lookup": good(STATS),
   "a search, answered later": good(SEARCH, ["Accept: */*"]),
@@ -153,7 +152,7 @@ describe("a request in pieces", () => {
       await each(places, async (place) => {
         const cut = cutAt(request, place);
         if (isLast) assert.deepEqual(await repliesTo([request], cut), alone, String(place));
-        // The second time its fields are those of the head before.
+        // The second request has the same fields as the head before it.
         else
           assert.deepEqual(
             await repliesTo([request, request], [...cut, ...cut]),
@@ -168,7 +167,7 @@ describe("a request in pieces", () => {
       const step = IS_LONG ? 1 : 29;
       const places: (readonly [number, number])[] = [];
       for (let first = 1; first < request.length; first += step) {
-        // Neighbours first: one byte alone.
+        // First a piece of one byte.
         places.push([first, first + 1]);
         for (let second = first + 2; second < request.length; second += step) places.push([first, second]);
       }
@@ -196,7 +195,7 @@ describe("a pipeline in pieces", () => {
     good(SEARCH, ["If-None-Match: *"]),
     good("/nowhere"),
   ];
-  /** As many as once brought a 400 now and then. */
+  /** So many once caused a 400 now and then. */
   const requests = Array.from({ length: 93 }, (_, at) => KINDS[(at * at) % KINDS.length]!);
   const text = requests.join("");
   const sizes = IS_LONG

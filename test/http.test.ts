@@ -1,4 +1,4 @@
-/** Single requests on the wire, as a stranger sends them: raw sockets, and every answer read byte by byte. */
+/** Single requests over raw sockets, with every answer read byte by byte. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -33,7 +33,7 @@ function rateOf(response: RawResponse): (string | undefined)[] {
   return ["Limit", "Remaining", "Reset"].map((name) => header(response, `X-RateLimit-${name}`));
 }
 
-/** Over node:http the connection may be reset while the peer goes on sending after the answer that ends it. */
+/** With node:http the connection may be reset while the peer still sends after the answer that ends it. */
 const GOES_ON = { skip: exceptOverNodeHttp("resets while the peer sends") };
 
 /** Neither is HTTP/1; node:http serves one and swallows the other. */
@@ -50,7 +50,7 @@ describe("malformed requests", AT_ONCE, () => {
       const wire = await dial(main.port);
       void wire.send(bytes);
       isBadRequest(await wire.response());
-      // What comes now finds the server's side closed, in several reads.
+      // These bytes arrive in several reads, after the server closed its side.
       await wire.sendSlowly(
         Array.from({ length: 8 }, (_, at) => Buffer.alloc(65_536, at % 2 ? "\r\n" : 0xfe)),
       );
@@ -325,7 +325,7 @@ describe("methods, CORS and the limit", AT_ONCE, () => {
   });
 
   test("every status of an authenticated key counts, and of many at once exactly the limit pass", async () => {
-    // What does not count comes first.
+    // First the requests that do not count.
     await ask("/nowhere", [bearer("few")]);
     await ask(STATS, [bearer("few")], "POST");
     await ask(STATS, [bearer("few")], "OPTIONS");

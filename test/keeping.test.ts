@@ -1,4 +1,4 @@
-/** Keeping keys and snapshot current: what order things happen in, and when what failed is tried again. */
+/** Keeping keys and snapshot current: the order of steps, and retries after a failure. */
 
 import assert from "node:assert/strict";
 import { type BigIntStats, cpSync, utimesSync } from "node:fs";
@@ -34,7 +34,7 @@ before(async () => {
   await generateSnapshot({ out: other, users: 20, worlds: 10, instances: 3, seed: 2, gzip: false });
 });
 
-/** Runs what is due, and what follows from it. */
+/** Runs due callbacks, and the ones that they cause. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -73,20 +73,20 @@ describe("a load that dies", () => {
     isDying = true;
     cpSync(other, where, { recursive: true });
     await untilTicked(tick, () => loads === 2);
-    // The files stay as they are, however often they are looked at.
+    // Looks at unchanged files cause no load.
     await tick(4000);
     assert.equal(loads, 2);
     await untilTicked(tick, () => loads === 3);
     await untilTicked(tick, () => loads === 4);
     assert.deepEqual(pauses(), [5000, 10_000, 20_000]);
-    // Well before twenty seconds are over: the files are others.
+    // New files end the pause of twenty seconds early.
     await tick(3000);
     assert.equal(loads, 4);
     utimesSync(join(where, "users.ndjson"), new Date(), new Date(2_000_000_000_000));
     isDying = false;
     await untilTicked(tick, () => seen.at(-1)?.kind === "snapshot-loaded", 30);
     assert.equal(loads, 5);
-    // What was put off is not loaded once more.
+    // The postponed retry does not load again.
     await tick(60_000);
     assert.equal(loads, 5);
   });
@@ -116,7 +116,7 @@ async function untilTicked(
   for (let round = 0; !isSo(); round++) {
     if (round < most) await tick(500);
     else assert.ok(performance.now() - began < PATIENCE_MS, "it never came");
-    // Looks and loads go through the file system, whatever the clock says.
+    // Looks and loads use the real file system, which the mock clock does not drive.
     await fingerprintOf(snapshot);
     await settle();
   }
@@ -209,7 +209,7 @@ describe("keys", () => {
   const textOf = (...ids: string[]): string =>
     JSON.stringify({ keys: ids.map((id) => keyRecord(`svcx_${id}`, { id })) });
 
-  /** A keys file in memory, each reading of which can be held up. */
+  /** A keys file in memory; a test can delay each read. */
   function fakeFiles(): KeyFiles & {
     text: string;
     version: number;
@@ -225,7 +225,7 @@ describe("keys", () => {
         files.count++;
         return files.reads.shift()?.() ?? Promise.resolve(files.text);
       },
-      // At once, so that what is to be seen of the order of readings does not hang on the machine.
+      // Immediate, so that the order of reads does not depend on the machine.
       stat: async () => ({ dev: 1n, ino: BigInt(files.version) }) as BigIntStats,
     };
     return files;

@@ -1,4 +1,4 @@
-/** What a load takes over from the one before: which files it opens, which parts are the same, and what is refused all the same. */
+/** Reuse by a load of the previous one: opened files, shared parts, and faults that it still refuses. */
 
 import assert from "node:assert/strict";
 import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -44,13 +44,13 @@ const ROWS = {
   ],
 } as const satisfies Record<RowFile, readonly RawRow[]>;
 
-/** A file with other bytes, beside its place and then in it. */
+/** Replaces a file: writes it under another name, then renames it. */
 function replace(folder: string, name: string, contents: readonly RawRow[] | string): void {
   writeFileSync(join(folder, `${name}.new`), bytesOf(contents));
   renameSync(join(folder, `${name}.new`), join(folder, name));
 }
 
-/** Opens and reads as the system does, and tells which files. */
+/** The real file system, with the names of the files opened and read. */
 function watchedFiles(): { files: FileSystem; opened: string[]; read: Set<string> } {
   const opened: string[] = [];
   const read = new Set<string>();
@@ -72,13 +72,13 @@ interface Again {
   readonly before: Loaded;
   readonly after: Loaded;
   readonly opened: readonly string[];
-  /** Tables whose rows were read. */
+  /** Tables with rows that the second load read. */
   readonly read: readonly string[];
-  /** Which parts of the index are those of before. */
+  /** Parts of the index taken from the previous one. */
   readonly known: readonly string[];
 }
 
-/** Loads, changes, and loads again; the second load must be like one that knows nothing. */
+/** Loads, changes, and loads again; the second load must equal one that reuses nothing. */
 async function loadAgain(folder: string, change: () => unknown, options: LoadOptions = {}): Promise<Again> {
   const before = mustLoad(await loadSnapshot(folder));
   const index = before.index ?? indexStore(before.store);
@@ -104,7 +104,7 @@ describe("a load while a snapshot is published", () => {
     return writeFiles(temporaryFolder(t), hasManifest ? withManifest(files, "first") : files);
   };
 
-  /** Replaces the users before each of the first openings, after the look at the folder. */
+  /** Replaces the users after a load's look at the folder and before its first open, `times` times. */
   function publishing(folder: string, times: number, hasManifest = true): FileSystem {
     let left = times;
     const open = (...call: Parameters<FileSystem["open"]>): ReturnType<FileSystem["open"]> => {
@@ -159,7 +159,7 @@ describe("a load after another", () => {
       assert.equal(after.store[part], before.store[part], part);
     }
     assert.notEqual(after.store.id, before.store.id);
-    // A world that is hidden, and one that is nowhere, are told apart without a look at worlds.
+    // Tells a hidden world from a missing one without reading worlds.
     const report = after.reports.find(({ table }) => table === "instances.ndjson")!;
     assert.deepEqual([...report.hidden], [["world is hidden", 1]]);
     assert.equal(report.dangling.count, 0);
@@ -205,7 +205,7 @@ describe("a load after another", () => {
     );
     assert.deepEqual(shown.read, ["worlds.ndjson", "world-stats.ndjson", "instances.ndjson"]);
     assert.equal(shown.after.store.instances.rows, shown.before.store.instances.rows + 1);
-    // As many are visible and hidden, but one that was hidden is gone.
+    // The numbers of visible and hidden worlds are the same, but one hidden world is gone.
     const gone = await loadAgain(folder, () =>
       replace(folder, "worlds.ndjson", [...worlds.slice(0, 2), world(7, { isPublic: false }), worlds[3]]),
     );
@@ -313,7 +313,7 @@ describe("a load after another", () => {
   });
 });
 
-/** Whether two arrays lie in the same memory, seen from whichever thread. */
+/** Whether two arrays share memory, even across threads. */
 function isSameMemory(a: Uint32Array, b: Uint32Array): boolean {
   const before = a[0]!;
   a[0] = before ^ 1;

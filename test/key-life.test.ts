@@ -1,4 +1,4 @@
-/** A key's life: changed, shown, given a new token, found by old ones, and what the log says of it. */
+/** A key's life: changes, display, new tokens, lookup by old ones, and the log lines of each. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const ID = "key_abcdef";
 const CLI_ID = "key_x_tool";
 const HOUR_MS = 3_600_000;
 
-/** A keys file with an API key and a CLI token, and what runs a command on it. */
+/** A keys file with an API key and a CLI token, and a function that runs a command on it. */
 function keysFile(t: TestContext, changes: Partial<KeyRecord> = {}) {
   const file = writeKeys(
     join(temporaryFolder(t), "keys.json"),
@@ -33,7 +33,7 @@ function keysFile(t: TestContext, changes: Partial<KeyRecord> = {}) {
   return { file, keys, record };
 }
 
-/** Why a token is refused now, or the id of its key. */
+/** The reason why a token is refused, or the id of its key. */
 function verdict(file: string, token: string, now = Date.now()): string {
   const ring = createKeyRing(readKeys(file), createCounters(3600));
   const key = findKey(`Bearer ${token}`, { api: "svc_sk_", cli: "svcx_" }, ring);
@@ -385,7 +385,7 @@ describe("a look-up with previous tokens", () => {
         const ring = createKeyRing(records, counters);
         assert.deepEqual([ring.size, counters.slots.size], [records.length, records.length]);
         for (const [token, wanted] of expected) {
-          // Twice: a token that was used is found in another way.
+          // Twice: the lookup of a token that was used takes another path.
           for (let time = 0; time < 2; time++) {
             const found = findKey(`Bearer ${token}`, { api: "svc_sk_", cli: "svcx_" }, ring);
             const said = typeof found === "string" ? found : (judgeKey(found, now) ?? found.id);
@@ -393,7 +393,7 @@ describe("a look-up with previous tokens", () => {
             if (typeof found !== "string") assert.equal(ring.bySlot[found.slot]!.id, found.id);
           }
         }
-        // A slot leads to the key as it is, not to a previous token.
+        // A slot leads to the current key, not to a previous token.
         for (const { id, expiresAt } of ring.bySlot.filter((one) => one !== undefined)) {
           const own = records.find((record) => record.id === id)!.expiresAt;
           assert.equal(expiresAt, own === null ? Number.POSITIVE_INFINITY : Date.parse(own));

@@ -1,4 +1,4 @@
-/** Use by key: what is counted, what the admin listener says of it, and what `keys list --usage` makes of that. */
+/** Use by key: the counts, the admin listener's report of them, and the output of `keys list --usage`. */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -74,7 +74,7 @@ describe("the use of a key", () => {
     countUse(use!, 0, undefined, now + HOUR_MS);
     countUse(use!, 0, undefined, now);
     assert.deepEqual(read(threads, now), { passed: 2, refused: NONE, lastUsed: now / 1000 + 3600 });
-    // Nobody's, and a key beyond the tables.
+    // A request without a key, and a key beyond the tables.
     countUse(use!, -1, undefined, now);
     countUse(use!, 2, undefined, now);
     countBusy(use!, 2);
@@ -86,7 +86,7 @@ describe("a page of keys", () => {
   const counters = createCounters(3600);
   const records = Array.from({ length: 2500 }, (_, at) => keyRecord(`svc_sk_${String(at).padStart(6, "0")}`));
   createKeyRing(records, counters);
-  // The first thousand are gone, and their slots stay empty.
+  // The first thousand keys are gone; their slots stay empty.
   const keys = createKeyRing(records.slice(1000), counters);
   const figures = { keys, counters, defaultLimit: 9, use: createKeyUse(1, 3600) };
   const ask = (query: string) => {

@@ -1,4 +1,4 @@
-/** `orrery keys`: what is made, refused and listed, and what a failure at any point leaves behind. */
+/** `orrery keys`: keys made, refused and listed, and the file after a failure at any point. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -213,7 +213,7 @@ describe("a change of the keys file", () => {
   it("is refused where it is a device or a pipe, of which nothing is read", async (t) => {
     const pipe = join(temporaryFolder(t), "pipe");
     assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
-    // One of these two reads without end, and one waits for ever.
+    // A read of the device never ends; a read of the pipe waits for ever.
     for (const file of ["/dev/zero", pipe]) {
       await assert.rejects(run(["keys", "create", "--keys", file, "--name", "n"]), {
         name: "CommandError",
@@ -247,7 +247,7 @@ describe("a change of the keys file", () => {
     await run(["keys", "create", "--keys", keys, "--name", "n"], {
       async deliver() {
         shows++;
-        // As if this process had been stopped for long, and another had made a key meanwhile.
+        // As if this process had been stopped for long while another made a key.
         rmSync(`${keys}.lock`);
         writeKeys(keys, keyRecord("svc_sk_1"), keyRecord("svc_sk_2"));
       },

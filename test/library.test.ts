@@ -1,4 +1,4 @@
-/** The library's doors: arguments, the client in the process, chosen keys, reload's outcome, closing. */
+/** The library's functions: arguments, the in-process client, given keys, outcomes of a reload, closing. */
 
 import assert from "node:assert/strict";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
@@ -246,7 +246,7 @@ async function openGiven(
   return await openOrrery({ threads: false, watch: 0, ...given });
 }
 
-/** With the files of a folder that goes with its test. */
+/** Opens the files of a folder that is removed with its test. */
 async function openPlace(t: TestContext, given: Partial<OpenOptions> = {}): Promise<Orrery> {
   const { snapshot, keys } = place(t);
   const orrery = await openGiven({ snapshot, keys, ...given });

@@ -1,4 +1,4 @@
-/** The hard limits: at each of them all is well, and one more is told in one line, before more memory is taken. */
+/** The hard limits: each can be reached; one more fails with one line, before it takes more memory. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ import { temporaryFolder } from "./support/folders.ts";
 
 const WORD = 2 ** 32;
 
-/** What is told when there is more than a limit. */
+/** The error of a limit that is exceeded. */
 function told(most: number, what: string): { name: string; message: string } {
   return { name: "LimitError", message: `more than ${most} ${what}` };
 }
@@ -40,14 +40,14 @@ test("a count at its limit is well, and one above is not", () => {
 });
 
 test("the limits are within what numbers and arrays can hold", () => {
-  // Four words an id, and row + 1 in a slot.
+  // An id takes four words; a slot holds row + 1.
   assert.ok(MOST_ROWS * 4 <= WORD && MOST_ROWS + 1 < WORD);
   // The offset after the last byte.
   assert.ok(MOST_TABLE_BYTES - 1 < WORD);
   assert.equal(MOST_TEXTS, 2 ** (32 - NUMBER_SHIFT));
-  // Positions and numbers of postings are 32-bit; the middle of two of them is found in 32 bits.
+  // Positions and posting numbers are 32-bit, and so is the sum of two in a binary search.
   assert.ok(MOST_CODE_UNITS * 2 <= WORD);
-  // A word and an entry for each, and the index of the second plus one.
+  // Each occurrence takes a word and an entry; the index of the entry plus one must fit.
   assert.ok(MOST_OCCURRENCES * 2 < WORD);
   assert.ok(MOST_FOUND_BYTES / Uint32Array.BYTES_PER_ELEMENT < WORD);
 });
@@ -58,7 +58,7 @@ describe("columns and tables", () => {
     const id = new Uint32Array(4);
     for (id[0] = 0; id[0] < 1025; id[0]++) assert.equal(ids.add(id, 0), -1);
     assert.throws(() => ids.add(id, 0), told(1025, "rows"));
-    // One that is there is no new one.
+    // A known id does not count as a new row.
     id[0] = 3;
     assert.equal(ids.add(id, 0), 3);
     const few = new ArrivingIds(1024);
@@ -70,7 +70,7 @@ describe("columns and tables", () => {
     const mostBytes = 2 * 2 ** 24;
     const texts = new TextColumn([], mostBytes);
     const row = "x".repeat(80_000);
-    // Chunks of 256 and 512 KiB, in which a row has room when it were of three bytes a character.
+    // Chunks of 256 and 512 KiB; a row fits only if there is room for three bytes a character.
     const fits = 1 + Math.floor((2 ** 18 - 240_000) / 80_000) + 1 + Math.floor((2 ** 19 - 240_000) / 80_000);
     for (let at = 0; at < fits; at++) texts.push(row);
     assert.throws(() => texts.push(row), told(mostBytes, "bytes of visible rows"));
@@ -100,7 +100,7 @@ describe("an index", () => {
     const texts = new TextsBuilder();
     for (const text of ["a", "b", "x".repeat(129)]) texts.add(text);
     const all = texts.finish();
-    // Three texts, one of them in three chunks.
+    // Five chunks: two texts of one, and one of three.
     assert.equal(indexTrigrams(all, undefined, 5).postings.length, 131);
     assert.throws(() => indexTrigrams(all, undefined, 4), LimitError);
   });

@@ -41,7 +41,7 @@ describe("the log", () => {
     const lines = logged("info", true);
     assert.equal(lines.length, OBSERVATIONS.length);
     assert.match(lines[0]!, /^\d{4}-\S+ INFO +listening .*generation=g\n$/);
-    // Problems stand below the line, each on one of its own.
+    // Problems follow the line, each on a separate one.
     for (const line of lines) assert.match(line, /^\S[^\n]+\n(?: {2}[^\n]+\n)*$/);
   });
 
@@ -72,24 +72,24 @@ describe("the log", () => {
     const lines: string[] = [];
     const observe = createLog("info", { isPretty: true, write: (text: string) => lines.push(text) });
     observe({ kind: "keys-refused", problem: "\u001b[2J\u009b2J\n" });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them
     assert.doesNotMatch(lines[0]!.slice(0, -1), /[\u0000-\u001f\u007f-\u009f]/);
   });
 });
 
-/** Never called: the compiler checks it. */
+/** Never called: the compiler checks the mistakes in it. */
 function misspell(observe: Observe): void {
-  // @ts-expect-error a kind that is none
+  // @ts-expect-error an unknown kind
   observe({ kind: "key-loaded", keys: 1 });
-  // @ts-expect-error a field that is none
+  // @ts-expect-error an unknown field
   observe({ kind: "keys-loaded", key: 1 });
-  // @ts-expect-error a field that the line has of its own
+  // @ts-expect-error a reserved field, which every line has
   event<{ level: string }>({ level: "info", text: "", meaning: "" });
-  // @ts-expect-error a metric that is none
+  // @ts-expect-error an unknown metric
   event<object>({ level: "info", text: "", meaning: "", counts: { load: "loaded" } });
-  // @ts-expect-error a value that the metric's label does not have
+  // @ts-expect-error an unknown value of the metric's label
   event<object>({ level: "info", text: "", meaning: "", counts: { loads: "lost" } });
-  // @ts-expect-error a field that the event does not have
+  // @ts-expect-error a field missing from the event
   event<{ ms: number }>({ level: "info", text: ({ us }) => `${us}`, meaning: "" });
 }
 
@@ -99,14 +99,14 @@ const folder = temporaryFolder({ after });
 
 const PATIENCE_MS = 60_000;
 
-/** A pipe, and a reader of it that waits for nothing. */
+/** A pipe, and a function that opens it for non-blocking reads. */
 function makePipe(name: string): { readonly file: string; readonly openReader: () => number } {
   const file = join(folder, name);
   execFileSync("mkfifo", [file]);
   return { file, openReader: () => openSync(file, constants.O_RDONLY | constants.O_NONBLOCK) };
 }
 
-/** How many lines a log has said to be dropped since. */
+/** Counts the lines that a log reports as dropped from now on. */
 function countDropped(log: Awaited<ReturnType<typeof openLogFile>>): () => number {
   let dropped = 0;
   log.onDropped((lines) => {
@@ -115,7 +115,7 @@ function countDropped(log: Awaited<ReturnType<typeof openLogFile>>): () => numbe
   return () => dropped;
 }
 
-/** All that is in a pipe by now. */
+/** Reads all bytes that a pipe holds now. */
 function drain(fd: number): string {
   const buffer = Buffer.alloc(65_536);
   let text = "";
@@ -264,12 +264,12 @@ describe("a log file", () => {
     log.write("one\n");
     await log.flush(50);
     const file = join(folder, "room");
-    // A rotation to a disk with room.
+    // As after a rotation to a disk with room.
     assert.equal(await (await openLogFile(file)).reopen(), undefined);
   });
 });
 
-/** The rows that a terminal shows; long ones do not wrap here. */
+/** The rows that a terminal would show, without wrapping long ones. */
 function shown(output: string): string[] {
   const rows = [""];
   const parts = output.replaceAll(CLEAR_LINE, "\r").split(/(\r|\n)/);

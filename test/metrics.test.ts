@@ -1,4 +1,4 @@
-/** Counting requests, the figures that are told of it, and the text of metrics. */
+/** Counts of requests, the figures from them, and the text of metrics. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -31,7 +31,7 @@ import {
 import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
 import { watchVitals } from "../src/observe/metrics/vitals.ts";
 
-/** A clock that gives these durations. */
+/** A start time so many milliseconds ago. */
 const agoMs = (ms: number): number => performance.now() - ms;
 
 describe("a series", () => {
@@ -186,7 +186,7 @@ function measured(): Measured {
     countBegun(counters);
     countAborted(counters, performance.now() - 1, "BREW", "");
   }
-  // The main thread and one that serves.
+  // The main thread and a serving one.
   for (const thread of [mainThread(cells), 1]) watchVitals(countersOf(cells, thread))(3);
   const observed = createObservedCounts();
   countObservation(observed, { kind: "thread-died", role: "serving", cause: "a test" });

@@ -82,7 +82,7 @@ describe("a journal", () => {
       bytes[at]! ^= 1;
       writeFileSync(file, bytes);
       const { journal, told } = await reopened(folder);
-      // Two lines that are made one, or a last line without its end, are what a kill leaves or a wrong checksum.
+      // Joined lines or an unfinished last line mean a kill or a wrong checksum.
       assert.equal(told.length, 1, `byte ${at}`);
       assert.match(told[0]!, /it is damaged; beginning afresh$/);
       assert.equal(journal.entries.size, 0);
@@ -104,7 +104,7 @@ describe("a folder", () => {
     await assert.rejects(hold(mark), { name: "HeldError" });
     const text = JSON.parse(readFileSync(mark, "utf8")) as { begin: string };
     await first.release();
-    // A process of that id that began at another time.
+    // The mark of another process with the same id, which began at another time.
     writeFileSync(mark, JSON.stringify({ ...text, begin: "1" }));
     const claims = await Promise.allSettled(Array.from({ length: 8 }, () => hold(mark)));
     const held = claims.filter((claim) => claim.status === "fulfilled");

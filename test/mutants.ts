@@ -1,33 +1,24 @@
-/**
- * Changes of one line that the tests must notice. `npm run mutants` applies
- * each and runs the tests that it names; see tools/mutants.ts.
- */
+/** Changes of one line that the tests must notice. `npm run mutants` applies each and runs the tests that it names. */
 
-/** One change. */
 export interface Mutant {
-  /** What is wrong then. */
+  /** The fault that the change causes. */
   readonly breaks: string;
   /** From the root of the tree. */
   readonly file: string;
-  /** Text that stands once in the file. */
+  /** Text that occurs exactly once in the file. */
   readonly text: string;
   readonly becomes: string;
-  /** By the name of a test file, words that the names of tests in it hold. Each of the tests must fail. */
+  /** For each test file, words that select tests by name. Each of the tests must fail. */
   readonly tests: Readonly<Record<string, string>>;
 }
 
-/**
- * A file's text with a change.
- *
- * @throws when the text to replace does not stand there exactly once
- */
+/** Applies a change to a file's text. @throws unless the text to replace occurs exactly once */
 export function mutate(source: string, { breaks, file, text, becomes }: Mutant): string {
   const parts = source.split(text);
   if (parts.length !== 2) throw new Error(`${breaks}: ${file} holds ${parts.length - 1} times: ${text}`);
   return parts.join(becomes);
 }
 
-/** Every change. */
 export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "counts are stored without a comparison",

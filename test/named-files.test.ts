@@ -1,4 +1,4 @@
-/** Files that settings name: ones that will not do, and ones that a command must not write. */
+/** Files named by settings: unusable ones, and ones that a command must not overwrite. */
 
 import assert from "node:assert/strict";
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ import { killAll, run } from "./support/process.ts";
 
 const CANARY = "canary-0815";
 
-/** Nobody is ever asked at it. */
+/** A URL to which no request is sent. */
 const NOWHERE = "http://127.0.0.1:1/";
 
 const WORLD: CommandIo = {
@@ -37,7 +37,7 @@ const WORLD: CommandIo = {
   exit: () => assert.fail("it ended the process"),
 };
 
-/** Uses the file of a setting, given by its flag or else by a variable; `folder` is for whatever else is needed. */
+/** Uses the file of a setting, given by its flag or else by a variable; `folder` is for other files. */
 type Use = (args: readonly string[], environment: Environment, folder: string) => Promise<unknown>;
 
 const serving = (args: readonly string[], environment: Environment = {}) =>
@@ -111,7 +111,7 @@ async function problemOf(work: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
-/** What is wrong with a file that is missing, one that is empty, and one with too much in it. */
+/** Checks the problems of a missing file, an empty one, and one with two words. */
 async function checkFiles(
   folder: string,
   name: string,
@@ -168,7 +168,7 @@ after(killAll);
 
 const rowOf = (name: string): CommandRow => PROGRAM.commands.find((row) => row.name === name)!;
 
-/** Other settings that must be given; their paths are nobody's. */
+/** Other required settings, with paths that do not exist. */
 const REQUIRED: Readonly<Record<string, string>> = {
   snapshot: "http://127.0.0.1:1/",
   keys: "/nowhere/keys",
@@ -178,7 +178,7 @@ const REQUIRED: Readonly<Record<string, string>> = {
   "token-file": "/nowhere/token",
 };
 
-/** Refuses two settings of a command, or does not. */
+/** Rejects if settings of a command name the same file. */
 async function check(row: CommandRow, given: Readonly<Record<string, string>>): Promise<void> {
   const { DIR = "/nowhere/dir", ...flags } = given;
   const own = PROGRAM.settings.filter(({ commands, required }) => required && commands.includes(row.name));
@@ -188,7 +188,7 @@ async function check(row: CommandRow, given: Readonly<Record<string, string>>): 
   await refuseSameFiles(row, optionsOf(row.name, [...args, ...words]), PROGRAM.settings);
 }
 
-/** Ways to spell the path of a file that is there; of one that is not, the first two. */
+/** Ways to spell the path of an existing file; the first two work for a missing file, too. */
 const SPELLINGS: Readonly<Record<string, (file: string) => string>> = {
   plainly: (file) => file,
   relatively: (file) => relative(process.cwd(), join(dirname(file), "x", "..", basename(file))),

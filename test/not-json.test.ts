@@ -32,7 +32,7 @@ test("the line and the column of the first character that cannot be there are na
   }
 });
 
-/** The column that is named, from 0. */
+/** The column in the message, from 0. */
 const columnOf = (text: string): number => Number(/column (\d+)$/.exec(notJson(text, true))![1]) - 1;
 
 test("what stands before the place can begin JSON, whatever is cut off or changed", () => {
@@ -45,7 +45,7 @@ test("what stands before the place can begin JSON, whatever is cut off or change
         JSON.parse(text);
       } catch {
         const column = columnOf(text);
-        // Not before the number, word or escape that was changed.
+        // The column is not before the number, word or escape that was changed.
         assert.ok(column >= text.slice(0, at).search(/[-+\w.\\]*$/), text);
         assert.equal(columnOf(text.slice(0, column)), column, text);
       }

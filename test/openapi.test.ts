@@ -1,4 +1,4 @@
-/** The OpenAPI document says everything that the tables do. */
+/** The OpenAPI document covers everything in the tables. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -42,9 +42,9 @@ function replyOf(operation: Operation, status: number): Response {
   return reply.$ref === undefined ? reply : document.components.responses[reply.$ref.split("/").at(-1)!]!;
 }
 
-/** Errors of no operation: what is said of them stands in the text. */
+/** Errors that belong to no operation; the document's text describes them. */
 const OF_NO_OPERATION: readonly FaultName[] = ["notFound", "methodNotAllowed"];
-/** Errors of replicas inside a program; no server sends them. */
+/** Errors of replicas inside a program, which no server sends. */
 const OF_PROGRAMS: readonly FaultName[] = ["closed"];
 
 describe("the OpenAPI document", () => {
@@ -54,7 +54,7 @@ describe("the OpenAPI document", () => {
     for (const { name, path, summary } of ROUTES) {
       const operation = operationOf(path);
       assert.equal(operation.operationId, name);
-      // Markdown of the documents; summaries are plain text.
+      // The documents use Markdown; summaries are plain text.
       assert.equal(operation.summary, summary.replaceAll("`", ""));
       assert.equal(operation.tags.length, 1);
       assert.ok(tags.includes(operation.tags[0]!));

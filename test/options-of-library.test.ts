@@ -1,6 +1,4 @@
-/**
- * The library's options: what is missing, unknown or wrong is said, and defaults are those of the settings.
- */
+/** The library's options: errors for missing, unknown or wrong ones, and the same defaults as the settings. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -22,7 +20,7 @@ const API = { id: "a", kind: "api", token: "svc_sk_1" };
 
 const CLI = { id: "c", kind: "cli", token: "svcx_1" };
 
-/** What is said of options that will not do; through the front door, which must reject with a TypeError. */
+/** The message for wrong options; `openOrrery` must reject with a TypeError. */
 async function problem(options: unknown): Promise<string> {
   try {
     await openOrrery(options as OpenOptions);
@@ -237,7 +235,7 @@ describe("what is asked of an open replica", () => {
   });
 });
 
-/** Gives the user another home folder; without one the system's call fails, as for a user id that has no name. */
+/** Gives the user another home folder; without one the system's call fails, as for a user id without a name. */
 function moveHome(t: TestContext, home?: string): void {
   t.mock.method(os, "homedir", () => {
     if (home === undefined) throw new Error("uv_os_homedir returned ENOENT");

@@ -1,4 +1,4 @@
-/** Arguments and environment: booleans, variables, and what is said of options that are not known. */
+/** Arguments and environment: booleans, variables, and messages for unknown options. */
 
 import assert from "node:assert/strict";
 import { after, describe, it, test } from "node:test";
@@ -36,7 +36,7 @@ const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
 
 const SERVE = ["--snapshot", "s", "--keys", "k"];
 
-/** The words in which a use of options is refused, or none. */
+/** The error message of a use of options, or "". */
 function problemOf(use: () => unknown): string {
   try {
     use();
@@ -61,7 +61,7 @@ function defaultOf(flag: string): string {
   return setting?.default ?? (setting?.kind === "flag" ? "off" : assert.fail(`${flag} has no default`));
 }
 
-/** A value for each setting that is not its default. */
+/** A valid value of a setting that differs from its default. */
 function otherValue({ flag, kind, choices, default: usual }: (typeof PROGRAM.settings)[number]): string {
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
   if (choices) return choices.find((choice) => kind === "list" || choice !== usual)!;
@@ -89,11 +89,11 @@ describe("values", () => {
     assert.equal(values.rateLimt, undefined);
     // @ts-expect-error: a setting of another command
     assert.equal(values.users, undefined);
-    // @ts-expect-error: a name of none
+    // @ts-expect-error: a name of no setting
     assert.equal(names.rateLimt, undefined);
-    // @ts-expect-error: a word that is no choice
+    // @ts-expect-error: not one of the choices
     assert.ok(away !== "shares");
-    // @ts-expect-error: there may be none
+    // @ts-expect-error: may be undefined
     assert.throws(() => values.admin.length, TypeError);
   });
 
@@ -183,7 +183,7 @@ describe("booleans", () => {
     const off = read("diff", ["a", "--json", "off", "b"]);
     assert.deepEqual([off.values.json, off.positionals], [false, ["a", "b"]]);
     assert.deepEqual(read("check", ["--", "--json"]).positionals, ["--json"]);
-    // Nor the value of another option.
+    // Nor does a flag count as the value of another option.
     assert.match(problem("serve", ["--snapshot", "--cors", "--keys", "k"]), /--snapshot/);
   });
 });
@@ -206,7 +206,7 @@ describe("variables", () => {
         assert.equal(is === (setting.kind === "flag" ? String(readBoolean(value)) : value), isRead, flag);
         assert.equal(isRead, name === "serve" || name === "demo", `${name} --${flag}`);
         assert.equal(readsVariable(name, flag), isRead);
-        // A value that would be wrong is not even looked at.
+        // A wrong value in the variable is ignored.
         if (!isRead) read(name, [...args, ...words], { [variableOf(flag)]: "\n" });
         seen++;
       }
@@ -441,7 +441,7 @@ describe("a snapshot that changes while it is read", () => {
   const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts };
   const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
 
-  /** The level of the line that a reload of such a snapshot makes. */
+  /** The level of the log line of a reload of such a snapshot. */
   async function levelOf(isWatched: boolean): Promise<string> {
     const lines: string[] = [];
     let isFirst = true;

@@ -1,4 +1,4 @@
-/** Keeping to another server's limit, on a clock of the test's: no refusal beyond what nobody could know. */
+/** Keeping to another server's limit, on a simulated clock: no refusal that a client can foresee. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -10,14 +10,14 @@ const HOUR = 3_600_000;
 interface World {
   readonly limit: number;
   readonly windowMs: number;
-  /** How far the server's clock is ahead of ours. */
+  /** Milliseconds that the server's clock is ahead of ours. */
   readonly skewMs: number;
   readonly hasDate: boolean;
   readonly hasRetryAfter: boolean;
   readonly hasHeaders: boolean;
-  /** Chance that somebody else uses the key before one of our requests is counted. */
+  /** Chance that another client uses the key before one of our requests is counted. */
   readonly others: number;
-  /** Number of the request whose reply says that the window ends in a thousand years; none when 0. */
+  /** Number of the request with a reply that says that the window ends in a thousand years; 0 for none. */
   readonly lie: number;
 }
 
@@ -28,13 +28,13 @@ const PLAIN: World = {
 
 interface Run {
   readonly refused: number;
-  /** Refusals of requests that were sent although the last word was that none is left. */
+  /** Refusals of requests sent although the last reply said that none is left. */
   readonly windows: number;
   readonly sent: number;
   readonly ms: number;
 }
 
-/** A server with a fixed window, requests that take their time and overtake each other, and a clock that jumps from event to event. */
+/** Simulates a fixed-window server and slow requests that overtake each other; the clock jumps from event to event. */
 function simulate(requests: number, given: Partial<World>, options: BudgetOptions = {}, seed = 1): Run {
   const world = { ...PLAIN, ...given };
   const random = createRandom(seed, "pace");

@@ -1,4 +1,4 @@
-/** Pages as files are served: methods, conditions, encodings, caching, and what of a path is theirs. */
+/** Pages served as files: methods, conditions, encodings, caching, and the paths that belong to them. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -21,7 +21,7 @@ interface Got {
   readonly body: Buffer;
 }
 
-/** Asks; undefined where the path is none of theirs. */
+/** Asks; undefined if the path belongs to no page. */
 async function ask(path: string, more: Partial<PageRequest> = {}, from = pages): Promise<Got | undefined> {
   const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
   const reply = await from.answer({ method: "GET", path, ...none, ...more });
@@ -42,7 +42,7 @@ async function asked(path: string, more: Partial<PageRequest> = {}, from = pages
   return got;
 }
 
-/** Paths of what the page loads. */
+/** Paths that the page loads. */
 let loaded: string[] = [];
 
 before(async () => {

@@ -1,4 +1,4 @@
-/** Bodies in parts: their bytes, alone and on the wire, in front of peers that take their time. */
+/** Bodies in parts: their bytes, alone and on the wire, with slow peers. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -30,7 +30,7 @@ const { below } = createRandom(11, "parts");
 const block = Buffer.from(new SharedArrayBuffer(1_000_000));
 for (let at = 0; at < block.length; at++) block[at] = below(256);
 
-/** Some parts, and their bytes put together in the plainest way. */
+/** Random parts, and their bytes joined in the simplest way. */
 function someParts(
   ranges: number,
   longest: number,
@@ -99,10 +99,10 @@ describe("a body in parts", () => {
   });
 });
 
-/** How a test's server speaks HTTP. */
+/** The HTTP implementation of a test's server. */
 type Way = "our own HTTP" | "node:http";
 
-/** A server that answers `/N` with body N, the sockets of its peers, and how many requests it was asked. */
+/** A server that answers `/N` with body N, the sockets of its peers, and the number of requests. */
 async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   let asked = 0;
   const app: ApiApp = {
@@ -129,7 +129,7 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   }
   const sockets: Socket[] = [];
   const server = createServer(createNodeDoor({} as State, {}, app));
-  // A peer that half-closes is answered, as by a server of ours.
+  // Answers a peer that half-closes, as our own server does.
   (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on("connection", (socket: Socket) => sockets.push(socket));
   closings.push(() => server.close());
@@ -147,11 +147,7 @@ function* bodiesIn(bytes: Buffer): Generator<Buffer> {
   }
 }
 
-/**
- * Reads all that was asked for, a little at a time, and compares.
- *
- * @returns how many responses came
- */
+/** Reads the replies slowly and compares them. @returns the number of responses */
 async function readSlowly(
   wire: Wire,
   asked: readonly number[],
@@ -178,7 +174,7 @@ async function readSlowly(
 describe("parts on the wire", () => {
   for (const way of ["our own HTTP", "node:http"] as const) {
     test(`peers that read slowly get every byte while others are answered (${way})`, async () => {
-      // Texts among them, and some that are longer than what is put together in one place.
+      // Some bodies are texts, and some are too long to be joined into one buffer.
       const some = Array.from({ length: 40 }, (_, at) =>
         someParts(1 + (at % 3), at % 7 === 6 ? 700_000 : 90_000),
       );
@@ -193,7 +189,7 @@ describe("parts on the wire", () => {
         wire.socket.pause();
         const asked: number[] = [];
         const server = sockets().at(-1)!;
-        // One by one, as after others in a pipeline they would not have their turn at once.
+        // One by one: in a pipeline, later requests would not be answered at once.
         while (server.writableLength === 0) {
           const before = count();
           asked.push(who === 0 ? 6 : below(40));
@@ -224,7 +220,7 @@ describe("parts on the wire", () => {
     const gc = runInNewContext("gc") as () => void;
     const bodies: Body[] = [];
     const { port, sockets, asked: count } = await serveBodies(bodies);
-    /** Ten times a block, pages of it that two peers do not take, and the next block. */
+    /** Serves a block to two peers that read nothing, then drops it. @returns a weak reference to the block */
     async function answerAndForget(generation: number): Promise<WeakRef<SharedArrayBuffer>> {
       const memory = new SharedArrayBuffer(1_000_000);
       const bytes = Buffer.from(memory);
@@ -248,7 +244,7 @@ describe("parts on the wire", () => {
     for (let generation = 0; generation < 10; generation++) blocks.push(await answerAndForget(generation));
     bodies.length = 0;
     const held = (): number => blocks.filter((block) => block.deref() !== undefined).length;
-    // A reference that was read lives to the end of its turn.
+    // A weak reference that was read keeps its target alive until the end of the turn.
     for (let tries = 0; tries < 20 && held() > 0; tries++) {
       await setImmediate();
       gc();

@@ -1,7 +1,4 @@
-/**
- * Prepared files whose checksums are right and whose contents are not: refused in one line, or every answer is JSON and
- * no request a 500.
- */
+/** Prepared files with right checksums and wrong contents: refused in one line, or every answer is JSON and none a 500. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -67,7 +64,7 @@ const TARGETS = [
   ),
 ].map((target) => BASE + target);
 
-/** Loads a file and, where it is taken, asks for everything. @returns whether it was taken */
+/** Loads a file and, if it is accepted, asks for everything. @returns whether it was accepted */
 async function hold(stored: Buffer, what: string): Promise<boolean> {
   const bad = join(folder, "bad");
   rmSync(bad, { recursive: true, force: true });
@@ -103,7 +100,7 @@ const ITEM_BYTES: Readonly<Record<string, number>> = {
   Float64Array: 8,
 };
 
-/** Contents that an array may have instead of its own. */
+/** Ways to replace the contents of an array. */
 function contents(seed: number): Readonly<Record<string, (bytes: Buffer, itemBytes: number) => void>> {
   const { below } = createRandom(seed, "contents");
   return {
@@ -140,7 +137,7 @@ test("of any array with other contents", async () => {
       }
     }
   }
-  // What is sent is never taken for what it is not.
+  // Bytes that replies are made of, and their offsets, are never accepted when wrong.
   assert.deepEqual(
     [...taken].filter((path) => /^store\.\w+\.(bytes|starts)$/.test(path)),
     [],
@@ -167,7 +164,7 @@ test("says which part it is that cannot be sent", async () => {
   };
   for (const table of ["users", "worlds", "worldStats", "instances"]) {
     const path = `store.${table}.bytes`;
-    // One row, in its middle.
+    // Changes one row, in its middle.
     const line = await lineOf(forgeArray(parts, path, (bytes) => void bytes.fill(0, 20, 30)));
     assert.equal(line, `generation.orrery: impossible layout: ${path} holds other than rows`);
   }
@@ -181,7 +178,6 @@ test("says which part it is that cannot be sent", async () => {
   );
 });
 
-/** The functions that encode rows, by table. */
 const ENCODER_OF = {
   users: ENCODERS.user,
   worlds: ENCODERS.world,
@@ -192,7 +188,7 @@ const CHANGED = Buffer.from('\0\x1f"\\},\x80\xc3{7', "latin1");
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** What a row is after a change: as it is encoded, at least JSON of the right fields, or neither. */
+/** A row after a change: exactly as encoded, at least JSON with the right fields, or neither. */
 function judge(block: Block, row: number, encode: (row: object) => string): "encoded" | "JSON" | "neither" {
   const stored = block.bytes.subarray(block.starts[row]!, block.starts[row + 1]!);
   try {
@@ -203,7 +199,7 @@ function judge(block: Block, row: number, encode: (row: object) => string): "enc
     }
     const encoded = encode(object);
     if (stored.equals(Buffer.from(`${encoded},`))) return "encoded";
-    // An escape that is not needed, or good UTF-8: all else is as it is encoded.
+    // The only difference is one needless escape, and the UTF-8 is valid.
     assert.equal(stored.toString().replaceAll(/\\u[0-9a-f]{4}/g, "?").length, stored.toString().length - 5);
     assert.deepEqual(Buffer.from(stored.toString()), Buffer.from(stored));
     return "JSON";
@@ -232,7 +228,7 @@ test("of any one byte of a row", async () => {
           if (misfit === undefined) assert.notEqual(judged, "neither", what);
           else assert.deepEqual([misfit, judged === "encoded"], [`store.${table}.bytes`, false], what);
           const isTaken = misfit === undefined;
-          // The whole way through a file takes a thousand times as long.
+          // Few changes go through a file: that takes a thousand times as long.
           if (isTaken ? counts.taken++ % 800 === 0 : counts.refused++ % 4000 === 0) {
             const forged = forgeArray(
               parts,

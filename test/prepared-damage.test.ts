@@ -1,4 +1,4 @@
-/** Prepared files that are damaged, forged or out of place: refused in one line, and what is served serves on. */
+/** Prepared files that are damaged, forged or out of place: refused in one line, while the old snapshot stays served. */
 
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -79,10 +79,10 @@ describe("damage", () => {
     for (const [path, , offset, bytes] of head.arrays as [string, string, number, number][]) {
       if (bytes === 0) continue;
       const flipped = Buffer.from(file);
-      // The last byte of what fills it up, which is zero.
+      // The last byte of the padding, which is zero.
       flipped[start + Math.ceil((offset + bytes) / 64) * 64 - 1]! ^= 1;
       const line = await refusalOf(bad, flipped);
-      // Two paths may lead to one array.
+      // This path shares its array with another one.
       if (path !== "index.worlds.nameOrder.rows")
         assert.equal(line, `generation.orrery: ${path} has a wrong checksum`);
     }
@@ -347,7 +347,7 @@ test("a reload of a bad prepared file, or of one that lost most rows, changes no
     ["snapshot-loaded"],
   );
   assert.equal(keeper.current().store.users.rows, 119);
-  // What the rows are is the same generation: nothing is swapped.
+  // The rows are the same generation: nothing is swapped.
   rmSync(join(served, PREPARED));
   cpSync(join(root, "second-rows"), served, { recursive: true });
   seen.length = 0;

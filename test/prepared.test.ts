@@ -1,4 +1,4 @@
-/** Prepared snapshots: what is read is what was written, in every array and every reply. */
+/** Prepared snapshots: every array and every reply is the same after a write and a read. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import { writeSnapshot as writeRows } from "./support/snapshot.ts";
 
 const GOLDEN = new URL("golden/", import.meta.url);
 
-/** Every reply to some requests, whole. */
+/** The whole replies to some requests. */
 async function repliesOf(folder: string, targets: readonly string[]): Promise<unknown[]> {
   const keys = [{ id: "me", kind: "cli" as const, token: "svcx_secret" }];
   const orrery = await openOrrery({ snapshot: folder, keys, threads: false, watch: 0 });
@@ -35,7 +35,7 @@ async function repliesOf(folder: string, targets: readonly string[]): Promise<un
   }
 }
 
-/** What is told of the files of rows. Hidden ids are kept of worlds alone. */
+/** The reports on the files of rows. A prepared file keeps hidden ids of worlds alone. */
 function reportsOf({ reports }: Loaded): object[] {
   return reports.map(({ hiddenIds, ...report }) => ({
     ...report,
@@ -164,7 +164,7 @@ describe("building", () => {
         },
       },
     );
-    // Which of the two is first depends on the disk; the file is whole either way.
+    // The disk decides which of the two is first; the file is whole either way.
     const ends = [
       await first.catch((error: unknown) => error),
       await other!.catch((error: unknown) => error),
@@ -195,7 +195,7 @@ describe("the format", () => {
     const rows = new URL("rows/", GOLDEN).pathname;
     const now = mustLoad(await loadSnapshot(rows));
     assert.deepEqual(everythingIn(result), everythingIn(now), hint);
-    // Byte for byte, too: the same input, the same bytes.
+    // The same input gives the same bytes.
     await prepare(rows, join(root, "now"));
     assert.ok(partsOf(join(root, "now")).file.equals(file), hint);
     const targets = [

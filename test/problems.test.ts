@@ -1,4 +1,4 @@
-/** What the status says is wrong: each problem from its beginning to its end, and nothing of a server that is well. */
+/** Problems in the status: each from its beginning to its end, and none of a healthy server. */
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";

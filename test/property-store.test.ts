@@ -1,4 +1,4 @@
-/** Times, ids and orders of any rows, against plain code. */
+/** Times, ids and orders of any rows, compared with plain code. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -133,13 +133,13 @@ describe("ids", () => {
   });
 
   test("are found in the map where the naive map has them", () => {
-    // Few bits: many ids that differ in one word only.
+    // Few bits, so that many ids differ in one word only.
     const bits = fc.constantFrom(0, 1, 2, 0x10000, 0x8000_0000);
     const near = fc.tuple(bits, bits, bits, fc.nat(40));
     const list = fc.oneof(
       fc.array(near, { maxLength: 300 }),
       fc.array(words, { maxLength: 100 }),
-      // More than the map of arriving ids holds before it grows, twice.
+      // Enough that the map of arriving ids grows twice.
       fc.nat(9).map((seed) => Array.from({ length: 2300 }, (_, at) => [seed, at % 3, 7, at] as const)),
     );
     fc.assert(

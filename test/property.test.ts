@@ -1,4 +1,4 @@
-/** Any request over any rows, answered as the model answers it; searches, pages, conditions, the limit. */
+/** Any request over any rows, compared with the model: searches, pages, conditions, the rate limit. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -65,7 +65,7 @@ describe("searches", () => {
         ),
         loading(part(35)),
       );
-    // Queries that find nothing prove little.
+    // Queries without hits prove little.
     await untilCovered(
       round,
       () => asked > part(500) && found > asked / 10,
@@ -161,7 +161,7 @@ describe("any request", () => {
       arbitrary: fc.array(parameter, { maxLength: 4 }).map((pairs) => `?${new URLSearchParams(pairs)}`),
     },
     { weight: 1, arbitrary: fc.constant("") },
-    // A second question mark at once would be taken off by one reading of the rules and not by another.
+    // The "x" prevents "??": the rules do not say clearly whether the second mark belongs to the query.
     { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 12 }).map((any) => `?x${any}`) },
     {
       weight: 2,
@@ -174,7 +174,7 @@ describe("any request", () => {
   );
   const fixed = MODEL_OPERATIONS.map(({ path: some }) => some).filter((some) => !some.includes(":id"));
   const operationPath = fc
-    // Fixed paths twice as often, since most ids are of another table.
+    // Fixed paths twice as often, as most ids belong to another table.
     .tuple(fc.constantFrom(...MODEL_OPERATIONS.map(({ path: some }) => some), ...fixed, ...fixed), anyId)
     .map(([pattern, id]) => pattern.replace(":id", () => id));
   const anyPath = fc.oneof(
@@ -230,7 +230,7 @@ describe("any request", () => {
       authorization: fc.option(authorization, { freq: 9 }),
       ifMatch: seldom(condition),
       ifNoneMatch: seldom(condition),
-      // The key that expires does so within this range.
+      // The expiring key expires within this range.
       now: fc.integer({ min: 1_000_000_000_000, max: 1_000_000_009_000 }),
     })
     .map((made) => {
@@ -328,7 +328,7 @@ test("the rate limit lets pass and tells what the model does, whatever the clock
           let now = start;
           for (const { key, limit, step } of requests) {
             now = Math.max(0, now + step);
-            // A key keeps its limit, or has it changed at every request.
+            // A key either keeps its limit or gets another with every request.
             const applied = keyLimits ? key + 1 : limit;
             const quota = countRequest(counters, slotOf(counters, `key ${key}`), applied, now);
             assert.deepEqual(quota, model.count(`key ${key}`, applied, now));

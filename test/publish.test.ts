@@ -30,7 +30,7 @@ import {
 } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
-/** Publishes a version of one file. */
+/** Publishes a version that holds one file. */
 async function publish(dir: string, text: string, options?: PublishOptions): Promise<string> {
   const fill = async (folder: string): Promise<string> => {
     await writeFile(join(folder, "file"), text);
@@ -41,7 +41,7 @@ async function publish(dir: string, text: string, options?: PublishOptions): Pro
 
 const textAt = (dir: string): string => readFileSync(join(dir, "file"), "utf8");
 
-/** A version that its process was killed over: a process has ended whose mark is there. */
+/** Leaves a version of a killed process: its owner file names a process that has ended. */
 async function leaveDead(dir: string, name: string): Promise<void> {
   const child = spawn(process.execPath, ["-e", ""]);
   await once(child, "exit");
@@ -123,7 +123,7 @@ describe("publishing", () => {
     await leaveDead(dir, KILLED);
     const versions = versionsOf(dir);
     mkdirSync(join(versions, "mine"));
-    // Another machine's counts as long as it is renewed.
+    // An owner on another machine counts as alive as long as it renews its file.
     for (const [name, ageSeconds] of [
       ["20260101T000000000Z-00000001", 10],
       ["20260101T000000000Z-00000002", 1000],
@@ -138,7 +138,7 @@ describe("publishing", () => {
         readdirSync(versions).filter((name) => !folder.endsWith(name.replace(".owner", ""))),
         ["20260101T000000000Z-00000001", "20260101T000000000Z-00000001.owner", "mine"],
       );
-      // Another one in the same process does not take it for a left-over.
+      // Another publication in the same process does not remove it as stale.
       await publish(dir, "other");
       assert.ok(existsSync(folder));
       return folder;

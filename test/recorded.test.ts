@@ -41,7 +41,7 @@ it("names, types and labels of metrics are those recorded", async () => {
   const { text } = await get(`http://127.0.0.1:${server.adminPort}/metrics`);
   const lines = text.split("\n").map((line) => (line.startsWith("#") ? line : nameOf(line)));
   const recording = new Recording("metrics");
-  // The others are Node's own, and differ with its version.
+  // The other metrics are Node's own and differ with its version.
   recording.add("text", lines.filter((line) => /^(# (HELP|TYPE) )?(http|orrery)_/.test(line)).join("\n"));
   recording.check();
 });
@@ -62,7 +62,7 @@ it("log lines of every event are those recorded, for machines and for people", (
 
 it("the text of metrics is the one recorded, in both formats", async () => {
   const cells = createRequestCells(2);
-  // All parts of all threads, but for the values of series: some of them.
+  // Fills all cells of all threads, but only some of the series.
   for (let at = 0; at < cells.length; at++) if (at % (cells.length / 3) < REQUESTS) cells[at] = at % 97;
   for (const series of [0, 1, 7, SERIES - 1]) {
     cells[REQUESTS + series] = 1e6 + series;
@@ -92,7 +92,7 @@ it("the text of metrics is the one recorded, in both formats", async () => {
       const { text } = await expose(accept);
       const ours = text.slice(0, text.indexOf("# HELP process_"));
       recording.add(accept, ours);
-      // Node's own: their values and labels differ with its version.
+      // Of Node's own metrics only the comments: values and labels differ with its version.
       recording.add(accept, text.slice(ours.length).match(/^#.*$/gm)!.join("\n"));
     }
   }

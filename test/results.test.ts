@@ -1,4 +1,4 @@
-/** The document of the results: every part has its place and its result; the picture shows what the table has. */
+/** The document of the results: every part has its place and its result; the chart shows the figures of the table. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

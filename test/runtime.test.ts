@@ -1,4 +1,4 @@
-/** Which runtimes are refused, damage of the installation, and signals that change hands. */
+/** Refused runtimes, a damaged installation, and the handover of signals. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -73,7 +73,7 @@ describe("a runtime", () => {
 
 const folder = temporaryFolder({ after });
 
-/** What the import of a file with some text fails with. */
+/** The error of an import of a file with the given text. */
 async function errorOf(name: string, text: string): Promise<unknown> {
   const file = join(folder, name);
   writeFileSync(file, text);
@@ -123,7 +123,7 @@ test("from the first listener on there is always one, and in the end one of each
     process.off("removeListener", removed);
     for (const signal of signals) process.removeAllListeners(signal);
   });
-  // As `launch.mjs` does it.
+  // As in `launch.mjs`.
   for (const signal of signals) process.on(signal, () => {});
   process.on("removeListener", removed);
 

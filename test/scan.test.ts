@@ -1,4 +1,4 @@
-/** The scanner of rows: whatever it takes, it makes the same of as the parser. */
+/** The scanner of rows: each row that it accepts gets the same result as from the parser. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const WORLD = "c75d58fc-31d3-4614-adfb-ac77738fc49f";
 const OTHER = "796ce68a-137c-49cf-a250-ef9251ca6acc";
 const TIME = "2026-06-27T11:08:48.567Z";
 
-/** A good row of each file, in the order of an ordinary export. */
+/** A good row of each file, with fields in the order of an ordinary export. */
 const GOOD: Readonly<Record<RowFile, Record<string, unknown>>> = {
   "users.ndjson": { id: USER, displayName: "Ann", userIconUrl: "https://x.example/a.png", createdAt: TIME },
   "worlds.ndjson": filled("worlds", {
@@ -40,7 +40,7 @@ const GOOD: Readonly<Record<RowFile, Record<string, unknown>>> = {
   "instances.ndjson": { id: OTHER, worldId: WORLD, isPublic: true, isActive: true, createdAt: TIME },
 };
 
-/** A stage in which every earlier file holds its good row. */
+/** A stage with the good rows of all earlier files. */
 function stageBefore(file: RowFile): Stage {
   const stage = createStage();
   for (const earlier of ROW_FILES.slice(0, ROW_FILES.indexOf(file))) {
@@ -50,7 +50,7 @@ function stageBefore(file: RowFile): Stage {
   return stage;
 }
 
-/** All that staging left behind, for comparison. */
+/** The whole result of staging, for comparison. */
 function stateOf(stage: Stage, file: RowFile): unknown {
   const { hidden, dangling, ids, lines, visible, numbers, texts, parents, references } = stage[tableOf(file)];
   return {
@@ -69,7 +69,7 @@ function stateOf(stage: Stage, file: RowFile): unknown {
   };
 }
 
-/** Stages a line both ways; says whether the scanner took it. */
+/** Stages a line both ways and compares. @returns whether the scanner accepted it */
 function compareBoth(file: RowFile, line: string): boolean {
   const problems = new Problems();
   const scanned = stageBefore(file);
@@ -117,7 +117,7 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant({ id: USER }),
 );
 
-/** A row near a good one: fields changed, added, in another order. */
+/** A row similar to a good one: fields changed, added, in another order. */
 const nearlyGood = fc.constantFrom(...ROW_FILES).chain((file) =>
   fc
     .record({
@@ -135,7 +135,7 @@ const nearlyGood = fc.constantFrom(...ROW_FILES).chain((file) =>
     }),
 );
 
-/** How exporters write JSON. */
+/** JSON styles of exporters. */
 const WRITERS: readonly ((row: unknown) => string)[] = [
   (row) => JSON.stringify(row),
   (row) => JSON.stringify(row, null, " ").replace(/\n +/g, " ").replace("{ ", "{").replace(/\s}$/, "}"),
@@ -233,7 +233,7 @@ test("what is not looked at byte by byte is looked at when it is read", () => {
     assert.ok(compareBoth(file, good));
     for (let at = 0; at < good.length; at++) {
       for (const other of ['"', OTHERS[at % OTHERS.length]!]) {
-        // Mostly it is not taken; what is must be what the parser makes of it.
+        // The scanner leaves most of these lines to the parser; the others must give the same result.
         compareBoth(file, good.slice(0, at) + other + good.slice(at + 1));
       }
     }

@@ -1,7 +1,4 @@
-/**
- * Searches where requests are answered: short ones inline, long ones offloaded, the cache, and the bound on
- * searches that wait.
- */
+/** Searches on a serving thread: short ones inline, long ones offloaded, the cache, and the bound on waiting searches. */
 
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
@@ -23,7 +20,7 @@ import { createInlineSearch, createOffloadedSearch } from "../src/server/search/
 import type { Busy, Caller, Found, PageOf } from "../src/store/generation.ts";
 import { createRandom } from "../src/util/random.ts";
 
-/** The same search, asked by one caller that waits for all of it. */
+/** Binds a search to one caller that stays. */
 function asOne<Result, More>(
   search: More & Record<"users" | "worlds", (term: string, page: PageOf, caller: Caller) => Result>,
 ) {
@@ -42,7 +39,7 @@ function asOne<Result, More>(
 
 describe("searches where requests are answered", () => {
   const PAGE = { limit: 2, offset: 0 };
-  /** Work of some milliseconds that finds one row. */
+  /** Work of `milliseconds` that finds one row. */
   function* busy(milliseconds: number, row: number, isLong = false): Work<ResultSet> {
     if (isLong) yield "long";
     const until = performance.now() + milliseconds;
@@ -50,7 +47,7 @@ describe("searches where requests are answered", () => {
     return new ListedResults(Uint32Array.of(row));
   }
 
-  /** Terms are milliseconds; one that ends in "!" says that it is long. */
+  /** A term is a duration in milliseconds; one that ends in "!" yields "long". */
   function inlineSearch() {
     const asked: string[] = [];
     const begun: string[] = [];
@@ -78,7 +75,7 @@ describe("searches where requests are answered", () => {
       assert.deepEqual([far.total, ...far.page(PAGE)], [3000, 2, 2]);
     }
     await inline.users("0!", { limit: 50, offset: 2000 });
-    // Where nobody is left to be asked, it is done here after all.
+    // Without a thread to ask, the search runs inline after all.
     assert.deepEqual([...(await inline.users("1!", PAGE)).page(PAGE)], [1]);
     assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000", "users 1! 1024 0"]);
   });
@@ -115,7 +112,7 @@ describe("the cache", () => {
   const PAGE = { limit: 2, offset: 0 };
   const nobody = (): ResultSet => rows(0);
 
-  /** A search that finds 1,000 rows, and what it was asked. */
+  /** A search that finds 1,000 rows, and the terms it was asked for. */
   function recorded() {
     const asked: string[] = [];
     const find = (term: string): ResultSet => {
@@ -235,7 +232,7 @@ describe("the cache", () => {
   test("asks again for what another thread did not tell, and keeps what it told first", async () => {
     const pages: PageOf[] = [];
     const all = Uint32Array.from({ length: 100 }, (_, row) => row);
-    /** Tells ten rows where they are enough, or the page alone. */
+    /** Returns the first ten rows if they cover the page, else the page alone. */
     const tell = async (total: number, { limit, offset }: PageOf): Promise<PartialResults> => {
       const told = offset + limit <= 10 ? { limit: 10, offset: 0 } : { limit, offset };
       pages.push(told);
@@ -256,7 +253,7 @@ describe("the cache", () => {
       pages.map(({ offset }) => offset),
       [0, 9, 50, 99],
     );
-    // Who joins a search that tells too little asks once more.
+    // A caller that joins a search with too few rows asks once more.
     const both = await Promise.all([
       search.users("b", { limit: 2, offset: 0 }),
       search.users("b", { limit: 2, offset: 50 }),
@@ -268,14 +265,14 @@ describe("the cache", () => {
         [50, 51],
       ],
     );
-    // A result that was told to its end is known.
+    // A result with all its rows needs no further question.
     assert.equal((await search.worlds("a", { limit: 2, offset: 0 })).total, 3);
     assert.deepEqual([...(await search.worlds("a", { limit: 50, offset: 2 })).rows], [2]);
     assert.deepEqual(search.counts(), { ...search.counts(), hits: 4, joined: 1, misses: 7 });
   });
 });
 
-/** Bounds of both kinds; of the shared one another thread's view. */
+/** Bounds of both kinds, the shared one with views of several threads. */
 const KINDS: Record<string, (most: number) => readonly PendingSearches[]> = {
   "on one thread": (most) => [createPendingSearches(most)],
   "on several threads": (most) => {
@@ -326,7 +323,7 @@ it("what a thread held when it ended is given back, and nothing else", () => {
 it("threads that enter and leave at the same time are never more than the bound", async () => {
   const most = 8;
   const cells = createSharedPending(most);
-  /** How many are inside now, of all and of the one key; the most of both so far; how often somebody got in. */
+  /** Searches inside now, of all keys and of the one key; the most of both so far; number of entries. */
   const seen = new Int32Array(new SharedArrayBuffer(5 * 4));
   const entry = new URL("./support/pending-thread.mjs", import.meta.url);
   await Promise.all(

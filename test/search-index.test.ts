@@ -1,7 +1,4 @@
-/**
- * Structures of the search index against plain code: sorted arrays, sets of documents, words, indexes in
- * another order.
- */
+/** Structures of the search index, compared with plain code: sorted arrays, sets of documents, words, reordered indexes. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -30,7 +27,7 @@ import { indexWorlds, rankWorldsAnew, type WorldIndex } from "../src/search/worl
 import { createRandom } from "../src/util/random.ts";
 import { endWhere, gallop, gallopWhere, lowerBound } from "../src/util/sorted.ts";
 
-/** Texts that share much: few characters, NUL, halves of pairs' range, and long common beginnings. */
+/** Texts with much in common: few characters, NUL, the range of surrogates, and long common prefixes. */
 const texts = fc
   .tuple(
     fc.array(
@@ -120,7 +117,7 @@ describe("sets of documents", () => {
         ),
       { minLength: 1, maxLength: 4 },
     );
-  // The second: left alone, fast-check makes so few large ones that two of them hardly ever meet.
+  // The second alternative: fast-check alone makes so few large lists that two of them hardly ever meet.
   const someLists = fc.oneof(listsOf(0, 60), listsOf(30, 60));
 
   function naiveUnion(lists: readonly (readonly number[])[]): Map<number, boolean> {
@@ -220,7 +217,7 @@ test("the documents of short n-grams take no more memory than is given for them:
   const some = bytesOf(20_000);
   assert.ok(all.bytes > 40_000 && some.bytes <= 20_000 && some.bytes > 15_000, `${all.bytes}, ${some.bytes}`);
   assert.ok(some.keys.every((key) => all.keys.includes(key)));
-  // One letter is in more words than three.
+  // More words hold a given letter than a given trigram.
   assert.equal(some.sizes[0], all.sizes[0]);
   assert.equal(some.sizes[3], undefined);
   assert.equal(bytesOf(0).keys.length, 0);
@@ -241,7 +238,7 @@ const WORDS = [
   "naïve",
 ];
 
-/** A text of up to so many words; some texts are equal. @param known the share of frequent words */
+/** A text of up to `most` words; some texts are equal. @param known the share of frequent words */
 function textOf(most: number, known: number, rows: number): string {
   const word = (): string =>
     random.chance(known) ? WORDS[random.below(WORDS.length)]! : `w${random.below(rows * 3)}`;

@@ -1,7 +1,4 @@
-/**
- * Searches in slices and questions between threads: fair between keys, in batches, and none for callers
- * that are gone.
- */
+/** Searches in time slices and questions between threads: fair between keys, in batches, none for callers that are gone. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -16,7 +13,7 @@ import { Asker, answerFrom } from "../src/server/threads/serving-messages.ts";
 import { BUSY, type Caller, type Found, type Generation } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
 
-/** Milliseconds of a clock that only work moves. */
+/** Milliseconds of one step; only work advances the clock. */
 const STEP_MS = 0.5;
 
 interface FakeSearch {
@@ -30,12 +27,12 @@ interface FakeSearch {
   gone: boolean;
 }
 
-/** A scheduler over fake work, and what it did with it. */
+/** A scheduler with fake work, and a record of its choices. */
 function createBench() {
   let now = 0;
   const scheduler = new Scheduler<string>(() => now);
   const all: FakeSearch[] = [];
-  /** Most searches that had begun and not ended, over all and of one key. */
+  /** Most searches running at a time, of all keys and of one key. */
   const most = { all: 0, ofKey: 0 };
 
   function* work(search: FakeSearch, steps: number): Work<string> {
@@ -96,7 +93,7 @@ describe("the scheduler", () => {
     const results = Array.from({ length: keys * 3 }, (_, at) => run(at % keys, String(at), 20).result);
     await Promise.all(results);
     assert.deepEqual(most, { all: MOST_RUNNING, ofKey: 1 });
-    // Nobody's second search begins before everybody's first.
+    // No key's second search begins before the first of every key.
     const lastOfFirst = Math.max(...all.slice(0, keys).map(({ begunAt }) => begunAt!));
     const firstOfSecond = Math.min(...all.slice(keys, keys * 2).map(({ begunAt }) => begunAt!));
     assert.ok(lastOfFirst <= firstOfSecond, `${lastOfFirst} > ${firstOfSecond}`);
@@ -194,7 +191,7 @@ describe("the scheduler", () => {
           assert.ok(results[at] === search.name || (search.gone && results[at] === BUSY));
         }
         assert.ok(most.all <= MOST_RUNNING && most.ofKey <= 1);
-        // Time passes for work alone: each step is done once.
+        // Only work takes time: each step runs once.
         assert.equal(now(), all.reduce((sum, { steps }) => sum + steps, 0) * STEP_MS);
         for (const key of new Set(all.map((search) => search.key))) {
           const begun = all.filter((search) => search.key === key).flatMap(({ begunAt }) => begunAt ?? []);
@@ -320,7 +317,7 @@ function open() {
   const generation = { search: { users: find, worlds: find }, similar: undefined } as unknown as Generation;
   answerFrom(generation, port1);
   const asker = new Asker(port2);
-  /** Resolves when so many searches have begun. */
+  /** Resolves once `count` searches have begun. */
   const begun = async (count: number): Promise<void> => {
     while (searches.length < count) {
       await within(new Promise<void>((resolve) => (wake = resolve)), "a search");
@@ -341,7 +338,7 @@ describe("questions over a port", () => {
     await assert.rejects(a, /no/);
     assert.deepEqual(await b, FOUND);
     assert.equal(await c, undefined);
-    // There is no similar search: the request goes on without.
+    // Without a similar search the request goes on.
     assert.equal(await d, undefined);
   });
 

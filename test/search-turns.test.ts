@@ -1,4 +1,4 @@
-/** Searches that take turns and searches that are dropped, against a scan; what they hold meanwhile, and how often they pause. */
+/** Interleaved and dropped searches, compared with a scan; their memory while they wait, and the number of their pauses. */
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -18,7 +18,7 @@ const ALPHABET = "abcdef0123456789";
 const signs = (many: number): string =>
   Array.from({ length: many }, () => ALPHABET[random.below(ALPHABET.length)]).join("");
 
-/** Nearly all worlds have an address of which much is the same; it is longer than a chunk of a text. */
+/** Nearly all worlds have an address with this common part; the address is longer than a chunk of a text. */
 const SHARED = "https://worlds.example.com/home/world/wrld_";
 const WORLDS = Array.from({ length: 20_000 }, (_, at) => {
   const address = random.chance(0.9)
@@ -31,19 +31,19 @@ const WORLDS = Array.from({ length: 20_000 }, (_, at) => {
     description: `${random.chance(0.5) ? "come to the" : "a"} extraordinary ${address} ${signs(3)}`,
   };
 });
-/** Most names are longer than a chunk of a text, hold a substring many times, and a pair whose half looks like the end of a text. */
+/** Most names exceed a chunk of a text, repeat a substring, and hold a surrogate that looks like the end of a text. */
 const NAMES = Array.from({ length: 25_000 }, (_, at) => {
   if (at % 300 === 5) return "player";
   if (random.chance(0.2)) return `https://social.example.net/${signs(4)}`;
   return `${"ab".repeat(random.below(30))}player_of_the_🐀year_${random.chance(0.9) ? "x" : "y"}${signs(1)}`;
 });
 
-// Words that are too long to be gone through without a pause.
+// Words too long for one slice.
 WORLDS[100] = { name: "zq7", description: "a".repeat(5000) };
 WORLDS[200] = { name: "zq7", description: `${"b".repeat(3000)}${"a".repeat(50)}${"b".repeat(3000)}` };
 WORLDS[300] = { name: "zq7", description: "c".repeat(5000) };
 
-/** Ten pieces of the address, none within another. */
+/** Ten pieces of the address, none a substring of another. */
 const PIECES = Array.from({ length: 10 }, (_, at) => SHARED.slice(at * 2, at * 2 + 24)).join(" ");
 
 const WORLD_TERMS = [
@@ -78,7 +78,7 @@ const USER_TERMS = [
   "l.example.net/a",
 ];
 
-/** A search, and what a scan finds. */
+/** A search, and a scan's result for it. */
 interface Case {
   readonly message: string;
   readonly start: () => Work<ResultSet>;
@@ -138,7 +138,7 @@ function check({ message, page, total, rows }: Case, matches: ResultSet): void {
   assert.deepEqual([...matches.page(page)], rows, message);
 }
 
-/** What happens to one of the running searches. */
+/** A step with one of the running searches. */
 interface Turn {
   readonly which: number;
   readonly act: "steps" | "end" | "return" | "drop";
@@ -173,7 +173,7 @@ describe("searches that take turns", () => {
             const at = which % under.length;
             const { one, work } = under[at]!;
             if (act === "return" || act === "drop") {
-              // Either way it is never resumed; only the first tells it so.
+              // Neither is resumed; only "return" tells the search.
               if (act === "return") work.return(undefined as never);
               under.splice(at, 1);
               dropped++;
@@ -200,18 +200,18 @@ describe("searches that take turns", () => {
   });
 
   test("hold little while they wait, whatever they were asked for", () => {
-    // Sets that are used again are made by the first.
+    // The first searches allocate the sets that later ones reuse.
     for (let times = 0; times < 2; times++) runNow(searchWorlds(worlds, PIECES, PAGES[0]));
     const held = process.memoryUsage().arrayBuffers;
     let most = 0;
     const work = searchWorlds(worlds, PIECES, PAGES[0]);
     while (!work.next().done) most = Math.max(most, process.memoryUsage().arrayBuffers - held);
-    // A chunk of 16 KB a term at most, and smaller things.
+    // At most a chunk of 16 KB for each term, and smaller objects.
     assert.ok(most < 300_000, `${most} bytes`);
   });
 });
 
-/** CPU time of this process that something took, in milliseconds. */
+/** CPU time of this process during a call, in milliseconds. */
 function cpuOf(run: () => void): number {
   const began = process.cpuUsage();
   run();
@@ -244,7 +244,7 @@ test("a far page is found in many steps, and only read at the end", () => {
         yields++;
       }
     });
-    // Each world is gone over at least once, and its name once more.
+    // The search reads each world at least once, and its name once more.
     assert.ok(yields >= (2 * count) / 10_000, `${yields} yields`);
     let rows: number[] = [];
     const read = cpuOf(() => {

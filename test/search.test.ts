@@ -1,4 +1,4 @@
-/** Both searches against a scan: every script, few texts and very many. */
+/** Both searches compared with a scan: every script, few texts and very many. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -45,7 +45,7 @@ test("worlds are found as a scan finds them, in every script", () => {
         }),
       ),
       ({ worlds, queries }) => {
-        // The last row is the most popular one.
+        // The last row is the most popular world.
         const ranking = Uint32Array.from(worlds, (_, place) => worlds.length - 1 - place);
         const index = openWorlds(
           indexWorlds(
@@ -83,7 +83,7 @@ test("worlds are found as a scan finds them, in every script", () => {
 });
 
 test("an emoji is not found in its neighbours, however many there are", () => {
-  // U+1F400 ends with the unit that elsewhere stands after the end of a text.
+  // U+1F400 ends with the code unit that also marks the end of a text.
   const worlds = ["😂", "a😂", "🔥a", "a🔥", "🚀", "😎 b", "a🚀", "😂🔥", "a😎", "🐀", "a🐀"].flatMap(
     (name) => [name, name],
   );
@@ -104,7 +104,7 @@ test("an emoji is not found in its neighbours, however many there are", () => {
 
 describe("many results", () => {
   const random = createRandom(5, "many");
-  /** Words of few letters: every substring of them is in very many texts, often more than once. */
+  /** Words of few letters: each of their substrings occurs in very many texts, often repeatedly. */
   const someWord = (units: number): string =>
     Array.from({ length: 1 + random.below(units) }, () => "abc"[random.below(3)]).join("");
   const TERMS = ["a", "ab", "abc", "abca", "abcabcab", "bcabcabcab", "aaaaaa", "cabcabcabcabcabcabc"];

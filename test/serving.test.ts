@@ -1,6 +1,6 @@
 /**
- * Several threads that serve on one port: the same answers, exact limits, reloads, deaths and stops without
- * loss; who may listen beside them.
+ * Several threads that serve one port: the same answers, exact limits, reloads, deaths and stops without loss, and
+ * shared ports.
  */
 
 import assert from "node:assert/strict";
@@ -36,7 +36,7 @@ before(async () => {
 
 after(cleanUp);
 
-/** Writes a keys file with one API key of a limit; the token is its id after the prefix. */
+/** Writes a keys file with one API key; its token is the prefix and its id. */
 function writeKey(file: string, id: string, limit: number): void {
   writeKeys(file, keyRecord(`svc_sk_${id}`, { id, limit }));
 }
@@ -112,7 +112,7 @@ function rename(folderOf: string, generation: string): void {
   writeFileSync(file, JSON.stringify({ ...manifest, generation }));
 }
 
-/** Clients that ask without a pause, each on a connection of its own, until told to stop. */
+/** Clients that ask without a pause, each on a separate connection, until stopped. */
 function keepAsking(url: string, clients: number) {
   const statuses = new Map<number | string, number>();
   const count = (what: number | string): void => {
@@ -139,7 +139,7 @@ function keepAsking(url: string, clients: number) {
   };
 }
 
-/** What became of requests that were lost at a stop: after it nobody listens, what was asked before it was answered. */
+/** Outcomes of requests that a stop lost: before it each must be answered, after it each connection refused. */
 function lossesOf({ statuses }: ReturnType<typeof keepAsking>): (number | string)[] {
   return [...statuses.keys()].filter((what) => what !== 200 && what !== "ECONNREFUSED");
 }
@@ -162,7 +162,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     }
     for (const path of paths) {
       const expected = await ask(alone.url + path);
-      // New connections: the system spreads them over the threads.
+      // Each uses a new connection: the system spreads them over the threads.
       for (let at = 0; at < 5; at++) assert.deepEqual(await ask(server.url + path), expected, path);
     }
   });
@@ -207,7 +207,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     assert.equal(workers.length, THREADS + 1);
     rename(own, "newer");
     await server.reload();
-    // The first worker loads and searches; its place was taken by the reload's.
+    // The first worker loads and searches, and the reload replaced it: this one serves.
     await workers[2]!.terminate();
     await observed("thread-replaced");
     assert.ok(
@@ -231,7 +231,7 @@ describe("threads that serve", { skip: why !== undefined }, () => {
     assert.ok(clients.statuses.get(200)! > 50);
     const kinds = seen.map(({ kind }) => kind);
     const last = kinds.slice(kinds.lastIndexOf("stopping"));
-    // Every thread that searched tells of it.
+    // Every thread that searched reports its cache.
     assert.deepEqual([...new Set(last)], ["stopping", "search-cache", "stopped"]);
     assert.ok(last.length > 3 && last.at(-1) === "stopped");
   });
@@ -279,7 +279,7 @@ it("the setting takes a number of threads or auto", async () => {
 
 after(cleanUp);
 
-/** Starts a server and stops it when the test is over. */
+/** Starts a server that stops after the test. */
 async function started(
   t: { after: (end: () => Promise<void>) => void },
   options: { servingThreads?: number; sharePort?: boolean; port?: number },
@@ -336,7 +336,7 @@ it("trying a port leaves nothing behind: it is free for sharing", async () => {
     });
   await assert.rejects(whileAlone("127.0.0.1", port, listenThere), IN_USE);
   await new Promise((resolve) => held.close(resolve));
-  // One at a time: none finds the port in use.
+  // They run one at a time: none finds the port in use.
   const all = await Promise.all([1, 2, 3].map(() => whileAlone("127.0.0.1", port, listenThere)));
   for (const address of all) assert.equal(address.port, port);
   await new Promise<void>((resolve, reject) => {

@@ -1,7 +1,4 @@
-/**
- * Limits shared over replicas: any history of losses, delays and clocks, limits that change, and
- * explanations.
- */
+/** Limits shared by replicas: any history of losses, delays and clocks, limits that change, and explanations. */
 
 import assert from "node:assert/strict";
 import { after, describe, it, test } from "node:test";
@@ -28,7 +25,7 @@ import { type History, type Load, runHistory, type Trouble } from "./support/sha
 
 const MS = 5000;
 
-/** Looking for the shortest counterexample ends after so long, too. */
+/** Also bounds the search for the shortest counterexample. */
 const MOST_MS = 60_000;
 
 const load: fc.Arbitrary<Load> = fc.record({
@@ -53,7 +50,7 @@ function historyOf(kinds: readonly Trouble["kind"][]): fc.Arbitrary<History> {
     limit: fc.oneof(
       { weight: 4, arbitrary: fc.integer({ min: 1, max: 40 }) },
       { weight: 4, arbitrary: fc.integer({ min: 41, max: 600 }) },
-      // A replica holds some of these from its first request on.
+      // With these limits a replica holds permits from its first request on.
       { weight: 1, arbitrary: fc.integer({ min: 8000, max: 100_000 }) },
     ),
     window: fc.integer({ min: 1, max: 3 }),
@@ -80,7 +77,7 @@ function isNeverAway({ alone }: Seen): void {
   assert.equal(alone, 0, "the server is not away");
 }
 
-/** Runs random histories, so many at a time, until enough was seen in all of them. @param check looks at what was seen in one */
+/** Runs random histories, `count` at a time, until all together are enough. @param check checks a single one */
 async function runHistories(
   count: number,
   histories: fc.Arbitrary<History>,
@@ -170,7 +167,7 @@ describe("limits shared over replicas", () => {
       assert.equal(await count([load]), 15, "alone");
       assert.equal(await count([{ ...load, at: 10, count: 9 }, load]), 15, "of which some had permits");
     }
-    // Its question is answered with permits for all that wait; those beyond the share stay unused meanwhile.
+    // The late answer grants permits to all waiting requests; permits beyond the share stay unused meanwhile.
     assert.equal(await count([burst, { ...burst, at: 1200 }]), 15);
   });
 
@@ -201,14 +198,14 @@ const SECONDS = 3600;
 
 const NOW = Date.parse("2026-01-01T00:00:30Z");
 
-/** How the replicas stand to each other. */
+/** Settings of simulated replicas. */
 interface Setting {
   readonly wall?: number;
   readonly seconds?: number;
   readonly denies?: boolean;
 }
 
-/** Replicas of one server that answers at once. @returns counts requests, at each in turn */
+/** Replicas of one counter server that answers at once. `count` sends requests to each in turn. */
 function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = false }: Setting = {}) {
   const state = createKeyState();
   let asks = 0;
@@ -258,7 +255,7 @@ describe("a shared limit that is changed in the window", () => {
     const before = asks();
     await count(100, 300);
     assert.equal(asks(), before, "who is refused asks nobody");
-    // Lower and higher again, but not as high as what was used.
+    // Lower and then higher, but not as high as the use so far.
     for (const limit of [200, 350]) assert.equal(passedOf(await count(20, limit)), 0);
   });
 
@@ -323,12 +320,12 @@ describe("a replica whose clock is wrong", () => {
 
 const KEY = keyRecord("svc_sk_k", { id: "k" });
 
-/** A replica by a counter server of one key, which can go away. */
+/** A replica with a counter server of one key, which can go away. */
 function replica(server: { state: KeyState; isAway: boolean }, name: string, limit: number, replicas = 2) {
   const counters = createSharedCounters(SECONDS);
   const keys = createKeyRing([KEY], counters);
   const slot = slotOf(counters, "k");
-  // Requests wait for as long as it takes.
+  // Long enough for every request of the test.
   const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
   const shared = new SharedLimitsKeeper(settings, counters, nobody, () => ({
     ...{ tried: nobody, isUp: nobody, release: nobody, close: nobody },
@@ -465,7 +462,7 @@ describe("a shared limit, explained", () => {
 
 after(cleanUp);
 
-/** A counter server that answers, and how many connections to it are open and were opened. */
+/** A counter server that answers, and the numbers of connections open and ever opened. */
 function createCounterServer() {
   let connections = 0;
   let opened = 0;

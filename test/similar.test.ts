@@ -1,7 +1,4 @@
-/**
- * Similar search against the model, and as it is served: off, on, while names are indexed, over reloads and
- * floods.
- */
+/** Similar search compared with the model, and as served: off, on, during indexing, across reloads and under floods. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
@@ -28,7 +25,7 @@ import {
 } from "./support/similar-served.ts";
 import { NASTY_TEXTS } from "./support/snapshot.ts";
 
-/** Few letters, so that texts are near each other; marks, pairs of surrogates and letters that fold to several. */
+/** Few letters, so that texts are similar; marks, surrogate pairs, and letters that fold to several. */
 const letter = fc.constantFrom(
   "a",
   "b",
@@ -49,14 +46,14 @@ const letter = fc.constantFrom(
 
 const text = fc.array(letter, { maxLength: 9 }).map((letters) => letters.join(""));
 
-/** Edits that a query of so many code points may be away. */
+/** Most edits between a query and a hit, by the query's length in code points. */
 function modelEdits(query: string): number {
   const { length } = [...query];
   if (length < 3) return 0;
   return length < 6 ? 1 : 2;
 }
 
-/** Optimal string alignment, straight from its recurrence, between a query and a text from and to given places. */
+/** Optimal string alignment distance of a query to a text, or to its nearest substring, straight from the recurrence. */
 function alignment(query: readonly string[], text: readonly string[], isSubstring: boolean): number {
   const table = query.map(() => new Array<number>(text.length + 1).fill(0));
   table.push(new Array<number>(text.length + 1).fill(0));
@@ -80,17 +77,15 @@ function alignment(query: readonly string[], text: readonly string[], isSubstrin
   return isSubstring ? Math.min(...table[query.length]!) : table[query.length]![text.length]!;
 }
 
-/** Distance between a query and the nearest substring of a text. */
 function modelSubstringDistance(query: string, text: string): number {
   return alignment([...query], [...text], true);
 }
 
-/** Distance between a query and a whole text. */
 function modelWholeDistance(query: string, text: string): number {
   return alignment([...query], [...text], false);
 }
 
-/** Class of a name in a search of users, or of worlds. Lower is better. */
+/** Rank class of a name in a search of users or worlds; lower is better. */
 function modelClass(name: string, term: string, isWorld: boolean): number {
   const folded = modelFold(name);
   if (folded === term) return 0;
@@ -100,14 +95,14 @@ function modelClass(name: string, term: string, isWorld: boolean): number {
   return terms.every((one) => folded.includes(one)) ? 2 : 3;
 }
 
-/** A search over names whose worlds are as popular as they stand in the list. */
+/** A search over names; later names belong to more popular worlds. */
 function searchesOf(names: readonly string[]) {
   const folded = names.map(fold);
   const index = runNow(indexSimilarNames(names.length, (row) => folded[row]!));
   const popular = { all: Uint32Array.from(names, (_, row) => names.length - 1 - row) };
   const worldNames = [...folded].reverse();
   const worlds = runNow(indexSimilarNames(names.length, (place) => worldNames[popular.all[place]!]!));
-  // The exact search, by definition; of worlds it finds more than names.
+  // The exact search by definition; in worlds it matches more than names.
   const exact = (isWorld: boolean) => (term: string) => {
     const rows = [...folded.keys()].filter((row) => folded[row]!.includes(term));
     const classes = new Map(rows.map((row) => [row, modelClass(names[row]!, term, isWorld)]));
@@ -132,7 +127,7 @@ function searchesOf(names: readonly string[]) {
   );
 }
 
-/** Compares what was found for a query with the model; gives the distances. */
+/** Compares the hits of a query with the model. @returns the distances */
 function judge(
   names: readonly string[],
   query: string,
@@ -141,7 +136,7 @@ function judge(
 ): number[] {
   const term = readTerm(query);
   const rows = [...runNow(searches[table](term))];
-  // Row of the list of worlds by its place in `names`, which is their popularity.
+  // A world's row counts from the end of `names`.
   const places = table === "users" ? rows : rows.map((row) => names.length - 1 - row);
   const ranks = places.map((place): [number, number] => {
     const name = names[place]!;
@@ -223,7 +218,7 @@ describe("similar search", () => {
   it("takes any text for a query or a name", () => {
     const names = [...NASTY_TEXTS, ".*", "(a+)+$", "[", "\\", "x".repeat(300_000), "ﷺ".repeat(20)];
     const queries = [...names, "a".repeat(256), "ﷺ".repeat(256), "(a+)+$".repeat(60), "xyxyx".repeat(50)];
-    // The model takes time in the length of both.
+    // The model takes time proportional to the product of both lengths.
     const short = names.filter((name) => name.length < 100);
     const shortSearches = searchesOf(short);
     for (const query of queries) {
@@ -285,7 +280,7 @@ describe("without the setting, or with another value of the parameter,", () => {
         const first = `/${table}/search?match=x&${query}&match=similar`;
         assert.deepEqual(await on.ask(first), expected, "the first counts");
       }
-      // Where there is no search there is no such parameter.
+      // Paths without a search ignore the parameter.
       assert.deepEqual(await on.ask(`/${table}/x?match=similar`), await off.ask(`/${table}/x`));
     }
     assert.ok(!off.seen.some(({ kind }) => kind.startsWith("similar")));

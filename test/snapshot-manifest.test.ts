@@ -1,4 +1,4 @@
-/** The manifest of a snapshot: what it must hold, and what it is compared with. */
+/** The manifest of a snapshot: its required fields, and its comparison with the files. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -48,7 +48,7 @@ describe("manifest", () => {
     const right = manifestOf(stored, "g-1");
     right.files["users.ndjson.gz"] = { ...listed(zipped), rows: 2 };
     assert.equal(mustLoad(await loadWith(() => right, stored)).store.id, "g-1");
-    // The name, size and hash of what is inside are not those of what is stored.
+    // Size and hash must be those of the stored file, not of the text inside.
     right.files["users.ndjson.gz"] = listed(text);
     const inside = problemsOf(await loadWith(() => right, stored));
     assert.match(

@@ -1,4 +1,4 @@
-/** Rows of a snapshot: lines, fields, counts and times, and how what is wrong with them is said. */
+/** Rows of a snapshot: lines, fields, counts and times, and the messages for faults in them. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -37,7 +37,7 @@ describe("lines", () => {
     );
   });
 
-  /** A user's row of exactly so many bytes; `fill` is what fills it. */
+  /** A user's row of exactly `bytes` bytes, filled with `fill`. */
   function rowOfBytes(bytes: number, fill = "x"): string {
     const bare = Buffer.byteLength(JSON.stringify(user(1, { displayName: "" })));
     const fillBytes = Buffer.byteLength(fill);
@@ -169,14 +169,14 @@ const WRONG: Readonly<Record<FieldType, readonly unknown[]>> = {
   time: TIMES_WRONG,
 };
 
-/** A valid row whose every other value can be recognised in a message. */
+/** A valid row with values that can be recognised in a message. */
 function markedRow(file: RowFile): RawRow {
   const row: RawRow = { ...GOOD_ROWS[file], email: `${CANARY}@example.org`, dailyVisits: [314_159] };
   for (const [field, value] of Object.entries(row)) {
     if (typeof value !== "string" || /id$/i.test(field) || /At$/.test(field)) continue;
     row[field] = `${CANARY} ${field}`;
   }
-  // None of the wrong ids above holds it.
+  // None of the wrong ids above contains this one.
   if ("ownerId" in row) row.ownerId = id("e", 1);
   return row;
 }
@@ -284,7 +284,7 @@ test("counts: whole JSON numbers from 0 to 2^53-1, however written", async () =>
 });
 
 describe("times", () => {
-  // Any other text is read as the model reads it: see property-store.test.ts.
+  // property-store.test.ts compares any other text with the model.
   const good: [written: string, served: string][] = [
     ["2026-01-31T09:30Z", "2026-01-31T09:30:00.000Z"],
     ["2026-01-31T09:30:59.9999999999Z", "2026-01-31T09:30:59.999Z"],

@@ -1,4 +1,4 @@
-/** Loading a snapshot: what is served of a good one, its files, and what faults may do. */
+/** Loading a snapshot: the served fields of a good one, its files, and the effects of faults. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
@@ -251,7 +251,7 @@ describe("files", () => {
     }
   });
 
-  /** The same gzip member grown to `bytes` by a file name in its header. */
+  /** The same gzip member, grown to `bytes` by a file name in its header. */
   function grow(member: Buffer, bytes: number): Buffer {
     const head = Buffer.from(member.subarray(0, 10));
     head[3] = 8;

@@ -1,4 +1,4 @@
-/** A snapshot by URL: what is downloaded and kept, without its host, redirects, and where its token goes. */
+/** A snapshot by URL: downloads and reuse, an unreachable host, redirects, and the hosts that get the token. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ describe("a snapshot by URL", () => {
   });
 
   it("is asked for whole while its entity tag may be that of the next version as well", async (t) => {
-    // As nginx does: a tag of the size and the second of the change, both equal here.
+    // nginx makes the tag from the size and the second of the change; both are equal here.
     const cache = fresh(t);
     const changed = new Date();
     let date = changed;
@@ -107,7 +107,7 @@ describe("a snapshot by URL", () => {
     const users = FIRST.get("users.ndjson")!;
     host.fault = (request, response) => {
       if (!request.url!.endsWith("users.ndjson") || request.headers.range !== undefined) return false;
-      // Chunked: only the manifest says that more is missing.
+      // A chunked reply: only the manifest shows that bytes are missing.
       response.writeHead(200).end(users.subarray(0, 20));
       return true;
     };
@@ -200,7 +200,7 @@ describe("requests to a source", () => {
     return { cache, tokenFile };
   }
 
-  /** Redirects everything, with the name after it. */
+  /** Redirects every request to the same name at another place. */
   const redirectTo =
     (place: string, status = 302): NonNullable<Host["fault"]> =>
     (request, response) => {
@@ -232,7 +232,7 @@ describe("requests to a source", () => {
     await follow(host.url, join(cache, `other-${status}`), { tokenFile }).ask();
     assert.equal(other.asked.length, 5);
     assert.deepEqual(tokensOf(other), [undefined]);
-    // Nor when the other leads back.
+    // No token either when the other host redirects back.
     host.asked.length = 0;
     host.fault = (request, response) =>
       !request.url!.includes("?") && redirectTo(other.url)(request, response);

@@ -1,4 +1,4 @@
-/** What is kept of a request must not keep the bytes that came with it. */
+/** A text kept from a request must not keep the bytes around it in memory. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -18,7 +18,7 @@ after(async () => {
   await cleanUp();
 });
 
-/** The length of one head, in bytes. */
+/** Extra bytes in each head. */
 const PADDING = 14_000;
 const COUNT = 2000;
 

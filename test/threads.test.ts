@@ -1,4 +1,4 @@
-/** A thread a generation: what it answers, that it dies without harm, and the guard against a shrunken snapshot. */
+/** One thread for each generation: its answers, its death without harm, and the guard against a shrunken snapshot. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ before(async () => {
 interface Opened {
   readonly orrery: Orrery;
   readonly seen: Observation[];
-  /** Resolves when something of this kind was observed. */
+  /** Resolves with the first observation of this kind. */
   readonly observed: (kind: Observation["kind"]) => Promise<Observation>;
 }
 
@@ -61,7 +61,7 @@ async function search(orrery: Orrery, table: "users" | "worlds", query: string):
   return reply.body;
 }
 
-// Before any other test, as one thread exposes the collector for all.
+// This test must be the first: one thread exposes the collector for all.
 test("a thread has a collector from its start, and makes no context for one", async () => {
   const types = [runInNewContext("typeof gc")];
   const loading = createThreadedLoader(() => {})(small, {});
@@ -132,7 +132,7 @@ describe("a thread that dies", () => {
     await replaced;
     assert.equal(answers[0], before);
     assert.equal(await search(orrery, "users", "a"), before);
-    // What needs no search is answered all the while, and a reload works as ever.
+    // Requests without a search are answered all the while, and a reload works.
     writeFileSync(join(large, "manifest.json"), withGeneration(large, "after-the-death"));
     await orrery.reload();
     assert.equal(orrery.generation(), "after-the-death");
@@ -146,7 +146,7 @@ function withGeneration(snapshot: string, generation: string): string {
 }
 
 describe("a snapshot that lost most of its users", () => {
-  // That it may be let in is tried in the long form alone.
+  // Only the long form tries the allowed case.
   for (const allowShrink of IS_LONG ? [false, true] : [false]) {
     it(
       allowShrink ? "is let in when that is allowed" : "is refused, and the log says how to allow it",

@@ -1,13 +1,13 @@
 /**
- * Makes `dist/orrery`: the whole program as one executable file, for machines without Node. It is a Node with the
- * program, its threads and the sample put into it ("single executable application").
+ * Makes `dist/orrery`: the whole program as one executable file, for machines without Node. It is a Node that contains
+ * the program, its threads and the sample ("single executable application").
  *
  *     npm run build:binary
  *     npm run build:binary -- --out FILE
  *
- * Beside it go the licences of what it contains.
+ * Writes the licences of the contents beside it.
  *
- * The Node that it is made of is the one that runs this if that is new enough, else the newest of NODE_MAJOR from npm.
+ * Uses the Node that runs this script if that is of NODE_MAJOR, else the newest of NODE_MAJOR from npm.
  */
 
 import { execFileSync } from "node:child_process";
@@ -37,14 +37,14 @@ import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-op
 import { licencesOf } from "./licences.ts";
 import { madeEncoders } from "./plugins.ts";
 
-/** The long-term support version: it takes flags for itself, and several of its threads can share a port. */
+/** The long-term support version: such an executable can hold flags for Node, and its threads can share a port. */
 const NODE_MAJOR = 24;
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const { values } = parseArgs({ options: { out: { type: "string", default: join(ROOT, "dist/orrery") } } });
 const OUT = resolve(values.out);
 
-/** The ends of these are the assets' names. */
+/** Paths of the threads; their last parts are the names of assets. */
 const ALL_THREADS = [GENERATION_THREAD, SERVING_THREAD, ...THREADS];
 
 const embedded: Plugin = {
@@ -55,7 +55,7 @@ const embedded: Plugin = {
     })),
 };
 
-/** What packages ask for if it is there, native and not to be had in one file, and what nobody uses. */
+/** Leaves out optional native packages, which cannot go into one file, and unused ones. */
 const withoutNative: Plugin = {
   name: "without-native",
   setup({ onResolve, onLoad }) {
@@ -68,9 +68,9 @@ const withoutNative: Plugin = {
 };
 
 /**
- * Bundles all of the program, packages included, as CommonJS, which is what a Node in a file starts.
+ * Bundles the whole program with its packages as CommonJS, the format that a single executable starts.
  *
- * @returns the licences of what became part of it
+ * @returns the licences of the contents
  */
 async function bundle(folder: string): Promise<string> {
   const { metafile } = await build({
@@ -104,14 +104,14 @@ async function bundle(folder: string): Promise<string> {
   return licencesOf(metafile, packagesIn(PAGES));
 }
 
-/** The Node to be made into the program. */
+/** The path of the Node to put the program into. */
 function findNode(): string {
   if (process.versions.node.startsWith(`${NODE_MAJOR}.`)) return process.execPath;
   const command = ["-y", "-p", `node@${NODE_MAJOR}`, "node", "-p", "process.execPath"];
   return execFileSync("npx", command, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
 }
 
-/** The licences of a Node and of what it contains; the package that npm has of it brings none. */
+/** The licences of a Node and its contents; npm's package of Node has none. */
 function licenceOf(node: string): string {
   const file = join(dirname(node), "../LICENSE");
   if (existsSync(file)) return readFileSync(file, "utf8");
@@ -119,8 +119,8 @@ function licenceOf(node: string): string {
 }
 
 /**
- * Takes symbols and debugging information away, where binutils are installed: a fifth of the file. Postject would
- * make a section of each of the compiler's notes, and warn that it has no name.
+ * Removes symbols and debugging information (a fifth of the file) if binutils are installed. Postject would make a
+ * section of each of the compiler's notes, and warn that it has no name.
  */
 function strip(file: string): void {
   try {
@@ -132,7 +132,7 @@ function strip(file: string): void {
   }
 }
 
-/** The note that the blob is in has no name, and needs none: Node finds it by what is in it. */
+/** The note with the blob has no name and needs none: Node finds it by its contents. */
 const NAMELESS_NOTE = "warning: Can't find string offset for section name '.note'";
 
 /** Puts the blob into a Node. */
@@ -149,7 +149,7 @@ async function injectBlob(file: string, blob: Buffer): Promise<void> {
   }
 }
 
-/** What Node is to put into a blob, and how it is to start. */
+/** Node's configuration of the blob: its contents and start options. */
 function configuration(folder: string): string {
   const sample = join(ROOT, "data/sample");
   const names = readdirSync(sample).sort();
@@ -160,7 +160,7 @@ function configuration(folder: string): string {
     output: join(folder, "blob"),
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
-    // As in the first line of bin/orrery.mjs, which says why.
+    // As in the first line of bin/orrery.mjs; see the reason there.
     execArgv: ["--v8-pool-size=1"],
     assets: {
       "package.json": join(ROOT, "package.json"),
@@ -180,7 +180,7 @@ function configuration(folder: string): string {
 
 if (process.platform !== "linux") throw new Error("the executable is made on Linux only");
 const folder = mkdtempSync(join(tmpdir(), "orrery-binary-"));
-/** Beside its place, so that a build that fails or is ended leaves the old one. */
+/** A temporary name, so that a failed or killed build leaves the old file. */
 const next = `${OUT}.${process.pid}`;
 try {
   const licences = await bundle(folder);

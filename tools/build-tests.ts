@@ -1,13 +1,12 @@
 /**
- * Makes `.tests/`: each test file with all of ours that it imports, as one file of JavaScript. `npm test` runs these,
- * since on Node 20 a runner of TypeScript costs each of sixty processes, and each thread that they start, most of a
- * second.
+ * Makes `.tests/`: each test file bundled with all modules of ours that it imports, as JavaScript, for `npm test`. On
+ * Node 20 a TypeScript loader would cost each of sixty processes, and each of their threads, most of a second.
  *
  *     tsx tools/build-tests.ts [--all]
  *
- * With `--all` also `.tests/all/`, those of `test/all`, for `npm run test:all`.
+ * With `--all` also makes `.tests/all/` from `test/all`, for `npm run test:all`.
  *
- * One file alone runs as it is: `npx tsx --test test/auth.test.ts`.
+ * A single file runs without a build: `npx tsx --test test/auth.test.ts`.
  */
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
@@ -20,10 +19,10 @@ import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-op
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, ".tests");
 
-/** The program's own threads are made JavaScript too: each would start a runner of TypeScript of its own. */
+/** The program's threads become JavaScript, too: each would start its own TypeScript loader. */
 const MOVED = { from: /\.\.\/(\$\{thread\})\.mjs/, to: "../../.tests/threads/$1.js" };
 
-/** What a module holds, with the threads where they are now. */
+/** The text of a module, with the new paths of threads. */
 function textOf(path: string): string {
   const text = readFileSync(path, "utf8");
   if (path !== join(ROOT, "src/install/package.ts")) return text;
@@ -31,14 +30,14 @@ function textOf(path: string): string {
   return text.replace(MOVED.from, MOVED.to);
 }
 
-/** Every module keeps the place that it has in the tree: paths are made from it. */
+/** Keeps the URL of each module as in the tree: the code derives paths from it. */
 const places: Plugin = {
   name: "places",
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const contents = textOf(path);
       if (!contents.includes("import.meta.url")) return { contents, loader: "ts" };
-      // Not by its text: a test may write it into a program of its own.
+      // Not by text replacement: a test may write these words into a program of its own.
       const { code } = await transform(contents, {
         loader: "ts",
         sourcefile: path,
@@ -70,7 +69,7 @@ const filesOf = (folder: string, ending: string): string[] =>
 const tests = [
   ...filesOf("test", ".test.ts"),
   ...(process.argv.includes("--all") ? filesOf("test/all", ".test.ts") : []),
-  // Programs that tests start.
+  // Child programs of tests.
   ...filesOf("test/support", "-child.ts"),
 ];
 rmSync(OUT, { recursive: true, force: true });

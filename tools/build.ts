@@ -1,6 +1,6 @@
 /**
- * Makes `dist/`, which is what the package installs: the program as JavaScript with source maps, bundled so that it
- * starts quickly, and the declarations of the library and the client.
+ * Makes `dist/`, the contents of the package: the program as JavaScript with source maps, bundled for a quick start, and
+ * the declarations of the library and the client.
  *
  *     npm run build               all of it
  *     npm run build -- --program  without declarations, which take a second; for tests and benches
@@ -27,7 +27,7 @@ import {
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
-/** Beside its place, so that a build that fails or is ended leaves the old one. */
+/** A temporary name, so that a failed or killed build leaves the old folder. */
 const NEW = join(ROOT, `.dist-${process.pid}`);
 const OLD = `${NEW}-old`;
 /** Threads that the library starts. */
@@ -42,15 +42,15 @@ const OPTIONS: BuildOptions = {
   platform: "node",
   target: "node20.19",
   sourcemap: true,
-  // The map alone says where a line comes from: the sources would double the package.
+  // The maps hold positions alone: the sources would double the package.
   sourcesContent: false,
   define: { IS_BUILT: "true" },
   logLevel: "warning",
 };
 
 try {
-  // The library and its threads import the packages of an installation, which audits and licence tools can see.
-  // All of it lies side by side in one folder; `src/install/package.ts` counts on that.
+  // The library and its threads import the installed packages, so that audits and licence tools can see them.
+  // All files lie in one folder; `src/install/package.ts` relies on that.
   await build({
     ...OPTIONS,
     entryPoints: {
@@ -61,7 +61,7 @@ try {
     packages: "external",
     plugins: [withoutCommands, madeEncoders, leanHttp],
   });
-  // The command takes the same packages into itself, so that it starts quickly.
+  // The command bundles the same packages for a quick start.
   const { metafile } = await build({
     ...OPTIONS,
     entryPoints: { program: "src/main.ts", "serving-thread": `src/${SERVING_THREAD}.ts` },
@@ -70,7 +70,7 @@ try {
     metafile: true,
     plugins: [othersAlone, madeEncoders, leanHttp],
   });
-  // Once more for what serves, all in one file: to find, read and link forty of them takes a good part of a start.
+  // The serving commands once more in one file: to find, read and link forty files takes a good part of a start.
   const server = await build({
     ...OPTIONS,
     entryPoints: { server: "src/main.ts" },
@@ -79,19 +79,19 @@ try {
     external: OPTIONAL_PEERS,
     metafile: true,
     plugins: [serverAlone, madeEncoders, leanHttp],
-    // For packages of CommonJS.
+    // For CommonJS packages.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },
   });
-  // By itself, since what it says of missing files must not depend on any.
+  // A separate file: its message about missing files must not depend on any of them.
   await build({
     ...OPTIONS,
     entryPoints: { main: "src/install/launch.mjs" },
     external: ["./program.js", "./server.js"],
     plugins: [startsServer],
   });
-  // For browsers, too: one file that imports nothing.
+  // The client also runs in browsers: one file without imports.
   await build({
     ...OPTIONS,
     entryPoints: { client: "src/client/mod.ts" },
@@ -113,14 +113,14 @@ try {
     for (const entry of ["mod.d.ts", "client/mod.d.ts"])
       copyDeclarations(ALL_TYPES, join(NEW, "types"), entry);
     rmSync(ALL_TYPES, { recursive: true });
-    // The threads export nothing: bundlers take their files.
+    // The threads export nothing: bundlers only need their files.
     writeFileSync(join(NEW, "types/thread.d.ts"), "export {};\n");
   }
-  // What `npm run build:binary` made is that command's.
+  // Keeps the output of `npm run build:binary`.
   for (const name of ["orrery", "orrery.LICENSES.txt"]) {
     if (existsSync(join(DIST, name))) renameSync(join(DIST, name), join(NEW, name));
   }
-  // The old one stays until the new one takes its place: it may be in use.
+  // The old folder stays until the new one replaces it: it may be in use.
   if (existsSync(DIST)) renameSync(DIST, OLD);
   renameSync(NEW, DIST);
 } finally {

@@ -1,6 +1,6 @@
 /**
- * Runs the steps of a Containerfile in plain folders of Debian, by chroot: for where no registry of images can be
- * reached. It knows the instructions that `deploy/Containerfile` uses and refuses others. Needs root.
+ * Runs the steps of a Containerfile by chroot in plain Debian folders, for machines that reach no image registry.
+ * Supports the instructions in `deploy/Containerfile` and refuses others. Needs root.
  *
  *     tsx tools/containerfile.ts FOLDER [FILE]    leaves the image in FOLDER/image and prints how to run it
  */
@@ -15,7 +15,7 @@ import { makeDebianFolder, TRUST } from "./debian-folder.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** What a Containerfile makes, and says about running it. */
+/** The result of a Containerfile, and its settings to run it. */
 export interface Image {
   readonly root: string;
   readonly environment: Record<string, string>;
@@ -32,7 +32,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** The instructions of a Containerfile: comments left out, continued lines put together. */
+/** The instructions of a Containerfile, without comments and with continued lines joined. */
 function readInstructions(file: string): Instruction[] {
   const text = readFileSync(file, "utf8")
     .replace(/^\s*#.*\n/gm, "")
@@ -53,7 +53,7 @@ mount --bind /proc "$root/proc"; mount --bind /dev "$root/dev"
 exec chroot --userspec="$user" --groups="\${user#*:}" "$root" "$@"`;
 const canMount = spawnSync("unshare", [...MOUNTS, "mount --bind /tmp /tmp"]).status === 0;
 
-/** A command line that runs one in an image, as its user; /proc and /dev are there if mounting is allowed. */
+/** A command line that runs a command in an image, as its user; mounts /proc and /dev if that is allowed. */
 export function commandIn({ root, user, workdir }: Image, command: readonly string[], cache = ""): string[] {
   const inside = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', workdir, ...command];
   return canMount
@@ -66,7 +66,7 @@ export function environmentOf({ environment }: Image): Record<string, string> {
   return { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/", ...environment };
 }
 
-/** What a build may know of this machine: where packages come from, and whom to trust. */
+/** Variables that a build gets from this machine: package sources, proxies and trusted certificates. */
 function buildVariables(): Record<string, string> {
   const names = [...TRUST, "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
   const given = names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
@@ -89,7 +89,7 @@ function copyInto(image: Image, text: string, stages: ReadonlyMap<string, Image>
   const intoFolder = /(^|\/)\.?\/?$/.test(names.at(-1)!);
   for (const name of names.slice(0, -1)) {
     const path = join(source, name);
-    // A folder stands for its contents.
+    // A folder is copied as its contents.
     const to = statSync(path).isDirectory() || !intoFolder ? target : join(target, basename(name));
     cpSync(path, join(image.root, to), { recursive: true, verbatimSymlinks: true });
   }
@@ -101,7 +101,7 @@ function readVariables(text: string): [string, string][] {
 
 const words = (text: string): string[] => JSON.parse(text) as string[];
 
-/** What each instruction does to the image that is being made. */
+/** The effect of each instruction on the current image. */
 const STEPS: Record<string, (image: Image, text: string, stages: ReadonlyMap<string, Image>) => void> = {
   WORKDIR(image, text) {
     image.workdir = resolve(image.workdir, text);
@@ -137,7 +137,7 @@ function begin(root: string, base: string): Image {
   return { root, user: "0:0", workdir: "/", ...nothing };
 }
 
-/** Runs all steps; the image is that of the last stage. */
+/** Runs all steps. @returns the image of the last stage */
 export function runContainerfile(folder: string, file: string): Image {
   const stages = new Map<string, Image>();
   let image: Image | undefined;

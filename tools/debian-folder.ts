@@ -1,4 +1,4 @@
-/** Folders that hold a plain Debian with Node, as an image of Node's does, made of the files of this machine's packages. */
+/** Folders with a plain Debian and Node, like Node's image, made from the files of this machine's packages. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import {
@@ -13,13 +13,13 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Shell and tools, and what Node's own program is linked with. */
+/** Shell, tools, and the libraries that Node is linked with. */
 const PACKAGES = [
   ...["base-files", "bash", "coreutils", "dash", "debianutils", "diffutils", "findutils", "grep", "gzip"],
   ...["hostname", "libc-bin", "libc6", "libgcc-s1", "libstdc++6", "sed", "tar", "util-linux"],
 ];
 
-/** Certificates that this machine trusts, where it says so. */
+/** Variables that name this machine's trusted certificates. */
 export const TRUST = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 const NETWORK = [
   "/etc/resolv.conf",
@@ -28,7 +28,7 @@ const NETWORK = [
   "/etc/ssl/certs/ca-certificates.crt",
 ];
 
-/** The packages and all that they depend on. */
+/** The packages and all their dependencies. */
 function withDependencies(names: readonly string[]): string[] {
   const format = ["-W", "-f", `\${Package}\t\${Pre-Depends}, \${Depends}\n`];
   const rows = execFileSync("dpkg-query", format, { encoding: "utf8", maxBuffer: 1 << 26 }).split("\n");
@@ -49,11 +49,7 @@ function copy(from: string, root: string, to = from): void {
   cpSync(realpathSync(from), join(root, to), { recursive: true, dereference: false });
 }
 
-/**
- * Makes the folder.
- *
- * @param node path of the Node that it has
- */
+/** Makes the folder. @param node path of the Node to copy */
 export function makeDebianFolder(root: string, node: string): void {
   for (const name of ["bin", "sbin", "lib", "lib64"]) {
     mkdirSync(join(root, "usr", name), { recursive: true });
@@ -73,7 +69,7 @@ export function makeDebianFolder(root: string, node: string): void {
     mkdirSync(join(root, folder), { recursive: true });
   }
   chmodSync(join(root, "tmp"), 0o1777);
-  // Where nothing may be mounted, at least these devices.
+  // At least these devices exist, even if nothing may be mounted.
   spawnSync("mknod", ["-m", "666", join(root, "dev/null"), "c", "1", "3"]);
   spawnSync("mknod", ["-m", "666", join(root, "dev/urandom"), "c", "1", "9"]);
   writeFileSync(join(root, "etc/passwd"), "root:x:0:0:root:/root:/bin/bash\n");

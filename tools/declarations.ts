@@ -1,9 +1,9 @@
-/** The declarations of the package: those of the library and the client, and what they lead to. */
+/** The declarations of the package: of the library, the client, and the modules that they import. */
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Copies the declarations of an entry, and the ones that they lead to. */
+/** Copies the declarations of an entry and, recursively, of its imports. */
 export function copyDeclarations(from: string, to: string, file: string): void {
   if (existsSync(join(to, file))) return;
   mkdirSync(dirname(join(to, file)), { recursive: true });

@@ -1,4 +1,4 @@
-/** Packages that an installation brings, and the ones that become part of the program, with their licences. */
+/** Packages of an installation and packages bundled into the program, with their licences. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,16 +18,16 @@ function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 }
 
-/** The packages that an installation may have beside ours. */
+/** Optional packages that an installation may add. */
 export const OPTIONAL_PEERS: string[] = Object.keys(readManifest(ROOT).peerDependencies ?? {});
 
-/** Folders of the packages that became part of a bundle. */
+/** Folders of the packages in a bundle. */
 function foldersOf({ inputs }: Pick<Metafile, "inputs">): string[] {
   const files = Object.keys(inputs);
   return [...new Set(files.flatMap((file) => /[^:]*node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []))];
 }
 
-/** Refuses bundled packages of other versions than those in the lock file. @throws {Error} naming the package */
+/** Refuses bundled packages of versions that differ from the lock file. @throws {Error} naming the package */
 export function checkLocked(bundle: Pick<Metafile, "inputs">): void {
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Readonly<Record<string, { version: string } | undefined>>;
@@ -39,10 +39,10 @@ export function checkLocked(bundle: Pick<Metafile, "inputs">): void {
   }
 }
 
-/** Licences of packages that leave theirs in their repository. */
+/** Licences of packages that publish theirs only in their repository. */
 const KEPT_HERE = join(ROOT, "tools/licences");
 
-/** The text of a package's licence: a file of its own, one that is kept here, or what its README says of it up to the end. */
+/** The text of a package's licence: its own file, one that is kept here, or its README from the licence heading on. */
 function licenceText(folder: string, name: string): string {
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
   if (file !== undefined) return readFileSync(join(folder, file), "utf8").trim();
@@ -55,7 +55,7 @@ function licenceText(folder: string, name: string): string {
   return readme.slice(at).trim();
 }
 
-/** What a package says of others that became part of it: a notice, or a file beside a bundle. */
+/** Notices of a package about others that it contains: a NOTICE file, or a file beside a bundle. */
 function noticesOf(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => name === "NOTICE" || name === "swagger-ui-bundle.js.LICENSE.txt")
@@ -63,9 +63,9 @@ function noticesOf(folder: string): string[] {
 }
 
 /**
- * The licences of the packages that became part of the program.
+ * The licences of the packages in the program.
  *
- * @param whole packages of which files were taken as they are
+ * @param whole packages with files copied unchanged
  */
 export function licencesOf(bundle: Pick<Metafile, "inputs">, whole: readonly string[]): string {
   const folders = [...foldersOf(bundle), ...whole.map((name) => `node_modules/${name}`)];

@@ -1,4 +1,4 @@
-/** What the builds put in the place of sources so that the program starts sooner. */
+/** Replacements of sources in the builds, for a quicker start of the program. */
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,7 +11,7 @@ import { encodedSchema } from "../src/store/encoders.ts";
 
 const require = createRequire(import.meta.url);
 
-/** The module of an encoder as fast-json-stringify prints it, made an ES module. */
+/** The encoder module printed by fast-json-stringify, turned into an ES module. */
 function encoderModule(name: ResourceName): string {
   const printed = String(build(encodedSchema(name), { mode: "standalone" }));
   const imports = replaceAll(
@@ -22,7 +22,7 @@ function encoderModule(name: ResourceName): string {
   return `${replaceAll(imports, /module\.exports =/g, () => "const encoder =")}\nexport default encoder;`;
 }
 
-/** The functions that fast-json-stringify makes, made beforehand: it takes a validator and fifty files to make them. */
+/** Builds the functions of fast-json-stringify ahead of time: at run time it needs a validator and fifty files. */
 export const madeEncoders: Plugin = {
   name: "made-encoders",
   setup({ onResolve, onLoad }) {
@@ -40,15 +40,15 @@ export const madeEncoders: Plugin = {
   },
 };
 
-/** What of `node:http` the program uses. */
+/** Exports of `node:http` that the program uses. */
 const HTTP = ["createServer", "IncomingMessage", "maxHeaderSize", "STATUS_CODES"];
 
-/** To import `node:http` as a module makes all of its exports, among them a WebSocket client, which takes as long as all else in it. */
+/** An import of `node:http` evaluates all its exports, and the WebSocket client among them takes as long as all others. */
 export const leanHttp: Plugin = {
   name: "lean-http",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^node:http$/ }, () => ({ path: "http", namespace: "lean" }));
-    // A Node that is too old for this is told so.
+    // Reports a Node that is too old for this.
     onLoad({ filter: /./, namespace: "lean" }, () => ({
       contents: `import "./install/supported.mjs";
         const http = process.getBuiltinModule("node:http");
@@ -59,20 +59,20 @@ export const leanHttp: Plugin = {
   },
 };
 
-/** Replaces what must be there. */
+/** Replaces text. @throws if no text matches */
 function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => string): string {
   const replaced = text.replace(what, (_, ...groups) => by(...groups));
   if (replaced === text) throw new Error(`${what} is nowhere`);
   return replaced;
 }
 
-/** What a server imports only when it is needed, though it nearly always is. */
+/** Lazy imports that a server nearly always needs. */
 const NEEDED_BY_SERVERS: Readonly<Record<string, string>> = {
   "/src/cli/commands.ts": "./serve",
   "/src/server/open.ts": "./load/loader",
 };
 
-/** Makes a program of the commands that serve alone; what they need stands in one file. */
+/** Makes a program of the serving commands alone, in one file. */
 export const serverAlone: Plugin = {
   name: "server-alone",
   setup({ onLoad, onResolve }) {
@@ -91,7 +91,7 @@ export const serverAlone: Plugin = {
       );
       return { contents: `${imports.join("\n")}\n${contents}`, loader: "ts" };
     });
-    // The other commands are the other program's.
+    // The other commands are in the other program.
     onResolve({ filter: /./ }, ({ kind, importer }) =>
       kind === "dynamic-import" && /\/src\/[^/]+\/commands\.ts$/.test(importer)
         ? { path: "./program.js", external: true }
@@ -100,7 +100,7 @@ export const serverAlone: Plugin = {
   },
 };
 
-/** What commands alone need is no part of the library, which names it with the features: in its place stand empty lists. */
+/** Replaces the exports of modules that only commands need by empty lists: the library names them with the features. */
 export const withoutCommands: Plugin = {
   name: "without-commands",
   setup: ({ onLoad }) =>
@@ -112,7 +112,7 @@ export const withoutCommands: Plugin = {
     })),
 };
 
-/** Leaves these commands out of the program of all others. */
+/** Leaves the serving commands out of the program of all others. */
 export const othersAlone: Plugin = {
   name: "others-alone",
   setup: ({ onResolve }) =>
@@ -121,7 +121,7 @@ export const othersAlone: Plugin = {
     ),
 };
 
-/** Makes `launch.mjs` start that program where it is asked for one of its commands. */
+/** Makes `launch.mjs` start the server program for a serving command. */
 export const startsServer: Plugin = {
   name: "starts-server",
   setup: ({ onLoad }) =>

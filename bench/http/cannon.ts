@@ -1,8 +1,7 @@
 /**
- * The load's own process: jobs come as messages, and each is answered with its run.
+ * The process of the load: receives jobs as messages, and answers each with its run.
  *
- * CPU time is read here, right around the timed run, so that neither the start
- * of this process nor the warm-up counts.
+ * Reads CPU time directly around the timed run, so that neither the start of this process nor the warm-up counts.
  */
 
 import { readFileSync } from "node:fs";
@@ -14,10 +13,10 @@ function rssOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
 }
 
-/** Servers that need longer for their warm-up are slow enough to be warm. */
+/** A server that needs longer for the warm-up requests is slow enough to be warm. */
 const MOST_WARM_UP_SECONDS = 4;
 
-/** Requests that a connection prepares; more would take longer to prepare than some runs last. */
+/** Requests that a connection prepares; the preparation of more would outlast some runs. */
 const MOST_PREPARED = 500;
 
 interface Volley {
@@ -31,7 +30,7 @@ interface Volley {
   readonly cpu: number;
 }
 
-/** Keeps all connections busy for some seconds or requests. Every connection begins at another place of the list. */
+/** Keeps all connections busy for some seconds or requests. Each connection begins at a different place in the list. */
 async function fire(job: LoadJob, seconds: number, most = Number.POSITIVE_INFINITY): Promise<Volley> {
   const { paths, headers, connections } = job;
   const requests = paths.map((path) => ({ method: "GET" as const, path, headers: { ...headers } }));
@@ -49,7 +48,7 @@ async function fire(job: LoadJob, seconds: number, most = Number.POSITIVE_INFINI
       connections,
       duration: seconds,
       idReplacement: job.unique,
-      // It looks at this interval whether the time is over; its default is a second.
+      // The interval at which it checks for the end of the run; the default is a second.
       sampleInt: 100,
       setupClient: (client) => {
         const from = Math.floor((made++ * requests.length) / connections) % requests.length;
@@ -59,9 +58,9 @@ async function fire(job: LoadJob, seconds: number, most = Number.POSITIVE_INFINI
     const shot = autocannon(options, (error: Error | null, result) =>
       error ? reject(error) : resolve(result),
     );
-    // Its own histogram counts whole milliseconds, which is more than most replies here take.
+    // Its own histogram counts whole milliseconds; most replies here take less than one.
     shot.on("response", (client, status, _bytes, ms) => {
-      // The clock of a connection's first request runs while all connections are being made.
+      // The time of a connection's first request includes the setup of all connections.
       if (connected.has(client)) latencies.push(ms);
       else connected.add(client);
       statuses[status] = (statuses[status] ?? 0) + 1;

@@ -1,4 +1,4 @@
-/** The load: autocannon in a process of its own, and the figures it brings back. */
+/** The load: autocannon in a separate process, and its figures. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,25 +7,25 @@ import { join } from "node:path";
 import { ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
 import { onCore } from "./servers.ts";
 
-/** In a header: what becomes another text with each request. It is autocannon's own. */
+/** A mark in a header, which autocannon replaces by another text in each request. */
 export const EACH = "[<id>]";
 
-/** What the load's process is told. */
+/** A job for the load's process. */
 export interface LoadJob {
   readonly url: string;
-  /** Whose CPU time and memory are taken. */
+  /** The process with the measured CPU time and memory. */
   readonly pid: number;
   readonly paths: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   /** Whether {@link EACH} in the headers becomes another text with each request. */
   readonly unique: boolean;
   readonly connections: number;
-  /** Requests before the timed run. By number: V8 compiles what was called often, however long that took. */
+  /** Requests before the timed run. A number, not a time: V8 compiles functions after so many calls, fast or slow. */
   readonly warmUpRequests: number;
   readonly seconds: number;
 }
 
-/** What one timed run came to. Latencies in milliseconds, memory in bytes. */
+/** The result of one timed run. Latencies in milliseconds, memory in bytes. */
 export interface Run {
   readonly requests: number;
   /** Requests by status. */
@@ -52,14 +52,14 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
 }
 
-/** CPU time of all threads of a process that live, in microseconds; {@link cpuSecondsOf} has whole ticks alone. */
+/** CPU time of all live threads of a process, in microseconds; {@link cpuSecondsOf} counts whole ticks. */
 export function microsOf(pid: number): number {
   const ofThread = (thread: string): number =>
     Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1000;
   return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + ofThread(thread), 0);
 }
 
-/** The load's process. It stays for all loads, so that it is compiled once. */
+/** The load's process. It runs all loads, so that its code is compiled once. */
 let cannon: ChildProcess | undefined;
 
 function startCannon(): ChildProcess {
@@ -68,17 +68,13 @@ function startCannon(): ChildProcess {
   return spawn(program, args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit", "ipc"] });
 }
 
-/**
- * Runs a load; one at a time.
- *
- * @throws {Error} when its process fails
- */
+/** Runs a load; only one may run at a time. @throws {Error} when its process fails */
 export async function runLoad(job: LoadJob): Promise<Run> {
   cannon ??= startCannon();
   const child = cannon;
   const over = new AbortController();
   const { signal } = over;
-  // Between two loads it keeps nothing from ending.
+  // Between two loads the process must not keep this one alive.
   child.ref();
   child.channel!.ref();
   try {
@@ -99,10 +95,10 @@ export async function runLoad(job: LoadJob): Promise<Run> {
   }
 }
 
-/** With fewer no percentile means anything, and CPU time is counted in hundredths of a second; a short run only shows that all works. */
+/** With fewer, percentiles mean nothing, and CPU time has ticks of 10 ms; a short run only shows that all works. */
 const LEAST_REQUESTS = process.argv.includes("--smoke") ? 1 : 100;
 
-/** Why a run does not count, or undefined when it does. */
+/** The reason why a run does not count, or undefined. */
 export function flawOf(run: Run, status: number): string | undefined {
   if (run.errors > 0) return `${run.errors} errors`;
   if (run.timeouts > 0) return `${run.timeouts} timeouts`;

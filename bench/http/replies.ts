@@ -1,4 +1,4 @@
-/** Asking servers once: the reply that is recorded for the constant peers, and whether all peers say the same. */
+/** Single requests to servers: the reply to record for the constant peers, and the comparison of all peers' replies. */
 
 import assert from "node:assert/strict";
 import { get, type IncomingMessage } from "node:http";
@@ -6,7 +6,7 @@ import type { RecordedReply } from "../peers/shared.ts";
 import type { Server } from "./servers.ts";
 import type { Comparison, Workload } from "./workloads.ts";
 
-/** Replies of a sample that are compared, and of which one is recorded. */
+/** Size of the sample of replies; all are compared, and one is recorded. */
 const SAMPLE = 25;
 
 interface Answer {
@@ -40,7 +40,7 @@ function sampleOf({ requests }: Workload): Workload["requests"] {
   return Array.from({ length: count }, (_, at) => requests[Math.floor((at * requests.length) / count)]!);
 }
 
-/** What node:http writes without being told, and would write twice. */
+/** Headers that node:http adds by itself; a recorded copy would be a second one. */
 const WRITTEN_BY_NODE = new Set(["date", "connection", "keep-alive"]);
 
 function pairsOf(head: readonly string[]): [name: string, value: string][] {
@@ -48,8 +48,8 @@ function pairsOf(head: readonly string[]): [name: string, value: string][] {
 }
 
 /**
- * Asks an orrery for a sample and picks the reply whose size is nearest to the
- * mean: over a whole workload a peer that repeats it sends about as many bytes.
+ * Asks an orrery for a sample and picks the reply with the size nearest to the mean: a peer that repeats it sends about
+ * as many bytes over a whole workload.
  */
 export async function recordReply(
   server: Server,
@@ -78,7 +78,7 @@ export async function recordReply(
   };
 }
 
-/** A list's envelope without what differs from one search engine to the next. */
+/** A list's envelope without the parts that differ between search engines. */
 function shapeOf(body: Buffer): unknown {
   const { data, pagination, ...rest } = JSON.parse(body.toString()) as {
     data: object[];
@@ -89,7 +89,7 @@ function shapeOf(body: Buffer): unknown {
   return { limit, offset, more, rest };
 }
 
-/** Names of the fields of a list's first item; nothing when it is empty. */
+/** Names of the fields of a list's first item; undefined if the list is empty. */
 function fieldsOf(body: Buffer): string | undefined {
   const [first] = (JSON.parse(body.toString()) as { data: object[] }).data;
   return first && Object.keys(first).join();
@@ -106,7 +106,7 @@ function compare(expected: Answer, actual: Answer, comparison: Comparison): void
   if (fields !== undefined) assert.equal(fields, fieldsOf(expected.body) ?? fields);
 }
 
-/** Values that differ from one moment or server to the next. */
+/** Headers with values that differ between moments and servers. */
 const PASSING = new Set(["x-ratelimit-remaining", "retry-after"]);
 
 function compareRecorded({ peer }: Server, { headers, status, body }: RecordedReply, actual: Answer): void {
@@ -116,11 +116,7 @@ function compareRecorded({ peer }: Server, { headers, status, body }: RecordedRe
   if (peer.file === "bare.ts") assert.deepEqual(lasting.flat(), headers);
 }
 
-/**
- * Compares replies of a server to a sample of the workload with orrery's.
- *
- * @throws {Error} naming the server and the request
- */
+/** Compares a server's replies to a sample of the workload with orrery's. @throws {Error} naming the server and the request */
 export async function checkReplies(
   orrery: Server,
   server: Server,
@@ -128,7 +124,7 @@ export async function checkReplies(
   headers: Readonly<Record<string, string>>,
   recorded: RecordedReply,
 ): Promise<void> {
-  // The limited key's one request.
+  // Uses up the one request of the limited key.
   if (workload.asker === "limited") await ask(server.url + workload.requests[0]!.path, headers);
   for (const { path, comparison } of sampleOf(workload)) {
     try {
@@ -146,14 +142,14 @@ export async function checkReplies(
   }
 }
 
-/** A peer sends every header that orrery sends, so that none has less to write. */
+/** Asserts that a peer sends every header that orrery sends, so that no peer has less to write. */
 function compareHeads(expected: Answer, actual: Answer): void {
   const sent = new Map(pairsOf(actual.head).map(([name, value]) => [name.toLowerCase(), value]));
   for (const [name, value] of pairsOf(expected.head)) {
     const lower = name.toLowerCase();
     if (WRITTEN_BY_NODE.has(lower)) continue;
     assert.ok(sent.has(lower), `lacks the header ${name}`);
-    // Lengths may differ with the search results.
+    // The length may differ with the search results.
     if (!PASSING.has(lower) && lower !== "content-length") assert.equal(sent.get(lower), value, name);
   }
 }

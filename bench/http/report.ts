@@ -1,4 +1,4 @@
-/** Runs to medians, and those to tables and to JSON. */
+/** Turns runs into medians, tables and JSON. */
 
 import { median } from "../support/load.ts";
 import { markdown, spread, whole } from "../support/output.ts";
@@ -7,7 +7,7 @@ import type { Run } from "./load.ts";
 /** The figures of one peer in one workload. */
 export interface Measured {
   readonly peer: string;
-  /** How it sent its replies, where it had a choice. */
+  /** The form of its replies, if it had a choice. */
   readonly form?: string | undefined;
   /** Runs that count, by round; undefined where the run was void. */
   readonly runs: readonly (Run | undefined)[];
@@ -18,7 +18,7 @@ export interface WorkloadResult {
   readonly measured: readonly Measured[];
 }
 
-/** Where and how it was measured. */
+/** The conditions of the measurement. */
 export interface Conditions {
   readonly node: string;
   readonly cpu: string;
@@ -37,10 +37,7 @@ function runsOf({ runs }: Measured, figure: Figure): number[] {
   return runs.filter((run) => run !== undefined).map((run) => run[figure]);
 }
 
-/**
- * How many times the requests per CPU second of another peer this one makes, by
- * round: two runs of one round met the same machine.
- */
+/** Ratios of requests per CPU second, by round: the two runs of a round met the same state of the machine. */
 export function ratiosOf(ours: Measured, theirs: Measured): number[] {
   return ours.runs.flatMap((run, round) => {
     const other = theirs.runs[round];
@@ -50,7 +47,7 @@ export function ratiosOf(ours: Measured, theirs: Measured): number[] {
 
 const COLUMNS = ["requests a CPU second", "times", "requests/s", "p50 ms", "p99 ms", "RSS MB"];
 
-/** The column of ratios says whose they are. */
+/** Names of the columns; that of the ratios names the peer. */
 function columnsOf(first: Measured): string[] {
   return COLUMNS.map((column) => (column === "times" ? `${first.peer} makes … of it` : column));
 }
@@ -71,7 +68,7 @@ function rowOf(measured: Measured, first: Measured): string[] {
   ];
 }
 
-/** One workload's figures for a terminal. The first peer is the one that the others are compared with. */
+/** One workload's figures for a terminal, as ratios to the first peer. */
 export function textTable({ workload, measured }: WorkloadResult): string {
   const head = [workload, ...columnsOf(measured[0]!)];
   const rows = [head, ...measured.map((some) => rowOf(some, measured[0]!))];
@@ -101,7 +98,7 @@ export function markdownTable(results: readonly WorkloadResult[], conditions: Co
   return `${about[0]!.toUpperCase()}${about.slice(1)}\n\n${markdown(head, rows, 2)}`;
 }
 
-/** What programs read: the results of `--json`. */
+/** The results of `--json`, for programs. */
 export interface HttpResults extends Conditions {
   readonly workloads: readonly {
     readonly workload: string;
@@ -113,7 +110,7 @@ export interface HttpResults extends Conditions {
   }[];
 }
 
-/** What the picture shows, for programs. */
+/** The figures of the chart, for programs. */
 export function toJson(results: readonly WorkloadResult[], conditions: Conditions): HttpResults {
   const workloads = results.map(({ workload, measured }) => ({
     workload,

@@ -1,4 +1,4 @@
-/** The servers that are measured: starting each in a process of its own on its own core, and what the system says of it. */
+/** The measured servers: starts each in a separate process on a fixed core. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import type { Need } from "../support/need.ts";
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
 
-/** Whether servers and load have a core each; else they take time from each other. */
+/** Whether servers and load have separate cores; else they take time from each other. */
 export const PINNED = canPin;
 
 /** A command on one core: servers on 0, the load on 1. */
@@ -22,15 +22,15 @@ export function onCore(core: 0 | 1, command: readonly string[]): readonly [strin
 /** A kind of server. */
 export interface Peer {
   readonly name: string;
-  /** The checkout that an orrery is started from, or undefined for the others. */
+  /** The checkout of an orrery; undefined for the others. */
   readonly tree: string | undefined;
   /** File in `bench/peers`. */
   readonly file: string;
-  /** Says one recorded reply to everything. */
+  /** Whether it answers everything with one recorded reply. */
   readonly recorded: boolean;
 }
 
-/** Whether a peer can take part: nginx sends a file, and files are sent with a 200. */
+/** Whether a peer can take part: nginx sends a file, always with a 200. */
 export function canAnswer(peer: Peer, status: number): boolean {
   return peer !== NGINX || status === 200;
 }
@@ -49,7 +49,7 @@ export const NGINX: Peer = { name: "nginx, a file", tree: undefined, file: "ngin
 /** All servers, orrery first. */
 export const PEERS: readonly Peer[] = [ORRERY, BARE, FASTIFY, SQLITE, NGINX];
 
-/** What these peers need on this machine. */
+/** Programs and packages that these peers need. */
 export function needsOf(peers: readonly Peer[]): Need[] {
   return [
     ...(peers.includes(NGINX) ? (["nginx"] as const) : []),
@@ -57,13 +57,13 @@ export function needsOf(peers: readonly Peer[]): Need[] {
   ];
 }
 
-/** Files and settings a server is started with. */
+/** Files and settings for the start of a server. */
 export interface Start {
   readonly snapshot: string;
   readonly keys: string;
   /** Path of the recorded reply. */
   readonly reply: string;
-  /** More settings for an orrery; nginx takes `--log-file` of them. */
+  /** Additional settings for an orrery; nginx uses only `--log-file`. */
   readonly settings: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export interface Server {
   readonly url: string;
   /** The process that answers. */
   readonly pid: number;
-  /** How it sends its replies, where it has a choice. */
+  /** The form of its replies, if it has a choice. */
   readonly form: string | undefined;
   readonly stop: () => Promise<void>;
 }
@@ -103,16 +103,12 @@ function readFirstLine(line: string, own: number): { url: string; pid: number; f
 
 const running = new Set<ChildProcess>();
 
-/** Nothing that was started outlives the bench, however that ends. */
+/** No started server outlives the bench, however that ends. */
 process.on("exit", () => {
   for (const child of running) child.kill("SIGTERM");
 });
 
-/**
- * Starts a server.
- *
- * @throws {Error} when it ends instead of listening
- */
+/** Starts a server. @throws {Error} when it ends instead of listening */
 export async function startServer(peer: Peer, start: Start): Promise<Server> {
   const [program, args] = onCore(0, commandOf(peer, start));
   const child = spawn(program, args, { cwd: peer.tree ?? ROOT, stdio: ["ignore", "pipe", "inherit"] });
@@ -125,7 +121,7 @@ export async function startServer(peer: Peer, start: Start): Promise<Server> {
   if (typeof line === "string") throw new Error(line);
   const { url, pid, form } = readFirstLine(String(line[0]), child.pid!);
   const stop = async (): Promise<void> => {
-    // An orrery drains for a second and a half; here nobody is left to wait for.
+    // An orrery drains for a second and a half; here no client is left to wait for.
     child.kill(peer.tree === undefined ? "SIGTERM" : "SIGKILL");
     await ended;
   };

@@ -1,27 +1,26 @@
-/** What is asked: lists of prepared requests, drawn from the snapshot with a fixed seed. */
+/** Workloads: lists of prepared requests, drawn from the snapshot with a fixed seed. */
 
 import { BASE_PATH } from "../../src/model/model.ts";
 import { createRandom } from "../../src/util/random.ts";
 import { type Rows, readRows } from "../peers/shared.ts";
 
-/** How replies of two servers to the same request are compared. */
+/** The comparison of two servers' replies to the same request. */
 export type Comparison =
   /** Status and JSON. */
   | "equal"
   /**
-   * Status, and the envelope with the names of the fields. FlexSearch finds
-   * beginnings of words and stops at the limit, SQLite folds other letters
-   * than orrery: neither items nor totals can be the same.
+   * Status, and the envelope with the names of the fields. FlexSearch finds prefixes of words and stops at the limit,
+   * SQLite folds other letters than orrery: neither items nor totals can be the same.
    */
   | "shape";
 
-/** A request: its target, and how far the replies to it must agree. */
+/** A request: its target, and the comparison of its replies. */
 export interface Prepared {
   readonly path: string;
   readonly comparison: Comparison;
 }
 
-/** The caller: a key without end, nobody, one that brings each unknown token once, or a key that has used up its one request. */
+/** The caller: a key without a limit, no token, unknown tokens used once each, or a key that has used up its one request. */
 export type Asker = "key" | "nobody" | "stranger" | "limited";
 
 export interface Workload {
@@ -34,25 +33,25 @@ export interface Workload {
   readonly settings: readonly string[];
 }
 
-/** The workloads of the main table, those of a quick check, those of the guard. */
+/** Workloads of the main table, of a quick check, and of the guard. */
 export const MAIN = ["world-by-id", "list-20", "world-search", "mix"] as const;
 export const SMOKE = ["mix"] as const;
 export const GUARD = ["world-by-id", "list-20"] as const;
 
-/** So many that at a million rows the requested ones fit into no cache. */
+/** Enough that at a million rows the requested ones do not fit in a CPU cache. */
 const REQUESTS = 32_000;
 const DISTINCT_QUERIES = 10_000;
 
 type Draw = (below: number) => number;
 
-/** The beginning of a word, of three letters at least: FTS5's trigrams and FlexSearch's beginnings find it too. */
+/** A prefix of a word, at least three letters: FTS5's trigrams and FlexSearch's prefixes find it, too. */
 function word(text: string, draw: Draw): string {
   const words = text.split(/\s+/u).filter((some) => some.length >= 3);
   const some = words[draw(words.length)];
   return some === undefined ? "" : some.slice(0, 3 + draw(some.length - 2)).toWellFormed();
 }
 
-/** Queries drawn from texts, each but once. Two words a query now and then, where words are searched one by one. */
+/** Distinct queries drawn from texts. With `twoWords` some queries have two, for searches that match words separately. */
 function drawQueries(texts: readonly string[], many: number, twoWords: boolean, draw: Draw): string[] {
   const queries = new Set<string>();
   for (let tries = 0; queries.size < many && tries < many * 10; tries++) {
@@ -69,7 +68,7 @@ function times<Value>(count: number, make: (at: number) => Value): Value[] {
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-/** Makers of requests, one a call. */
+/** Functions that make one request a call. */
 function makersFor(
   rows: Rows,
   draw: Draw,
@@ -88,7 +87,7 @@ function makersFor(
 /** 70 % single resources, 15 % lists, 10 % searches, 5 % statistics, evenly spread. */
 function mixed(make: ReturnType<typeof makersFor>, searches: readonly string[]): string[] {
   return times(REQUESTS, (at) => {
-    // 37 and 100 have no common factor: every hundred requests hold each place once, well shuffled.
+    // 37 and 100 have no common factor: every hundred requests contain each place once, well shuffled.
     const place = (at * 37) % 100;
     if (place < 45) return make.world();
     if (place < 70) return make.user();
@@ -123,7 +122,7 @@ export function workloadsOf(snapshot: string): Workload[] {
     settings: [],
     ...more,
   });
-  // Every query differs from the last few thousand, but a long run comes round: without a cache it makes no difference.
+  // Each query differs from the last few thousand, but a long run repeats them: without a cache that does not matter.
   const uncached = { settings: ["--search-cache-bytes", "0"] };
   return [
     workload("world-by-id", times(REQUESTS, make.world)),

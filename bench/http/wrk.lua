@@ -1,4 +1,4 @@
--- What wrk asks: the requests of a workload in turn, prepared once, and what came of them as one line of JSON.
+-- Requests of wrk: those of a workload in turn, prepared once. Prints the results as one line of JSON.
 local paths = {}
 for line in io.lines(os.getenv("ORRERY_BENCH_PATHS")) do paths[#paths + 1] = line end
 local each = os.getenv("ORRERY_BENCH_EACH")

@@ -1,4 +1,4 @@
-/** The load by wrk, which asks for a third of the CPU time of autocannon: so the server is what is busy, however fast it is. */
+/** The load by wrk, which needs a third of autocannon's CPU time, so that even the fastest server is kept busy. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,13 +9,13 @@ import { ROOT } from "../support/child.ts";
 import { EACH, type LoadJob, microsOf, type Run } from "./load.ts";
 import { onCore } from "./servers.ts";
 
-/** In place of {@link EACH}: no sign that a pattern of Lua would take for more than itself. */
+/** Replaces {@link EACH}: contains no character that is special in a Lua pattern. */
 const NUMBER = "eachone";
 
 interface Summary extends Pick<Run, "requests" | "errors" | "timeouts" | "p50" | "p99" | "p999"> {
   /** Duration in microseconds. */
   readonly us: number;
-  /** Replies of another status than 2xx and 3xx. */
+  /** Replies with a status other than 2xx and 3xx. */
   readonly refused: number;
 }
 
@@ -51,9 +51,9 @@ async function run(job: LoadJob, paths: string, seconds: number): Promise<Summar
 }
 
 /**
- * Runs a load of whole seconds.
+ * Runs a load for whole seconds.
  *
- * @param status that replies must have; wrk tells 2xx and 3xx from all others
+ * @param status required status of replies; wrk only tells 2xx and 3xx from all others
  * @throws {Error} when there is no wrk, or it fails
  */
 export async function runWrk(job: LoadJob, status: number): Promise<Run> {

@@ -1,6 +1,6 @@
 /**
- * The API as a Fastify application, over any data: schemas for parameters and
- * responses, a hook for keys and limits. Only the routes that a workload asks.
+ * The API as a Fastify application over any data, with schemas for parameters and responses and a hook for keys and
+ * limits. Has only the routes of the workloads.
  */
 
 import Fastify from "fastify";
@@ -14,7 +14,7 @@ import {
 } from "../../src/model/model.ts";
 import { createGate, ready } from "./shared.ts";
 
-/** A page of a list, and how many items the whole list has. */
+/** A page of a list, and the number of items in the whole list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly total: number;
@@ -23,7 +23,7 @@ export interface Page<Item> {
 /** A search item. */
 export type FoundWorld = Pick<World, "id" | "name" | "description">;
 
-/** Where the data comes from. */
+/** A source of data. */
 export interface Data {
   readonly etag: string;
   world(id: string): World | undefined;
@@ -70,7 +70,7 @@ function envelope<Item>({ items, total }: Page<Item>, { limit, offset }: Query):
 const Q = { q: { type: "string" } };
 const PERIOD = { period: { type: "string", enum: ["all", "week", "month"], default: "all" } };
 
-/** Serves the data on a free port and says so on standard output. */
+/** Serves the data on a free port and prints its URL on standard output. */
 export async function serve(data: Data, keysFile: string): Promise<void> {
   const app = Fastify({ logger: false });
   const judge = createGate(keysFile, data.etag);

@@ -1,12 +1,10 @@
 /**
- * The ceiling: node:http that writes one prepared reply to whatever it is
- * asked, in the form that is fastest for its size. What a server of ours costs
- * above this is its own doing.
+ * The ceiling: node:http that answers every request with one prepared reply, in the form that is fastest for its size.
+ * Any cost of our server above this is its own.
  *
  *     bare.ts SNAPSHOT KEYS REPLY
  *
- * Both forms are node:http's public means; `bench/NOTES.md` has the measurement
- * of the size from which a Buffer is the faster one.
+ * Both forms use node:http's public API; `bench/NOTES.md` has the measurement of the size from which a Buffer is faster.
  */
 
 import { readFileSync } from "node:fs";
@@ -20,14 +18,14 @@ const { status, headers, body, keepAliveTimeout } = JSON.parse(
 const head = headers as string[];
 const bytes = Buffer.from(body, "latin1");
 
-/** Ways to send it. */
+/** Ways to send the reply. */
 const FORMS = {
   /** Head and body become one text, which is one write. From 16 KiB on node copies texts once more. */
   text: (_request, response) => {
     response.writeHead(status, head);
     response.end(body, "latin1");
   },
-  /** The body is copied by nobody but the system; head and body are one write of two parts. */
+  /** Only the system copies the body; head and body are one write of two parts. */
   Buffer: (_request, response) => {
     response.writeHead(status, head);
     response.end(bytes);

@@ -1,7 +1,6 @@
 /**
- * Fastify over SQLite in memory: prepared statements, an index for every order,
- * FTS5 with trigrams for both searches. Nothing but the statements is kept
- * between requests.
+ * Fastify over SQLite in memory: prepared statements, an index for every order, FTS5 with trigrams for both searches.
+ * Keeps only the statements between requests.
  *
  *     fastify-sqlite.ts SNAPSHOT KEYS
  */
@@ -27,7 +26,7 @@ database.exec(`
   CREATE VIRTUAL TABLE worlds_text USING fts5(name, description, content='worlds', tokenize='trigram');
 `);
 
-/** Fills the tables. @returns the snapshot's ETag; the rows themselves can go */
+/** Fills the tables. @returns the snapshot's ETag alone, so that the rows can be freed */
 function load(folder: string): string {
   const rows = readRows(folder);
   const none = { totalVisits: 0, uniqueVisitors: 0, visitsLast7Days: 0, visitsLast30Days: 0 };
@@ -53,7 +52,7 @@ function load(folder: string): string {
 
 const etag = load(process.argv[2]!);
 
-/** Hidden worlds are not in the table, so `isPublic` need not be. */
+/** The table has no hidden worlds, so it needs no `isPublic`. */
 const WORLD = "SELECT id, name, description, ownerId, 1 AS isPublic, createdAt, updatedAt FROM worlds";
 const count = "(SELECT count(*) FROM";
 
@@ -90,7 +89,7 @@ function ranking(visits: string): Database.Statement<[number, number], World> {
   );
 }
 
-/** Every word, as a phrase: a text that holds it anywhere. */
+/** An FTS5 query for texts that contain every word anywhere, each as a phrase. */
 function matchAll(words: readonly string[]): string {
   return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(" AND ");
 }

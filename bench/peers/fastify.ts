@@ -1,6 +1,5 @@
 /**
- * Fastify over maps and arrays of row objects, with FlexSearch as its README
- * shows it.
+ * Fastify over maps and arrays of row objects, with FlexSearch as in its README.
  *
  *     fastify.ts SNAPSHOT KEYS
  */
@@ -24,7 +23,7 @@ const stats = {
   totalPublicInstances: rows.instances.length,
 };
 
-/** Beginnings of words; "full" would find parts of them, as orrery does, but does not fit into memory at a million rows. */
+/** Indexes prefixes of words; "full" would find substrings, as orrery does, but needs too much memory at a million rows. */
 const worldIndex = new FlexSearch.Index({ tokenize: "forward" });
 for (const [at, { name, description }] of popular.all.entries()) worldIndex.add(at, `${name} ${description}`);
 const userIndex = new FlexSearch.Index({ tokenize: "forward" });
@@ -34,7 +33,7 @@ function page<Item>(items: readonly Item[], limit: number, offset: number): Page
   return { items: items.slice(offset, offset + limit), total: items.length };
 }
 
-/** FlexSearch stops at the limit, which is what makes it fast, so the total is that of the page alone. */
+/** FlexSearch stops at the limit, which makes it fast, so the total is that of the page alone. */
 function found<Item>(
   index: typeof worldIndex,
   all: readonly Item[],

@@ -1,6 +1,6 @@
 /**
- * nginx with one worker that sends the recorded body from a file: what a server
- * in C does with no work at all. Ends with 3 when nginx is not installed.
+ * nginx with one worker that sends the recorded body from a file: a server in C that computes nothing. Ends with status 3
+ * when nginx is not installed.
  *
  *     nginx.ts SNAPSHOT KEYS REPLY [--log-file FILE]
  */
@@ -18,7 +18,7 @@ if (spawnSync("nginx", ["-v"]).status !== 0) {
   process.exit(3);
 }
 
-/** A port that was free just now: nginx cannot be asked which one it picked. */
+/** A port that was free a moment ago: nginx cannot report a port that it picked itself. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -28,7 +28,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The recorded headers that nginx does not make itself. */
+/** The recorded headers that nginx does not add itself. */
 function headerLines({ headers }: RecordedReply): string {
   const own = new Set(["content-type", "content-length"]);
   const lines: string[] = [];
@@ -39,7 +39,7 @@ function headerLines({ headers }: RecordedReply): string {
   return lines.join(" ");
 }
 
-/** One process, so that it can be measured; it stays the user that made the folder. */
+/** A single process, so that it can be measured; it runs as the user that made the folder. */
 function configOf(folder: string, port: number, reply: RecordedReply): string {
   const temps = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -62,7 +62,7 @@ function configOf(folder: string, port: number, reply: RecordedReply): string {
 }
 
 const given = process.argv.indexOf("--log-file");
-/** With a file the log is nginx's own, a line a request. */
+/** With a file, nginx writes its own log, one line a request. */
 const accessLog = given < 0 ? "off" : process.argv[given + 1];
 const reply = JSON.parse(readFileSync(process.argv[4]!, "utf8")) as RecordedReply;
 const folder = mkdtempSync(join(tmpdir(), "orrery-bench-nginx-"));

@@ -1,10 +1,8 @@
 /**
- * What every peer needs beside its framework and its data: the visible rows of
- * a snapshot, the check of tokens and limits, the headers, and the line that
- * says that it is ready.
+ * Shared code of the peers: the visible rows of a snapshot, the check of tokens and limits, the headers, and the line that
+ * reports readiness.
  *
- * Written as one would without orrery at hand; of orrery it takes the types of
- * the rows only.
+ * Written as if orrery did not exist; imports only its types of rows.
  */
 
 import { createHash } from "node:crypto";
@@ -17,7 +15,7 @@ export interface Rows {
   readonly etag: string;
   readonly users: readonly User[];
   readonly worlds: readonly World[];
-  /** By world id; worlds without visits are not in it. */
+  /** By world id, without worlds that have no visits. */
   readonly stats: ReadonlyMap<string, WorldStats>;
   readonly instances: readonly Instance[];
 }
@@ -33,7 +31,7 @@ function newestFirst<Row extends { id: string; createdAt: string }>(rows: Row[])
   );
 }
 
-/** Reads a generated snapshot: its rows are known to be good, so nothing is validated. */
+/** Reads a generated snapshot without validation: its rows are known to be good. */
 export function readRows(folder: string): Rows {
   const { generation } = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")) as {
     generation: string;
@@ -75,10 +73,10 @@ export function rankWorlds({ worlds, stats }: Rows, period: Period): World[] {
   );
 }
 
-/** Seconds; orrery's default. */
+/** Length of the window in seconds; orrery's default. */
 const WINDOW = 3600;
 
-/** What the gate says to a request: who it is let in as, or what to answer instead. Headers go out either way. */
+/** The gate's verdict on a request: a refusal to answer with, or none. The headers are sent either way. */
 export interface Verdict {
   readonly refusal: { readonly status: number; readonly error: string } | undefined;
   readonly headers: Readonly<Record<string, string | number>>;
@@ -101,7 +99,7 @@ interface Key {
   used: number;
 }
 
-/** Makes the check of a request's `Authorization` against a keys file: token by its hash, then a fixed-window limit. */
+/** Makes a function that checks `Authorization` against a keys file: token by hash, then a fixed-window limit. */
 export function createGate(file: string, etag: string): (authorization: string | undefined) => Verdict {
   const { keys: records } = JSON.parse(readFileSync(file, "utf8")) as {
     keys: { sha256: string; limit: number | null }[];
@@ -138,21 +136,22 @@ export function createGate(file: string, etag: string): (authorization: string |
   };
 }
 
-/** A recorded answer of orrery, as the runner writes it for the peers that always say the same. */
+/** A recorded answer of orrery, written by the runner for the constant peers. */
 export interface RecordedReply {
   readonly status: number;
   /** Names and values in turn, without the ones that node:http adds itself. */
   readonly headers: readonly string[];
-  /** One char a byte. */
+  /** One character a byte. */
   readonly body: string;
   /** Milliseconds. */
   readonly keepAliveTimeout: number;
 }
 
 /**
- * Tells the runner that requests are accepted, and which process answers them if it is not this one.
+ * Tells the runner that requests are accepted.
  *
- * @param form how it sends its replies, where it has a choice
+ * @param pid the process that answers
+ * @param form the form of its replies, if it has a choice
  */
 export function ready(url: string, pid: number = process.pid, form?: string): void {
   process.stdout.write(`${JSON.stringify({ url, pid, form })}\n`);

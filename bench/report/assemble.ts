@@ -1,15 +1,15 @@
-/** Puts the output of the benches into the document. */
+/** Inserts the output of the benches into the document. */
 
-/** A result of a part. */
+/** The result of a part. */
 export interface Result {
   readonly part: string;
-  /** As one would type it. */
+  /** The command line as typed in a shell. */
   readonly command: string;
   readonly seconds: number;
   readonly output: string;
 }
 
-/** What holds for all results of a run. */
+/** Circumstances common to all results of a run. */
 export interface Circumstances {
   readonly commit: string;
   readonly node: string;
@@ -23,7 +23,7 @@ export function placesOf(template: string): string[] {
   return [...template.matchAll(PLACE)].flatMap(([, kind, name]) => (kind === "bench" ? [name!] : []));
 }
 
-/** How long something took. */
+/** A duration as text. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
@@ -34,9 +34,9 @@ function section({ command, seconds, output }: Result): string {
 }
 
 /**
- * The document.
+ * Fills the template.
  *
- * @param picture its place in Markdown
+ * @param picture Markdown of the chart
  * @throws {Error} for a place without a result
  */
 export function assemble(

@@ -1,9 +1,9 @@
-/** The picture of requests a CPU second: a bar a server, a group of bars a workload, one scale for all. */
+/** The chart of requests a CPU second: one bar for each server, one group for each workload, one scale for all. */
 
 import type { HttpResults } from "../http/report.ts";
 import { legend, line, picture, rectangle, SERIES, text } from "./svg.ts";
 
-/** Workloads in the picture, and what they are to a reader. */
+/** Workloads in the chart, with their titles. */
 const GROUPS: Readonly<Record<string, string>> = {
   "world-by-id": "One world by its id",
   "list-20": "Page of 20 worlds",
@@ -15,7 +15,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   "flood-401": "Unknown tokens (401)",
 };
 
-/** Servers in the picture. Each bar stands in the table as well. */
+/** Servers in the chart. The table has the figure of each bar, too. */
 const SERVERS = ["orrery", "bare node:http", "Fastify", "Fastify + SQLite", "nginx, a file"];
 const NAMES = ["orrery", "bare node:http, constant", "Fastify, objects", "Fastify, SQLite", "nginx, a file"];
 
@@ -27,13 +27,13 @@ const BAR = 13;
 const GAP = 2;
 const GROUP_GAP = 16;
 
-/** The next of 1, 2, 5, 10, … that cuts a scale into at most so many parts. */
+/** The smallest of 1, 2, 5, 10, … that divides a scale into at most `parts` parts. */
 function stepOf(largest: number, parts: number): number {
   const power = 10 ** Math.floor(Math.log10(largest / parts));
   return [1, 2, 5, 10].map((times) => times * power).find((step) => largest / step <= parts)!;
 }
 
-/** Draws medians as bars, and across the end of each a line from the lowest figure to the highest. */
+/** Draws medians as bars, and at the end of each a line from the lowest figure to the highest. */
 export function drawHttp(results: HttpResults): string {
   const groups = Object.keys(GROUPS).flatMap((name) =>
     results.workloads.filter(({ workload }) => workload === name),

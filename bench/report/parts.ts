@@ -1,24 +1,24 @@
-/** What `bench/results.ts` runs, in this order, and where in the document it goes. */
+/** Parts that `bench/results.ts` runs, in this order, and their places in the document. */
 
 import type { Need } from "../support/need.ts";
 
 /** A run of a bench. */
 export interface Part {
-  /** Its place in `TEMPLATE.md`. */
+  /** Name of its place in `TEMPLATE.md`. */
   readonly name: string;
   /** File in `bench`. */
   readonly bench: string;
   readonly args: readonly string[];
-  /** In a quick run. */
+  /** Arguments in a quick run. */
   readonly quick: readonly string[];
   readonly needs: readonly Need[];
-  /** Longest time in minutes; a part that takes longer is ended, and the run has failed. */
+  /** Timeout in minutes; a part that takes longer is ended, and the run fails. */
   readonly minutes: number;
 }
 
 const SMOKE = ["--smoke"] as const;
 
-/** Workloads over HTTP: those in the picture, and one more kind of refusal. */
+/** Workloads over HTTP: the ones in the chart, and another kind of refusal. */
 const HTTP = "world-by-id,list-20,list-50,popular,world-search-hot,world-search,mix,flood-401,flood-429";
 /** Workloads at a million users. */
 const MILLION = "world-by-id,list-20,world-search,user-search";
@@ -110,5 +110,5 @@ export const PARTS: readonly Part[] = [
   { name: "client", bench: "client.ts", args: [], quick: SMOKE, needs: ["taskset"], minutes: 3 },
 ];
 
-/** Parts of a smoke run, which only tells whether all fits together. */
+/** Parts of a smoke run, which only checks that all fits together. */
 export const SMOKED: readonly string[] = ["client"];

@@ -1,4 +1,4 @@
-/** Pieces of pictures: texts, rectangles and lines, with colours for light and dark pages. */
+/** Elements of SVG charts: texts, rectangles and lines, with colours for light and dark pages. */
 
 /** Colours by class; the second of each pair is for dark pages. */
 const COLOURS: Readonly<Record<string, readonly [light: string, dark: string]>> = {
@@ -13,7 +13,7 @@ const COLOURS: Readonly<Record<string, readonly [light: string, dark: string]>> 
   fifth: ["#9333ea", "#bc8cff"],
 };
 
-/** Classes of what is compared, in the order in which it is named. */
+/** Classes of the series, in the order of the legend. */
 export const SERIES = ["first", "second", "third", "fourth", "fifth"] as const;
 
 function escapeXml(text: string): string {
@@ -44,7 +44,7 @@ function styles(at: 0 | 1): string {
     .join("");
 }
 
-/** A whole picture. It follows the colours of the page that shows it. */
+/** A whole chart. It follows the colour scheme of its page. */
 export function picture(width: number, height: number, title: string, parts: readonly string[]): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="13">`,

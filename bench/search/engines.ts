@@ -1,7 +1,6 @@
 /**
- * The engines that are compared. Each indexes the same texts in the order in
- * which equal matches are to come out, and answers with an exact total, if it
- * can, and the documents of the first page.
+ * The compared engines. Each indexes the same texts in the required order of equal hits, and answers with an exact total,
+ * if it can, and the documents of the first page.
  */
 
 import { createRequire } from "node:module";
@@ -11,7 +10,7 @@ import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
 import { runNow } from "../../src/search/work.ts";
 import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
 
-/** What is searched: names alone, or names and descriptions. */
+/** The texts to search: names alone, or names and descriptions. */
 export interface Corpus {
   readonly names: readonly string[];
   /** Undefined for users. */
@@ -28,18 +27,18 @@ export type Find = (query: string) => Found;
 /** An engine over one corpus. */
 export interface Engine {
   readonly find: Find;
-  /** Bytes that it holds outside of JavaScript's memory. */
+  /** Bytes held outside of JavaScript's memory. */
   readonly nativeBytes: number;
 }
 
 const PAGE = 20;
 
-/** Terms of a query: of worlds every one must be found, of users the query is one text. */
+/** Terms of a query: for worlds every word, all of which must match; for users the query as one text. */
 function termsOf(query: string, { descriptions }: Corpus): string[] {
   return descriptions === undefined ? [query] : [...new Set(query.split(/\s+/u))].slice(0, 10);
 }
 
-/** Bytes of all shared memory that a value's arrays lie in; JavaScript does not count them as its own. */
+/** Bytes of all shared memory used by a value's arrays; JavaScript does not count them as its own. */
 function sharedBytes(value: unknown): number {
   const buffers = new Set<ArrayBufferLike>();
   const look = (some: unknown): void => {
@@ -75,7 +74,7 @@ function firstPage(matches: ResultSet): Found {
   return { total: matches.total, page: [...matches.page(FIRST_PAGE)] };
 }
 
-/** Looks at every text. What it finds is right by its plainness. */
+/** Scans every text: so simple that its results count as right. */
 function scan(corpus: Corpus): Find {
   const names = corpus.names.map(fold);
   const descriptions = corpus.descriptions?.map(fold);
@@ -94,7 +93,7 @@ function scan(corpus: Corpus): Find {
   };
 }
 
-/** FlexSearch as the first example of its README has it: `new Index()`, `add`, `search`. */
+/** FlexSearch as in the first example of its README: `new Index()`, `add`, `search`. */
 function flexsearch({ names, descriptions }: Corpus): Find {
   const { Index } = createRequire(import.meta.url)("flexsearch") as typeof import("flexsearch");
   const index = new Index();
@@ -119,7 +118,7 @@ interface Database {
   prepare(sql: string): Statement;
 }
 
-/** better-sqlite3 from the bench's own package; undefined when that is not installed. */
+/** Opens better-sqlite3 from the bench's own package; undefined if that is not installed. */
 export function openSqlite(): Database | undefined {
   try {
     const Sqlite = createRequire(new URL("../package.json", import.meta.url))("better-sqlite3") as new (
@@ -131,13 +130,13 @@ export function openSqlite(): Database | undefined {
   }
 }
 
-/** SQLite's own count of its pages; nothing of them is in JavaScript's memory. */
+/** Bytes by SQLite's own count of pages; none of them are in JavaScript's memory. */
 function bytesOf(database: Database): number {
   const count = database.prepare("PRAGMA page_count").get().page_count!;
   return count * database.prepare("PRAGMA page_size").get().page_size!;
 }
 
-/** Folded texts in SQLite with an FTS5 trigram index; row ids are documents plus one. */
+/** A database of folded texts with an FTS5 trigram index; row ids are document numbers plus one. */
 function sqliteOver({ names, descriptions }: Corpus): Database {
   const database = openSqlite()!;
   database.exec(`
@@ -153,7 +152,7 @@ function sqliteOver({ names, descriptions }: Corpus): Database {
   return database;
 }
 
-/** FTS5 where it can: it has no index for terms under three characters. */
+/** The condition for terms, with FTS5 if possible: it has no index for terms under three characters. */
 function conditionOf(terms: readonly string[]): { from: string; where: string; parameters: string[] } {
   const long = terms.filter((term) => [...term].length >= 3);
   const short = terms.filter((term) => [...term].length < 3);
@@ -168,7 +167,7 @@ function conditionOf(terms: readonly string[]): { from: string; where: string; p
   };
 }
 
-/** The same work as ours: exact total, first page by class and order. */
+/** Does the same work as our engine: exact total, first page by rank class and order. */
 function sqlite(corpus: Corpus): Engine {
   const database = sqliteOver(corpus);
   const statements = new Map<string, Statement>();
@@ -191,7 +190,7 @@ function sqlite(corpus: Corpus): Engine {
   return { find, nativeBytes: bytesOf(database) };
 }
 
-/** The cheapest that FTS5 can do: a page in no order, and the count. Short terms find nothing at all. */
+/** The cheapest use of FTS5: an unordered page, and the count. Short terms find nothing. */
 function sqliteCheapest(corpus: Corpus): Engine {
   const database = sqliteOver(corpus);
   const count = database.prepare("SELECT count(*) AS total FROM grams WHERE grams MATCH ?");
@@ -205,7 +204,7 @@ function sqliteCheapest(corpus: Corpus): Engine {
   return { find, nativeBytes: bytesOf(database) };
 }
 
-/** All engines by name; the scan comes first, since its totals are the right ones. */
+/** All engines by name; the scan comes first, as its totals are the reference. */
 export const ENGINES: Readonly<Record<string, (corpus: Corpus) => Engine>> = {
   scan: (corpus) => ({ find: scan(corpus), nativeBytes: 0 }),
   orrery: ours,

@@ -1,4 +1,4 @@
-/** The query log: the same for every engine, drawn from the texts themselves with a fixed seed. */
+/** The query log: the same for every engine, drawn from the indexed texts with a fixed seed. */
 
 import { fold } from "../../src/search/fold.ts";
 import { createRandom } from "../../src/util/random.ts";
@@ -12,7 +12,7 @@ export type QueryClass = (typeof CLASSES)[number];
 
 const CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/u;
 
-/** Cuts a run of some units out of a text, at most as long as a word of it. */
+/** Cuts a substring of some code units out of a word of a text. */
 function cut(text: string, units: number, draw: (below: number) => number): string {
   const words = text.split(/\s+/u).filter((word) => word.length >= units);
   const word = words[draw(words.length)];
@@ -24,8 +24,8 @@ function cut(text: string, units: number, draw: (below: number) => number): stri
 /**
  * Draws a log.
  *
- * @param texts folded texts, of which a query is a part
- * @param common words that stand in many texts
+ * @param texts folded texts; queries are substrings of them
+ * @param common words that occur in many texts
  */
 export function drawLog(
   texts: readonly string[],
@@ -58,10 +58,10 @@ export function drawLog(
   const log = {} as Record<QueryClass, string[]>;
   for (const name of CLASSES) {
     const queries = new Set<string>();
-    // There are only so many single characters: give up rather than look for ever.
+    // The number of single characters is limited: give up rather than search for ever.
     for (let tries = 0; queries.size < each && tries < each * 50; tries++) {
       const query = fold(makers[name]()).trim();
-      // A query comes as UTF-8, which knows no half of a surrogate pair.
+      // A query arrives as UTF-8, which cannot hold half a surrogate pair.
       if (query !== "" && query.isWellFormed()) queries.add(query);
     }
     log[name] = [...queries];

@@ -1,4 +1,4 @@
-/** The server under observation as a child process, and what it serves. */
+/** The measured server as a child process, and its snapshots. */
 
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, rmSync } from "node:fs";
@@ -9,7 +9,7 @@ import { generateSnapshot } from "../../src/generate/generate.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Node's options in the first line of a tree's command, which are lost when node is called by name. */
+/** Node's options in the first line of a tree's command: a call of node by name would lose them. */
 export function nodeOptionsOf(tree: string): string[] {
   const [firstLine] = readFileSync(join(tree, "bin/orrery.mjs"), "utf8").split("\n");
   return firstLine!.split(/\s+/).filter((word) => word.startsWith("--"));
@@ -17,12 +17,12 @@ export function nodeOptionsOf(tree: string): string[] {
 
 export const NODE_OPTIONS = nodeOptionsOf(ROOT);
 
-/** What runs a TypeScript file here. */
+/** Node's options to run a TypeScript file. */
 export const RUN_TYPESCRIPT = (process.features as { typescript?: unknown }).typescript
   ? []
   : ["--import", "tsx"];
 
-/** Starts `server.ts`; it says `url` when it listens. */
+/** Starts `server.ts`, which sends `url` once it listens. */
 export function forkServer(snapshot: string, keys: string, ...more: string[]): ChildProcess {
   return fork(join(ROOT, "bench/support/server.ts"), [snapshot, keys, ...more], {
     cwd: ROOT,
@@ -31,20 +31,20 @@ export function forkServer(snapshot: string, keys: string, ...more: string[]): C
   });
 }
 
-/** Pins a process with all its threads to a core, where `taskset` is. */
+/** Pins a process with all its threads to a core, if `taskset` is installed. */
 export function pin(pid: number, core: number): void {
   spawnSync("taskset", ["-a", "-p", "-c", String(core), String(pid)]);
 }
 
 /**
- * Runs a process only when no other wants its core, where `chrt` is. A low priority
- * is not enough: Linux lets a process finish its slice of up to 4 ms.
+ * Runs a process only when no other wants its core, if `chrt` is installed. A low priority is not enough: Linux lets a
+ * process finish its time slice of up to 4 ms.
  */
 export function runWhenIdle(pid: number): void {
   spawnSync("chrt", ["-a", "-i", "-p", "0", String(pid)]);
 }
 
-/** Waits for a message that has a property, however many others come with it. */
+/** Waits for a message with a property, and ignores others. */
 export function said<Value>(child: ChildProcess, property: string): Promise<Value> {
   return new Promise((resolve) => {
     child.on("message", function hear(message: Record<string, unknown>) {
@@ -61,18 +61,18 @@ export async function ask<Value>(child: ChildProcess, question: string, property
   return await answer;
 }
 
-/** Raised with every change of what is generated: a folder of another number is not used again. */
+/** Raise with every change of the generated rows: folders with another number are not reused. */
 const GENERATED = 2;
 
 /**
- * A snapshot of a quarter as many worlds as users, and a twentieth as many instances, made once. Benches that change a
- * snapshot change a copy of its links.
+ * A snapshot with a quarter as many worlds as users and a twentieth as many instances, made once. Benches that change a
+ * snapshot change a copy made of links.
  */
 export async function snapshotOf(users: number): Promise<string> {
   const out = join(tmpdir(), `orrery-bench-${GENERATED}-${users}`);
   if (existsSync(join(out, "manifest.json"))) return out;
   const worlds = Math.round(users / 4);
-  // Another bench may be making the same one.
+  // Another bench may be making the same snapshot.
   const made = `${out}-${process.pid}`;
   await generateSnapshot({
     out: made,
@@ -91,7 +91,7 @@ export async function snapshotOf(users: number): Promise<string> {
   return out;
 }
 
-/** Bytes of a file that are read: a text of more than half a gigabyte is more than the engine can hold. */
+/** Most bytes read of a file: a text of more than half a gigabyte exceeds V8's limit. */
 const MOST_READ = 2 ** 26;
 
 /** Whole lines from the beginning of a file. */
@@ -103,7 +103,7 @@ export function linesOf(file: string): string[] {
   return bytes.toString("utf8", 0, bytes.lastIndexOf("\n", length - 1)).split("\n");
 }
 
-/** Ids of worlds that are served: all of them, or very many. */
+/** Ids of served worlds: all of them, or very many. */
 export function visibleWorlds(snapshot: string): string[] {
   return linesOf(join(snapshot, "worlds.ndjson"))
     .filter((line) => line.includes('"isPublic":true') && line.includes('"status":"ACTIVE"'))

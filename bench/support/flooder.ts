@@ -1,13 +1,12 @@
 /**
- * A client that sends very many requests at once, pipelined over some
- * connections, and hangs up when it is told to.
+ * A client that sends very many requests at once, pipelined over some connections, and hangs up on demand.
  *
  * Messages in: a {@link Flood} to begin one, "count", "hang up".
  */
 
 import { connect, type Socket } from "node:net";
 
-/** What to send. With `again` all of it is sent once more whenever all was answered. */
+/** Requests to send. With `again` all are sent once more whenever all have been answered. */
 export interface Flood {
   readonly url: string;
   readonly tokens: readonly string[];
@@ -17,7 +16,7 @@ export interface Flood {
   readonly again: boolean;
 }
 
-/** Answers by status, and connections that were lost. */
+/** Numbers of answers by status, and of lost connections. */
 export type Counts = Record<string, number>;
 
 let sockets: Socket[] = [];

@@ -1,6 +1,6 @@
 /**
- * How fresh replicas are: PostgreSQL, `orrery export --every`, nginx and two servers that follow it by URL, all on this
- * machine. A row is inserted into one table, and asked for at both servers until both have it.
+ * Freshness of replicas: PostgreSQL, `orrery export --every`, nginx and two servers that follow it by URL, all on this
+ * machine. Inserts a row into one table, and asks both servers for it until both have it.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ import { NODE_OPTIONS, ROOT } from "./child.ts";
 import { demand } from "./need.ts";
 import { fixed, machine, markdown, spread, whole } from "./output.ts";
 
-/** What is inserted: a user, or an instance, which costs no work on the other tables. */
+/** Inserted rows: a user, or an instance, which causes no work on the other tables. */
 const ROWS = {
   users: "INSERT INTO users VALUES (gen_random_uuid(), 'fresh', NULL, now()) RETURNING id",
   instances:
@@ -30,10 +30,10 @@ const ROWS = {
 const LISTENING = /listening on (\S+)/;
 const POLL_MS = 20;
 
-/** As it is installed: a loading thread of a checkout would compile its sources first. */
+/** The built program: a loading thread of a checkout would compile its sources first. */
 const BUILT = [process.execPath, ...NODE_OPTIONS, join(ROOT, "dist/main.js")] as const;
 
-/** Waits as long as it takes, while the programs live. */
+/** Waits without a timeout while the programs live. */
 async function when<Value>(programs: readonly Program[], look: () => Value | undefined): Promise<Value> {
   for (;;) {
     const value = look();
@@ -43,14 +43,14 @@ async function when<Value>(programs: readonly Program[], look: () => Value | und
   }
 }
 
-/** What the newest line of an event says in a server's log; an empty record where there is none. */
+/** The fields of an event's newest line in a server's log; empty if it has none. */
 function newest({ stderr }: Program, event: string): Readonly<Record<string, number>> {
   const lines = stderr().split("\n").slice(0, -1);
   const line = lines.findLast((text) => text.includes(`"event":"${event}"`));
   return line === undefined ? {} : (JSON.parse(line) as Record<string, number>);
 }
 
-/** Where the time goes of one way from a commit to a server, in seconds. */
+/** The phases from a commit to a server, in seconds. */
 interface Parts {
   readonly total: number;
   readonly download: number;
@@ -72,7 +72,7 @@ function partsOf(server: Program, total: number): Parts {
   return { total, download: download / 1000, read, pack, index, load };
 }
 
-/** Seconds of one whole export and one of instances alone: copying with hashing, checking, and the rest, which publishes. */
+/** Seconds of a whole export and of one of instances alone: copying with hashing, checking, and publishing with the rest. */
 async function measureExport(url: string, out: string): Promise<string[][]> {
   const common: ExportOptions = {
     ...{
@@ -116,14 +116,14 @@ async function untilServed(
   return (performance.now() - committed) / 1000;
 }
 
-/** How the data is published, and where new rows are measured: with `--live-every` whole rounds are to be rare. */
+/** Ways to publish the data, and the tables of measured rows: with `--live-every` whole rounds are rare. */
 const WAYS = [
   { flags: ["--every", "1"], tables: ["users", "instances"] },
   { flags: ["--every", "3600", "--live-every", "1"], tables: ["instances"] },
   { flags: ["--every", "1", "--build"], tables: ["users", "instances"] },
 ] as const;
 
-/** The cells of a way's table, and of what an export takes. */
+/** Table cells of the ways, and of the exports. */
 interface Measured {
   readonly ways: string[][];
   readonly exports: string[][];
@@ -134,7 +134,7 @@ async function measure(
   { flags, tables }: (typeof WAYS)[number],
   rounds: number,
 ): Promise<Measured> {
-  // Read by nginx's own user.
+  // nginx reads it as its own user.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "orrery-bench-fresh-")));
   const ends: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   const run = (args: readonly string[]): Program => {
@@ -173,7 +173,7 @@ async function measure(
       const parts: Parts[] = [];
       for (let round = 0; round < rounds; round++) {
         const total = await untilServed(database, table, urls, token);
-        // The line of the load follows what it brought.
+        // The log line of the load comes after its data.
         await sleep(100);
         parts.push(partsOf(served[0]!, total));
       }
@@ -196,7 +196,7 @@ async function measure(
   }
 }
 
-/** Prints the seconds from a commit to both servers, by size and by what is published. */
+/** Prints the seconds from a commit to both servers, by size and way. */
 export async function printFreshness(sizes: readonly number[], rounds: number): Promise<void> {
   demand("postgresql", "nginx");
   if (!existsSync(BUILT.at(-1)!)) throw new Error("not built: run `npm run build -- --program`");

@@ -1,8 +1,8 @@
-/** A constant load over HTTP: requests leave at their time whatever came back, and latency counts from that time. */
+/** A constant load over HTTP: requests leave on schedule whether or not replies came, and latency counts from that time. */
 
 import { Agent, get } from "node:http";
 
-/** What became of a load. Latencies in milliseconds. */
+/** The result of a load. Latencies in milliseconds. */
 export interface LoadResult {
   readonly requests: number;
   readonly failures: number;
@@ -28,7 +28,7 @@ export function median(values: readonly number[]): number {
  * Sends requests at a constant rate until told to stop.
  *
  * @param url makes the URL of each request
- * @param headers of all requests, or what makes those of each
+ * @param headers of all requests, or a function that makes them for each
  * @param isOver asked at every tick
  */
 export async function constantLoad(

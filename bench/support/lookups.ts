@@ -1,11 +1,11 @@
-/** What one lookup costs a server, in CPU time of its process: short rounds of several servers in turn. */
+/** The cost of a lookup in CPU time of the server's process: short rounds of several servers in turn. */
 
 import { runWrk } from "../http/wrk.ts";
 
-/** Enough that the server never waits: a reply that wakes up a load that sleeps costs more than the lookup. */
+/** Enough that the load never sleeps: a reply that wakes it up costs the server more than the lookup. */
 export const CONNECTIONS = 128;
 
-/** A server, and the lookups that it is asked for in turn. */
+/** A server, and the lookups to ask it for in turn. */
 export interface LookupSubject {
   readonly url: string;
   readonly pid: number;
@@ -30,7 +30,7 @@ async function costOf({ url, pid, paths, token }: LookupSubject, seconds: number
   return 1e6 / perCpuSecond;
 }
 
-/** Microseconds of CPU time a lookup, of each server by round of one second; each round begins with the other end of the list. */
+/** Microseconds of CPU time a lookup, by server and round of one second; rounds alternate the order of the list. */
 export async function costsOf(
   subjects: readonly LookupSubject[],
   { rounds, warmUpSeconds }: { readonly rounds: number; readonly warmUpSeconds: number },

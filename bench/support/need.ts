@@ -1,4 +1,4 @@
-/** Programs and packages that a bench cannot do without, each with the line that installs it. */
+/** Programs and packages that benches require, each with the line that installs it. */
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -14,12 +14,12 @@ const PACKAGES = {
   taskset: "util-linux",
 } as const;
 
-/** Something that a bench needs: a program, or the peers' packages. */
+/** A requirement of a bench: a program, or the peers' packages. */
 export type Need = keyof typeof PACKAGES | "peers";
 
 const POSTGRESQL = "/usr/lib/postgresql";
 
-/** Whether the peers are installed; SQLite holds native code, which is built for one version of Node. */
+/** Whether the peers are installed; SQLite has native code, built for one version of Node. */
 function canLoadPeers(): boolean {
   const code = "require('fastify'); require('flexsearch'); new (require('better-sqlite3'))(':memory:')";
   const require = `const { createRequire } = require("node:module"); ((require) => { ${code} })(createRequire(process.argv[1]))`;
@@ -28,12 +28,12 @@ function canLoadPeers(): boolean {
 
 function isHere(need: Need): boolean {
   if (need === "peers") return canLoadPeers();
-  // Its programs stand in a folder of their version, where no path leads.
+  // Its programs are in a folder of their version, which is not on PATH.
   if (need === "postgresql") return existsSync(POSTGRESQL) && readdirSync(POSTGRESQL).length > 0;
   return spawnSync("sh", ["-c", 'command -v "$0"', need]).status === 0;
 }
 
-/** Says what is missing and how it is installed; undefined when everything is here. */
+/** A message with the missing ones and the way to install them; undefined if none is missing. */
 export function missing(needs: readonly Need[]): string | undefined {
   const absent = [...new Set(needs)].filter((need) => !isHere(need));
   if (absent.length === 0) return undefined;
@@ -45,11 +45,7 @@ export function missing(needs: readonly Need[]): string | undefined {
   return `not installed: ${absent.join(", ")}. Install with: ${cures.join(" && ")}`;
 }
 
-/**
- * Ends a bench that cannot run here.
- *
- * @throws {Error} that names the cure
- */
+/** Ends a bench that cannot run here. @throws {Error} naming the commands that install the missing parts */
 export function demand(...needs: Need[]): void {
   const reason = missing(needs);
   if (reason !== undefined) throw new Error(reason);

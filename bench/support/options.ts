@@ -3,14 +3,14 @@
 import { readFileSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 
-/** The comment at the top of a file, without its signs. */
+/** The comment at the top of a file, without its markers. */
 export function commentOf(text: string): string {
   const [, comment] = /^\/\*\*\n([\s\S]*?)\n \*\/$/m.exec(text)!;
   return comment!.replace(/^ \* ?/gm, "");
 }
 
 /**
- * The options that the process was given. `--help` prints the comment at the top of the bench and ends the process;
+ * The options of the process. `--help` prints the comment at the top of the bench and ends the process;
  * a wrong option ends it with a line and status 2.
  *
  * @param config as `parseArgs` takes it

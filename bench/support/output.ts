@@ -1,4 +1,4 @@
-/** What benches print: lines and tables of Markdown, so that it reads well on a terminal and can go into a document as it is. */
+/** Output of benches: lines and tables of Markdown, readable on a terminal and in a document. */
 
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -6,13 +6,13 @@ import { cpus } from "node:os";
 import { ROOT } from "./child.ts";
 import { median } from "./load.ts";
 
-/** A cell: a text, or nothing where there is no figure. */
+/** A cell: a text, or undefined without a figure. */
 export type Cell = string | number | undefined;
 
 /**
- * A table whose columns are as wide as they have to be.
+ * A table with columns as wide as their contents.
  *
- * @param names columns that hold names; the ones after them hold figures
+ * @param names number of leading columns with names; the others hold figures
  */
 export function markdown(head: readonly Cell[], rows: readonly (readonly Cell[])[], names = 1): string {
   const texts = [head, ...rows].map((row) => row.map((cell) => String(cell ?? "–").replaceAll("|", "\\|")));
@@ -31,12 +31,12 @@ export function markdown(head: readonly Cell[], rows: readonly (readonly Cell[])
   return [padded[0], rule, ...padded.slice(1)].join("\n");
 }
 
-/** A figure with so many digits; a dash where there is none. */
+/** A figure with `digits` decimals; a dash if it is not finite. */
 export function fixed(value: number, digits: number): string {
   return Number.isFinite(value) ? value.toFixed(digits) : "–";
 }
 
-/** A whole number, its thousands apart. */
+/** A rounded number with thousands separators; a dash if it is not finite. */
 export function whole(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
 }
@@ -44,7 +44,7 @@ export function whole(value: number): string {
 /**
  * A figure over some rounds: its median, then in brackets the lowest and the highest. A dash without rounds.
  *
- * @param show writes a number: of digits after the point, or by a function
+ * @param show the number of decimals, or a function that formats a number
  */
 export function spread(values: readonly number[], show: number | ((value: number) => string)): string {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
@@ -53,7 +53,7 @@ export function spread(values: readonly number[], show: number | ((value: number
   return `${write(median(sorted))} (${write(sorted[0]!)}–${write(sorted.at(-1)!)})`;
 }
 
-/** The machine's processors, and the version of Node that runs this. */
+/** The machine's processors, and the running version of Node. */
 export function machine(): string {
   return `Node ${process.version}, ${cpus().length} × ${cpus()[0]!.model.trim()}`;
 }
@@ -62,7 +62,7 @@ export function git(...args: string[]): string {
   return execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
 }
 
-/** The commit of this tree; says so where a file differs from it. */
+/** The commit of this tree, with a note if a file differs from it. */
 export function commitOf(): string {
   try {
     const commit = git("rev-parse", "--short", "HEAD");
@@ -72,7 +72,7 @@ export function commitOf(): string {
   }
 }
 
-/** Writes what a bench found for programs, if that was asked for. */
+/** Writes a bench's figures for programs, if a file was given. */
 export function saveJson(file: string | undefined, value: unknown): void {
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
 }

@@ -1,8 +1,8 @@
-/** What Linux says of another process. */
+/** Linux's figures of another process. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** Linux counts the CPU time of a process in these, in milliseconds. */
+/** Unit of a process's CPU time on Linux, in milliseconds. */
 const TICK_MS = 10;
 
 /** CPU time of all threads of a process so far, in milliseconds. */
@@ -11,17 +11,17 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** Bytes of a process in memory, now or at most so far. */
+/** Resident bytes of a process: current, or the peak so far. */
 export function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number {
   const line = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line![1]) * 1024;
 }
 
-/** Makes `VmHWM` of a process begin anew, where the system allows it; else it stays the highest so far. */
+/** Resets `VmHWM` of a process, if the system allows it; else it stays the peak so far. */
 export function forgetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, "5");
   } catch {
-    // The peak of the whole life is told.
+    // `VmHWM` stays the peak of the whole life.
   }
 }

@@ -1,13 +1,11 @@
 /**
- * What a flood of the most expensive searches costs everybody else.
+ * The effect of a flood of the most expensive searches on all other callers.
  *
- * The worlds have a URL each, of which they share all but an id, and queries
- * are ten pieces of what they share. One key sends 1,000 of them at once, again
- * as soon as all are answered, and then hangs up; beside it another key searches
- * for the same kind of thing, one search after the other, and looks worlds up at
- * a constant rate. Printed are both latencies without and with the flood, what
- * the flood was answered, the growth of the process at its largest, and the CPU
- * time that the server spends from 100 ms after the flood hung up.
+ * Each world has a URL, the same in all but an id, and a query is ten substrings of the common part. One key sends 1,000
+ * such queries at once, again as soon as all are answered, and then hangs up. Meanwhile another key sends the same kind of
+ * searches one after the other, and lookups at a constant rate. Prints both latencies without and with the flood, the
+ * answers to the flood, the peak growth of the process, and the CPU time that the server spends from 100 ms after the
+ * flood hung up.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -23,11 +21,11 @@ import { constantLoad, median, percentile } from "./load.ts";
 import { machine, markdown, spread, whole } from "./output.ts";
 import type { Report } from "./server.ts";
 
-/** How it is measured. */
+/** Settings of the measurement. */
 export interface Plan {
   readonly worlds: number;
   readonly rounds: number;
-  /** A phase without the flood, and one beside it. */
+  /** Length of the phase without the flood, and of the one beside it. */
   readonly phaseMs: number;
 }
 
@@ -68,7 +66,7 @@ function writeSnapshot(out: string, worlds: number): void {
   writeFileSync(join(out, "instances.ndjson"), "");
 }
 
-/** Ten pieces of what all worlds share, unlike any that was asked before. */
+/** Ten substrings of the part that all worlds share, as a query that was not asked before. */
 function longSearch(): string {
   const pieces = Array.from({ length: 10 }, () => {
     const length = 4 + random.below(10);
@@ -84,7 +82,7 @@ interface Honest {
   readonly lookupP99: number;
 }
 
-/** Long searches one after the other, and lookups beside them. */
+/** Sends long searches one after the other, and lookups beside them. */
 async function beHonest({ url, token, worlds }: Target, ms: number): Promise<Honest> {
   const headers = { Authorization: `Bearer ${token}` };
   const end = performance.now() + ms;
@@ -162,7 +160,7 @@ async function measure({ requests, connections, key }: Case, target: Target, ms:
 const p50 = ({ searches }: Honest): number => median([...searches]);
 const p99 = ({ searches }: Honest): number => percentile(searches, 0.99);
 
-/** Lines of the table, each of a case's rounds. */
+/** Lines of the table, each from the rounds of a case. */
 const LINES: readonly (readonly [name: string, of: (rounds: readonly Round[]) => string])[] = [
   ["the flood's answers", (rounds) => countsOf(rounds.map(({ counts }) => counts))],
   ["honest searches alone: p50, ms", spreadOf(1, ({ quiet }) => p50(quiet))],
@@ -184,7 +182,7 @@ function spreadOf(digits: number, of: (round: Round) => number): (rounds: readon
   return (rounds) => spread(rounds.map(of), digits);
 }
 
-/** Answers of all rounds by status. */
+/** Numbers of answers in all rounds, by status. */
 function countsOf(all: readonly Counts[]): string {
   const sums = new Map<string, number>();
   for (const [status, count] of all.flatMap(Object.entries<number>)) {
@@ -193,7 +191,7 @@ function countsOf(all: readonly Counts[]): string {
   return [...sums].map(([status, count]) => `${status}: ${whole(count)}`).join(", ");
 }
 
-/** Prints what both kinds of honest requests notice, by kind of flood. */
+/** Prints the latencies of both kinds of honest requests, by kind of flood. */
 export async function printSearchFlood({ worlds, rounds, phaseMs }: Plan): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "orrery-search-flood-"));
   let server: ChildProcess | undefined;
@@ -210,7 +208,7 @@ export async function printSearchFlood({ worlds, rounds, phaseMs }: Plan): Promi
     ];
     server = forkServer(snapshot, keysFile, "0");
     const target: Target = { server, url: await said<string>(server, "url"), token, worlds };
-    // Everything is compiled before anything counts.
+    // Compiles all code before the rounds that count.
     await beHonest(target, phaseMs);
     const found = cases.map((): Round[] => []);
     for (let round = 0; round < rounds; round++) {

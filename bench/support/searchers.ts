@@ -1,6 +1,5 @@
 /**
- * Sixteen clients that ask as fast as they can: each search for something new, or
- * pages of 50 from anywhere in the list.
+ * Sixteen clients that ask as fast as they can: for a new search each time, or for pages of 50 anywhere in the list.
  */
 
 import { openSync, readSync } from "node:fs";
@@ -11,7 +10,7 @@ import { fold } from "../../src/search/fold.ts";
 const [url, token, snapshot, flood = "searches"] = process.argv.slice(2);
 const CLIENTS = 16;
 
-/** Names out of the first megabytes of the users. */
+/** Names from the first megabytes of the users. */
 function someNames(): string[] {
   const buffer = Buffer.alloc(8_000_000);
   const length = readSync(openSync(join(snapshot!, "users.ndjson"), "r"), buffer);
@@ -23,7 +22,7 @@ const names = someNames();
 const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
 let count = 0;
 
-/** A part of a name: mostly of three to eight characters, now and then of one or two. */
+/** A substring of a name: mostly three to eight characters, sometimes one or two. */
 function nextQuery(): string {
   const name = names[Math.floor(Math.random() * names.length)]!;
   const length = Math.random() < 0.1 ? 1 + Math.floor(Math.random() * 2) : 3 + Math.floor(Math.random() * 6);
@@ -53,7 +52,7 @@ function askOnce(): Promise<void> {
   const target = url + (flood === "pages" ? nextPage() : nextSearch());
   return new Promise((resolve, reject) => {
     get(target, { agent, headers: { Authorization: `Bearer ${token}` } }, (response) => {
-      // Nothing left after trimming is a 400, as it should be.
+      // A query that is empty after trimming rightly gets a 400.
       if (response.statusCode !== 200 && response.statusCode !== 400)
         reject(new Error(String(response.statusCode)));
       response.resume().on("end", () => {

@@ -1,4 +1,4 @@
-/** What requests cost a server in another process: CPU time of lookups and pages, and how long searches take. */
+/** The cost of requests to a server in another process: CPU time of lookups and pages, and the latency of searches. */
 
 import { Agent, get } from "node:http";
 import { fold } from "../../src/search/fold.ts";
@@ -11,30 +11,30 @@ export interface Served {
   /** Microseconds of CPU time of all threads. */
   readonly lookup: number;
   readonly page: number;
-  /** Milliseconds of a search as its caller sees it, over users and worlds in turn. */
+  /** Latency of searches in milliseconds, over users and worlds in turn. */
   readonly searchP50: number;
   readonly searchP99: number;
 }
 
-/** What a snapshot can be asked for. */
+/** Material for requests over a snapshot. */
 export interface Queries {
-  /** Ids of worlds that are served. */
+  /** Ids of served worlds. */
   readonly worlds: readonly string[];
-  /** Texts that stand in it, from which searches are cut. */
+  /** Texts of the snapshot; queries are substrings of them. */
   readonly names: readonly string[];
 }
 
-/** A server that listens, and how many requests of each kind it gets. */
+/** A listening server, and the number of requests of each kind. */
 export interface Subject {
   readonly pid: number;
-  /** The API's. */
+  /** Base URL of the API. */
   readonly url: string;
   readonly token: string;
   readonly queries: Queries;
   readonly times: number;
 }
 
-/** Asks so many things one after the other. @returns milliseconds of each */
+/** Sends requests one after the other. @returns milliseconds of each */
 async function askAll(
   url: string,
   token: string,
@@ -60,7 +60,7 @@ async function askAll(
   return latencies.sort();
 }
 
-/** Measures a server that listens. */
+/** Measures a listening server. */
 export async function measureServed({ pid, url, token, queries, times }: Subject): Promise<Served> {
   const { worlds, names } = queries;
   const { below } = createRandom(9, "served");

@@ -1,6 +1,5 @@
 /**
- * A server under observation: the real one, in a process of its own, that
- * answers questions about itself over IPC.
+ * A measured server: the real one in a separate process, which reports on itself over IPC.
  *
  * Messages in: "measure" (starts to watch the event loop), "report", "reload".
  */
@@ -12,7 +11,7 @@ import type { Observation } from "../../src/observe/events.ts";
 import { startServer } from "../../src/server/server.ts";
 import { DEFAULTS } from "../../test/support/options.ts";
 
-/** What the process says of itself. Bytes and milliseconds. */
+/** The report of the process, in bytes and milliseconds. */
 export interface Report {
   readonly rss: number;
   readonly longestStall: number;
@@ -38,7 +37,7 @@ process.send!({ url: server.url });
 process.on("message", (message) => {
   if (message === "measure") {
     delay.reset();
-    // The first stall after a reset is not counted: let it pass.
+    // The histogram does not count the first stall after a reset: lets it pass.
     setTimeout(() => process.send!({ measuring: true }), 30);
     delay.enable();
   } else if (message === "report") {

@@ -1,4 +1,4 @@
-/** The real command, started over a snapshot: how long that takes, its memory, and what requests cost it. */
+/** The real command, started over a snapshot: the time of the start, its memory, and the cost of requests. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ type Loaded = Extract<Observation, { kind: "snapshot-loaded" }>;
 /** Times in milliseconds, memory in bytes. */
 export interface Start {
   readonly listening: number;
-  /** CPU time until then. */
+  /** CPU time until it listens. */
   readonly cpu: number;
   readonly loaded: Loaded;
   readonly steady: number;
@@ -22,13 +22,13 @@ export interface Start {
   readonly served: Served;
 }
 
-/** What is started. */
+/** A command to start, and the requests to send. */
 export interface Startable {
   readonly snapshot: string;
   readonly keys: string;
   readonly token: string;
   readonly queries: Queries;
-  /** Milliseconds until its memory is looked at. */
+  /** Milliseconds until its memory is read. */
   readonly rest: number;
   /** Requests of each kind. */
   readonly times: number;

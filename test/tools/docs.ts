@@ -30,7 +30,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
-/** An option of the library that is a setting of the server. */
+/** The row of a library option that is also a setting of the server. */
 function settingOption(setting: Setting): readonly string[] {
   const name = nameOf(setting.flag);
   const text = defaultText(setting);
@@ -40,7 +40,7 @@ function settingOption(setting: Setting): readonly string[] {
   return [`\`${name}\``, `\`${value}\``, setting.meaning];
 }
 
-/** What a reader calls the formats of fields. */
+/** Plain names of field formats. */
 const FORMAT_WORDS: Readonly<Record<string, string>> = {
   uuid: "UUID",
   "date-time": "time",
@@ -186,7 +186,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/** A document with every generated section made anew. */
+/** A document with every generated section rebuilt. */
 export function withSections(text: string): string {
   return text.replace(
     /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,

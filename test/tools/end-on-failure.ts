@@ -1,4 +1,4 @@
-/** Has properties end at their first failure, without looking for a smaller one. For `--import`. */
+/** Ends properties at their first failure, without shrinking it. For `--import`. */
 
 import fc from "fast-check";
 

@@ -5,12 +5,11 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { BASE_PATH, type Instance, type World } from "../../src/model/model.ts";
 
-/** Where they stand. */
 export const EXAMPLES_FILE = fileURLToPath(new URL("../../src/api/examples.json", import.meta.url));
 
 const TOKEN = "svcx_of-the-examples";
 
-/** Asks for them. @returns what belongs into {@link EXAMPLES_FILE} */
+/** Asks for every reply. @returns the text of {@link EXAMPLES_FILE} */
 export async function makeExamples(): Promise<string> {
   const orrery = await openOrrery({
     snapshot: fileURLToPath(new URL("../../data/sample", import.meta.url)),
@@ -38,7 +37,7 @@ export async function makeExamples(): Promise<string> {
         path.replace(":id", ids[path.split("/")[1]!] ?? "") + (query.size > 0 ? `?${query}` : "");
       lines.push(`${JSON.stringify(name)}: ${JSON.stringify({ target, body: await ask(target) })}`);
     }
-    // A line an operation.
+    // One line for each operation.
     return `{\n${lines.join(",\n")}\n}\n`;
   } finally {
     orrery.close();

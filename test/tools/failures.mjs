@@ -1,6 +1,5 @@
 /**
- * Prints what failed in an output of the test runner, and why, for the end of a
- * long log.
+ * Prints the failures in an output of the test runner, with their reasons, for the end of a long log.
  *
  *     node test/tools/failures.mjs LOG
  */
@@ -11,7 +10,7 @@ const LINES_EACH = 40;
 
 const log = readFileSync(process.argv[2], "utf8");
 for (const block of log.match(/^ *not ok [\s\S]*?^ *\.\.\.$/gm) ?? []) {
-  // A suite fails with its tests.
+  // Skips suites: a suite fails because of its tests.
   if (/failureType: 'subtestsFailed'/.test(block)) continue;
   const lines = block.split("\n");
   const indent = /^ */.exec(lines[0])[0].length;

@@ -1,9 +1,9 @@
 /**
- * Makes the golden prepared snapshot of this version of the format anew, from the rows beside it:
+ * Rebuilds the golden prepared snapshot of this format version from the rows beside it:
  *
  *     npx tsx test/tools/golden.ts
  *
- * The file of a version that was released never changes: raise the version first.
+ * The file of a released version never changes: raise the version first.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";

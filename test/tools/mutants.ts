@@ -1,12 +1,10 @@
 /**
- * Mutants: breaks the program on purpose, one line at a time, and demands that
- * the tests notice.
+ * Breaks the program on purpose, one line at a time; the tests must notice.
  *
  *     npm run mutants -- [--only WORDS]
  *
- * Each row of test/mutants.ts is applied to a copy of the tree, never to the
- * checkout, and the tests that it names are run there: they must pass before
- * the change and fail with it. `--only` takes the rows that hold these words.
+ * Applies each row of test/mutants.ts to a copy of the tree, never to the checkout, and runs its tests there: they must
+ * pass before the change and fail with it. `--only` takes the rows that contain these words.
  */
 
 import { spawn } from "node:child_process";
@@ -19,10 +17,10 @@ import { MUTANTS, type Mutant, mutate } from "../mutants.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Not a verdict on a test but on its machine: a run of a few tests that takes longer hangs. */
+/** A run of a few tests that takes longer hangs; generous, so that a slow machine does not decide the verdict. */
 const PATIENCE_MS = 180_000;
 
-/** What a copy of the tree does without; of what was built the tests would run the unchanged program. */
+/** Left out of a copy of the tree: with build output the tests would run the unchanged program. */
 const LEFT_OUT = new Set(["node_modules", ".git", "bench", "dist", ".tests"]);
 
 function copyTree(): string {
@@ -35,11 +33,11 @@ function copyTree(): string {
   return tree;
 }
 
-/** The test files of a row, and words that the names of its tests hold. */
+/** The test files of a row, and words that select tests by name. */
 const testsOf = ({ tests }: Mutant): [file: string, name: string][] =>
   Object.entries(tests).map(([file, name]) => [`test/${file}.test.ts`, name]);
 
-/** What became of tests. */
+/** The outcome of tests. */
 interface Ran {
   readonly passed: string[];
   readonly failed: string[];
@@ -48,10 +46,10 @@ interface Ran {
 
 const RESULT = /^ *(not ok|ok) \d+ - (.*?)(?: # ((?:SKIP|TODO)\b.*))?$/;
 
-/** A failure is all that is wanted here; looking for a smaller one can take minutes. */
+/** Any failure is enough here, and shrinking one can take minutes. */
 const END_ON_FAILURE = "./test/tools/end-on-failure.ts";
 
-/** Runs tests of one file by their names; rejects when it does not end. */
+/** Runs tests of one file by name; rejects if the run does not end. */
 function runTests(tree: string, file: string, names: readonly string[]): Promise<Ran> {
   const patterns = names.map((name) => `--test-name-pattern=${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}`);
   const { NODE_TEST_CONTEXT: _ours, ...environment } = process.env;
@@ -60,7 +58,7 @@ function runTests(tree: string, file: string, names: readonly string[]): Promise
     ["--import", "tsx", "--import", END_ON_FAILURE, "--test-reporter=tap", ...patterns, file],
     {
       cwd: tree,
-      // What never comes is not waited for long: three tests notice by that.
+      // Short waits: three tests detect their mutant by a wait that never ends.
       env: { ...environment, ORRERY_TEST_PATIENCE_MS: "20000" },
       stdio: ["ignore", "pipe", "pipe"],
     },
@@ -90,14 +88,14 @@ function runTests(tree: string, file: string, names: readonly string[]): Promise
   });
 }
 
-/** Why tests are of no use: without any change they must run and pass. */
+/** The reason why a test is unusable, or undefined: without a change it must run and pass. */
 function problemWith({ passed, failed, output }: Ran, [file, name]: [string, string]): string | undefined {
   if (failed.some((test) => test.includes(name))) return `${file} fails without the change\n${output}`;
   if (passed.some((test) => test.includes(name))) return undefined;
   return `${file} has no test of this name: ${name}\n${output}`;
 }
 
-/** Applies a row to a tree, runs its tests, and takes the change back. @returns why it counts as a failure */
+/** Applies a row to a tree, runs its tests, and reverts the change. @returns the reason for a failure, or undefined */
 async function tryMutant(tree: string, mutant: Mutant): Promise<string | undefined> {
   const file = join(tree, mutant.file);
   const before = readFileSync(file, "utf8");
@@ -124,7 +122,7 @@ if (chosen.length === 0) throw new Error(`no row holds ${values.only}`);
 const failures: string[] = [];
 const trees = Array.from({ length: Math.min(availableParallelism(), 4) }, copyTree);
 
-/** Gives each task to the next tree that is free. */
+/** Gives each task to the next free tree. */
 async function inTrees<T>(
   tasks: readonly T[],
   work: (tree: string, task: T) => Promise<void>,
@@ -138,7 +136,7 @@ async function inTrees<T>(
 }
 
 try {
-  /** What each file's tests do without any change. */
+  /** The outcome of each file's tests without a change. */
   const unchanged = new Map<string, Ran>();
   const named = chosen.flatMap(testsOf);
   await inTrees([...new Set(named.map(([file]) => file))], async (tree, file) => {

@@ -1,10 +1,10 @@
 /**
- * Runs the tests of `test/all` as `tools/build-tests.ts --all` has made them, and prints what `node --test` would.
+ * Runs the tests of `test/all` built by `tools/build-tests.ts --all`, with the output of `node --test`.
  *
  *     node test/tools/run-all.mjs [FILE WITHOUT ENDING ...]
  *
- * Node's own runner takes files by their names. Here the longest ones come first, so that none of them runs
- * alone at the end; and more run at once than there are cores, since many of them wait.
+ * Node's own runner orders files by name. Here the longest come first, so that none runs alone at the end, and more run
+ * at once than the machine has cores, as many of them wait.
  */
 
 import { readdirSync } from "node:fs";
@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 
 const TESTS = fileURLToPath(new URL("../../.tests/all", import.meta.url));
 
-/** The longest first. */
+/** Long tests, the longest first. */
 const LONG = [
   ...[
     "again",
@@ -33,7 +33,7 @@ const LONG = [
   ...["slow-readers", "prepared", "export", "source", "dashboard"],
 ];
 
-/** Milliseconds that a file may take. */
+/** Time limit of a file, in milliseconds. */
 const MOST_MS = 600_000;
 
 const names = readdirSync(TESTS)
@@ -47,7 +47,7 @@ const files = [...new Set([...LONG, ...names])]
   .filter((name) => wanted.includes(name))
   .map((name) => join(TESTS, `${name}.test.js`));
 
-// A file that something keeps from ending holds up the output of all after it.
+// Without a timeout, a file that does not end holds up the output of all later ones.
 run({ files, concurrency: availableParallelism() + 1, timeout: MOST_MS })
   .on("test:fail", () => {
     process.exitCode = 1;

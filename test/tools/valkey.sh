@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts a Valkey into a folder, for systems whose own release has none: the packages of a Debian release that has it, from
+# Puts a Valkey into a folder, for systems without a package of it: takes the packages of a Debian release that has it, from
 # the mirror that apt uses here, unpacked and started with their own libraries. Nothing is installed, and apt's lists stay
 # as they are. Prints the folder to put on PATH.
 #
@@ -14,7 +14,7 @@ folder=$(cd "$1" && pwd)
 apt="$folder/apt"
 mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$folder/root" "$folder/bin"
 
-# Where apt finds Debian itself, and the key that it trusts.
+# apt's Debian mirror and its trusted key.
 mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' | awk '$2 !~ /security/ { print $1; exit }')
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $SUITE main" > "$apt/sources.list"
 touch "$apt/status"
@@ -24,7 +24,7 @@ options=(
   -o APT::Install-Recommends=false -o APT::Sandbox::User=root -o Debug::NoLocking=1
 )
 apt-get "${options[@]}" update -qq >&2
-# As if nothing were installed: with everything that it needs.
+# With all dependencies, as if nothing were installed.
 apt-get "${options[@]}" install -qq -y --download-only "${PACKAGES[@]}" >&2
 for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
 
