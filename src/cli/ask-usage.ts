@@ -1,4 +1,4 @@
-/** Asking an admin listener what became of the requests of keys (`GET /keys`). */
+/** Asks an admin listener for counts of each key's requests, by outcome (`GET /keys`). */
 
 import { readToken } from "../files/token-file.ts";
 import { isCount, isObject } from "../util/json.ts";
@@ -6,12 +6,12 @@ import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 
-/** How long a page may take. */
+/** Timeout of a page. */
 const PATIENCE_MS = 15_000;
-/** Most bytes of a page; one of a server is a twentieth of that. */
+/** Most bytes of a page; a server's page has a twentieth of that. */
 const MOST_BYTES = 16_777_216;
 
-/** A key's requests in the window that runs. */
+/** A key's requests in the current window. */
 export interface KeyUsage {
   readonly passed: number;
   readonly refused: Readonly<Record<string, number>>;
@@ -65,14 +65,14 @@ const STATUSES: Readonly<Record<number, string>> = {
   503: "the server has not loaded its first snapshot, or is too busy to say; try again",
 };
 
-/** Asks for one page. @returns undefined where no key has the id that is asked for */
+/** Asks for one page. @returns undefined when no key has the requested id */
 async function askPage({ url, token }: Asked, query: string): Promise<Record<string, unknown> | undefined> {
   const fail = (why: string): never => {
     throw new CommandError(`--usage: ${url.origin}${url.pathname}: ${why}`);
   };
   const ask = async (): Promise<{ status: number; text: string }> => {
     const response = await fetch(new URL(`keys?${query}`, url), {
-      // A token goes nowhere else.
+      // A redirect must not get the token.
       redirect: "manual",
       signal: AbortSignal.timeout(PATIENCE_MS),
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
@@ -86,14 +86,14 @@ async function askPage({ url, token }: Asked, query: string): Promise<Record<str
   try {
     page = JSON.parse(text);
   } catch {
-    // As below.
+    // Fails below.
   }
   if (!isObject(page) || !Array.isArray(page.keys))
     return fail("it is no admin listener: the reply is no list of keys");
   return page;
 }
 
-/** Undefined where a page's entry is no usage. */
+/** Undefined if a page's entry is no usage. */
 function usageIn(entry: unknown): (KeyUsage & { readonly id: string }) | undefined {
   if (!isObject(entry)) return undefined;
   const { id, passed, refused, lastUsedAt } = entry;
@@ -106,9 +106,9 @@ function usageIn(entry: unknown): (KeyUsage & { readonly id: string }) | undefin
 }
 
 /**
- * Asks for the usage of keys, where `--usage` says so. One key is asked for by its id; for several all pages are read.
+ * Asks for the usage of keys, if `--usage` is given. One key is requested by its id; for several, all pages are read.
  *
- * @returns by id; a key that the server does not know is missing; undefined when nothing was asked for
+ * @returns usage by id, without keys that the server does not know; undefined without `--usage`
  * @throws {UsageError} when the URL is none, {@link CommandError} when it gives no usage
  */
 export async function askUsage(
@@ -130,7 +130,7 @@ export async function askUsage(
       found.set(id, its);
     }
     const next = page?.next;
-    // Pages go forwards, whatever a server says.
+    // Pages only go forward, even if a server says otherwise: the loop must end.
     if (!isCount(next) || next <= after) return found;
     after = next;
     query = `after=${next}`;

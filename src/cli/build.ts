@@ -1,4 +1,4 @@
-/** `orrery build`: a snapshot prepared for a fast start; and `orrery rollback`, which publishes an earlier one again. */
+/** `orrery build` prepares a snapshot for a fast start; `orrery rollback` publishes an earlier version again. */
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { CommandError, failureAt, type Options, ProblemsError } from "./options.
 import { refuseAddress } from "./source.ts";
 import { startProgress } from "./terminal.ts";
 
-/** What a build makes; the first is always there. */
+/** The files of a build; the first is always present. */
 const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
 
 /** `build` */
@@ -35,7 +35,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
       const isThere = await stat(join(to, PREPARED)).catch(() => undefined);
       await refuseShrunk(visible, { current: isThere && to, allowShrink, maxBytes });
     },
-    // A folder whose neighbours cannot be written, such as a mount, is built into all the same.
+    // The build goes on if the folder's siblings cannot be written, as beside a mount.
     ready: async () => {
       await keepEarlier(to, PUBLISHED_FILES, keep).catch((error: unknown) => {
         const failure = failureAt(versionsOf(to), error);
@@ -54,7 +54,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
   io.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
 }
 
-/** How many earlier versions there are, in words. */
+/** The number of earlier versions, in words. */
 function countText(count: number): string {
   return `${count || "no"} earlier version${count > 1 ? "s" : ""}`;
 }
@@ -72,7 +72,7 @@ export async function rollback(options: Options<"rollback">, io: CommandIo): Pro
     const there = found > 1 ? "there are only" : found === 1 ? "there is only" : "there is";
     throw new CommandError(`${dir}: ${there} ${countText(found)} to publish again`);
   }
-  // What cannot be served is not published.
+  // A snapshot that cannot be served is not published.
   const loaded = await loadSnapshot(found.folder, { maxBytes });
   if (!loaded.ok) throw new ProblemsError(loaded.problems);
   await found.publish().catch(cannot);

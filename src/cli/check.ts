@@ -1,4 +1,4 @@
-/** `orrery check`: would this snapshot load, and what is in it? And `orrery diff`: what would a reload to another change? */
+/** `orrery check` tries to load a snapshot and reports its contents; `orrery diff` reports the changes of a reload to another. */
 
 import { PERIODS } from "../model/model.ts";
 import { loadAsServed } from "../server/load/threaded-loader.ts";

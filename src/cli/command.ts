@@ -1,4 +1,4 @@
-/** What a command is, and the streams and signals that it may use. */
+/** The types of a command, of its input and output, and of the program. */
 
 import type { Features } from "../server/features.ts";
 import type { OpenAdmin } from "../server/server.ts";
@@ -10,9 +10,9 @@ export interface CommandIo {
   readonly environment: Environment;
   /** Prints to standard output. @returns false when its reader has gone @throws {CommandError} as on a full disk */
   readonly print: (text: string) => boolean;
-  /** Prints what must not be lost: rejects with the error of the system, also when its reader has gone. */
+  /** Prints text that must not be lost: rejects with the error of the system, also when its reader has gone. */
   readonly deliver: (text: string) => Promise<void>;
-  /** Prints to standard error, as far as that can be done. */
+  /** Prints to standard error; a failure is ignored. */
   readonly complain: (text: string) => void;
   /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
@@ -24,23 +24,23 @@ export interface CommandIo {
 export interface CommandRow<C extends Command = Command> {
   /** Its words, in order. */
   readonly name: C;
-  /** For a feature's command: the one of the core that it follows in lists. */
+  /** For a feature's command: the core command that it follows in lists. */
   readonly after?: string;
-  /** The words that it takes beside its settings, and the settings that it needs. */
+  /** The words that it takes besides its settings, and the settings that it needs. */
   readonly usage: string;
   readonly summary: string;
   run(options: Options<C>, io: CommandIo, program: Program): Promise<void>;
 }
 
-/** Rows of commands, each with the options of its own. */
+/** Rows of commands, each with its own options. */
 export type CommandRows<C extends Command> = readonly { [One in C]: CommandRow<One> }[C][];
 
-/** What the program consists of: the tables of the core and of all features. */
+/** The parts of the program: the tables of the core and of all features. */
 export interface Program {
   readonly settings: readonly Setting[];
   readonly commands: readonly CommandRow[];
   readonly features: Features;
-  /** Reads what starts the listener for operators; undefined where it is off. @param always its default is on */
+  /** Reads the function that starts the admin listener; undefined if it is off. @param always whether its default is on */
   readonly readAdmin?: (
     options: Options<"serve" | "demo">,
     always: boolean,

@@ -1,20 +1,20 @@
-/** `orrery completion SHELL`: what a shell needs to complete command lines, made from the tables of commands and settings. */
+/** `orrery completion SHELL`: a shell's completion script, made from the tables of commands and settings. */
 
 import { type Setting, settingsOf } from "../settings/settings.ts";
 import type { CommandIo, CommandRow, Program } from "./command.ts";
 import { type Options, positionalsOf, UsageError } from "./options.ts";
 
-/** A text between single quotes, for every shell. */
+/** Puts a text between single quotes, for every shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A text inside zsh's `_arguments` and `_describe`, where brackets and colons have a meaning. */
+/** Escapes a text for zsh's `_arguments` and `_describe`, where brackets and colons have a meaning. */
 function plain(text: string): string {
   return text.replaceAll(/[[\]:\\]/g, "\\$&");
 }
 
-/** How each shell is told of a flag's value. */
+/** The completion of a flag's value in each shell. */
 interface ValueText {
   readonly bash: string;
   readonly zsh: string;
@@ -22,7 +22,7 @@ interface ValueText {
 }
 
 function valueTextOf({ kind, choices, value }: Setting): ValueText {
-  // It may be left out, so that the next word is offered as well.
+  // The value is optional, so the next word is offered as well.
   if (kind === "flag") return { bash: "values='on off'", zsh: "::value:(on off)", fish: " -a 'on off'" };
   if (choices !== undefined) {
     const list = quote(choices.join(" "));
@@ -40,7 +40,7 @@ interface Row {
   readonly name: string;
   readonly summary: string;
   readonly takesFolder: boolean;
-  /** Words that it takes beside its flags, where they are known. */
+  /** Words that it takes besides its flags, if they are known. */
   readonly words: readonly string[];
   readonly flags: readonly { readonly flag: string; readonly meaning: string; readonly value?: ValueText }[];
 }
@@ -62,7 +62,7 @@ interface Grammar {
   readonly rows: readonly Row[];
   /** First words, each with its summary. */
   readonly first: ReadonlyMap<string, string>;
-  /** Second words by the first, where there are any. */
+  /** Second words by the first, if any. */
   readonly second: ReadonlyMap<string, readonly string[]>;
 }
 

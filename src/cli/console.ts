@@ -1,4 +1,4 @@
-/** What a server says: its log on standard error, a line or two on standard output. Neither ever holds it up. */
+/** The outputs of a server: its log on standard error, a line or two on standard output. Neither ever blocks it. */
 
 import { fstatSync } from "node:fs";
 import { resolve } from "node:path";
@@ -15,15 +15,15 @@ export interface Console {
   readonly log: LogSink;
   /** Whether standard error is a terminal and the log goes there. */
   readonly isTerminal: boolean;
-  /** Replaces the status line, given with what clears it; {@link CLEAR_LINE} alone takes it away. For terminals. */
+  /** Replaces the status line; the text begins with {@link CLEAR_LINE}, which alone removes the line. For terminals. */
   readonly status: (text: string) => void;
-  /** Prints to standard output, below what standard error said. */
+  /** Prints to standard output, below the earlier lines of standard error. */
   readonly announce: (text: string) => Promise<void>;
-  /** Whether people read the log on the terminal of standard output, where nothing needs saying twice. */
+  /** Whether a log for people shares the terminal of standard output, so that no line should appear twice. */
   readonly isOneTerminal: boolean;
-  /** Opens the file of the log again; resolves with why it could not. Undefined when the log goes to standard error. */
+  /** Opens the log file again; resolves with the problem, if any. Undefined when the log goes to standard error. */
   readonly reopenLog: (() => Promise<string | undefined>) | undefined;
-  /** Resolves when everything is written, or when its readers had their time. */
+  /** Resolves when everything is written, or after a timeout. */
   readonly flush: () => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ async function openFile(file: string): Promise<LogFile> {
   }
 }
 
-/** Opens the process's outputs as a server's. @throws {CommandError} when the log file cannot be opened */
+/** Opens the outputs of a server. @throws {CommandError} when the log file cannot be opened */
 export async function openConsole(logFile?: string, format = "auto"): Promise<Console> {
   const file = logFile === undefined ? undefined : await openFile(logFile);
   const errors = createSink(2);

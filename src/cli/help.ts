@@ -3,7 +3,6 @@
 import { readsVariable, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
 import type { CommandRow } from "./command.ts";
 
-/** The overview. */
 export function overview(commands: readonly CommandRow[]): string {
   const rows = [...commands, { name: "help", usage: "COMMAND", summary: "Show the options of a command." }];
   const lines = rows.map(({ name, usage, summary }) => `  ${`${name} ${usage}`.padEnd(38)} ${summary}`);
@@ -19,23 +18,23 @@ export function overview(commands: readonly CommandRow[]): string {
   ].join("\n");
 }
 
-/** How a setting's default or need reads. */
+/** The text of a setting's default, or `required`. */
 export function defaultText(setting: Setting): string {
   if (setting.required) return "required";
   return setting.default ?? (setting.kind === "flag" ? "off" : "none");
 }
 
-/** The word after the flag. */
+/** The placeholder after the flag. */
 export function valueText({ kind, value, choices }: Setting): string {
   if (kind === "flag") return "[on|off]";
   return value ?? choices?.join("|") ?? "";
 }
 
-/** Width of help texts, and where the meanings of options begin in them. */
+/** Width of help texts, and the column at which the meanings of options begin. */
 const WIDTH = 100;
 const INDENT = 36;
 
-/** Breaks a text into lines that fit behind the indent. */
+/** Breaks a text into lines that fit after the indent. */
 function wrap(text: string): string[] {
   const lines = [""];
   for (const word of text.split(" ")) {
@@ -61,7 +60,7 @@ function optionLines(command: string, setting: Setting): string {
   return [...first, ...right.map((line) => " ".repeat(INDENT) + line)].join("\n");
 }
 
-/** Help for one command. @param table the settings of all */
+/** Help for one command. @param table the settings of all commands */
 export function helpFor(row: CommandRow, table: readonly Setting[]): string {
   const settings = settingsOf(table, row.name);
   const lines = settings.map((setting) => optionLines(row.name, setting));

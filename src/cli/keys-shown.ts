@@ -13,7 +13,7 @@ import { formatColumns, jsonText } from "./terminal.ts";
 
 interface KeyState {
   readonly state: "active" | "disabled" | "expired";
-  /** Its scopes as far as they grant something; of a CLI token all. */
+  /** The scopes that grant something; all for a CLI token. */
   readonly scopes: readonly string[];
   readonly unknownScopes: readonly string[];
 }
@@ -48,7 +48,7 @@ type Usages = ReadonlyMap<string, KeyUsage> | undefined;
 
 const USAGE_TITLES = ["passed", "refused", "last used"];
 
-/** The cells below them. A server may not know a key yet. */
+/** The cells below {@link USAGE_TITLES}. A server may not know a key yet. */
 function usageCells(usage: KeyUsage | undefined): [passed: string, refused: string, lastUsed: string] {
   if (usage === undefined) return ["unknown", "unknown", "unknown"];
   const reasons = Object.entries(usage.refused).filter(([, times]) => times > 0);
@@ -68,7 +68,7 @@ function listText(records: readonly KeyRecord[], now: number, usages: Usages): s
   return formatColumns([["id", "kind", "state", "limit", "expires", ...usage, "scopes", "name"], ...rows]);
 }
 
-/** The previous tokens of a key that still work, by their ends; never by their hashes. */
+/** The ends of the previous tokens of a key that still work. Their hashes are never shown. */
 function previousEnds({ previous = [] }: KeyRecord, now: number): string[] {
   return previous.map(({ expiresAt }) => expiresAt).filter((end) => parseTime(end) > now);
 }

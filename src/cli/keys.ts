@@ -1,4 +1,4 @@
-/** `orrery keys …`: making keys, and what changes one. What shows them is in `keys-shown.ts`. */
+/** `orrery keys …`: the commands that create or change a key; `keys-shown.ts` has the others. */
 
 import { type KeyRecord, KeysFileError } from "../auth/keys.ts";
 import { type AddedKey, addKey, changeRecord, changeRecords, rotateKey } from "../auth/keys-file.ts";
@@ -9,14 +9,14 @@ import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 
-/** Makes faults of a keys file {@link CommandError}s. */
+/** Turns errors of a keys file into {@link CommandError}s. */
 export async function withKeysFile<T>(run: () => Promise<T>): Promise<T> {
   return await run().catch((error: unknown) => {
     throw error instanceof KeysFileError ? new CommandError(error.message) : error;
   });
 }
 
-/** Checks scopes, each of them once. @throws {UsageError} */
+/** Checks scopes, and removes duplicates. @throws {UsageError} */
 function readScopes(scopes: readonly string[]): string[] {
   for (const scope of scopes) {
     if (SCOPES.some((known) => known === scope)) continue;
@@ -35,7 +35,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** Why a text is no date or time, as far as that can be told. */
+/** Explains why a text is no date or time. */
 function problemWithTime(text: string): string {
   const is = JSON.stringify(text);
   const [, unit] = /^\d+(?:\.\d+)?\s*([a-z]+)$/i.exec(text) ?? [];
@@ -59,7 +59,7 @@ function spanOf(text: string): number | undefined {
   return unit === undefined ? undefined : Number(amount) * UNIT_MS[unit]!;
 }
 
-/** End of validity from `30m`, `12h`, `90d`, `1w`, a date, whose first moment in UTC is meant, or a time. */
+/** End of validity from `30m`, `12h`, `90d`, `1w`, a date (its first moment in UTC) or a time. */
 function readExpiry(text: string, now: number): string {
   const span = spanOf(text);
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
@@ -68,7 +68,7 @@ function readExpiry(text: string, now: number): string {
   if (at > LAST) {
     throw new UsageError(`--expires: ${JSON.stringify(text)} is after the year 9999`);
   }
-  // A key that is born expired is a slip: a year mistyped, or a zero too few.
+  // A key that is expired from the start is a mistake: a year mistyped, or a zero too few.
   if (at <= now) throw new UsageError(`--expires: must be in the future, is ${formatTime(at)}`);
   return formatTime(at);
 }
@@ -97,7 +97,7 @@ function readAddedKey(options: Options<"keys create">): AddedKey {
   };
 }
 
-/** Runs a change that shows a token before it comes into force. @param undone said where the token cannot be shown */
+/** Runs a change that shows a token before it takes effect. @param undone ends the message when the token cannot be shown */
 async function showingToken(
   io: CommandIo,
   undone: string,
@@ -131,7 +131,7 @@ export async function createKey(options: Options<"keys create">, io: CommandIo):
   );
 }
 
-/** What becomes of the tokens before the one that was just made. */
+/** Reports a rotation, and until when earlier tokens work. */
 function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord): string {
   let old = "no earlier token works";
   if (previous.length > 0) {

@@ -1,4 +1,4 @@
-/** Files and folders that the settings of one command name: what it writes must not be what another setting names. */
+/** Files and folders in the settings of one command: it must not write one that another setting names. */
 
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
 import type { CommandRow } from "./command.ts";
 import { type Options, positionalsOf, UsageError } from "./options.ts";
 
-/** Names that files of a snapshot have in its folder. */
+/** Names of a snapshot's files. */
 const OF_SNAPSHOTS: ReadonlySet<string> = new Set([MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]);
 
 interface Named {
@@ -20,10 +20,10 @@ interface Named {
   readonly isWritten: boolean;
 }
 
-/** Where a path leads: equal for two spellings of one file, also by links. */
+/** The target of a path: equal for two spellings of one file, also by links. */
 interface Place {
   readonly file: string;
-  /** Likewise of the folder that it is in, and the name in there. */
+  /** The same for its folder; `base` is its name in there. */
   readonly folder: string;
   readonly base: string;
 }
@@ -50,7 +50,7 @@ async function identityOf(path: string): Promise<string | undefined> {
   return above === path ? path : join((await identityOf(above)) ?? above, basename(path));
 }
 
-/** @returns undefined where nothing can be said of it: a device, or links in a circle, which its use will meet */
+/** @returns undefined if it is unknown: for a device, or for links in a circle, which fail when the path is used */
 async function placeOf(path: string): Promise<Place | undefined> {
   const real = await behindLinks(path).catch(() => undefined);
   if (real === undefined) return undefined;
@@ -58,7 +58,7 @@ async function placeOf(path: string): Promise<Place | undefined> {
   return file === undefined || folder === undefined ? undefined : { file, folder, base: basename(real) };
 }
 
-/** Why a place cannot be written that another name may lead to. */
+/** Why a place must not be written, if another name leads to it. */
 function problemOf(
   place: Place | undefined,
   other: { readonly name: string; readonly place: Place | undefined },
@@ -69,7 +69,7 @@ function problemOf(
   return isInside ? `would be a file of the snapshot in ${other.name}` : undefined;
 }
 
-/** Refuses to write a file that another setting names, however the two spell it. @throws {UsageError} naming both */
+/** Refuses to write a file that another setting names, in any spelling. @throws {UsageError} naming both */
 export async function refuseSameFiles(
   row: CommandRow,
   options: Options,

@@ -1,4 +1,4 @@
-/** Arguments and environment to checked settings. */
+/** Reads checked settings from arguments and environment. */
 
 import { parseArgs } from "node:util";
 import type { Prefixes } from "../auth/admit.ts";
@@ -29,7 +29,7 @@ export class CommandError extends Error {
   override name = "CommandError";
 }
 
-/** A snapshot cannot be loaded: exit status 1, and its problems as they are, one a line. */
+/** A snapshot cannot be loaded: exit status 1, and its problems unchanged, one a line. */
 export class ProblemsError extends CommandError {
   override name = "ProblemsError";
 
@@ -40,7 +40,7 @@ export class ProblemsError extends CommandError {
 
 type ErrorClass = new (...given: never[]) => Error;
 
-/** An error of the system, or one of these kinds, as the failure of a command at a place; any other one as it is. */
+/** Makes a {@link CommandError} that names a place from a system error, or one of these kinds; returns any other unchanged. */
 export function failureAt(place: string, error: unknown, ...kinds: readonly ErrorClass[]): unknown {
   const isTold = kinds.some((kind) => error instanceof kind);
   const why = isTold ? (error as Error).message : systemErrorText(error);
@@ -49,7 +49,7 @@ export function failureAt(place: string, error: unknown, ...kinds: readonly Erro
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An error of a setting under the name that gave it; any other one as it is. */
+/** Makes a {@link SettingError} name its flag or variable; returns any other error unchanged. */
 export function nameSetting(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof SettingError)) return error;
   const message = names[error.setting]! + error.detail;
@@ -58,9 +58,9 @@ export function nameSetting(error: unknown, names: Readonly<Record<string, strin
 
 type Names<V> = { readonly [Name in keyof V]: string };
 
-/** Settings that were given and do nothing, and why not. */
+/** Given settings that have no effect, and the reason. */
 export interface WithoutEffect {
-  /** By flag or variable. */
+  /** Their flags or variables. */
   readonly settings: readonly string[];
   readonly why: string;
 }
@@ -69,14 +69,14 @@ export interface WithoutEffect {
 export interface Options<C extends Command = Command> {
   readonly positionals: readonly string[];
   readonly values: Values<C>;
-  /** What each value came from, for messages: the variable if that gave it, else the flag. */
+  /** The name of each value, for messages: its variable if that gave it, else its flag. */
   readonly names: Names<Values<C>>;
   readonly given: ReadonlySet<string>;
-  /** Settings that need another one, which is not given. */
+  /** Settings that need another one that is not given. */
   readonly withoutEffect: readonly WithoutEffect[];
 }
 
-/** The words that a command takes beside its settings: they stand first in its usage. */
+/** The words that a command takes besides its settings: they stand first in its usage. */
 export function positionalsOf({ usage }: { readonly usage: string }): string[] {
   return usage
     .replace(/--.*/, "")
@@ -87,10 +87,10 @@ export function positionalsOf({ usage }: { readonly usage: string }): string[] {
 type Given = string | string[] | undefined;
 
 /**
- * Puts values into the words of their flags where parseArgs needs that: of every boolean, which it cannot leave out
- * (`--cors off`, `--cors` and `--no-cors`), and numbers below zero, which it would take for flags.
+ * Joins flag and value (`--cors=off`) where parseArgs needs that: for booleans, whose value it does not let users omit
+ * (`--cors off`, `--cors` and `--no-cors`), and for negative numbers, which it would take for flags.
  *
- * @param takesWords whether the command takes words beside its settings; then only a boolean's words are its value
+ * @param takesWords whether the command takes words besides its settings; then only a boolean's words are its value
  */
 function attachValues(args: readonly string[], settings: readonly Setting[], takesWords: boolean): string[] {
   const isBoolean = (flag: string): boolean =>
@@ -102,7 +102,7 @@ function attachValues(args: readonly string[], settings: readonly Setting[], tak
   const given: string[] = [];
   for (let at = 0; at < words.length; at++) {
     const arg = words[at]!;
-    // "--" ends the settings, so that it may not be a value.
+    // "--" ends the settings, so it cannot be a value.
     const next = words[at + 1] ?? "-";
     const flag = arg.startsWith("--") ? arg.slice(2) : "";
     if (isBoolean(flag)) given.push(`${arg}=${isValue(next) ? words[++at] : "on"}`);
@@ -122,7 +122,7 @@ function problemOf(error: Error, settings: readonly Setting[]): string {
   return meant === undefined ? problem : `${problem}; did you mean --${meant}?`;
 }
 
-/** The texts of one setting: from the flag, else the variable if there may be one, else the default. */
+/** The texts of one setting: from the flag, else from the variable if the command reads it, else the default. */
 function textsOf(setting: Setting, given: Given, variable: string | undefined): readonly string[] {
   const isGiven = given !== undefined || (variable !== undefined && variable !== "");
   const values = isGiven ? [given ?? variable!].flat() : [setting.default ?? []].flat();
@@ -130,7 +130,7 @@ function textsOf(setting: Setting, given: Given, variable: string | undefined): 
   return values.flatMap((value) => value.split(",").map((part) => part.trim()));
 }
 
-/** A value as it may be shown: a URL that stands in the wrong place may hold a password. */
+/** A value for a message, passwords masked: a URL in the wrong place may hold one. */
 function shown(value: string): string {
   return JSON.stringify(value.replace(/:\S*@/g, ":***@"));
 }
@@ -158,7 +158,7 @@ interface Read extends Pick<Options, "given"> {
   readonly names: Readonly<Record<string, string>>;
 }
 
-/** Checks what settings say of each other. @throws {UsageError} */
+/** Checks `notWith` and `needs` of the given settings. @throws {UsageError} */
 function checkRelations(settings: readonly Setting[], { values, names, given }: Read): WithoutEffect[] {
   const found = new Map<string, string[]>();
   for (const { flag, needs, notWith } of settings) {
@@ -172,7 +172,7 @@ function checkRelations(settings: readonly Setting[], { values, names, given }: 
   return Array.from(found, ([needed, settings]) => ({ settings, why: `without --${needed}` }));
 }
 
-/** Takes arguments apart, as texts by flag. @throws {UsageError} */
+/** Parses arguments into texts by flag. @throws {UsageError} */
 function parse(settings: readonly Setting[], args: readonly string[], words: readonly string[]) {
   const options = Object.fromEntries(
     settings.map(({ flag, kind }) => [flag, { type: "string" as const, multiple: kind === "list" }]),
@@ -191,7 +191,7 @@ function parse(settings: readonly Setting[], args: readonly string[], words: rea
   return parsed;
 }
 
-/** Reads the settings of a command. @param table the settings of all @throws {UsageError} naming what is wrong */
+/** Reads the settings of a command. @param table the settings of all commands @throws {UsageError} naming the faulty one */
 export function readOptions<C extends Command>(
   row: { readonly name: C; readonly usage: string },
   args: readonly string[],

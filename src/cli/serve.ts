@@ -1,4 +1,4 @@
-/** `orrery serve`: the server; and `orrery demo`, which is `npm start`: the same with the sample and keys made on the spot. */
+/** `orrery serve` runs the server; `orrery demo`, which is `npm start`, runs it with the sample and a temporary key. */
 
 import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
@@ -51,7 +51,7 @@ interface ServerLog {
   readonly observe: Observe;
 }
 
-/** Opens them. Where the log would stand beside the listening line, it does not say that once more. @throws {CommandError} */
+/** Opens console and log. A log on the terminal of the listening line does not repeat that line. @throws {CommandError} */
 async function openLog({ values }: Options<"serve"> | Options<"demo">): Promise<ServerLog> {
   const console = await openConsole(values.logFile, values.logFormat);
   const unsaid = new Set(console.isOneTerminal ? (["listening"] as const) : []);
@@ -93,11 +93,11 @@ async function start(
       throw new CommandError(`${where}: the port is in use; choose another with --port`);
     throw failureAt(where, error);
   } finally {
-    // Later loads go on behind a running server and are the log's matter.
+    // Later loads run while the server serves; the log reports them.
     isOver = true;
     download.end();
     bar.end();
-    // What is said next is said elsewhere, and belongs below the log.
+    // The next output goes elsewhere, and belongs below the log.
     await console.flush();
   }
 }
@@ -106,7 +106,7 @@ async function start(
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Takes over what {@link holdSignals} held: a signal ends a process that starts.
+ * Handles signals that {@link holdSignals} held back: a signal during the start ends the process.
  *
  * @returns hands further signals to the server; resolves when one has stopped it
  */
@@ -117,7 +117,7 @@ export function takeSignals(
   let server: RunningServer | undefined;
   let stopping = false;
   let stopped = (_done: Promise<void>): void => {};
-  // While the first snapshot loads there is nothing to read again.
+  // Ignored while the first snapshot loads: there is nothing to reload.
   process.on("SIGHUP", () => void server?.reload());
   for (const signal of STOP_SIGNALS) {
     process.on(signal, () => {
@@ -127,7 +127,7 @@ export function takeSignals(
         stopped(server.stop(signal));
         return;
       }
-      // There is nobody to answer yet.
+      // No request waits for an answer yet.
       observe({ kind: "stopping", signal });
       observe({ kind: "stopped", ms: 0 });
       void console.flush().finally(() => io.exit(0));
@@ -151,7 +151,7 @@ export function takeSignals(
   };
 }
 
-/** @throws {UsageError} where a port cannot be shared */
+/** @throws {UsageError} when the settings share a port and this system cannot */
 function checkSharing({ values, names }: Options<"serve">): void {
   const why = whyNoSharing();
   if (why === undefined) return;
@@ -162,8 +162,8 @@ function checkSharing({ values, names }: Options<"serve">): void {
 const PREFIX = "ORRERY_";
 
 /**
- * Reports each variable that no command reads, with the one that may be meant: a name that was mistyped would otherwise
- * leave its setting at the default without a word. Empty variables count as absent.
+ * Reports each variable that no command reads, with a similar one that is read, if any: a mistyped name would otherwise
+ * silently leave its setting at the default. Empty variables count as absent.
  */
 export function reportUnknownVariables(
   environment: Environment,
@@ -175,7 +175,7 @@ export function reportUnknownVariables(
     .map(({ flag }) => variableOf(flag));
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || !value || known.includes(variable)) continue;
-    // Compared without what all have in common, which would make everything alike.
+    // Compared without the common prefix, which would make all names alike.
     const meant = nearest(
       variable.slice(PREFIX.length),
       known.map((name) => name.slice(PREFIX.length)),
@@ -198,9 +198,9 @@ async function runServer(
   const { console, observe } = log;
   const handTo = takeSignals(io, log);
   reportUnknownVariables(io.environment, program.settings, observe);
-  // Settings that somebody relies on and that do nothing here.
+  // Settings that the user relies on but that have no effect here.
   for (const found of options.withoutEffect) observe({ kind: "settings-without-effect", ...found });
-  // People who read the log get lines of the access log like others.
+  // In a log for people, requests get the same kind of lines as other observations.
   const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
   const { features } = program;
   const started = { ...own, features, http: httpFrom(options.values), observe, writeAccess };
@@ -210,11 +210,11 @@ async function runServer(
   for (const line of lines(server)) await console.announce(line);
   await stopped;
   await console.flush();
-  // A load that goes on must not keep the process.
+  // A load that still runs must not keep the process alive.
   io.exit(0);
 }
 
-/** Refuses a file of something else. One that cannot be read yet is the log's matter. @throws {CommandError} */
+/** Refuses a foreign file for the counts. The log reports a file that cannot be read yet. @throws {CommandError} */
 async function checkCountsFile({ values: { state: file }, names }: Options<"serve">): Promise<void> {
   if (file === undefined) return;
   await refuseForeign(file).catch((error: unknown) => {
@@ -238,14 +238,14 @@ export async function serve(options: Options<"serve">, io: CommandIo, program: P
   await runServer(options, { io, program, log }, { settings: values, source, sharedLimits, admin });
 }
 
-/** A place for the keys, removed however the process ends, by a second signal too; and the sample, perhaps in it. */
+/** Makes a temporary folder for the keys, and perhaps the sample; any exit removes it, also one by a second signal. */
 async function makePlace(prefix: string): Promise<{ keys: string; token: string; sample: string }> {
   try {
     const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const { token, record } = makeKey({ name: "demo", kind: "api", prefix });
     const keys = join(folder, "keys.json");
-    // Nobody else knows of the folder, and nothing in it has to last: so without a lock.
+    // Without a lock: no other process knows the folder, and nothing in it has to last.
     await writeFile(keys, JSON.stringify({ keys: [record] }), { mode: 0o600 });
     return { keys, token, sample: sampleFolder(folder) };
   } catch (error) {

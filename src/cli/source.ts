@@ -8,12 +8,12 @@ import type { CommandIo, Program } from "./command.ts";
 import { CommandError, nameSetting, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./terminal.ts";
 
-/** For commands that compare or convert what lies here. @throws {UsageError} when a snapshot is a URL */
+/** For commands that compare or convert local snapshots. @throws {UsageError} when a snapshot is a URL */
 export function refuseAddress(name: string, snapshot: string): void {
   if (isAddress(snapshot)) throw new UsageError(`${name}: is a URL; only serve and check take one`);
 }
 
-/** Finds what brings a snapshot; undefined where it is a folder. @throws {UsageError} when the URL will not do */
+/** Finds the source of a snapshot; undefined for a folder. @throws {UsageError} when the URL cannot be used */
 export function sourceOf(
   snapshot: string,
   settings: Values<"serve" | "check">,
@@ -36,9 +36,9 @@ export interface Fetched {
 }
 
 /**
- * Gives the folder of a snapshot; one by URL is downloaded first.
+ * Gives the folder of a snapshot, after downloading one by URL.
  *
- * @throws {CommandError} when it cannot be downloaded: an older copy is not what was asked for
+ * @throws {CommandError} when it cannot be downloaded, even with an older copy: that is not the requested snapshot
  */
 export async function fetchSnapshot(
   { values, names, positionals }: Options<"check">,

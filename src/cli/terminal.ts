@@ -6,7 +6,7 @@ export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /** Lays out rows of cells, one row a line. @param numbers columns, from 0, that are aligned to the right */
@@ -26,24 +26,23 @@ export function formatColumns(rows: readonly (readonly string[])[], numbers: rea
 }
 
 const WIDTH = 30;
-/** What is over sooner than this needs no bar. */
+/** Shorter work shows no bar. */
 const PATIENCE_MS = 400;
 
 /** Goes to the start of a terminal's line and clears it. */
 export const CLEAR_LINE = "\r\u001b[K";
 
-/** A bar that is shown. */
 export interface ProgressBar {
   /** Shows a share, from 0 to 1, and some words on it. */
   readonly show: (share: number, words?: string) => void;
-  /** Takes the bar away. */
+  /** Removes the bar. */
   readonly end: () => void;
 }
 
-/** The terminal to show a bar on, if it is one. */
+/** The output for a bar, which only a terminal shows. */
 export type BarPlace = Pick<CommandIo, "isTerminal" | "complain" | "columns">;
 
-/** Starts a bar. @param what goes on @param whatNext follows */
+/** Starts a bar. @param what the work in progress @param whatNext the work after it */
 export function startProgress(
   { isTerminal, complain, columns }: BarPlace,
   what: string,

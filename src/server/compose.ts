@@ -1,4 +1,4 @@
-/** The state that adapters answer from, put together: where it is kept current, and in each other thread that serves. */
+/** Composes the state that adapters answer from, in the thread that keeps it current and in each other serving thread. */
 
 import type { State } from "../api/answer.ts";
 import { createFixedHeaders } from "../api/headers.ts";
@@ -17,7 +17,6 @@ export interface StateParts
   readonly features: ThreadFeatures;
 }
 
-/** Puts a state together, which answers as the settings say. */
 export function composeState(settings: Settings, parts: StateParts): State {
   const { counters, shared, keys, requestCounters, keyUse, generation, observe, features } = parts;
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };

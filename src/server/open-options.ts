@@ -1,4 +1,4 @@
-/** The options of `openOrrery`, checked. Options that are settings of `serve`, too, have default and bounds from that table. */
+/** Checks the options of `openOrrery`. Options that are also settings of `serve` take default and bounds from that table. */
 
 import { fileURLToPath } from "node:url";
 import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
@@ -15,11 +15,11 @@ import {
 } from "../settings/settings.ts";
 import { isObject } from "../util/json.ts";
 
-/** How to open, as far as the core knows; features add their options. What is a setting of `serve`, too, has its default and bounds. */
+/** The core's options; features add theirs. An option that is also a setting of `serve` has its default and bounds. */
 export interface CoreOptions {
   /** Folder of the snapshot: its path or a `file:` URL; or an `http:` or `https:` URL that ends with a slash. */
   readonly snapshot: string | URL;
-  /** A keys file, which is kept current, by its path or a `file:` URL; or keys. */
+  /** A keys file, which is kept current, by its path or a `file:` URL; or the keys themselves. */
   readonly keys: string | URL | readonly GivenKey[];
   /** Requests of an API key per window; 1000 when absent. */
   readonly rateLimit?: number;
@@ -31,11 +31,11 @@ export interface CoreOptions {
   readonly watch?: number;
   /** Bytes for recent search results; 64 MiB when absent. */
   readonly searchCacheBytes?: number;
-  /** Searches that may wait for their turn, at most half of them of one key; the others get a 503. 256 when absent. */
+  /** Searches that may wait for their turn, at most half of them of one key; any more get a 503. 256 when absent. */
   readonly maxPendingSearches?: number;
   /** Most bytes of uncompressed rows; 16 GiB when absent. */
   readonly maxSnapshotBytes?: number;
-  /** Let in a new snapshot with less than half of the users or worlds; false when absent. */
+  /** Accept a new snapshot with less than half of the users or worlds; false when absent. */
   readonly allowShrink?: boolean;
   /** `svc_sk_` when absent. */
   readonly apiKeyPrefix?: string;
@@ -51,27 +51,27 @@ export interface CoreOptions {
   readonly observe?: Observe;
 }
 
-/** @internal The rows of the options that are settings, too: `rateLimit` is `--rate-limit`. */
+/** @internal The rows of the options that are also settings: `rateLimit` is `--rate-limit`. */
 export function optionRows(table: readonly Setting[]): Setting[] {
   return settingsOf(table, "serve").filter(({ isOption }) => isOption);
 }
 
-/** @internal Options as settings; the other settings of a server are at their defaults. */
+/** @internal Options as settings; the other settings of a server have their defaults. */
 export interface CheckedOptions extends Pick<CoreOptions, "threads" | "observe"> {
-  /** Paths for URLs; the keys file is empty where keys are given. */
+  /** `file:` URLs have become paths; `keys` is empty if keys are given. */
   readonly settings: Settings;
   /** Given in place of a file. */
   readonly keys: readonly GivenKey[] | undefined;
 }
 
-/** Texts that are no paths though nothing else would say so, or not by the option's name. */
+/** Texts that are no paths, where a later error would be missing or not name the option. */
 const NO_PATHS: readonly (readonly [RegExp, string])[] = [
   [/^[a-z][a-z0-9+.-]*:\/\//i, "is a URL as text; it takes a path or a file: URL object"],
   [/^~(\/|$)/, "begins with ~, which only shells replace; os.homedir() gives the home folder"],
   [/\0/, "must not hold a null character"],
 ];
 
-/** The path behind a `file:` URL; what is no URL stays as it is. */
+/** The path of a `file:` URL; any value but a URL stays as it is. */
 function pathOf(name: string, given: unknown): unknown {
   const problem = typeof given === "string" && NO_PATHS.find(([pattern]) => pattern.test(given));
   if (problem) fail(`option "${name}" ${problem[1]}`);
@@ -98,13 +98,12 @@ function checkPath(name: string, given: unknown): string {
   return path;
 }
 
-/** The type of an option's value. */
 function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
   if (kind === "flag") return "boolean";
   return kind === "integer" || kind === "number" ? "number" : "string";
 }
 
-/** An option's value as its setting has it. */
+/** Checks an option by its setting. @returns the value */
 function checkOption(setting: Setting, name: string, given: unknown): unknown {
   if (setting.path !== undefined) return checkPath(name, given);
   const type = typeOf(setting);
@@ -120,7 +119,7 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
   return given;
 }
 
-/** The options that are given and are settings, too. */
+/** Checks the given options that are also settings. */
 function checkRows(given: Readonly<Record<string, unknown>>, rows: readonly Setting[]): Partial<Settings> {
   const named = rows
     .map((row) => [row, nameOf(row.flag)] as const)
@@ -128,7 +127,7 @@ function checkRows(given: Readonly<Record<string, unknown>>, rows: readonly Sett
   return Object.fromEntries(named.map(([row, name]) => [name, checkOption(row, name, given[name])]));
 }
 
-/** The folder or URL of the snapshot, and the keys or the path of their file. */
+/** Checks the folder or URL of the snapshot, and the keys or the path of their file. */
 function checkPlaces(given: Readonly<Record<string, unknown>>): {
   snapshot: string;
   keys: string | unknown[];

@@ -24,14 +24,13 @@ import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { createThreadedLoader } from "./load/threaded-loader.ts";
 
-/** What to open. */
 export interface OpenStateOptions {
   readonly settings: Settings;
   readonly features: Features;
   readonly observe: Observe;
-  /** In place of the keys file. */
+  /** Keys in place of the keys file. */
   readonly records?: readonly KeyRecord[] | undefined;
-  /** Brings the snapshot, where that is no folder. */
+  /** Brings the snapshot, unless that is a folder. */
   readonly source?: OpenSource | undefined;
   /** How limits are shared with other replicas; not at all when absent. */
   readonly sharedLimits?: SharedLimitsPlan | undefined;
@@ -39,29 +38,29 @@ export interface OpenStateOptions {
   readonly threads?: boolean;
   /** Whether other threads serve; they then do short searches, and count, themselves. False when absent. */
   readonly servesElsewhere?: boolean;
-  /** Whether a small first snapshot is loaded and searched on the calling thread, if that serves; false when absent. */
+  /** Whether a small first snapshot is loaded and searched on the calling thread, if that thread serves; false when absent. */
   readonly startsHere?: boolean;
-  /** Told what share of the source was downloaded, from 0 to 1. */
+  /** Takes the share of the source that was downloaded, from 0 to 1. */
   readonly onDownload?: (share: number) => void;
-  /** Told what share of a snapshot was read, from 0 to 1. */
+  /** Takes the share of a snapshot that was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
-  /** Called when nobody needs an old generation any longer. */
+  /** Called once an old generation can be collected. */
   readonly onReleased?: () => void;
-  /** Where requests are counted, and those of each key by thread; nothing is counted when absent. */
+  /** Counters of requests, and of each key's requests by thread; nothing is counted when absent. */
   readonly requestCells?: RequestCells | undefined;
   readonly keyUse?: readonly KeyUse[] | undefined;
-  /** Takes lines of the access log, whole; each request is observed when absent. */
+  /** Takes whole lines of the access log; when absent, each request is observed instead. */
   readonly writeAccess?: ((lines: string) => void) | undefined;
   readonly snapshotEvents?: SnapshotEvents;
 }
 
-/** Told of every key ring and generation, the first included. */
+/** Takes every key ring and generation, the first included. */
 interface Takers {
   readonly takeKeys: (keys: KeyRing) => void;
   readonly takeGeneration: TakeGeneration;
 }
 
-/** Hands new keys and generations to the state, once there is one, and to other threads that serve. */
+/** Passes new keys and generations to the state, once it exists, and to other serving threads. */
 class Current implements Takers {
   keys = new KeyRing();
   state: State | undefined;
@@ -79,7 +78,7 @@ class Current implements Takers {
   };
 }
 
-/** Undefined where keys are given, not their file. */
+/** Undefined if keys are given in place of their file. */
 async function openKeys(
   { settings, records, observe }: OpenStateOptions,
   counters: Counters,
@@ -96,25 +95,25 @@ async function openSaving(
   sharedLimits: LimitSharing | undefined,
 ): Promise<CountsKeeper | undefined> {
   if (file === undefined) return undefined;
-  // Imported when it is needed.
+  // Imported only when needed.
   const { keepCounts } = await import("../auth/keep-counts.ts");
-  // Shared windows are those of the server's clock.
+  // Shared windows follow the clock of the server that shares them.
   const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
   return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
 }
 
-/** Most bytes of row files, together, that are small: some 20,000 users. Their longest searches take a few milliseconds. */
+/** Most bytes of a small snapshot's row files: some 20,000 users, whose longest searches take a few milliseconds. */
 const MOST_BYTES = 8 * 1_048_576;
-/** As many rows, prepared. */
+/** The same for a prepared file with as many rows. */
 const MOST_PREPARED_BYTES = 3 * MOST_BYTES;
 
-/** Bytes of files in a folder together; NaN when one cannot be looked at. */
+/** Total bytes of files in a folder; NaN when `stat` fails for one. */
 async function bytesOf(folder: string, names: readonly string[]): Promise<number> {
   const sizes = names.map(async (name) => (await stat(join(folder, name))).size);
   return (await Promise.all(sizes).catch(() => [Number.NaN])).reduce((bytes, size) => bytes + size, 0);
 }
 
-/** Whether a folder holds few rows. How many are in a compressed file is not known; to say what is wrong is the load's matter. */
+/** Whether a folder holds few rows. False for compressed files, whose rows are unknown, and on errors, which the load reports. */
 async function isSmall(folder: string): Promise<boolean> {
   return (
     (await bytesOf(folder, ROW_FILES)) <= MOST_BYTES ||
@@ -123,11 +122,11 @@ async function isSmall(folder: string): Promise<boolean> {
 }
 
 /**
- * Makes a loader whose first load, if it is small, is done on the serving thread, and its long searches, too: nobody is
- * served yet, and to start a thread and its own copy of the program takes longer, and more memory, than there is to do.
+ * Makes a loader that runs a small first load, and its long searches, on the serving thread: no request is served yet,
+ * and starting a thread with its own copy of the program takes more time and memory than the work.
  *
- * @param elsewhere does all others: later ones must not hold up requests
- * @param importHere gives the one for the calling thread
+ * @param elsewhere runs all other loads: later ones must not hold up requests
+ * @param importHere gives the loader for the calling thread
  */
 export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<Loader>): Loader {
   let isFirst = true;
@@ -142,7 +141,7 @@ async function chooseLoader(
   { threads = true, startsHere = false, servesElsewhere = false, observe }: OpenStateOptions,
   searching: LoaderSearching,
 ): Promise<Loader> {
-  // Imported when it is needed: what loads and indexes is half of all code, and mostly threads alone need it.
+  // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
   const importLocal = async (): Promise<Loader> =>
     (await import("./load/loader.ts")).createLocalLoader(searching);
   if (!threads) return await importLocal();
@@ -150,12 +149,12 @@ async function chooseLoader(
   return startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
 }
 
-/** What searches need: who loads and indexes, and where they are counted. */
+/** Opens the loader, the similar search and the request counters. */
 async function openSearching(options: OpenStateOptions) {
   const { settings, features, threads = true, servesElsewhere, requestCells, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
-  // Half of the memory for results goes to the threads that serve, if others do. They keep the bound of searches
-  // that wait, and count searches, themselves.
+  // If other threads serve, they get half of the memory for results. They also bound the waiting searches and count
+  // searches themselves.
   const cacheBytes = servesElsewhere ? Math.floor(searchCacheBytes / 2) : searchCacheBytes;
   const pending = servesElsewhere ? UNBOUNDED : createPendingSearches(maxPendingSearches);
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
@@ -198,7 +197,7 @@ export async function openState(options: OpenStateOptions): Promise<OpenState> {
 
 type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 
-/** Opens what keeps a state current, one after the other; on a failure closes what was opened. */
+/** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
 async function openKeepers(options: OpenStateOptions, counters: Counters, takers: Takers) {
   const { settings, onDownload, onProgress, onReleased, observe } = options;
   const sharedLimits = await options.sharedLimits?.open(counters, observe);
@@ -230,7 +229,7 @@ async function openKeepers(options: OpenStateOptions, counters: Counters, takers
   }
 }
 
-/** A state and what keeps it current. */
+/** A state and its keepers. */
 export type OpenState = ReturnType<typeof opened>;
 
 function opened(current: Current, state: State, keepers: Keepers) {
@@ -238,17 +237,17 @@ function opened(current: Current, state: State, keepers: Keepers) {
   return {
     state,
     sharedLimits,
-    /** What the searches of its generation run over, for other threads. */
+    /** The search index of the served generation, for other threads. */
     searchIndex: () => snapshots.served.serving!.index,
     searchCounts: () => snapshots.served.searchCounts(),
     searchHolds: snapshots.served.searchHolds,
-    /** Why the keys file was not taken when it was last read; undefined when it was, or where there is none. */
+    /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
-    /** Has other threads told of everything new from now on. */
+    /** Sends new keys and generations to other threads from now on. */
     follow(follower: Takers): void {
       current.follower = follower;
     },
-    /** Reads keys and snapshot again. @param allowShrink whether less than half of the users or worlds will do */
+    /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
       const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
         keys?.reload(),
@@ -258,24 +257,24 @@ function opened(current: Current, state: State, keepers: Keepers) {
       const { id } = state.generation.store;
       return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
-    /** Takes records in place of the given ones, at once. */
+    /** Replaces the given records, at once. */
     takeRecords: (records: readonly KeyRecord[]) =>
       current.takeKeys(createKeyRing(records, state.gate.counters)),
-    /** To be called when requests are accepted, as the next: begins to index similar names, if the settings say so. */
+    /** Begins to index similar names, if the settings say so. To be called when requests are accepted, like `beginSaving`. */
     beginSimilar: () => searching.similar?.begin(),
-    /** Begins to save the counts, likewise. */
+    /** Begins to save the counts, if the settings say so. */
     beginSaving: () => saving?.begin(),
-    /** Stops the looks at the files. */
+    /** Stops checking the files. */
     stop(): void {
       keys?.stop();
       snapshots.stop();
     },
-    /** Gives back permits, and saves the counts for the last time; to be called when the last request was answered. */
+    /** Returns permits, and saves the counts for the last time; to be called after the last answer. */
     async saveCounts(): Promise<void> {
       await sharedLimits?.close();
       await saving?.stop();
     },
-    /** Ends the threads; to be called when the last request was answered. */
+    /** Ends the threads; to be called after the last answer. */
     close(): void {
       void sharedLimits?.close();
       snapshots.close();

@@ -1,4 +1,4 @@
-/** The running server: the state, kept current, behind a listener. */
+/** The running server: a listener, and the state that it answers from, kept current. */
 
 import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
@@ -19,17 +19,17 @@ import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { ServingThreads } from "./threads/serving-threads.ts";
 
-/** The listener for operators cannot listen. */
+/** The admin listener cannot listen. */
 export class AdminListenError extends Error {
   override name = "AdminListenError";
 }
 
-/** What the listener for operators is opened with. */
+/** Options of the admin listener. */
 export interface AdminGiven {
   readonly settings: Settings;
   readonly servingThreads: number;
   readonly sharedLimits: SharedLimitsPlan | undefined;
-  /** Where requests are counted, and those of each key by thread. */
+  /** Counters of requests, and of each key's requests by thread. */
   readonly requestCells: RequestCells;
   readonly keyUse: readonly KeyUse[];
   readonly observe: Observe;
@@ -39,22 +39,22 @@ export interface AdminGiven {
 export interface Admin {
   /** Ends with a slash. */
   readonly url: string;
-  /** For so many connections descriptors are left. */
+  /** Most connections; the server leaves descriptors for them. */
   readonly maxConnections: number;
   readonly observe: Observe;
   readonly snapshotEvents: SnapshotEvents;
   /** @param share of a snapshot that was read, 0 to 1 */
   readonly onProgress: (share: number) => void;
-  /** Hands over the state, when the first snapshot is loaded. */
+  /** Takes the state, once the first snapshot is loaded. */
   readonly takeState: (opened: OpenState) => void;
-  /** Takes what asks the threads that serve, where there are several. */
+  /** Takes the function that asks the serving threads, if several serve. */
   readonly takeThreads: (tell: ServingThreads["tell"]) => void;
   /** The server stops: no more requests should be sent. */
   readonly startDraining: () => void;
   readonly close: () => Promise<void>;
 }
 
-/** Starts it. @throws {AdminListenError} */
+/** Starts the admin listener. @throws {AdminListenError} */
 export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
 export interface ServerOptions extends OpenStateOptions {
@@ -62,7 +62,7 @@ export interface ServerOptions extends OpenStateOptions {
   readonly admin?: OpenAdmin | undefined;
 }
 
-/** A number of threads from the value of its setting. */
+/** The number of threads from its setting. */
 export function threadsFrom(value: Settings["threads"]): number {
   return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : value;
 }
@@ -86,7 +86,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   }
 }
 
-/** Starts the listener for operators, which tells of all that follows. */
+/** Starts the admin listener, which reports the rest of the start. */
 async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
   const { admin: open, settings, sharedLimits, observe, onProgress } = given;
   if (open === undefined) return { options: given };
@@ -116,7 +116,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   const { settings, observe } = options;
   const { host, port, sharePort } = settings;
   const count = threadsFrom(settings.threads);
-  // A load can take minutes, and all of them would be for nothing.
+  // Checked first: a load can take minutes, in vain if the port is in use.
   await tryPort(host, port, sharePort ? "anybody" : "alone");
   const opened = await openState({ ...options, onReleased: collectGarbage, servesElsewhere: count > 1 });
   const { state } = opened;
@@ -139,7 +139,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   return {
     /** Base URL of the API. */
     url,
-    /** Undefined where there is none, likewise that of the pages. */
+    /** Undefined without an admin listener; likewise `pagesUrl` without pages. */
     adminUrl: admin?.url,
     pagesUrl: state.pages && new URL(state.pages.home, url).href,
     /** Id of the generation being served. */

@@ -1,4 +1,4 @@
-/** Preparing a snapshot: rows are loaded as a server loads them, and what it would serve is written to a file. */
+/** Prepares a snapshot: loads its rows as a server does, and writes the result to a file. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,15 +13,15 @@ import { loadAsServed } from "./threaded-loader.ts";
 export interface BuildOptions {
   /** Most bytes of uncompressed rows; the setting's default when absent. */
   readonly maxBytes?: number;
-  /** Whether a manifest that lists the prepared file is written where there is none; one that is there is always renewed. */
+  /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
-  /** Judges what was loaded before anything is written. */
+  /** Judges the loaded rows before anything is written. */
   readonly judge?: (visible: VisibleRows) => Promise<void>;
   /** Called before the new file takes the place of the old one. */
   readonly ready?: () => Promise<void>;
-  /** Told what share of the rows was read, from 0 to 1. */
+  /** Takes the share of the rows that was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
-  /** Told what share of the prepared file was written, from 0 to 1. */
+  /** Takes the share of the prepared file that was written, from 0 to 1. */
   readonly onWritten?: (share: number) => void;
 }
 
@@ -32,7 +32,7 @@ export interface Built {
   readonly bytes: number;
 }
 
-/** Why a folder, which may be missing, is not written to: it holds rows, or a file that no build and no snapshot has made. */
+/** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
 async function problemOf(folder: string): Promise<string | undefined> {
   const [row] = (await readdir(folder).catch(() => [])).filter(isRowFile).sort();
   if (row !== undefined)
@@ -55,11 +55,11 @@ function isManifest(text: string): boolean {
 }
 
 /**
- * Loads the snapshot in one folder and writes it, prepared, to another, which is made when missing. The new file takes
- * its place in one step.
+ * Loads the snapshot in one folder and writes it, prepared, to another, which is created if missing. The new file
+ * replaces the old one in one step.
  *
- * @returns what was made, or why the snapshot cannot be served; nothing was changed then
- * @throws what `judge` and `ready` throw; {OvertakenError} when another build began to write to the folder; any error of the file system while writing
+ * @returns the result, or why the snapshot cannot be served; then nothing was changed
+ * @throws any error of `judge` and `ready`; {OvertakenError} when another build began to write to the folder; any error of writing
  */
 export async function buildPrepared(
   from: string,

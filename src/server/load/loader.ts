@@ -1,4 +1,4 @@
-/** Folders to stores with their searches: what a loader is, and the one that loads and searches on the calling thread. */
+/** Loaders make stores with searches from folders: their types, and the one that loads and searches on the calling thread. */
 
 import type { CountSearch } from "../../observe/metrics/layout.ts";
 import { CachedSearch } from "../../search/cache.ts";
@@ -14,7 +14,7 @@ import {
 import { LimitError } from "../../store/limits.ts";
 import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
 
-/** The served generation, as far as the next load can use it again. All of it can be handed to other threads. */
+/** The parts of the served generation that the next load can use again. All can be sent to other threads. */
 export type Serving = Before & Indexed;
 
 export interface LoaderOptions extends LoadOptions {
@@ -28,11 +28,11 @@ export interface LoadedSearchable extends Loaded {
   readonly index: SearchIndex;
   /** Milliseconds that indexing took. */
   readonly indexMs: number;
-  /** Lets go of what the search holds, once its last answer is given. */
+  /** Releases the resources of the search after its last answer. */
   readonly retire: () => void;
 }
 
-/** Loads a folder. Never rejects for what is wrong with a snapshot or the file system. */
+/** Loads a folder. Never rejects for faults of a snapshot or the file system. */
 export type Loader = (folder: string, options: LoaderOptions) => Promise<LoadedSearchable | Refused>;
 
 /** How the searches of all generations of a loader are bounded and counted. */
@@ -44,22 +44,20 @@ export interface LoaderSearching {
   readonly count?: CountSearch | undefined;
 }
 
-/** Told of events that are not worth a line in a log. */
+/** Events of loads that are too minor for the log. */
 export interface SnapshotEvents {
-  /** A load begins. */
   readonly began: () => void;
-  /** It is over. */
   readonly ended: () => void;
   /**
-   * What is served is what there is.
+   * The served snapshot is the current one.
    *
-   * @param ageMs how long ago that was so, in milliseconds
-   * @param createdAt the moment of the data, as the manifest tells it
+   * @param ageMs how long ago that was known, in milliseconds
+   * @param createdAt the time of the data, from the manifest
    */
   readonly confirmed: (ageMs: number, createdAt?: string | undefined) => void;
 }
 
-/** Indexes what was loaded, unless its index was loaded, too. A store that is too large for an index is refused. */
+/** Indexes a loaded store, unless its index was loaded, too. Refuses a store that is too large for an index. */
 export async function indexLoaded(
   folder: string,
   { fingerprint, index }: Pick<Loaded, "fingerprint" | "index">,
@@ -70,7 +68,7 @@ export async function indexLoaded(
   try {
     return { index: await makeIndex(), indexMs: performance.now() - began };
   } catch (error) {
-    // Memory that is not there now may be there later; other limits stay.
+    // A lack of memory may pass; other limits stay.
     if (!(error instanceof RangeError)) throw error;
     const problems = [`${folder}: cannot be indexed for search: ${error.message}`];
     if (error instanceof LimitError) return { ok: false, problems, fingerprint };

@@ -1,4 +1,4 @@
-/** The generation that is served: its searches, and how the next one takes its place. */
+/** The served generation: its searches, and its replacement by the next one. */
 
 import type { Observation, Observe } from "../../observe/events.ts";
 import { type CacheCounts, type CachedSearch, observeSearches } from "../../search/cache.ts";
@@ -8,20 +8,20 @@ import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
-/** Takes a generation to serve, and what its searches run over. */
+/** Takes a generation to serve, and the index of its searches. */
 export type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
 
 export interface ServedOptions {
-  /** Makes the similar search of a generation; there is none when absent. */
+  /** Makes the similar search of a generation; absent without similar search. */
   readonly openSimilar?: SimilarSearching["open"] | undefined;
-  /** Called when nobody needs an old generation any longer. */
+  /** Called once an old generation can be collected. */
   readonly onReleased?: (() => void) | undefined;
   readonly observe: Observe;
 }
 
 const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
 
-/** The generation that is served; none until the first one was put in its place. */
+/** Holds the served generation; none before the first {@link replace}. */
 export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
@@ -41,20 +41,20 @@ export class ServedGeneration {
     return this.#generation;
   }
 
-  /** What the next load may use again. */
+  /** The parts that the next load may use again. */
   get serving(): Serving | undefined {
     return this.#serving;
   }
 
-  /** What became of the searches of this generation. */
+  /** Cache counts of this generation's searches. */
   searchCounts(): CacheCounts {
     return this.#search?.counts() ?? NO_SEARCHES;
   }
 
-  /** Whether a page of a search would be answered from its cache. */
+  /** Whether the cache holds a page of a search. */
   readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#search?.holds(...asked) ?? false;
 
-  /** Serves what was loaded, and lets go of what was served before. */
+  /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {
     const { store, kept, index, search } = loaded;
     const { onReleased, observe } = this.#options;
@@ -69,26 +69,26 @@ export class ServedGeneration {
     this.#generation = next;
     this.#serving = { store, kept, index };
     this.#onGeneration(next, index);
-    // Who still asks the old one is answered as long as others wait for it, and then searches for himself.
+    // Callers of the old one get answers while any of its searches is open; later callers search by themselves.
     this.#retire();
     retireSimilar?.();
     this.#retire = loaded.retire;
     if (before && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
 
-  /** The same was loaded once more: files that only look different need not be read again. */
+  /** Notes the files of another load of this generation: if they only look different, they need not be read again. */
   keep({ kept }: LoadedSearchable): void {
     this.#serving = { ...this.#serving!, kept };
   }
 
-  /** Lets go of what the searches hold; nothing can be searched after it. */
+  /** Releases the resources of the searches; no search may follow. */
   retire(): void {
     this.#observeSearches();
     this.#retire();
     this.#similar?.retire();
   }
 
-  /** Similar search goes on where the names are the same. @returns what lets go of the one before, if it does not */
+  /** Keeps the similar search if the names are the same, else replaces it. @returns releases a replaced one */
   #replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
     const old = this.#similar;
     const before = this.#serving?.index;
@@ -110,7 +110,7 @@ function countsOf(store: Store): { users: number; worlds: number; instances: num
   return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
 }
 
-/** The tables, however small, of which less than half is left. */
+/** The tables, however small, that lost more than half of their rows. */
 function shrunkTables(before: Store, after: Store): Observation[] {
   const counts = countsOf(after);
   return Object.entries(countsOf(before)).flatMap(([table, from]) => {
@@ -119,7 +119,7 @@ function shrunkTables(before: Store, after: Store): Observation[] {
   });
 }
 
-/** Tables that were read, and tables that were kept from the generation before. */
+/** Tables that were read, and tables that were kept from the previous generation. */
 function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
   const named = (kept: boolean): string[] =>
     reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));

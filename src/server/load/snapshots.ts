@@ -1,15 +1,14 @@
 /**
  * Keeping the generation current: loading, reloading, watching the folder.
  *
- * A snapshot that fails to load changes nothing. A request to reload while a
- * load runs becomes one more load after it, however often it comes.
+ * A snapshot that fails to load changes nothing. All requests to reload during a load become one more load after it.
  *
  * States of the keeper:
  *
  *     starting ─▶ serving ─▶ stopped ─▶ closed
  *
- * Starting is the first load, whose failure is thrown. While it serves, loads begin when they are asked for, when the
- * folder was changed, and again after one that died. Stopped, it begins none; closed, it has ended one that still ran.
+ * `starting` is the first load, whose failure is thrown. In `serving`, a load begins on request, after a change of the
+ * folder, and again after one that died. In `stopped` none begins; `closed` also ends one that still runs.
  */
 
 import type { ReloadResult } from "../../model/reload.ts";
@@ -33,10 +32,10 @@ import { SnapshotFolder, type Source } from "./source.ts";
 /** @internal */
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly folder: string;
-  /** Gives the folder instead, and brings what belongs into it. */
+  /** Provides the folder instead, and keeps it current. */
   readonly source?: Source | undefined;
   readonly load: Loader;
-  /** Whether a snapshot may have less than half of the users or worlds of the one before. */
+  /** Whether a snapshot may have less than half of the users or worlds of the previous one. */
   readonly allowShrink: boolean;
   readonly events?: SnapshotEvents | undefined;
 }
@@ -48,13 +47,13 @@ export interface SnapshotOutcome {
   readonly problems: readonly string[];
 }
 
-/** The first pause, in milliseconds, before a load that died is tried again though the files are the same. */
+/** The first backoff, in milliseconds, before a load that died is tried again although the files are unchanged. */
 const RETRY_MS = 5000;
 
-/** The fingerprint of files that cannot be read; no other is equal to it. */
+/** The fingerprint of unreadable files; it equals no other. */
 const UNSEEN = "unseen";
 
-/** @internal The keeper of one folder. */
+/** @internal Keeps the generation of one folder current. */
 export class SnapshotKeeper {
   readonly #options: SnapshotOptions;
   readonly #folder: SnapshotFolder;
@@ -68,13 +67,13 @@ export class SnapshotKeeper {
   #outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   /** Fingerprint of the files at the newest load; undefined when the next check must load. */
   #loadedFingerprint: string | undefined;
-  /** Whether that is what is served. */
+  /** Whether those files are served. */
   #isServed = false;
-  /** Fingerprint of the files at the last check, or why there is none. */
+  /** Fingerprint of the files at the last check, or why it failed. */
   #lastSeen: string | undefined;
-  /** The moment of the data that are served. */
+  /** The time of the served data. */
   #createdAt: string | undefined;
-  /** Whether the next load may take what has shrunk. */
+  /** Whether the next load may accept a shrunk snapshot. */
   #allowsShrinkOnce = false;
 
   private constructor(options: SnapshotOptions, onGeneration: TakeGeneration) {
@@ -84,7 +83,7 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Loads the folder and keeps it.
+   * Loads the folder and keeps its generation current.
    *
    * @param onGeneration called with every generation, the first included
    * @throws {SnapshotError} when the first load fails
@@ -101,9 +100,9 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Loads again; resolves when the load that this call asked for is over, with its outcome.
+   * Loads again; resolves with the outcome of the load that this call requested.
    *
-   * @param allowShrink whether that load may take what has less than half of the users or worlds
+   * @param allowShrink whether that load may accept less than half of the users or worlds
    */
   async reload(allowShrink = false): Promise<SnapshotOutcome> {
     this.#allowsShrinkOnce ||= allowShrink;
@@ -119,7 +118,7 @@ export class SnapshotKeeper {
     }, everyMs);
   }
 
-  /** Stops watching, and trying again: no load begins any more. */
+  /** Stops the watch and the retries: no further load begins. */
   stop(): void {
     if (this.#state !== "closed") this.#state = "stopped";
     clearTimeout(this.#watch);
@@ -127,7 +126,7 @@ export class SnapshotKeeper {
     this.#watch = undefined;
   }
 
-  /** Stops, ends a load that still runs, and lets go of what the generation's search holds. */
+  /** Stops, ends a running load, and releases the resources of the generation's search. */
   close(): void {
     if (this.#state === "closed") return;
     this.stop();
@@ -143,7 +142,7 @@ export class SnapshotKeeper {
         this.#options.observe({ kind: "defect", where: "reload", error }),
       );
     }
-    // A load that closing ended has taken nothing either.
+    // A load that `close` ended has changed nothing either.
     if (isLate || this.#closing.signal.aborted)
       this.#outcome = { result: "refused", problems: ["the server is stopping: nothing is loaded any more"] };
   }
@@ -163,7 +162,7 @@ export class SnapshotKeeper {
     const folder = this.#folder;
     const began = performance.now();
     const { ageMs } = folder;
-    // A load that dies cannot say what it read; it is that, or something newer.
+    // A load that dies cannot say which files it read: these or newer ones.
     this.#loadedFingerprint = await fingerprintOf(folder.path, this.#options.files).catch(() => UNSEEN);
     const result = await this.#read();
     if (this.#closing.signal.aborted) {
@@ -198,8 +197,8 @@ export class SnapshotKeeper {
     const result = await this.#folder.load(options.load, {
       ...options,
       before: serving,
-      // Nobody looks on once requests are served. A message wakes the serving thread while the one that loads still has the
-      // port locked: with the lower priority that it has, on a busy machine that can last for as long as a slice of others.
+      // No progress is shown once requests are served. A message wakes the serving thread while the loading one still holds
+      // the port's lock: at its lower priority, on a busy machine, that can last for a time slice of other threads.
       onProgress: serving === undefined ? onProgress : undefined,
       signal: this.#closing.signal,
     });
@@ -223,7 +222,7 @@ export class SnapshotKeeper {
     this.#options.observe(observationOf(loaded, performance.now() - began));
   }
 
-  /** The load came to an end by itself. */
+  /** Notes the end of a load that did not die. */
   #settle({ ok, fingerprint }: LoadedSearchable | Refused): void {
     this.#loadedFingerprint = fingerprint;
     this.#isServed = ok;
@@ -243,14 +242,14 @@ export class SnapshotKeeper {
       problems,
       serving: generation.store.id,
       ...(retryMs === undefined ? {} : { retryMs }),
-      // Without a watch nobody checks again.
+      // Without a watch no further check follows.
       ...(retryMs === undefined && changed && this.#watch !== undefined ? { changing: true } : {}),
     });
     if (retryMs !== undefined && this.#state === "serving")
       this.#retry = setTimeout(() => void this.reload(), retryMs).unref();
   }
 
-  /** Loads when two equal fingerprints differ from what is loaded: the writer is done. */
+  /** Loads when two checks in a row see the same new fingerprint: the writer is done. */
   async #check(): Promise<void> {
     if (this.#loads.isRunning) return;
     const folder = this.#folder;
@@ -258,7 +257,7 @@ export class SnapshotKeeper {
     let isCurrent: boolean;
     try {
       await folder.refresh("watch", this.#closing.signal);
-      // Somebody may have asked for a load meanwhile.
+      // A load may have begun meanwhile.
       if (this.#loads.isRunning) return;
       seen = await fingerprintOf(folder.path, this.#options.files);
       isCurrent = seen === this.#loadedFingerprint ? this.#isServed : await this.#takeRenewed();
@@ -266,14 +265,14 @@ export class SnapshotKeeper {
       if (!this.#closing.signal.aborted) this.#tellUnreadable(folder.problemOf(error));
       return;
     }
-    // What comes from a source is whole when it comes.
+    // A source delivers whole snapshots only.
     const settled = seen === this.#lastSeen || folder.isSettled;
     this.#lastSeen = seen;
     if (isCurrent) this.#options.events?.confirmed(folder.ageMs, this.#createdAt);
     else if (settled && seen !== this.#loadedFingerprint) await this.reload();
   }
 
-  /** Tells once why the folder cannot be looked at. */
+  /** Reports once why the folder cannot be read. */
   #tellUnreadable(problem: string): void {
     const { generation } = this.served;
     if (this.#lastSeen !== problem && generation !== undefined) {
@@ -283,7 +282,7 @@ export class SnapshotKeeper {
     this.#lastSeen = problem;
   }
 
-  /** Takes the moment of the data from a manifest that lists what is served. @returns whether it does */
+  /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(): Promise<boolean> {
     const renewed = await findRenewed(this.#folder.path, this.served.serving!, this.#options.files);
     if (renewed === undefined || this.#loads.isRunning) return false;

@@ -1,4 +1,4 @@
-/** The folder that is loaded: always the same one, or the newest copy of a source, and how a source is found. */
+/** The folder to load: a fixed one, or the newest copy from a source; and the search for a source. */
 
 import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
@@ -8,32 +8,32 @@ import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 
-/** Why the source is asked: somebody waits for a first snapshot, the time has come, or somebody wants it now. */
+/** Why the source is asked: for the first load, a check of the watch, or a later load. */
 export type Occasion = "start" | "watch" | "reload";
 
-/** Where a snapshot comes from that is no folder of somebody else's. */
+/** An origin of snapshots other than a given folder. */
 export interface Source {
   /**
-   * Brings what the source has now.
+   * Fetches the source's current snapshot.
    *
-   * @returns the folder of the newest whole copy, also when the source cannot be used
+   * @returns the folder of the newest whole copy, also when the source is unavailable
    * @throws {SourceError} when there is no copy; the signal's reason
    */
   readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
   /**
-   * Looks whether the copy that would not load is damaged, and brings what is.
+   * Checks whether a copy that failed to load is damaged, and fetches the damaged files again.
    *
-   * @param folder what would not load
-   * @returns the folder to load instead; undefined when the copy is what the source has
-   * @throws {SourceError} when it is damaged and the source cannot be used; the signal's reason
+   * @param folder the copy
+   * @returns the folder to load instead; undefined when the copy is undamaged
+   * @throws {SourceError} when it is damaged and the source is unavailable; the signal's reason
    */
   readonly repair: (folder: string, signal: AbortSignal) => Promise<string | undefined>;
-  /** Milliseconds since it was last known that the copy is what the source has; 0 while the source can be used. */
+  /** Milliseconds since the copy was last known to match the source; 0 while the source is available. */
   readonly ageMs: () => number;
 }
 
 export interface SourceQuestion {
-  /** The value of `--snapshot`, or what is checked. */
+  /** The value of `--snapshot`, or the argument of `check`. */
   readonly snapshot: string;
   readonly settings: Values<"serve" | "check">;
   /** The name of a setting in messages. */
@@ -51,10 +51,10 @@ export interface SourceListeners {
 /** Opens a source; it is asked for nothing before its first use. */
 export type OpenSource = (listeners: SourceListeners) => Source;
 
-/** Finds what opens a source. @throws {SettingError} when its settings are wrong */
+/** Finds how to open a source. @throws {SettingError} when its settings are wrong */
 export type FindSource = (question: SourceQuestion) => Promise<OpenSource>;
 
-/** The same; undefined where the snapshot is a folder. @param find absent where no feature brings snapshots */
+/** Finds how to open the source of a snapshot; undefined for a folder. @param find absent without the feature */
 export async function findSource(
   find: FindSource | undefined,
   question: SourceQuestion,
@@ -65,7 +65,7 @@ export async function findSource(
   return await find(question);
 }
 
-/** A folder, and what keeps it current if anything does. */
+/** The folder of a snapshot, and the source that keeps it current, if any. */
 export class SnapshotFolder {
   #path: string;
   readonly #source: Source | undefined;
@@ -79,28 +79,28 @@ export class SnapshotFolder {
     return this.#path;
   }
 
-  /** Whether a change of it is always a whole one. */
+  /** Whether each of its changes is complete at once. */
   get isSettled(): boolean {
     return this.#source !== undefined;
   }
 
-  /** Milliseconds since it was last known to be what its source has. */
+  /** Milliseconds since it was last known to match its source. */
   get ageMs(): number {
     return this.#source?.ageMs() ?? 0;
   }
 
-  /** Has the source bring what it has. @throws {SourceError} when there is nothing to load; the signal's reason */
+  /** Fetches the current snapshot of its source, if any. @throws {SourceError} when there is nothing to load; the signal's reason */
   async refresh(occasion: Occasion, signal: AbortSignal): Promise<void> {
     if (this.#source) this.#path = await this.#source.refresh(occasion, signal);
   }
 
-  /** Why it cannot be looked at. */
+  /** Why it cannot be read. */
   problemOf(error: unknown): string {
     if (error instanceof SourceError) return error.message;
     return `${this.#path}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
   }
 
-  /** Loads it. What will not do may be a damaged copy: then it is repaired and loaded once more. */
+  /** Loads it. On a failure, repairs a damaged copy and loads once more. */
   async load(
     load: Loader,
     options: LoaderOptions & { readonly signal: AbortSignal },

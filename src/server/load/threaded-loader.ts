@@ -1,9 +1,8 @@
 /**
- * Loading, and searching what takes long, in a thread a generation.
+ * Loading and long searches, in one thread per generation.
  *
- * Store and index come over as shared memory, so that taking them costs the
- * serving thread next to nothing. A thread that dies is replaced by one that
- * takes the same index; its searches wait for that.
+ * The store and the index arrive as shared memory, at next to no cost for the serving thread. A thread that dies is
+ * replaced by one with the same index; its searches wait for that.
  */
 
 import { availableParallelism } from "node:os";
@@ -21,7 +20,7 @@ import { createInlineSearch, createOffloadedSearch } from "../search/inline-sear
 import { type AskPage, Questions, type SearchAnswer } from "../search/questions.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, LoaderSearching, Serving } from "./loader.ts";
 
-/** What a thread is started for: a folder to load, an index whose search died with its thread, or worlds to index. */
+/** The task of a thread: load a folder, search the index of a thread that died, or index worlds. */
 export type Task =
   | {
       readonly kind: "load";
@@ -29,11 +28,11 @@ export type Task =
       readonly maxBytes: number | undefined;
       readonly keepHiddenIds: boolean;
       readonly cacheBytes: number;
-      /** Whether anybody wants to be told how much was read. */
+      /** Whether to report progress. */
       readonly tellsProgress: boolean;
-      /** With more users and worlds than these, another thread indexes the worlds. */
+      /** Above this number of users and worlds, another thread indexes the worlds. */
       readonly mostAlone: number;
-      /** What is being served, to be used again; the thread lets go of it when it has loaded. */
+      /** The served generation, to be used again; the thread releases it after loading. */
       before: Serving | undefined;
     }
   | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
@@ -43,20 +42,20 @@ export type Task =
 export type ThreadMessage =
   | { readonly kind: "progress"; readonly share: number }
   | { readonly kind: "refused"; readonly refused: Refused }
-  /** `loaded` is undefined where the index was handed in. */
+  /** `loaded` is undefined if the index was given. */
   | {
       readonly kind: "ready";
       readonly loaded: Loaded | undefined;
-      /** The index, but for parts of the one before that are used again. */
+      /** The index, without the parts reused from the previous one. */
       readonly made: Partial<SearchIndex>;
       readonly indexMs: number;
     }
   | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };
 
-/** The first pause, in milliseconds, before a thread that could not be started is tried again. */
+/** The first backoff, in milliseconds, after a thread could not be started. */
 const RESTART_MS = 1000;
 
-/** How often a search is tried before it is taken for what the thread died of. */
+/** Thread deaths after which a search is taken for their cause. */
 const MOST_DEATHS = 2;
 
 interface Ready {
@@ -69,15 +68,15 @@ function diedOf(problem: string): Refused {
   return { ok: false, problems: [problem], fingerprint: undefined, died: true };
 }
 
-/** The searches of one generation, wherever their thread is. */
+/** The searches of one generation, across replacements of their thread. */
 class GenerationThread {
   readonly #observe: Observe;
-  /** For whole results, in the thread. */
+  /** Memory for whole results, in the thread. */
   readonly #cacheBytes: number;
   readonly #questions = new Questions(() => this.#end());
   #worker: Worker | undefined;
   #index: SearchIndex | undefined;
-  /** No thread can be started now. */
+  /** Whether the last attempt to replace the thread failed. */
   #isDown = false;
   readonly #pauses = new GrowingPauses(RESTART_MS);
 
@@ -86,13 +85,13 @@ class GenerationThread {
     this.#cacheBytes = cacheBytes;
   }
 
-  /** Starts a thread; resolves with its first word, or with how it died before it. A signal ends it before that. */
+  /** Starts a thread; resolves when it is ready, refuses the folder or dies. Until it is ready, the signal ends it. */
   start(task: Task, { onProgress, signal }: LoadOptions = {}): Promise<Ready | Refused> {
     const problem = whyNoThread();
     if (problem !== undefined) return Promise.resolve(diedOf(problem));
     const worker = startWorker(GENERATION_THREAD, task);
     let given = task.kind === "load" ? task.before?.index : undefined;
-    // Nothing in here may hold the task: it holds the generation before, and this lives as long as the thread.
+    // No closure here may keep the task: it holds the previous generation, and closures live as long as the thread.
     return new Promise((resolve) => {
       const end = (): void => void worker.terminate();
       if (signal?.aborted) end();
@@ -130,7 +129,7 @@ class GenerationThread {
   }
 
   readonly search: AskPage = (...asked) => {
-    // While others wait, the thread is there or is being replaced.
+    // While questions are open, the thread lives or is being replaced.
     const isOver = this.#questions.isDone || this.#isDown;
     return isOver ? Promise.resolve(undefined) : this.#questions.ask(...asked);
   };
@@ -144,7 +143,7 @@ class GenerationThread {
     void worker?.terminate();
   }
 
-  /** The thread is gone: another takes its place, unless nobody needs it. */
+  /** Replaces a dead thread, unless it was ended on purpose. */
   #restart(cause: string): void {
     if (this.#worker === undefined) return;
     this.#worker = undefined;
@@ -155,7 +154,7 @@ class GenerationThread {
   }
 
   async #replace(): Promise<void> {
-    // Nobody searches an old generation any more once its last answers are given.
+    // A retired generation needs no thread after its last answers.
     if (this.#questions.isDone) return;
     const began = performance.now();
     const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
@@ -176,20 +175,19 @@ class GenerationThread {
 /** The thread's share of the memory for results: it keeps whole results of long searches. */
 const THREAD_SHARE = 1 / 2;
 
-/** Fewer users and worlds are indexed before another thread has started. */
+/** Up to this number, one thread indexes users and worlds in less time than another takes to start. */
 const MOST_ALONE = 200_000;
 
 interface ThreadedSearching extends LoaderSearching {
   /** Whether its threads do short searches, too; false when absent. */
   readonly offloadsAll?: boolean;
-  /** Users and worlds that a thread indexes without help. */
+  /** Most users and worlds that a thread indexes without help. */
   readonly mostAlone?: number;
 }
 
 /**
- * Makes a loader that gives every generation a thread of its own. The first
- * generation's gets help when it is large: nobody is served yet, while in a
- * reload the other processor is the requests'.
+ * Makes a loader that starts a thread per generation. A second thread helps to index a large first generation: no
+ * request is served yet, while a reload must leave the other processor to requests.
  */
 export function createThreadedLoader(
   observe: Observe,
@@ -213,7 +211,7 @@ export function createThreadedLoader(
     const started = await thread.start(task, options);
     if ("problems" in started) {
       if (!started.died) return started;
-      // A thread that says how it died names no folder.
+      // The message of a death names no folder.
       return { ...started, problems: started.problems.map((problem) => `${folder}: ${problem}`) };
     }
     const loaded = started.loaded!;
@@ -226,7 +224,7 @@ export function createThreadedLoader(
   };
 }
 
-/** Loads as a server does, in a thread and with an index, for reports and files: what is well here is well there. */
+/** Loads as a server does, in a thread and with an index, for reports and builds: a snapshot that loads here loads there. */
 export async function loadAsServed(
   folder: string,
   options: LoaderOptions,

@@ -1,10 +1,10 @@
 /**
- * Inline search: on the thread that serves.
+ * Inline search: on the serving thread.
  *
- * Most searches take less time than it takes to ask another thread for them, so they are done inline, over
- * the shared index. Longer ones are offloaded to the search thread. Lookups come first: searches get a time
- * slice of each turn of the event loop, and the rest waits for the next turn, in a fair queue. So many may
- * wait, inline and offloaded together.
+ * Most searches take less time than a round trip to another thread, so they run inline, over the shared index.
+ * Longer ones are offloaded to the search thread. Lookups come first: searches get a time slice of each turn of the
+ * event loop, and the rest waits for the next turn, in a fair queue. One bound limits all waiting searches, inline
+ * and offloaded.
  */
 
 import { setImmediate } from "node:timers";
@@ -17,9 +17,9 @@ import type { Work } from "../../search/work.ts";
 import { BUSY, type Busy, type Caller, type PageOf } from "../../store/generation.ts";
 import type { AskPage, SearchName } from "./questions.ts";
 
-/** How long an inline search may take before it is offloaded, in milliseconds, if its work yields as often. */
+/** Milliseconds after which an inline search is offloaded, checked whenever its work yields. */
 const MOST_MS = 0.5;
-/** The time slice of searches in a turn, in milliseconds; the last of them may go over it. */
+/** The time slice of searches in a turn, in milliseconds; the last search may exceed it. */
 const TURN_MS = 0.3;
 
 interface Asked {
@@ -34,19 +34,19 @@ interface Waiting extends Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Long searches hand over the first so many rows; later pages are asked for one by one. */
+/** The rows that a long search sends at once; later pages are requested one by one. */
 const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
 
 /**
- * Makes a search that offloads everything. Where there is nobody to ask, as in a generation that was replaced, it
- * searches on the calling thread, in slices.
+ * Makes a search that offloads everything. Without a thread to ask, as in a replaced generation, it searches on the
+ * calling thread, in time slices.
  */
 export function createOffloadedSearch(searches: Searches, ask?: AskPage): UncachedSearch {
   const scheduler = new Scheduler<ResultSet>();
   const search =
     (name: SearchName): FindResults =>
     async (term, page, caller) => {
-      // To be sent whole results, a megabyte now and then, makes a thread collect garbage all the time.
+      // Receiving whole results, some of a megabyte, makes a thread collect garbage all the time.
       const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
       const found = await ask?.(name, term, asked, caller);
       if (found === undefined) return scheduler.run(() => searches[name](term, page), caller);
@@ -55,7 +55,7 @@ export function createOffloadedSearch(searches: Searches, ask?: AskPage): Uncach
   return { users: search("users"), worlds: search("worlds") };
 }
 
-/** Makes a search that does short ones inline. @param offloaded takes the long ones @param pending bounds all that wait */
+/** Makes a search that runs short ones inline. @param offloaded takes the long ones @param pending bounds all that wait */
 export function createInlineSearch(
   searches: Searches,
   offloaded: UncachedSearch,
@@ -121,13 +121,13 @@ export function createInlineSearch(
   };
 }
 
-/** Undefined when the work is not short. */
+/** Runs work for {@link MOST_MS}; undefined when it takes longer. */
 function runShort<Result>(work: Work<Result>, began: number): Result | undefined {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
     if (step.value === "long" || performance.now() - began > MOST_MS) {
-      // What it holds can be used again.
+      // Frees its buffers for other work.
       work.return(undefined as never);
       return undefined;
     }
@@ -136,7 +136,7 @@ function runShort<Result>(work: Work<Result>, began: number): Result | undefined
 
 /** A fair queue: round robin over keys, first in first out within a key. */
 export class FairQueue<Item> {
-  /** In order of turns; none of them is empty. */
+  /** In order of turns; no queue is empty. */
   readonly #queues = new Map<number, Item[]>();
   #length = 0;
 
@@ -151,7 +151,7 @@ export class FairQueue<Item> {
     else queue.push(item);
   }
 
-  /** Takes the next one; its key then comes after all others. */
+  /** Takes the next item; its key moves to the end. */
   shift(): Item | undefined {
     for (const [key, queue] of this.#queues) {
       const item = queue.shift()!;

@@ -1,9 +1,9 @@
 /**
- * Searches that one thread asks of another: the end that asks, and the end that answers.
+ * Searches that one thread asks of another: the asking end and the answering end.
  *
- * Questions go out in batches, what one turn of the event loop brings together: a message a search takes two
- * threads as long as an average search. So do the numbers of questions whose callers are gone. A timer looks
- * for these: a listener for each would cost every request, also one that never waits.
+ * All questions of one turn of the event loop go out as one batch: a message per search would cost both threads as
+ * much time as an average search. The batch also lists questions whose callers are gone. A timer looks for gone
+ * callers: a listener for each would cost every request, also one that never waits.
  */
 
 import { setImmediate } from "node:timers";
@@ -21,14 +21,14 @@ export interface SearchRequest {
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
-  /** Whether similar names are asked for. */
+  /** Whether the search is for similar names. */
   readonly similar?: true;
 }
 
-/** Searches of about the same time. */
+/** Searches that are sent together. */
 export interface SearchBatch {
   readonly asked: readonly SearchRequest[];
-  /** Numbers of earlier ones whose callers are gone; they get no answer. */
+  /** Numbers of earlier searches whose callers are gone; they get no answer. */
   readonly dropped: readonly number[];
 }
 
@@ -36,13 +36,13 @@ export interface SearchBatch {
 export type SearchAnswer =
   | { readonly number: number; readonly found: Found }
   | { readonly number: number; readonly problem: string }
-  /** The asking thread must search itself. Only the main thread says so. */
+  /** The asking thread must search itself. Only the main thread sends this. */
   | { readonly number: number; readonly over: true };
 
-/** Milliseconds between two looks for callers that are gone. */
+/** Milliseconds between checks for gone callers. */
 const LOOK_MS = 20;
 
-/** Asks for a page of a search; resolves with undefined where the caller must search itself. */
+/** Asks for a page of a search; resolves with undefined when the caller must search itself. */
 export type AskPage = (
   name: SearchName,
   term: string,
@@ -53,7 +53,7 @@ export type AskPage = (
 export interface Question {
   readonly request: SearchRequest;
   readonly caller: Caller;
-  /** Threads that died while they had it. */
+  /** Threads that died while this question was open. */
   deaths: number;
   readonly resolve: (found: Found | Busy | undefined) => void;
   readonly reject: (error: Error) => void;
@@ -64,13 +64,13 @@ interface Asked {
   postMessage(batch: SearchBatch): void;
 }
 
-/** The questions to one thread, and to the ones that take its place. */
+/** The questions to one thread and its replacements. */
 export class Questions {
   readonly #onDone: () => void;
   readonly #open = new Map<number, Question>();
   #thread: Asked | undefined;
   #isRetired = false;
-  /** What the thread was not told yet. */
+  /** Questions that the thread was not sent yet. */
   #asked: Question[] = [];
   #dropped: number[] = [];
   #isSending = false;
@@ -82,7 +82,7 @@ export class Questions {
     this.#onDone = onDone;
   }
 
-  /** How many are not answered. */
+  /** Number of open questions. */
   get size(): number {
     return this.#open.size;
   }
@@ -92,7 +92,7 @@ export class Questions {
     return this.#isRetired && this.#open.size === 0;
   }
 
-  /** Asks a thread everything that is open, and all that comes; undefined has questions wait for the next one. */
+  /** Sends open and later questions to a thread; with undefined they wait for the next thread. */
   sendTo(thread: Asked | undefined): void {
     this.#thread = thread;
     if (thread === undefined) return;
@@ -133,7 +133,7 @@ export class Questions {
     }
   }
 
-  /** Gives up all questions that this is true of. */
+  /** Rejects all questions for which `isOver` is true. */
   fail(isOver: (question: Question) => boolean, message: string): void {
     for (const question of this.#open.values()) {
       if (!isOver(question)) continue;
@@ -142,7 +142,7 @@ export class Questions {
     }
   }
 
-  /** Gives all questions back unanswered: the callers search instead. */
+  /** Resolves all questions with undefined: the callers search instead. */
   giveBack(): void {
     for (const { request, resolve } of this.#open.values()) {
       this.#close(request.number);
@@ -211,7 +211,7 @@ export interface Answering {
   readonly send: (answers: readonly SearchAnswer[]) => void;
   /** Whether the asking thread is gone; never when absent. */
   readonly isGone?: () => boolean;
-  /** Called with a batch when no search was running. */
+  /** Called when a batch arrives while no search runs. */
   readonly onBegin?: () => void;
   /** Called after each answer. */
   readonly onAnswer?: (sendAnswers: () => void) => void;
@@ -225,9 +225,9 @@ export function answerBatches({
   onBegin,
   onAnswer,
 }: Answering): (batch: SearchBatch) => void {
-  /** By number of a running search: whether somebody waits for it. */
+  /** Whether the caller of a running search still waits, by number. */
   const isWanted = new Map<number, boolean>();
-  /** Answers go out together: a message a search takes both threads as long as most searches. */
+  /** Sent together: a message per search would cost both threads as much time as most searches. */
   let answers: SearchAnswer[] = [];
 
   function sendAnswers(): void {
@@ -250,7 +250,7 @@ export function answerBatches({
       const found = await search(request, caller, sendAnswers);
       if (found === undefined) give({ number, over: true });
       else if (found === BUSY) isWanted.delete(number);
-      // A copy, since the rows may be a view of all that was found, which stays here.
+      // A copy, since the rows may be a view of the whole result, which stays here.
       else give({ number, found: { total: found.total, rows: new Uint32Array(found.rows) } });
     } catch (error) {
       give({ number, problem: String(error) });
@@ -264,7 +264,7 @@ export function answerBatches({
   };
 }
 
-/** Answers in a thread that only searches: in slices that are fair between keys, and sleeping between them. */
+/** Answers in a thread that only searches: in time slices that are fair between keys, with sleeps between them. */
 export function answerInSlices(
   search: (request: SearchRequest) => Work<Found>,
   send: (answers: readonly SearchAnswer[]) => void,

@@ -1,4 +1,4 @@
-/** Searches for similar names, as the core knows them: how it asks for them, and their bound. */
+/** Similar search as the core knows it: its interface, and the bound of its waiting searches. */
 
 import type { Observe } from "../../observe/events.ts";
 import type { CountSearch } from "../../observe/metrics/layout.ts";
@@ -9,11 +9,11 @@ import { BUSY, type FoundSimilar, type SimilarSearch, type Store } from "../../s
 import type { AskPage, SearchName } from "./questions.ts";
 
 /**
- * Bounds searches that wait, as any others. What is always asked of another thread, or done in slices, waits
- * until it is answered.
+ * Bounds waiting similar searches like all others. Each counts as waiting until its answer, since it runs in another
+ * thread or in time slices.
  *
  * @param ask resolves with undefined while there is no index
- * @param count told of each search that is answered as one for similar names
+ * @param count counts each search as one for similar names, except without an index
  */
 export function boundedSimilar(ask: AskPage, pending: PendingSearches, count?: CountSearch): SimilarSearch {
   const search =
@@ -32,17 +32,17 @@ export function boundedSimilar(ask: AskPage, pending: PendingSearches, count?: C
   return { users: search("users"), worlds: search("worlds") };
 }
 
-/** The similar search of one generation, as it is served. */
+/** The similar search of one served generation. */
 export interface OpenSimilar {
   readonly search: SimilarSearch;
-  /** Another generation with the same names is served with it. */
+  /** Serves another generation that has the same names. */
   readonly serveAs: (generation: string) => void;
   readonly retire: () => void;
 }
 
-/** Similar search of whatever is served. */
+/** Similar search across generations. */
 export interface SimilarSearching {
-  /** For a new generation. It is indexed at once, but none before {@link begin} was called. */
+  /** Opens the search of a new generation. Indexing begins at once, but not before {@link begin}. */
   readonly open: (store: Store, index: SearchIndex) => OpenSimilar;
   /** To be called when the first generation is served. */
   readonly begin: () => void;
@@ -51,7 +51,7 @@ export interface SimilarSearching {
 }
 
 export interface SimilarGiven {
-  /** Whether there are threads. */
+  /** Whether it may start threads. */
   readonly threads: boolean;
   /** Memory for the results of all searches of a generation. */
   readonly cacheBytes: number;

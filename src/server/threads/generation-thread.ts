@@ -1,7 +1,6 @@
 /**
- * The thread of a generation: loads a folder, packs it into shared memory,
- * indexes it, and then answers its searches until it is ended. It does one
- * generation only, so whatever loading left behind goes with it.
+ * The thread of a generation: loads a folder, packs it into shared memory, indexes it, and then answers its searches
+ * until it is ended. It handles one generation only, so its end frees all garbage of the load.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
@@ -33,16 +32,16 @@ function say(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
-/** What the thread works with, and what it tells of its loading. */
+/** The index to search, and the results of a load. */
 interface Ready {
   readonly loaded: Loaded | undefined;
   readonly index: SearchIndex;
-  /** Parts of it that were there before. */
+  /** Parts of the index that were reused from the previous one. */
   readonly known: Partial<SearchIndex>;
   readonly indexMs: number;
 }
 
-/** Worlds are indexed by a thread that does nothing else. @throws why it could not start, or what it died of */
+/** Indexes worlds in a thread that does nothing else. @throws why it could not start, or the cause of its death */
 function indexWorldsElsewhere(store: Store): Promise<WorldIndex> {
   return new Promise((resolve, reject) => {
     const task: Task = { kind: "index-worlds", store };
@@ -55,16 +54,16 @@ function indexWorldsElsewhere(store: Store): Promise<WorldIndex> {
 
 /** Indexes users here and worlds elsewhere at the same time. */
 async function indexInTwo(store: Store): Promise<SearchIndex> {
-  // Whatever it is: what fails here too is told from here.
+  // On any failure worlds are indexed here, which reports an error of its own.
   const elsewhere = indexWorldsElsewhere(store).catch(() => undefined);
   const users = indexUsersOf(store);
   return { users, worlds: (await elsewhere) ?? indexWorldsOf(store) };
 }
 
-/** Most bytes of row files whose garbage is left where it is until the index is made. */
+/** Bytes of row files above which garbage is collected before indexing. */
 const MUCH_BYTES = 2 ** 25;
 
-/** Takes an index, or loads a folder and indexes it; what only that needed is garbage afterwards. */
+/** Takes an index, or loads a folder and indexes it; the temporary data are garbage afterwards. */
 async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, known: {}, indexMs: 0 };
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
@@ -73,7 +72,7 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   task.before = undefined;
   if (!loaded.ok) return loaded;
   const { store } = loaded;
-  // The memory of staged rows serves the index.
+  // Frees staged rows, so that the index can use their memory.
   if (loaded.bytes > MUCH_BYTES) collectGarbage();
   const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
@@ -83,16 +82,12 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   return "problems" in indexed ? indexed : { loaded, known, ...indexed };
 }
 
-/**
- * Makes the searches of an index.
- *
- * @param cacheBytes memory for results; they are kept whole
- */
+/** Makes the searches of an index. @param cacheBytes memory for results, which are kept whole */
 function searchesOf(searches: Searches, cacheBytes: number): (request: SearchRequest) => Work<Found> {
   const cache = new ResultCache(cacheBytes);
   return function* search({ name, term, page }) {
     const key = `${name} ${term}`;
-    // Known by the time it begins, if another key asked the same.
+    // Cached by the time it begins, if another key asked for the same.
     const known = cache.find(key, page);
     if (known !== undefined) return known;
     const results = yield* searches[name](term, page);
@@ -119,7 +114,7 @@ async function run(task: Task): Promise<void> {
     ...(known.worlds ? {} : { worlds: index.worlds }),
   };
   say({ kind: "ready", loaded, made, indexMs });
-  // Nobody collects the garbage of an idle thread.
+  // An idle thread never collects its garbage.
   setImmediate(collectGarbage);
 }
 

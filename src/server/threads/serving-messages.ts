@@ -1,4 +1,4 @@
-/** What the main thread and the threads that serve say to each other, and the figures that these give. */
+/** Messages between the main thread and the serving threads, and the figures of a serving thread. */
 
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
@@ -23,7 +23,7 @@ import {
   type SearchName,
 } from "../search/questions.ts";
 
-/** A generation; long searches are asked for over its port. */
+/** A generation; long searches go over its port. */
 export interface StoreToServe {
   readonly questions: MessagePort;
   readonly store: Store;
@@ -34,18 +34,18 @@ export interface StoreToServe {
 /** The parts of a key ring; the ring itself stays in its thread. */
 export type SentKeys = Pick<KeyRing, "byHash" | "previous">;
 
-/** What a serving thread is started with. */
+/** The task of a serving thread. */
 export interface ServingTask {
   readonly settings: Settings;
-  /** May be 0 for the first thread; the others take the one it got. */
+  /** May be 0 for the first thread; the others use the port that it got. */
   readonly port: number;
   readonly sharing: Sharing;
   readonly http: HttpOptions;
-  /** Whether it sends lines of the access log, not an observation a request. */
+  /** Whether it sends lines of the access log in place of an observation per request. */
   readonly writesAccess: boolean;
-  /** Where requests are counted, in shared memory; when absent nothing is, and nobody asks for its figures. */
+  /** Request counters in shared memory; when absent, nothing is counted and no figures are requested. */
   readonly requestCells: RequestCells | undefined;
-  /** The same of each key, by thread. */
+  /** Counters of each key's requests, by thread. */
   readonly keyUse: readonly KeyUse[] | undefined;
   /** Memory for search results. */
   readonly cacheBytes: number;
@@ -66,12 +66,12 @@ export type ToServing =
   | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
   | { readonly kind: "keys"; readonly keys: SentKeys }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
-  /** What shared limits say to it. */
+  /** From shared limits. */
   | { readonly kind: "shared"; readonly message: unknown }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" }
   | { readonly kind: "stop-listening" }
-  /** Only when all have stopped listening. */
+  /** Only when all threads have stopped listening. */
   | { readonly kind: "drain" };
 
 /** From a serving thread. */
@@ -98,9 +98,9 @@ export interface ThreadFigures {
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
   readonly eventLoop: EventLoopFigures;
-  /** In the generation that is served. */
+  /** Of the served generation. */
   readonly searches: CacheCounts;
-  /** Whether its cache holds what was asked about; false when nothing was. */
+  /** Whether its cache holds the page in question; false without a question. */
   readonly holds: boolean;
 }
 
@@ -114,19 +114,19 @@ export function figuresOfThread(
   return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
 }
 
-/** Most observations that wait, or were sent and not taken, when one of a request comes. */
+/** With this many waiting and untaken observations, another one of a request is dropped. */
 const MAX_REQUESTS = 8192;
-/** The same for any other, which are few and matter more. */
+/** The same for any other observation: these are few and matter more. */
 const MAX_ALL = 2 * MAX_REQUESTS;
-/** Most in one batch, so that taking it does not hold up the main thread. */
+/** Most observations in a batch, so that taking it does not hold up the main thread. */
 const MAX_BATCH = 512;
 /** Most batches that are sent and not yet taken. */
 const MAX_SENT = 2;
 
 /**
- * Lines of the access log and observations on their way to the main thread, and how many more were not kept. Few
- * batches are on their way at a time: while the main thread has not taken them, requests beyond a bound are counted
- * instead of kept, so that a flood of them fills no memory.
+ * Lines of the access log and observations in transit to the main thread, and the number of dropped ones. Few batches
+ * are in transit at a time: until the main thread takes them, requests beyond a bound are counted instead of kept, so
+ * that a flood of them cannot fill the memory.
  */
 export interface ObservationBatch {
   readonly lines: string;
@@ -175,7 +175,7 @@ export class BatchSender {
     this.#sendSome();
   }
 
-  /** Sends all that waits, however much was not taken; for the thread's end. */
+  /** Sends all that waits, beyond the bound on untaken batches; for the thread's end. */
   flush(): void {
     while (!this.#isEmpty()) this.#sendOne();
   }
@@ -197,7 +197,7 @@ export class BatchSender {
   #schedule(): void {
     if (this.#isScheduled || this.#sent >= MAX_SENT) return;
     this.#isScheduled = true;
-    // What one turn of the event loop brings goes together.
+    // All observations of one turn of the event loop go together.
     setImmediate(() => this.#sendSome());
   }
 
@@ -219,8 +219,8 @@ export function takeBatch(
 }
 
 /**
- * Asks the main thread for long searches of a generation, over a port of its own. The port goes with the generation:
- * nobody counts who still uses an old one. When nobody answers any more, the asking thread searches itself.
+ * Asks the main thread for long searches of a generation, over a port of its own. The port is closed with the generation,
+ * so that users of an old one need not be counted. After that the asking thread searches itself.
  */
 export class Asker {
   readonly #questions: Questions;
@@ -239,11 +239,11 @@ export class Asker {
     });
   }
 
-  /** Resolves with undefined when nobody answers any more. */
+  /** Resolves with undefined once the port is closed. */
   readonly ask: Questions["ask"] = (...asked) =>
     this.#isOver ? Promise.resolve(undefined) : this.#questions.ask(...asked);
 
-  /** Lets go of the port after the last answer. */
+  /** Closes the port after the last answer. */
   readonly retire = (): void => this.#questions.retire();
 }
 

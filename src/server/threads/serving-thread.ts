@@ -1,7 +1,6 @@
 /**
- * A thread that serves: the same port as the others, the same store and index,
- * the same counters. Searches that take long go to the main thread, which knows
- * who can do them.
+ * A serving thread: shares port, store, index and counters with the others. Long searches go to the main thread, which
+ * passes them on to a search thread.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
@@ -51,7 +50,7 @@ const eventLoop = requestCounters
 
 let cached: CachedSearch;
 let tellOfCache = (): void => {};
-/** Lets go of the generation before. */
+/** Releases the previous generation. */
 let retire = (): void => {};
 
 function take({ questions, store, index, hasSimilar }: StoreToServe): Generation {
@@ -84,10 +83,10 @@ const state = composeState(task.settings, {
   writeAccess: task.writesAccess ? writeAccess : undefined,
   features: IN_THREADS,
 });
-// Awaited where it is used: the one-file program is no module, so nothing can be awaited here.
+// Awaited at each use: the one-file program is no module, so it has no top-level await.
 const listener = createListener(state, task.http, { observe, collectGarbage });
 
-/** A stop may begin before it listens. */
+/** Awaited by a stop, which may begin before the thread listens. */
 const started = startListening();
 
 port.on("message", async (message: ToServing) => {

@@ -1,16 +1,15 @@
 /**
- * Several threads that serve on one port. The main thread keeps keys and
- * snapshot current, hands them out, answers long searches, and replaces a
- * thread that dies; it serves no requests itself.
+ * Several serving threads on one port. The main thread keeps keys and snapshot current, sends them out, answers long
+ * searches, and replaces a thread that dies; it serves no requests itself.
  *
- * The system gives each new connection to one of the threads (`reusePort`), so
- * what a thread costs its clients when it dies are its own connections.
+ * The system gives each new connection to one of the threads (`reusePort`), so a thread that dies breaks only its own
+ * connections.
  *
  * States of a thread:
  *
  *     starting ─▶ listening ─▶ stopped ─▶ drained
  *
- * From each it can be gone: one that was listening is replaced, unless all of them stop.
+ * A thread can die in each state: one that was listening is replaced, unless all of them stop.
  */
 
 import type { AddressInfo } from "node:net";
@@ -35,10 +34,10 @@ import {
   takeBatch,
 } from "./serving-messages.ts";
 
-/** Between attempts to start a thread that does not start, in milliseconds. */
+/** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;
 
-/** How long a thread has to tell its figures, in milliseconds. */
+/** Timeout of a thread's figures, in milliseconds. */
 const FIGURES_MS = 200;
 
 /** A thread died before it listened. */
@@ -50,7 +49,7 @@ export class ServingThreadError extends Error {
   }
 }
 
-/** The part of their task that never changes. */
+/** The part of the threads' task that never changes. */
 type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
 type Served = Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits"> &
@@ -58,18 +57,18 @@ type Served = Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits
 
 export interface ToldFigures {
   readonly number: number;
-  /** Undefined when it did not answer in time. */
+  /** Undefined when the thread did not answer in time. */
   readonly figures: ThreadFigures | undefined;
 }
 
 interface Thread {
   readonly worker: Worker;
-  /** Different from those of all others that run. */
+  /** Unique among the running threads. */
   readonly number: number;
   state: "starting" | "listening" | "stopped" | "drained";
-  /** Takes what it says to shared limits. */
+  /** Takes its messages to shared limits. */
   readonly toShared: ((message: unknown) => void) | undefined;
-  /** Take its figures, by the number of the question. */
+  /** Callbacks for its figures, by the number of the question. */
   readonly told: Map<number, (figures: ThreadFigures | undefined) => void>;
   /** Settle its start. */
   readonly started: (address: AddressInfo) => void;
@@ -111,7 +110,7 @@ export class ServingThreads {
   /**
    * Starts threads.
    *
-   * @param served followed from here on
+   * @param served its new keys and generations go to the threads from now on
    * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
    */
   static async start(count: number, shared: SharedTask, served: Served): Promise<ServingThreads> {
@@ -124,17 +123,17 @@ export class ServingThreads {
     return this.#address!;
   }
 
-  /** Asks all of them for their figures; in order of their numbers. @param asked a page of a search that a cache may hold */
+  /** Asks all threads for their figures, in order of their numbers. @param asked a page of a search that a cache may hold */
   readonly tell = (asked?: CacheQuestion): Promise<readonly ToldFigures[]> => {
     const threads = [...this.#threads].sort((a, b) => a.number - b.number);
     return Promise.all(threads.map((thread) => this.#askFigures(thread, asked)));
   };
 
-  /** Stops all of them without losing a request. */
+  /** Stops all threads without losing a request. */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    // Clients that one thread tells to leave come back at once, to the listener of another. So all stop listening
-    // before the first tells them, one that is only starting, too.
+    // Clients that one thread sends away reconnect at once, to the listener of another. So all threads, also one that
+    // is starting, stop listening before the first sends its clients away.
     for (const thread of this.#threads) tell(thread, { kind: "stop-listening" });
     await this.#until(({ state }) => state === "stopped");
     for (const thread of this.#threads) tell(thread, { kind: "drain" });
@@ -144,7 +143,7 @@ export class ServingThreads {
 
   async #startAll(count: number): Promise<void> {
     const { follow } = this.#served;
-    // Before the first one starts: what is new while they start must reach them, too.
+    // Before the first thread starts: changes during the start must reach the threads, too.
     follow({
       takeKeys: (keys) => {
         for (const thread of this.#threads) tell(thread, { kind: "keys", keys: toSend(keys) });
@@ -170,7 +169,7 @@ export class ServingThreads {
     return number;
   }
 
-  /** Starts one; resolves with its address, rejects when it dies or cannot listen before that. */
+  /** Starts a thread; resolves with its address, rejects when it dies or cannot listen before that. */
   async #start(port: number, sharing: Sharing): Promise<AddressInfo> {
     const { state, searchIndex, sharedLimits } = this.#served;
     const number = this.#freeNumber();
@@ -232,7 +231,7 @@ export class ServingThreads {
     }
   }
 
-  /** A thread is gone. */
+  /** Handles the exit of a thread. */
   #end(thread: Thread, cause: string): void {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
@@ -277,7 +276,7 @@ export class ServingThreads {
     for (const check of this.#waiting) check();
   }
 
-  /** Resolves when all threads are so. */
+  /** Resolves when `isSo` is true of all threads. */
   #until(isSo: (thread: Thread) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {
