@@ -9,7 +9,8 @@ import type { PagesSource } from "./api/pages/file.ts";
 import type { CommandRow, Program } from "./cli/command.ts";
 import { CORE_COMMANDS } from "./cli/commands.ts";
 import { DOCS_PAGE_SETTINGS, type DocsPageOptions, openPages, REFERENCE } from "./docs-page/reference.ts";
-import { GENERATE_COMMANDS, GENERATE_SETTINGS } from "./generate/feature.ts";
+import { GENERATE_COMMANDS } from "./generate/commands.ts";
+import { GENERATE_SETTINGS } from "./generate/feature.ts";
 import type { Features, ThreadFeatures } from "./server/features.ts";
 import type { CoreOptions } from "./server/open-options.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
@@ -17,8 +18,10 @@ import { SHARED_LIMITS_SETTINGS, type SharedLimitsOptions, shareLimits } from ".
 import { countInThread } from "./shared-limits/waiting.ts";
 import { SIMILAR_THREAD } from "./similar/engine.ts";
 import { openSimilarSearching, SIMILAR_SETTINGS, type SimilarOption } from "./similar/feature.ts";
-import { findUrlSource, SOURCES_COMMANDS, SOURCES_SETTINGS, type SourcesOptions } from "./sources/feature.ts";
-import { VERIFY_COMMANDS, VERIFY_SETTINGS } from "./verify/feature.ts";
+import { SOURCES_COMMANDS } from "./sources/commands.ts";
+import { findUrlSource, SOURCES_SETTINGS, type SourcesOptions } from "./sources/feature.ts";
+import { VERIFY_COMMANDS } from "./verify/commands.ts";
+import { VERIFY_SETTINGS } from "./verify/feature.ts";
 
 /** @internal */
 const SETTINGS = [

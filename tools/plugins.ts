@@ -104,7 +104,7 @@ export const serverAlone: Plugin = {
 export const withoutCommands: Plugin = {
   name: "without-commands",
   setup: ({ onLoad }) =>
-    onLoad({ filter: /\/src\/(.+\/commands|admin\/read-admin)\.ts$/ }, ({ path }) => ({
+    onLoad({ filter: /\/src\/.+\/commands\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, "utf8")
         .match(/(?<=^export (const|async function) )\w+/gm)!
         .map((name) => `export const ${name} = [];`)

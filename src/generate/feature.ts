@@ -1,6 +1,5 @@
-/** `orrery generate`: its settings, and the command. */
+/** The settings of `orrery generate`. */
 
-import type { CommandRows } from "../cli/command.ts";
 import type { Setting } from "../settings/settings.ts";
 
 const COUNT = { kind: "integer", value: "N", min: 0, max: 100_000_000, commands: ["generate"] } as const;
@@ -34,13 +33,3 @@ export const GENERATE_SETTINGS = [
     commands: ["generate"],
   },
 ] as const satisfies readonly Setting[];
-
-export const GENERATE_COMMANDS: CommandRows<"generate"> = [
-  {
-    name: "generate",
-    after: "build",
-    usage: "--out DIR",
-    summary: "Create a synthetic snapshot.",
-    run: async (options, io) => (await import("./generate.ts")).generate(options, io),
-  },
-];

@@ -1,8 +1,7 @@
-/** Settings and commands of snapshots from a URL, a database or another server. */
+/** Settings of snapshots from a URL, a database or another server. */
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import type { CommandRows } from "../cli/command.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
 import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
 import { OTHER_SERVER, problemWithUrl, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
@@ -107,24 +106,7 @@ export interface SourcesOptions {
   readonly snapshotTokenFile?: string | URL;
 }
 
-export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
-  {
-    name: "export",
-    after: "build",
-    usage: "--postgres URL --out DIR",
-    summary: "Write and publish a snapshot from a PostgreSQL database.",
-    run: async (options, io) => (await import("./postgres/command.ts")).exportRows(options, io),
-  },
-  {
-    name: "mirror",
-    after: "build",
-    usage: "--from URL --token-file FILE --out DIR",
-    summary: "Write and publish a snapshot of another server of this API.",
-    run: async (options, io) => (await import("./mirror/mirror.ts")).mirror(options, io),
-  },
-];
-
-/** The problem with a snapshot's URL, or undefined; see {@link problemWithUrl}. */
+/** @internal The problem with a snapshot's URL, or undefined; see {@link problemWithUrl}. */
 export function problemWithAddress(text: string, tokenName: string): string | undefined {
   const problem = problemWithUrl(text, tokenName);
   if (problem !== undefined) return problem.startsWith("must") ? `a URL ${problem}` : problem;
@@ -141,7 +123,7 @@ function homeFolder(): string | undefined {
   }
 }
 
-/** The default folder for copies; undefined without a home folder. @param xdgCacheHome value of `XDG_CACHE_HOME` */
+/** @internal The default folder for copies; undefined without a home folder. @param xdgCacheHome value of `XDG_CACHE_HOME` */
 export function defaultCache(xdgCacheHome: string | undefined): string | undefined {
   // By the variable's specification, a relative path is ignored.
   if (xdgCacheHome?.startsWith("/")) return join(xdgCacheHome, "orrery");
@@ -149,7 +131,7 @@ export function defaultCache(xdgCacheHome: string | undefined): string | undefin
   return home && join(home, ".cache", "orrery");
 }
 
-/** Checks the settings of a snapshot by URL. @throws {SettingError} */
+/** @internal Checks the settings of a snapshot by URL. @throws {SettingError} */
 export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot: address, settings, nameOf, cacheHome } = question;
   const tokenName = nameOf("snapshotTokenFile");

@@ -1,6 +1,5 @@
-/** `orrery verify`: its settings, and the command. */
+/** The settings of `orrery verify`. */
 
-import type { CommandRows } from "../cli/command.ts";
 import { JSON_RESULT, MAX_SNAPSHOT_BYTES, type Setting } from "../settings/settings.ts";
 import { OTHER_SERVER, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
@@ -31,13 +30,3 @@ export const VERIFY_SETTINGS = [
   },
   { ...JSON_RESULT, commands: ["verify"] },
 ] as const satisfies readonly Setting[];
-
-export const VERIFY_COMMANDS: CommandRows<"verify"> = [
-  {
-    name: "verify",
-    after: "build",
-    usage: "DIR --against URL --token-file FILE",
-    summary: "Compare what a snapshot would answer with what another server does.",
-    run: async (options, io, program) => (await import("./command.ts")).verify(options, io, program),
-  },
-];

@@ -1,0 +1,20 @@
+/** The commands that bring snapshots from elsewhere. */
+
+import type { CommandRows } from "../cli/command.ts";
+
+export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
+  {
+    name: "export",
+    after: "build",
+    usage: "--postgres URL --out DIR",
+    summary: "Write and publish a snapshot from a PostgreSQL database.",
+    run: async (options, io) => (await import("./postgres/command.ts")).exportRows(options, io),
+  },
+  {
+    name: "mirror",
+    after: "build",
+    usage: "--from URL --token-file FILE --out DIR",
+    summary: "Write and publish a snapshot of another server of this API.",
+    run: async (options, io) => (await import("./mirror/mirror.ts")).mirror(options, io),
+  },
+];
