@@ -1,6 +1,6 @@
 /**
- * The features: all that the core does not know of, by name. Each brings its rows of the tables. To remove one, delete
- * its folder and the lines that name it here.
+ * The list of features; the core names none of them. Each brings its rows of the tables. To remove one, delete its
+ * folder and the lines that name it here.
  */
 
 import { DASHBOARD } from "./admin/dashboard-source.ts";
@@ -38,19 +38,19 @@ const COMMANDS = [...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS]
 
 /** @internal */
 declare module "./settings/settings.ts" {
-  /** Makes their settings members of `Values`. */
+  /** Makes the features' settings members of `Values`. */
   interface FeatureRows {
     readonly rows: (typeof SETTINGS)[number];
   }
 }
 
-/** @internal What they add to threads that serve. */
+/** @internal Functions that features add to serving threads. */
 export const IN_THREADS: ThreadFeatures = {
   countInThread,
   openPages,
 };
 
-/** @internal All that they add to a server. */
+/** @internal All functions that features add to a server. */
 export const FEATURES: Features = {
   findSource: findUrlSource,
   openPages,
@@ -73,7 +73,7 @@ export const TABLE: readonly Setting[] = /* @__PURE__ */ placed<Setting>(
   ({ flag }) => flag,
 );
 
-/** @internal The whole program. The marks tell bundlers that threads, which have no use for it, can do without. */
+/** @internal The whole program. The marks let bundlers drop it from threads, which do not use it. */
 export const PROGRAM: Program = {
   settings: TABLE,
   commands: /* @__PURE__ */ placed<CommandRow>(CORE_COMMANDS, COMMANDS, ({ name }) => name),
@@ -81,7 +81,7 @@ export const PROGRAM: Program = {
   readAdmin,
 };
 
-/** @internal Where threads begin that features start; see `startWorker`. */
+/** @internal Entries of the threads that features start; see `startWorker`. */
 export const THREADS: readonly string[] = [SIMILAR_THREAD];
 
 /** @internal The sets of pages that the build makes. */

@@ -12,14 +12,14 @@ import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
 import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";
 
-/** That this file is not empty; see `launch.mjs`. */
+/** Shows `launch.mjs` that this file is not empty. */
 export const isWhole = true;
 
-/** Whether the command is one that goes on until a signal stops it, whatever becomes of its readers. */
+/** Whether the command runs until a signal stops it, even when the readers of its output are gone. */
 const isServer = ["serve", "demo"].includes(process.argv[2] ?? "");
 if (isServer) holdSignals((status) => process.exit(status));
 
-/** How long a server that ends waits for who reads its last words. */
+/** How long an ending server waits for a reader of its last output. */
 const PATIENCE_MS = 500;
 
 function print(text: string): boolean {
@@ -37,7 +37,7 @@ function complain(text: string): void {
     if (isServer) writeWhole(openWithoutBlocking(2), text, PATIENCE_MS);
     else writeWhole(2, text);
   } catch {
-    // There is nobody left to tell.
+    // No output is left for a report.
   }
 }
 
@@ -76,7 +76,7 @@ function isHelp(arg: string | undefined): boolean {
   return arg === "--help" || arg === "-h";
 }
 
-/** Help that is asked for of no command: of all, of a family, or the version. */
+/** The text for a request of no single command: help for all or for a family, or the version. */
 function textFor(args: readonly string[]): string | undefined {
   const { commands, settings } = PROGRAM;
   if (isHelp(args[0]) || args[0] === "help") return overview(commands);
@@ -86,7 +86,7 @@ function textFor(args: readonly string[]): string | undefined {
   return family.map((row) => helpFor(row, settings)).join("\n");
 }
 
-/** Why no command has these words. */
+/** The error for words that name no command. */
 function noCommand(args: readonly string[]): UsageError {
   const names = PROGRAM.commands.map(({ name }) => name);
   const verbs = names.filter((name) => name.startsWith(`${args[0]} `)).map((name) => name.split(" ")[1]!);
@@ -128,7 +128,7 @@ async function run(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Ends the process with what it died of. */
+/** Reports an uncaught error, and ends the process. */
 function crash(error: unknown): never {
   const damage = damageOf(error);
   const stack = error instanceof Error ? error.stack : undefined;

@@ -37,7 +37,7 @@ import { openState } from "./server/open.ts";
 import { checkOptions } from "./server/open-options.ts";
 import { SettingError } from "./settings/settings.ts";
 
-// An import without a name would stand in the declarations, too.
+// An import without a name would appear in the declarations, too.
 void IS_SUPPORTED;
 
 export type { GivenKey } from "./auth/given-keys.ts";
@@ -69,28 +69,28 @@ export interface Doors {
 /** An open replica. */
 export interface Orrery extends Doors {
   /**
-   * The doors under the key with this id, whatever `Authorization` says: for programs with a login of their own. An id
-   * that no key has is answered like an unknown API key.
+   * The doors under the key with this id, which ignore `Authorization`: for programs with a login of their own. An
+   * unknown id is answered like an unknown API key.
    */
   readonly as: (keyId: string) => Doors;
   /**
    * The client of `orrery/client` over this process, without a network. Without a token it reads as the process itself:
    * every scope, nothing counted.
    *
-   * @throws {TypeError} for a token that cannot be one
+   * @throws {TypeError} for a malformed token
    */
   readonly client: (token?: string) => Client;
   /**
-   * Replaces the keys that were given to `openOrrery`, at once; the counts of their ids go on.
+   * Replaces the keys that were given to `openOrrery`, at once; the counts continue by id.
    *
-   * @throws {TypeError} naming the key that is wrong, and then nothing changes
+   * @throws {TypeError} naming the faulty key; then nothing changes
    */
   readonly setKeys: (keys: readonly GivenKey[]) => void;
   /** Id of the generation being served. */
   readonly generation: () => string;
-  /** How the searches of that generation were answered: from the cache or not. */
+  /** Counts of the searches of that generation, by their use of the cache, and the size of the cache. */
   readonly searchCache: () => CacheCounts;
-  /** Loads snapshot and keys again, and tells what became of both. A bad snapshot changes nothing. */
+  /** Loads snapshot and keys again; resolves with the outcome of both. A bad snapshot changes nothing. */
   readonly reload: () => Promise<Reloaded>;
   /**
    * Stops all watching and ends the threads. Afterwards every request is answered with 503 `Server is closed`, and
@@ -101,7 +101,7 @@ export interface Orrery extends Doors {
   readonly [Symbol.dispose]: () => void;
 }
 
-/** Keeps an observer's errors out of what it observes: they end up where uncaught errors of the program do. */
+/** Keeps an observer's errors out of the observed code: they become uncaught errors of the program. */
 function guarded(observe: Observe): Observe {
   return (observation) => {
     try {
@@ -167,7 +167,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
         baseUrl: LOCAL_ORIGIN,
         token: token === undefined ? "process" : token,
         fetch: createLocalFetch(state, token === undefined ? PROCESS : undefined),
-        // To try again is no use.
+        // Ends the client's retries, which would be in vain.
         onResponse({ status }) {
           if (status === 503 && state.gate.closed) throw new ApiError(status, "Server is closed");
         },

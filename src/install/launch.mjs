@@ -1,8 +1,8 @@
-// What an installed command starts with: says in one line that the runtime is too old or that files are missing, and
+// The start of an installed command: reports in one line that the runtime is too old or that files are missing, and
 // holds signals. It imports nothing that may be missing; for its syntax see runtime.mjs.
 import { whyNotHere } from "./runtime.mjs";
 
-/** That this file is not empty; for `bin/orrery.mjs`. */
+/** Shows `bin/orrery.mjs` that this file is not empty. */
 export const isWhole = true;
 
 /** Starts the program, which reads the arguments. */
@@ -19,7 +19,7 @@ function start() {
       process.on(signal, () => {});
     });
   }
-  // Only sources need what makes TypeScript run; the build leaves that out, and makes a program of its own for servers.
+  // Only sources need the loader for TypeScript; the build omits it, and makes a separate program for servers.
   const ready =
     typeof IS_BUILT === "undefined" ? import("../util/process/typescript.mjs") : Promise.resolve();
   ready

@@ -1,11 +1,11 @@
-/** The package's own files where all of them are in the executable; the build puts this in the place of `package.ts`. */
+/** The package's own files, embedded in the executable; the build replaces `package.ts` with this file. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { getAsset } from "node:sea";
 import type * as Package from "./package.ts";
 
-/** What `tools/build-binary.ts` puts into the executable under `sample/`: names of files, one a line. */
+/** The asset that lists the files that `tools/build-binary.ts` embeds under `sample/`, one name a line. */
 const SAMPLE_FILES = "sample-files";
 
 export const packageJson: typeof Package.packageJson = () => getAsset("package.json", "utf8");

@@ -8,8 +8,8 @@ import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
- * Where this file is. A bundle of CommonJS has no `import.meta`, but a name of its own. By a variable, since webpack
- * would take in all files that a `new URL` with the expression itself may mean, and give them other names.
+ * URL of this file. A CommonJS bundle has `__filename` in place of `import.meta`. In a variable, since webpack would
+ * bundle and rename all files that a `new URL` with the expression itself may match.
  */
 const HERE = (import.meta.url as string | undefined) ?? pathToFileURL(__filename).href;
 
@@ -27,26 +27,22 @@ export function packageJson(): string {
 /**
  * The folder of the sample snapshot.
  *
- * @param _spare a folder of the caller's in which it can be put if it is in none yet
+ * @param _spare a folder of the caller's to which the sample can be written if it is in no folder yet
  */
 export function sampleFolder(_spare: string): string {
   return fileURLToPath(packageFile("data/sample"));
 }
 
-/**
- * The text of a set of pages, which the build has made.
- *
- * @throws when it cannot be read
- */
+/** The text of a set of pages, which the build has made. @throws when it cannot be read */
 export function pagesText(name: string): string {
   return readFileSync(new URL(`./pages-${name}.json`, HERE), "utf8");
 }
 
 /**
- * What a worker is started from: its file, or the text of a program. Node 20 cannot start one from a `.ts` file, so
- * sources have an `.mjs` beside it.
+ * The entry of a worker: its file, or the text of a program. Node 20 cannot start a worker from a `.ts` file, so sources
+ * have an `.mjs` beside it.
  *
- * @param thread where it begins: a path from the folder of sources, without an ending
+ * @param thread path of the entry from the folder of sources, without an extension
  */
 export function workerEntry(thread: string): URL | string {
   return new URL(IS_SOURCE ? `../${thread}.mjs` : `./${basename(thread)}.js`, HERE);
@@ -60,7 +56,7 @@ function isBundled(): boolean {
   }
 }
 
-/** Where a bundle that an embedder made of the library lacks the file of a worker; undefined in all other cases. */
+/** The worker's file that is missing from an embedder's bundle of the library; undefined in all other cases. */
 export function missingFromBundle(thread: string): string | undefined {
   const entry = workerEntry(thread);
   if (typeof entry === "string" || !isBundled()) return undefined;

@@ -1,2 +1,2 @@
-/** Where this can be read, it is so. */
+/** Always true: on other runtimes the import throws. */
 export declare const IS_SUPPORTED: boolean;

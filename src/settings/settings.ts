@@ -1,8 +1,8 @@
 /**
  * The settings of all commands: the rows of the core, their type, and checking and reading values by a row. The argument
- * reader, the help texts and the documents are made from the table; features add rows, which `features.ts` puts in.
+ * reader, the help texts and the documents use the table; `src/features.ts` adds the rows of features.
  *
- * Long: the table of all settings, a row each.
+ * Long: the table has one row per setting.
  */
 
 import { problemWithProxy } from "../model/client-address.ts";
@@ -35,23 +35,23 @@ export type SettingKind = "text" | "integer" | "number" | "choice" | "flag" | "l
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
   readonly flag: string;
-  /** For a feature's setting of a command of the core: the flag of the core that it follows in lists. */
+  /** For a feature's setting of a core command: the core's flag that it follows in lists. */
   readonly after?: string;
   readonly kind: SettingKind;
-  /** What stands for the value in help texts. */
+  /** Placeholder of the value in help texts. */
   readonly value?: string;
-  /** As it would be written; a boolean without one is off. */
+  /** As a user would write it; a boolean without one is off. */
   readonly default?: string;
   readonly required?: true;
   readonly min?: number;
   readonly max?: number;
-  /** Whether its value is the path of a file or folder, and what the command does there; a file that is changed is written. */
+  /** If its value is the path of a file or folder, how the command uses it; changing a file counts as writing. */
   readonly path?: "read" | "written";
-  /** Words that are values; for a list words that can be offered, which its command checks. */
+  /** Words that are values; for a list, words to offer, which its command checks. */
   readonly choices?: readonly string[];
   /** For text or a list: what else is wrong with a value, or undefined. */
   readonly problem?: (text: string) => string | undefined;
-  /** Flag of a setting without which this one does nothing; a user who gives it alone is told. */
+  /** Flag of a setting without which this one has no effect; given alone, this one causes a warning. */
   readonly needs?: string;
   /** The value of another setting that this one must not be given with, and why. */
   readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
@@ -506,7 +506,7 @@ type ValuesIn<R extends Setting, C extends string> = C extends string
 /** The settings of a command by name, features' included; undefined where one is not given and has no default. */
 export type Values<C extends Command> = ValuesIn<Row, C>;
 
-/** The core's alone. */
+/** The core's settings alone. */
 export type CoreValues<C extends CoreCommand> = ValuesIn<CoreRow, C>;
 
 /** Name of a setting in {@link Values}: `rate-limit` is `rateLimit`. */
@@ -514,7 +514,7 @@ export function nameOf(flag: string): string {
   return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The value of a setting from its texts, which were checked; of all but a list there is one at most. */
+/** Reads the value of a setting from its checked texts; only a list can have more than one. */
 export function readValue({ kind, choices = [] }: Setting, texts: readonly string[]): unknown {
   const [text] = texts;
   if (kind === "list") return texts;
@@ -528,7 +528,7 @@ export function variableOf(flag: string): string {
   return `ORRERY_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** Whether a command reads the variable of a setting. Servers do; a variable meant for one must not change a short command. */
+/** Whether a command reads the variable of a setting. Servers do; their variables must not change other commands, but for `keys`. */
 export function readsVariable(command: string, flag: string): boolean {
   return SERVING.some((name) => name === command) || flag === "keys";
 }
@@ -536,13 +536,13 @@ export function readsVariable(command: string, flag: string): boolean {
 const ON = new Set(["on", "true", "1", "yes"]);
 const OFF = new Set(["off", "false", "0", "no"]);
 
-/** Reads a boolean, in any case; undefined when the text is none. */
+/** Reads a boolean, in upper or lower case; undefined when the text is none. */
 export function readBoolean(text: string): boolean | undefined {
   const lower = text.toLowerCase();
   return ON.has(lower) ? true : OFF.has(lower) ? false : undefined;
 }
 
-/** Puts rows of features into a table of the core: each after the row that it names, or at the end. */
+/** Inserts rows of features into a table of the core: each after the row that it names, or at the end. */
 export function placed<R extends { readonly after?: string }>(
   core: readonly R[],
   added: readonly R[],
@@ -606,11 +606,11 @@ export function problemWith(setting: Setting, value: string): string | undefined
 /** A setting that cannot be used. The caller knows whether it is a flag, a variable or an option of the library. */
 export class SettingError extends Error {
   override name = "SettingError";
-  /** As in `Settings`. */
+  /** Its name in `Settings`. */
   readonly setting: string;
-  /** What follows its name in messages: `": …"` or `" …"`. */
+  /** The text after its name in messages: `": …"` or `" …"`. */
   readonly detail: string;
-  /** Whether the value itself is wrong, and not what it leads to. */
+  /** Whether the value itself is wrong, and not, for example, the file that it names. */
   readonly isMisuse: boolean;
 
   constructor(setting: string, detail: string, isMisuse: boolean) {
@@ -621,7 +621,7 @@ export class SettingError extends Error {
   }
 }
 
-/** Something for each of the two prefixes of tokens. */
+/** A text for each of the two prefixes of tokens. */
 type ForPrefixes = { readonly [Name in "apiKeyPrefix" | "cliTokenPrefix"]: string };
 
 /** @returns why the kind of a token cannot be told from its prefix, or undefined @param names of both, for messages */
