@@ -63,7 +63,7 @@ export interface Gate {
   readonly shared?: SharedCount | undefined;
   /** Replaced as a whole when the keys file changes. */
   keys: KeyRing;
-  /** Set for good when the service behind it was closed: no request is let in any more. */
+  /** Set for good when its service was closed: no request is let in any more. */
   closed?: boolean;
 }
 

@@ -144,7 +144,7 @@ function section({ heading, bullet, item }: Symbols, random: Random): string[] {
 /** Maximum UTF-16 code units of a description. */
 const LONGEST = 2000;
 
-/** Joins parts; omits those that do not fit. */
+/** Joins the parts that fit. */
 function join(parts: readonly string[], separator: string): string {
   return parts.reduce((text, part) =>
     text.length + separator.length + part.length > LONGEST ? text : text + separator + part,

@@ -130,7 +130,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     assert.ok(unneeded.length < files.length / 3, unneeded.join());
     assert.ok(
       unneeded.every((file) =>
-        /^((server-)?(local-similar|searching|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|loader|build|command|keys|openapi|routes)-|^(similar-thread|client)\./.test(
+        /^((server-)?(local-similar|searching|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|loader|build|command|mirror|keys|openapi|routes)-|^(similar-thread|client)\./.test(
           file,
         ),
       ),
@@ -156,7 +156,8 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
   ] as const) {
     it(`has a file that ${what}`, async () => {
       // The first files that a server loads, before it knows its command.
-      const [chunk] = /server-chunk-\w+\.js/.exec(readFileSync(join(installed, "dist/server.js"), "utf8"))!;
+      const server = readFileSync(join(installed, "dist/server.js"), "utf8");
+      const chunk = /from "\.\/(server-chunk-\w+\.js)"/.exec(server)![1]!;
       for (const file of ["main.js", "server.js", "generation-thread.js", "serving-thread.js", chunk]) {
         const outcome = await whileBroken(`dist/${file}`, () => run(needing(file)), harm);
         assert.ok(outcome, file);

@@ -95,7 +95,7 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
 /** A page, and its problems. */
 interface Watched {
   readonly page: Page;
-  /** Errors of scripts, messages of the console except those that match `ignore`, and breaches of its policy. */
+  /** Errors of scripts, messages of the console that do not match `ignore`, and breaches of its policy. */
   readonly complaints: string[];
   /** Origins of all requests. */
   readonly origins: Set<string>;

@@ -66,7 +66,7 @@ describe("exports while rows are written", { skip: needPostgres() }, () => {
     async function write(first: number): Promise<void> {
       const client = await server.connect("orrery");
       for (let at = first; !isOver; at++) {
-        // A lock, since two moves of visits would each add those that the other took, and a removal would lose visits just added.
+        // A lock, since two moves of visits would each add what the other took, and a removal would lose visits just added.
         const lock = at % WRITES.length > 0 ? "BEGIN; SELECT pg_advisory_xact_lock(1);" : "BEGIN;";
         await client.query(WRITES[at % WRITES.length]!.replace("BEGIN;", lock)).then(
           () => writes++,

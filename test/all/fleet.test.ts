@@ -49,7 +49,7 @@ interface Front {
 
 /** Bounds of the requests that pass. */
 interface Bounds {
-  /** Requests that may pass; if absent, the limit, and those that replicas passed alone. */
+  /** Requests that may pass; if absent, the limit, and the requests that replicas passed alone. */
   readonly atMost?: number;
   /** Requests below the limit that may be lost, besides three per cent. */
   readonly lost?: number;

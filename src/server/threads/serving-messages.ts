@@ -98,7 +98,7 @@ export interface ThreadFigures {
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
   readonly eventLoop: EventLoopFigures;
-  /** Of the served generation. */
+  /** The served generation's. */
   readonly searches: CacheCounts;
   /** Whether its cache holds the page in question; false without a question. */
   readonly holds: boolean;
