@@ -98,7 +98,7 @@ export interface ThreadFigures {
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
   readonly eventLoop: EventLoopFigures;
-  /** The served generation's. */
+  /** Counts of the served generation's cache. */
   readonly searches: CacheCounts;
   /** Whether its cache holds the page in question; false without a question. */
   readonly holds: boolean;
