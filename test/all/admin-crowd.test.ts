@@ -14,6 +14,8 @@ import { askOnce } from "../support/raw.ts";
 
 /** Longest time for an answer, in milliseconds of a quiet machine. */
 const LIMIT_MS = 100;
+/** The same where a crowd's connections replace each other: a new one waits in the system's queue with a hundred of them. */
+const QUEUED_LIMIT_MS = 1000;
 const PROBES = 60;
 const ADMIN_TOKEN = "canary-of-admin";
 
@@ -51,10 +53,11 @@ const CROWDS: readonly (readonly [number, "silent" | "endless" | "patient", stri
 /** Probes beside a crowd. */
 async function probeBeside(
   t: TestContext,
+  limitMs: number,
   ...[count, conduct, target]: (typeof CROWDS)[number]
 ): Promise<void> {
   await startCrowd(t, port, count, conduct, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-  const limit = LIMIT_MS * slowness();
+  const limit = limitMs * slowness();
   // A machine that stalls for a moment is not the listener's fault.
   const longest: number[] = [];
   do longest.push(await probeAll());
@@ -75,8 +78,9 @@ for (const files of [undefined, 400]) {
 
     for (const crowd of CROWDS) {
       const [count, conduct, target] = crowd;
+      const isQueued = files !== undefined && conduct === "patient" && count === 200;
       it(`are answered in time beside ${count} ${conduct} connections ${target}`, (t) =>
-        probeBeside(t as TestContext, ...crowd));
+        probeBeside(t as TestContext, isQueued ? QUEUED_LIMIT_MS : LIMIT_MS, ...crowd));
     }
 
     it("are not all that is answered afterwards", async () => {
