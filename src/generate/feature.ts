@@ -1,19 +1,11 @@
 /** The settings of `orrery generate`. */
 
-import type { Setting } from "../settings/settings.ts";
+import { OUT, type Setting } from "../settings/settings.ts";
 
 const COUNT = { kind: "integer", value: "N", min: 0, max: 100_000_000, commands: ["generate"] } as const;
 
 export const GENERATE_SETTINGS = [
-  {
-    flag: "out",
-    kind: "text",
-    path: "written",
-    value: "DIR",
-    required: true,
-    meaning: "Directory to write the snapshot to; created if missing.",
-    commands: ["generate"],
-  },
+  { ...OUT, commands: ["generate"] },
   { flag: "users", ...COUNT, default: "2000", meaning: "Number of users." },
   { flag: "worlds", ...COUNT, default: "600", meaning: "Number of worlds, including hidden ones." },
   { flag: "instances", ...COUNT, default: "300", meaning: "Number of instances, including hidden ones." },

@@ -96,6 +96,16 @@ export const KEEP = {
   meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
 } as const;
 
+/** The row of all commands that write a snapshot to a folder. */
+export const OUT = {
+  flag: "out",
+  kind: "text",
+  path: "written",
+  value: "DIR",
+  required: true,
+  meaning: "Directory to write the snapshot to; created if missing.",
+} as const;
+
 /** The row of all commands whose result can be JSON. */
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
@@ -425,15 +435,7 @@ export const CORE_SETTINGS = [
       "How long the token before goes on working: `30m`, `12h`, `2d`, `1w`, or `0`, which ends it and all earlier ones at once.",
     commands: ["keys rotate"],
   },
-  {
-    flag: "out",
-    kind: "text",
-    path: "written",
-    value: "DIR",
-    required: true,
-    meaning: "Directory to write the snapshot to; created if missing.",
-    commands: ["build"],
-  },
+  { ...OUT, commands: ["build"] },
   {
     flag: "manifest",
     kind: "flag",
