@@ -189,7 +189,11 @@ describe("the format", () => {
       path,
       typeof value,
     ]);
-    assert.deepEqual(new Map([...types, ...values].sort()), new Map([...LAYOUT].sort()), hint);
+    assert.deepEqual(
+      new Map([...types, ...values].sort()),
+      new Map(Array.from(LAYOUT, ([path, { type }]) => [path, type] as const).sort()),
+      hint,
+    );
     const result = await loadSnapshot(golden);
     assert.ok(result.ok, hint);
     const rows = new URL("rows/", GOLDEN).pathname;
@@ -208,7 +212,7 @@ describe("the format", () => {
   });
 
   test("is pinned beside its version", () => {
-    const text = Array.from(LAYOUT, ([path, type]) => `${path} ${type}\n`).join("");
+    const text = Array.from(LAYOUT, ([path, { type }]) => `${path} ${type}\n`).join("");
     const pinned = readFileSync(new URL(`prepared-${PREPARED_VERSION}/layout.txt`, GOLDEN), "utf8");
     assert.equal(
       text,

@@ -18,8 +18,15 @@ import { ROW_FILES } from "../../model/model.ts";
 import { isCount, isObject } from "../../util/json.ts";
 import type { FileReport } from "../loaded.ts";
 import { BadFileError } from "../read.ts";
-import { ARRAY_TYPES, type ArrayType, isArrayType, LAYOUT, PREPARED_VERSION } from "./layout.ts";
-import { misfit, misfitNumber, type SizeOf } from "./structure.ts";
+import {
+  ARRAY_TYPES,
+  ARRAYS,
+  type ArrayType,
+  LAYOUT,
+  PREPARED_VERSION,
+  SHARED,
+  type SizeOf,
+} from "./layout.ts";
 
 /** The first bytes of every prepared file. */
 export const PREPARED_BEGINNING = "orrery prepared\n";
@@ -44,6 +51,23 @@ export interface PlacedArray {
   readonly bytes: number;
   /** CRC-32 of the array and its padding. */
   readonly crc32: number;
+}
+
+/**
+ * Gives the arrays of the layout their places, one after the other.
+ *
+ * @param bytes the bytes of each
+ * @returns their offsets, and the end of the last
+ */
+export function placeArrays(bytes: readonly number[]): { offsets: number[]; end: number } {
+  const offsets: number[] = [];
+  let end = 0;
+  for (const [at, { path }] of ARRAYS.entries()) {
+    const isShared = path === SHARED.path && bytes[at]! > 0;
+    offsets.push(isShared ? offsets[ARRAYS.findIndex((other) => other.path === SHARED.as)]! : end);
+    if (!isShared) end = aligned(end + bytes[at]!);
+  }
+  return { offsets, end };
 }
 
 /** A row file from which a snapshot was prepared. */
@@ -125,47 +149,36 @@ function isSourceReport(value: unknown): value is SourceReport {
   );
 }
 
-function readPlaced(entry: unknown): PlacedArray {
-  if (!Array.isArray(entry)) throw bad("an entry is no array");
-  const [path, type, offset, bytes, checksum] = entry as unknown[];
-  if (typeof path !== "string" || LAYOUT.get(path) !== type)
-    throw bad("an array is unknown, or of a wrong type");
-  if (
-    !isArrayType(type) ||
-    !isCount(offset) ||
-    !isCount(bytes) ||
-    bytes % ARRAY_TYPES[type].itemBytes !== 0
-  ) {
-    throw bad(`${path} has no possible place`);
-  }
-  if (typeof checksum !== "string" || !/^[0-9a-f]{8}$/.test(checksum)) throw bad(`${path} has no checksum`);
-  return { path, type, offset, bytes, crc32: Number.parseInt(checksum, 16) };
+/** Reads the entries of the arrays. @returns them, and the end of the last */
+function readPlaced(entries: readonly unknown[]): { arrays: PlacedArray[]; bodyBytes: number } {
+  const arrays = entries.map((entry, at): PlacedArray => {
+    const { path, type } = ARRAYS[at] ?? {};
+    if (!Array.isArray(entry) || path === undefined || type === undefined)
+      throw bad("an entry is no array, or too many");
+    const [name, kind, offset, bytes, checksum] = entry as unknown[];
+    if (name !== path || kind !== type) throw bad(`${path} is missing, or of a wrong type`);
+    if (!isCount(bytes) || bytes % ARRAY_TYPES[type].itemBytes !== 0)
+      throw bad(`${path} has no possible size`);
+    if (typeof checksum !== "string" || !/^[0-9a-f]{8}$/.test(checksum)) throw bad(`${path} has no checksum`);
+    return { path, type, offset: Number(offset), bytes, crc32: Number.parseInt(checksum, 16) };
+  });
+  if (arrays.length < ARRAYS.length) throw bad("an array is missing");
+  const { offsets, end } = placeArrays(arrays.map(({ bytes }) => bytes));
+  const astray = arrays.find(({ offset }, at) => offset !== offsets[at]);
+  if (astray !== undefined) throw bad(`${astray.path} has no possible place`);
+  return { arrays, bodyBytes: end };
 }
 
-/** Whether two entries are the same array in the file. */
-export function isSamePlace(a: PlacedArray, b: PlacedArray): boolean {
-  return a.offset === b.offset && a.bytes === b.bytes && a.type === b.type && a.crc32 === b.crc32;
-}
-
-/** Checks that arrays follow each other, except paths that share an array. @returns the end of the last array */
-function checkPlaces(arrays: readonly PlacedArray[]): number {
-  let end = 0;
-  const placed: PlacedArray[] = [];
-  for (const array of arrays) {
-    if (placed.some(({ path }) => path === array.path)) throw bad(`${array.path} is there twice`);
-    if (array.offset === end) end = aligned(end + array.bytes);
-    else if (!placed.some((other) => isSamePlace(other, array)))
-      throw bad(`${array.path} has no possible place`);
-    placed.push(array);
-  }
-  return end;
-}
+const VALUES = [...LAYOUT].filter(([, { type }]) => type === "number" || type === "string");
 
 function checkValues(values: object): asserts values is Record<string, number | string> {
-  for (const [path, value] of Object.entries(values)) {
-    const isGood = typeof value === "number" ? isCount(value) : typeof value === "string";
-    if (!isGood || LAYOUT.get(path) !== typeof value) throw bad("a value is unknown, or of a wrong type");
-  }
+  const given = new Map<string, unknown>(Object.entries(values));
+  const isGood = ([path, { type }]: (typeof VALUES)[number]): boolean => {
+    const value = given.get(path);
+    return typeof value === type && (type === "string" || isCount(value));
+  };
+  if (given.size !== VALUES.length || !VALUES.every(isGood))
+    throw bad("a value is missing, unknown, or of a wrong type");
 }
 
 export interface DecodedHead extends PreparedHead {
@@ -175,7 +188,7 @@ export interface DecodedHead extends PreparedHead {
 }
 
 /** Parses the JSON of a head, and checks its form. */
-function parseHead(text: Buffer): PreparedHead {
+function parseHead(text: Buffer): Omit<DecodedHead, "sizeOf"> {
   let head: unknown;
   try {
     head = JSON.parse(text.toString());
@@ -191,9 +204,8 @@ function parseHead(text: Buffer): PreparedHead {
   checkValues(values);
   return {
     ...(createdAt === undefined ? {} : { createdAt }),
-    sources,
-    values,
-    arrays: head.arrays.map(readPlaced),
+    ...{ sources, values },
+    ...readPlaced(head.arrays),
   };
 }
 
@@ -202,15 +214,12 @@ export function decodeHead(stored: Buffer): DecodedHead {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
   const head = parseHead(text);
-  const bodyBytes = checkPlaces(head.arrays);
   const sizes = new Map<string, number>();
   for (const [path, value] of Object.entries(head.values)) sizes.set(path, Number(value));
   for (const { path, type, bytes } of head.arrays) sizes.set(path, bytes / ARRAY_TYPES[type].itemBytes);
-  for (const path of LAYOUT.keys()) if (!sizes.has(path)) throw bad(`${path} is missing`);
   const sizeOf: SizeOf = (path) => sizes.get(path)!;
-  const wrong = misfit(sizeOf);
-  if (wrong !== undefined) throw bad(`${wrong} has a wrong length`);
-  const impossible = misfitNumber(sizeOf);
-  if (impossible !== undefined) throw bad(`${impossible} fits nothing else`);
-  return { ...head, bodyBytes, sizeOf };
+  for (const [path, { type, fits }] of LAYOUT)
+    if (fits?.(sizeOf(path), sizeOf) === false)
+      throw bad(`${path} ${type === "number" ? "fits nothing else" : "has a wrong length"}`);
+  return { ...head, sizeOf };
 }

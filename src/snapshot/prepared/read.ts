@@ -3,9 +3,8 @@
 import type { FileHandle } from "node:fs/promises";
 import zlib from "node:zlib";
 import { BadFileError, readAhead } from "../read.ts";
-import { aligned, type DecodedHead, isSamePlace } from "./head.ts";
-import { ARRAY_TYPES, type StoredArray } from "./layout.ts";
-import { createItemsChecks } from "./structure.ts";
+import { aligned, type DecodedHead } from "./head.ts";
+import { ARRAY_TYPES, ARRAYS, SHARED, type StoredArray } from "./layout.ts";
 
 /** Bytes that are read at once, while as many are checked: few enough not to delay requests noticeably. */
 const PIECE_BYTES = 2 ** 19;
@@ -36,11 +35,9 @@ export async function readInto(handle: FileHandle, memory: Uint8Array[], from: n
 function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generator<Target[], undefined> {
   let piece: Target[] = [];
   let room = PIECE_BYTES;
-  for (const [array, placed] of head.arrays.entries()) {
-    const { path, type, bytes } = placed;
-    const same = head.arrays.slice(0, array).find((other) => bytes > 0 && isSamePlace(other, placed));
-    if (same !== undefined) {
-      arrays.set(path, arrays.get(same.path)!);
+  for (const [array, { path, type, bytes }] of head.arrays.entries()) {
+    if (path === SHARED.path && bytes > 0) {
+      arrays.set(path, arrays.get(SHARED.as)!);
       continue;
     }
     // With its padding of zeros, which is read and checked as well.
@@ -61,41 +58,26 @@ function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generat
   if (piece.length > 0) yield piece;
 }
 
-/** Checks the bytes read against the checksums of the head, and the items as indexes. */
-function createChecker(head: DecodedHead): { check: (target: Target) => void; end: () => void } {
-  const { arrays } = head;
-  const checks = createItemsChecks(head.sizeOf);
-  /** The checks of each array that is read, for all its paths. */
-  const checksOf = arrays.map((array) =>
-    checks.flatMap(([path, check]) => {
-      const own = arrays.find((other) => other.path === path);
-      return own !== undefined && isSamePlace(own, array) ? [check] : [];
-    }),
-  );
-  let at = -1;
+/** Checks an array's bytes against the checksum of the head, and its items as indexes. */
+function createChecker(
+  head: DecodedHead,
+  array: number,
+): { take: (bytes: Uint8Array) => void; end: () => void } {
+  const { path, bytes: length, crc32 } = head.arrays[array]!;
+  const check = ARRAYS[array]!.items?.(head.sizeOf);
   let checksum = 0;
-  const end = (): void => {
-    if (at >= 0 && checksum !== arrays[at]!.crc32) {
-      throw new BadFileError(`${arrays[at]!.path} has a wrong checksum`);
-    }
-  };
+  let state = check?.first ?? 0;
   return {
-    check({ bytes, array }) {
-      if (array !== at) {
-        end();
-        at = array;
-        checksum = 0;
-      }
+    take(bytes) {
       checksum = zlib.crc32(bytes, checksum);
-      if (checksOf[array]!.length === 0) return;
-      const left = Math.min(bytes.length, Math.max(0, arrays[array]!.bytes - bytes.byteOffset));
-      const items = new Uint32Array(bytes.buffer, bytes.byteOffset, left / 4);
-      for (const one of checksOf[array]!) one.take(items);
+      if (check === undefined || Number.isNaN(state)) return;
+      const left = Math.min(bytes.length, Math.max(0, length - bytes.byteOffset));
+      state = check.take(new Uint32Array(bytes.buffer, bytes.byteOffset, left / 4), state);
     },
     end() {
-      end();
-      const wrong = checks.find(([, check]) => !check.isGood());
-      if (wrong !== undefined) throw new BadFileError(`impossible layout: ${wrong[0]} leads nowhere`);
+      if (checksum !== crc32) throw new BadFileError(`${path} has a wrong checksum`);
+      if (Number.isNaN(state) || state !== (check?.last ?? state))
+        throw new BadFileError(`impossible layout: ${path} leads nowhere`);
     },
   };
 }
@@ -115,7 +97,8 @@ export async function readArrays(
 ): Promise<Map<string, StoredArray>> {
   const arrays = new Map<string, StoredArray>();
   const pieces = piecesOf(head, arrays);
-  const { check, end } = createChecker(head);
+  let at = -1;
+  let checker: ReturnType<typeof createChecker> | undefined;
   let place = start;
   const readPiece = async (): Promise<Target[] | undefined> => {
     const { value: piece } = pieces.next();
@@ -130,10 +113,15 @@ export async function readArrays(
     return piece;
   };
   for await (const piece of readAhead(readPiece))
-    for (const target of piece) {
-      take(target.bytes);
-      check(target);
+    for (const { bytes, array } of piece) {
+      take(bytes);
+      if (array !== at) {
+        checker?.end();
+        checker = createChecker(head, array);
+        at = array;
+      }
+      checker!.take(bytes);
     }
-  end();
+  checker?.end();
   return arrays;
 }

@@ -10,15 +10,8 @@ import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { FORMAT } from "../manifest.ts";
 import { hashFile } from "../read.ts";
-import { aligned, encodeHead, type PlacedArray, type PreparedHead } from "./head.ts";
-import {
-  type ArrayType,
-  bytesOf,
-  LAYOUT,
-  type PreparedContents,
-  type StoredArray,
-  takeApart,
-} from "./layout.ts";
+import { aligned, encodeHead, type PreparedHead, placeArrays } from "./head.ts";
+import { ARRAYS, type PreparedContents, takeApart } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
 /** Bytes that are written, or added to a checksum, at once. */
@@ -45,47 +38,17 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
     done += (await handle.write(bytes, done, bytes.length - done)).bytesWritten;
 }
 
-/** An array to be written into the file. */
-interface Placing extends PlacedArray {
-  readonly array: StoredArray;
-  /** The array, and its padding of zeros. */
-  readonly stored: readonly Uint8Array[];
-}
-
-function* chunksOf(stored: readonly Uint8Array[]): Generator<Uint8Array> {
-  for (const memory of stored)
+/** An array's bytes, and its padding of zeros, in chunks: `crc32` takes 32-bit lengths, and would skip most of 4 GiB and more. */
+function* chunksOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Generator<Uint8Array> {
+  const padding = new Uint8Array(aligned(byteLength) - byteLength);
+  for (const memory of [new Uint8Array(buffer, byteOffset, byteLength), padding])
     for (let at = 0; at < memory.length; at += CHUNK_BYTES) yield memory.subarray(at, at + CHUNK_BYTES);
 }
 
-/** In chunks, since `crc32` takes 32-bit lengths: it would skip most of 4 GiB and more. */
-function checksumOf(stored: readonly Uint8Array[]): number {
+function checksumOf(array: ArrayBufferView): number {
   let checksum = 0;
-  for (const chunk of chunksOf(stored)) checksum = zlib.crc32(chunk, checksum);
+  for (const chunk of chunksOf(array)) checksum = zlib.crc32(chunk, checksum);
   return checksum;
-}
-
-/** Gives every array its place; an array with two paths gets one place. */
-function placeArrays(arrays: ReadonlyMap<string, StoredArray>): { placed: Placing[]; bodyBytes: number } {
-  const placed: Placing[] = [];
-  let end = 0;
-  for (const [path, array] of arrays) {
-    const { buffer, byteOffset, byteLength: bytes } = array;
-    const type = LAYOUT.get(path) as ArrayType;
-    const same = placed.find(
-      (other) =>
-        bytes > 0 &&
-        other.bytes === bytes &&
-        other.type === type &&
-        other.array.buffer === buffer &&
-        other.array.byteOffset === byteOffset,
-    );
-    const offset = same?.offset ?? end;
-    const stored = [bytesOf(array), new Uint8Array(aligned(bytes) - bytes)] as const;
-    const checksum = same?.crc32 ?? checksumOf(stored);
-    placed.push({ path, type, offset, bytes, crc32: checksum, array, stored });
-    if (same === undefined) end = aligned(end + bytes);
-  }
-  return { placed, bodyBytes: end };
 }
 
 async function writeContents(
@@ -95,16 +58,20 @@ async function writeContents(
   onProgress: (share: number) => void,
 ): Promise<void> {
   const { values, arrays } = takeApart(contents);
-  const { placed, bodyBytes } = placeArrays(arrays);
+  const { offsets, end } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
+  const placed = ARRAYS.map(({ path, type }, at) => {
+    const array = arrays.get(path)!;
+    return { path, type, offset: offsets[at]!, bytes: array.byteLength, crc32: checksumOf(array) };
+  });
   await writeAll(handle, encodeHead({ ...described, values, arrays: placed }));
   let written = 0;
-  for (const { offset, stored } of placed) {
+  for (const { path, offset } of placed) {
     // Already written for another path.
     if (offset < written) continue;
-    for (const chunk of chunksOf(stored)) {
+    for (const chunk of chunksOf(arrays.get(path)!)) {
       await writeAll(handle, chunk);
       written += chunk.length;
-      onProgress(written / bodyBytes);
+      onProgress(written / end);
     }
   }
 }
