@@ -66,7 +66,6 @@ export function networkOf(address: string): string {
 }
 
 interface Client {
-  readonly name: string;
   /** Bad tokens since the last notice, or since a minute began. */
   count: number;
   since: number;
@@ -79,24 +78,6 @@ export function createNotices(observe: Observe): Notices {
   const clients = new Map<string, Client>();
   const keyRation = createRation();
   const clientRation = createRation();
-  /** The last address and its client: a flood mostly comes from one address. */
-  let lastAddress: string | undefined;
-  let last: Client;
-
-  function clientOf(address: string, now: number): Client {
-    const name = networkOf(address);
-    const client = clients.get(name) ?? {
-      name,
-      count: 0,
-      since: now,
-      told: Number.NEGATIVE_INFINITY,
-      touched: Number.NEGATIVE_INFINITY,
-    };
-    lastAddress = address;
-    last = client;
-    return client;
-  }
-
   return {
     limited({ keyId, name, limit, reset }, now) {
       const known = keys.get(keyId);
@@ -108,10 +89,12 @@ export function createNotices(observe: Observe): Notices {
       observe({ kind: "key-limited", keyId, name, limit, reset });
     },
     badTokens({ client: address, count, fault }, now) {
-      const client = address === lastAddress ? last : clientOf(address, now);
+      const name = networkOf(address);
+      const never = Number.NEGATIVE_INFINITY;
+      const client = clients.get(name) ?? { count: 0, since: now, told: never, touched: never };
       if (Math.abs(now - client.touched) >= TOUCH_MS) {
         client.touched = now;
-        keep(clients, client.name, client, MAX_CLIENTS);
+        keep(clients, name, client, MAX_CLIENTS);
       }
       if (client.count < MANY_TOKENS && isOver(client.since, now)) {
         client.count = 0;
@@ -119,7 +102,7 @@ export function createNotices(observe: Observe): Notices {
       }
       client.count += count;
       if (client.count >= MANY_TOKENS && isOver(client.told, now) && clientRation(now)) {
-        observe({ kind: "bad-tokens", client: client.name, count: client.count, fault });
+        observe({ kind: "bad-tokens", client: name, count: client.count, fault });
         client.count = 0;
         client.since = now;
         client.told = now;
