@@ -72,8 +72,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "hashes are compared by their case",
     file: "src/auth/keys.ts",
-    text: "byHash.set(record.sha256.toLowerCase(), key);",
-    becomes: "byHash.set(record.sha256, key);",
+    text: "byHash.set(hash, key);",
+    becomes: "byHash.set(sha256, key);",
     tests: { auth: "is found by a hash in upper case" },
   },
   {

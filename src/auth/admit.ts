@@ -104,7 +104,7 @@ export function admitChosen(
   now: number,
 ): Admission | Promise<Admission> {
   if (caller === PROCESS) return ADMITTED_PROCESS;
-  const key = gate.keys.byId.get(caller);
+  const key = gate.keys.bySlot[gate.counters.slots.get(caller) ?? -1];
   if (key === undefined) return { fault: "apiKeyUnknown", quota: undefined, keyId: "", slot: -1 };
   return admitKey(gate, key, scope, now);
 }

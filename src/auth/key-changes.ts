@@ -2,7 +2,7 @@
 
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
-import { KEY_FIELDS, type Key, type KeyRecord, type KeyRing } from "./keys.ts";
+import { KEY_FIELDS, type KeyRecord, type KeyRing } from "./keys.ts";
 
 export interface KeyChanges {
   readonly added: number;
@@ -10,39 +10,19 @@ export interface KeyChanges {
   readonly removed: number;
 }
 
-const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt"] as const;
-
-/** Whether all but the token is the same. Keys share sets of scopes, so equal sets are identical. */
-function isSame(a: Key, b: Key): boolean {
-  return COMPARED.every((field) => a[field] === b[field]);
-}
-
-/** Adds the slots of keys with a previous token that the other ring lacks, or that ends at another time there. */
-function addDifferent(slots: Set<number>, from: KeyRing, to: KeyRing): void {
-  for (const [hash, key] of from.previous) {
-    const other = to.previous.get(hash);
-    if (other?.slot !== key.slot || other.expiresAt !== key.expiresAt) slots.add(key.slot);
-  }
-}
+/** Keys share sets of scopes, so equal sets are identical. */
+const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt", "tokens"] as const;
 
 export function compareKeys(before: KeyRing, after: KeyRing): KeyChanges {
-  const { bySlot } = before;
-  const changed = new Set<number>();
   let kept = 0;
-  for (const [hash, key] of after.byHash) {
-    const old = bySlot[key.slot];
-    if (old === undefined) continue;
+  let changed = 0;
+  for (const [slot, key] of after.bySlot.entries()) {
+    const old = before.bySlot[slot];
+    if (key === undefined || old === undefined) continue;
     kept++;
-    if (!isSame(old, key) || before.byHash.get(hash) !== old) changed.add(key.slot);
+    if (COMPARED.some((field) => old[field] !== key[field])) changed++;
   }
-  addDifferent(changed, before, after);
-  addDifferent(changed, after, before);
-  const stays = (slot: number): boolean => bySlot[slot] !== undefined && after.bySlot[slot] !== undefined;
-  return {
-    added: after.size - kept,
-    changed: changed.size === 0 ? 0 : [...changed].filter(stays).length,
-    removed: before.size - kept,
-  };
+  return { added: after.size - kept, changed, removed: before.size - kept };
 }
 
 /** Maximum number of lines of a kind; one more line counts the others. */

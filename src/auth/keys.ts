@@ -46,49 +46,37 @@ export interface Key {
   /** Milliseconds since the epoch; Infinity for never. */
   readonly expiresAt: number;
   readonly slot: number;
+  /** The hashes of the current and the previous tokens, and the ends of the latter, as one text: for comparisons alone. */
+  readonly tokens: string;
 }
 
 /** @internal */
 export class KeyRing {
-  /** By the lower-case hex SHA-256 of the token. */
+  /** By the lower-case hex SHA-256 of the token; previous tokens, too, which have copies of the keys, come after the current one. */
   readonly byHash: ReadonlyMap<string, Key>;
-  /** Likewise by previous tokens: copies of the keys with another end of validity. */
-  readonly previous: ReadonlyMap<string, Key>;
+  /** The keys by their slots in the counters. */
+  readonly bySlot: readonly (Key | undefined)[];
+  readonly size: number;
   /** Used keys by token: hashing the token at each request would take a tenth of the time of a lookup. */
   readonly #used = new Map<string, Key>();
-  #bySlot: readonly (Key | undefined)[] | undefined;
-  #byId: ReadonlyMap<string, Key> | undefined;
 
-  constructor(byHash: ReadonlyMap<string, Key> = new Map(), previous: ReadonlyMap<string, Key> = new Map()) {
-    this.byHash = byHash;
-    this.previous = previous;
-  }
-
-  get size(): number {
-    return this.byHash.size;
-  }
-
-  /** Keys by slot in the counters; made at first use. */
-  get bySlot(): readonly (Key | undefined)[] {
-    if (this.#bySlot === undefined) {
-      const bySlot: (Key | undefined)[] = [];
-      for (const key of this.byHash.values()) bySlot[key.slot] = key;
-      this.#bySlot = bySlot;
+  constructor(byHash: ReadonlyMap<string, Key> = new Map()) {
+    const bySlot: (Key | undefined)[] = [];
+    let size = 0;
+    for (const key of byHash.values()) {
+      if (bySlot[key.slot] !== undefined) continue;
+      bySlot[key.slot] = key;
+      size++;
     }
-    return this.#bySlot;
-  }
-
-  /** Keys by id; made at first use. */
-  get byId(): ReadonlyMap<string, Key> {
-    this.#byId ??= new Map(Array.from(this.byHash.values(), (key) => [key.id, key]));
-    return this.#byId;
+    this.byHash = byHash;
+    this.bySlot = bySlot;
+    this.size = size;
   }
 
   find(token: string): Key | undefined {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
-    const hash = hashToken(token);
-    const key = this.byHash.get(hash) ?? this.previous.get(hash);
+    const key = this.byHash.get(hashToken(token));
     // Copies the text: a slice would keep the whole head of the request in memory.
     if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
@@ -231,23 +219,20 @@ function scopeSetOf(names: readonly string[]): ReadonlySet<Scope> {
 /** @internal Creates the lookup from records; every id gets its slot in the counters. */
 export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
   const byHash = new Map<string, Key>();
-  const previous = new Map<string, Key>();
-  for (const record of records) {
+  for (const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous = [] } of records) {
+    const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);
+    const earlier = previous.map((token) => ({
+      hash: token.sha256.toLowerCase(),
+      expiresAt: Math.min(end, parseTime(token.expiresAt)),
+    }));
+    const hash = sha256.toLowerCase();
     const key: Key = {
-      id: record.id,
-      kind: record.kind,
-      name: record.name,
-      scopes: scopeSetOf(record.scopes),
-      limit: record.limit,
-      active: record.active,
-      expiresAt: record.expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(record.expiresAt),
-      slot: slotOf(counters, record.id),
+      ...{ id, kind, name, scopes: scopeSetOf(scopes), limit, active, expiresAt: end },
+      slot: slotOf(counters, id),
+      tokens: [hash, ...earlier.map((token) => `${token.hash} ${token.expiresAt}`)].join(" "),
     };
-    byHash.set(record.sha256.toLowerCase(), key);
-    for (const { sha256, expiresAt } of record.previous ?? []) {
-      const ends = Math.min(key.expiresAt, parseTime(expiresAt));
-      previous.set(sha256.toLowerCase(), { ...key, expiresAt: ends });
-    }
+    byHash.set(hash, key);
+    for (const token of earlier) byHash.set(token.hash, { ...key, expiresAt: token.expiresAt });
   }
-  return new KeyRing(byHash, previous);
+  return new KeyRing(byHash);
 }

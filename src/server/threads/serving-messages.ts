@@ -31,8 +31,8 @@ export interface StoreToServe {
   readonly hasSimilar: boolean;
 }
 
-/** The parts of a key ring; the ring itself stays in its thread. */
-export type SentKeys = Pick<KeyRing, "byHash" | "previous">;
+/** The map of a key ring; the ring itself stays in its thread. */
+type SentKeys = KeyRing["byHash"];
 
 /** The task of a serving thread. */
 export interface ServingTask {

@@ -75,7 +75,7 @@ const shared =
 const state = composeState(task.settings, {
   counters: task.counters,
   shared,
-  keys: new KeyRing(task.keys.byHash, task.keys.previous),
+  keys: new KeyRing(task.keys),
   requestCounters,
   keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
@@ -98,7 +98,7 @@ port.on("message", async (message: ToServing) => {
       break;
     }
     case "keys":
-      state.gate.keys = new KeyRing(message.keys.byHash, message.keys.previous);
+      state.gate.keys = new KeyRing(message.keys);
       break;
     case "generation":
       tellOfCache();

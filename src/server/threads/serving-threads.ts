@@ -14,7 +14,6 @@
 
 import type { AddressInfo } from "node:net";
 import { MessageChannel, type Worker } from "node:worker_threads";
-import type { KeyRing } from "../../auth/keys.ts";
 import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
@@ -26,7 +25,6 @@ import {
   answerFrom,
   type CacheQuestion,
   type FromServing,
-  type SentKeys,
   type ServingTask,
   type StoreToServe,
   type ThreadFigures,
@@ -74,8 +72,6 @@ interface Thread {
   readonly started: (address: AddressInfo) => void;
   readonly failed: (error: Error) => void;
 }
-
-const toSend = ({ byHash, previous }: KeyRing): SentKeys => ({ byHash, previous });
 
 function tell({ worker }: Thread, message: ToServing): void {
   worker.postMessage(message, message.kind === "generation" ? [message.generation.questions] : []);
@@ -146,7 +142,7 @@ export class ServingThreads {
     // Before the first thread starts: changes during the start must reach the threads, too.
     follow({
       takeKeys: (keys) => {
-        for (const thread of this.#threads) tell(thread, { kind: "keys", keys: toSend(keys) });
+        for (const thread of this.#threads) tell(thread, { kind: "keys", keys: keys.byHash });
       },
       takeGeneration: (generation, index) => {
         for (const thread of this.#threads)
@@ -181,7 +177,7 @@ export class ServingThreads {
       pending: this.#pending,
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
-      keys: toSend(state.gate.keys),
+      keys: state.gate.keys.byHash,
       generation: toServe(state.generation, searchIndex()),
     };
     const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
