@@ -1,12 +1,11 @@
 /**
- * Builds a trigram index: numbers the trigram at each position, then renumbers trigrams in order of their code units.
- * Postings are sorted by their trigram and the two that follow.
+ * Builds a trigram index: numbers the gram at each position, then renumbers grams in order of their code units. Postings
+ * are sorted by their gram and the two that follow. A gram is a trigram; where there would be too many, a bigram.
  */
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
 import { countUp, sortByKey } from "../store/order.ts";
-import { sortBigrams } from "./bigrams.ts";
 import { PAD, ranksIn, type Texts } from "./texts.ts";
 import {
   BIGRAM,
@@ -64,15 +63,6 @@ function makeSlots(pairs: Uint32Array, thirds: Uint32Array, count: number, least
   return slots;
 }
 
-function indexBigrams(texts: Texts, chunks: Chunks): TrigramIndex {
-  const lists = sortBigrams(texts);
-  const { pairs } = lists;
-  const thirds = sharedUint32(pairs.length);
-  const slots = makeSlots(pairs, thirds, pairs.length);
-  const bits = filterOf(pairs, thirds);
-  return { texts, gram: BIGRAM, thirds, slots, bits, ...lists, depth: BIGRAM * 2, ...chunks };
-}
-
 /**
  * Indexes texts by their trigrams, or by their bigrams where there are more distinct trigrams.
  * @throws {LimitError} when there are too many texts
@@ -85,27 +75,26 @@ export function indexTrigrams(
   const chunks = cutChunks(texts);
   const count = texts.count + chunks.chunkTexts.length;
   checkLimit(count, mostTexts, "names, or distinct words (a long one counts once for each 64 characters)");
-  const numbers = new TrigramNumbers();
-  const trigrams = numberTrigrams(texts, numbers, mostTrigrams);
-  if (trigrams === undefined) return indexBigrams(texts, chunks);
-  const sorted = sortTrigrams(numbers);
+  const { gram, numbers, grams } =
+    numberGrams(texts, GRAM, mostTrigrams) ?? numberGrams(texts, BIGRAM, Number.POSITIVE_INFINITY)!;
+  const sorted = sortGrams(numbers);
   const ranks = ranksIn(sorted);
   const pairs = sharedUint32(sorted.length);
   const thirds = sharedUint32(sorted.length);
   for (let rank = 0; rank < sorted.length; rank++) {
-    const trigram = sorted[rank]!;
-    pairs[rank] = numbers.pairs.values[trigram]!;
-    thirds[rank] = numbers.thirds.values[trigram]!;
+    const number = sorted[rank]!;
+    pairs[rank] = numbers.pairs.values[number]!;
+    thirds[rank] = numbers.thirds.values[number]!;
   }
-  for (let at = 0; at < trigrams.length; at++) trigrams[at] = ranks[trigrams[at]!]!;
+  for (let at = 0; at < grams.length; at++) grams[at] = ranks[grams[at]!]!;
   const slots = makeSlots(pairs, thirds, pairs.length);
   const bits = filterOf(pairs, thirds);
-  // The trigram of pads alone was numbered first.
-  const lists = sortPostings(texts, trigrams, pairs.length, ranks[0]!);
-  return { texts, gram: GRAM, pairs, thirds, slots, bits, ...lists, ...chunks };
+  // The gram of pads alone was numbered first.
+  const lists = sortPostings({ texts, gram, grams, distinct: pairs.length, padded: ranks[0]! });
+  return { texts, gram, pairs, thirds, slots, bits, ...lists, ...chunks };
 }
 
-class TrigramNumbers {
+class GramNumbers {
   readonly pairs = new Uint32Column();
   readonly thirds = new Uint32Column();
   #slots: Uint32Array = new Uint32Array(1 << 16);
@@ -125,74 +114,78 @@ class TrigramNumbers {
 }
 
 /**
- * The number of the trigram at each position; at a pad, the first number, of the trigram of pads alone. Undefined when
- * there are too many.
+ * Numbers the gram at each position; at a pad, the first number, of the gram of pads alone. Undefined when there are too
+ * many.
  */
-function numberTrigrams(
+function numberGrams(
   { count, units, starts }: Texts,
-  numbers: TrigramNumbers,
+  gram: TrigramIndex["gram"],
   most: number,
-): Uint32Array | undefined {
-  const padded = numbers.numberOf(PAD, PAD, PAD);
-  const trigrams = new Uint32Array(units.length);
+): { gram: TrigramIndex["gram"]; numbers: GramNumbers; grams: Uint32Array } | undefined {
+  const numbers = new GramNumbers();
+  const isTrigram = gram === GRAM;
+  const padded = numbers.numberOf(PAD, PAD, isTrigram ? PAD : 0);
+  const grams = new Uint32Array(units.length);
   for (let text = 0; text < count; text++) {
     const end = starts[text + 1]! - 1;
     for (let at = starts[text]!; at < end; at++) {
-      const third = at + 1 < end ? units[at + 2]! : PAD;
-      trigrams[at] = numbers.numberOf(units[at]!, units[at + 1]!, third);
+      let third = 0;
+      if (isTrigram) third = at + 1 < end ? units[at + 2]! : PAD;
+      grams[at] = numbers.numberOf(units[at]!, units[at + 1]!, third);
     }
-    trigrams[end] = padded;
+    grams[end] = padded;
     if (numbers.pairs.length > most) return undefined;
   }
-  return trigrams;
+  return { gram, numbers, grams };
 }
 
-function sortTrigrams({ pairs, thirds }: TrigramNumbers): Uint32Array {
+function sortGrams({ pairs, thirds }: GramNumbers): Uint32Array {
   const keys = new Float64Array(pairs.length);
-  for (let trigram = 0; trigram < keys.length; trigram++)
-    keys[trigram] = pairs.values[trigram]! * 65_536 + thirds.values[trigram]!;
+  for (let number = 0; number < keys.length; number++)
+    keys[number] = pairs.values[number]! * 65_536 + thirds.values[number]!;
   const order = countUp(keys.length);
   sortByKey(order, keys);
   return order;
 }
 
 /*
- * Sorts all postings by their trigram and the two trigrams that follow it, which makes the posting lists.
+ * Sorts all postings by their gram and the two grams that follow it, which makes the posting lists.
  *
- * A radix sort whose digits are numbers of trigrams, the least significant first: the trigram six code units on, the
- * one three on, the posting's own. Each pass is a stable counting sort. A posting carries the numbers that later passes
- * need: looking them up would be a random access to memory for each.
+ * A radix sort whose digits are numbers of grams, the least significant first: the gram two grams on, the next one, the
+ * posting's own. Each pass is a stable counting sort. A posting carries the numbers that later passes need: looking them
+ * up would be a random access to memory for each.
  */
 
-/** Posting lists are sorted by this many code units. */
-const DEPTH = GRAM * 3;
-const TWO_GRAMS = GRAM * 2;
+interface NumberedTexts {
+  readonly texts: Texts;
+  readonly gram: TrigramIndex["gram"];
+  /** The number of the gram at each position; overwritten. */
+  readonly grams: Uint32Array;
+  readonly distinct: number;
+  /** The gram of pads alone. */
+  readonly padded: number;
+}
 
-/** By trigram: the number of postings with it at one of three distances; then the place of the next such posting. */
+/** By gram: the number of postings with it at one of three distances; then the place of the next such posting. */
 interface Offsets {
   readonly own: Uint32Array;
   readonly next: Uint32Array;
   readonly second: Uint32Array;
 }
 
-/** @param trigrams the number of the trigram at each position; overwritten @param padded the trigram of pads alone */
-function sortPostings(
-  texts: Texts,
-  trigrams: Uint32Array,
-  distinct: number,
-  padded: number,
-): Pick<TrigramIndex, "starts" | "postings" | "followers" | "depth"> {
+function sortPostings(numbered: NumberedTexts): Pick<TrigramIndex, "starts" | "postings" | "followers"> {
+  const { texts, grams, distinct } = numbered;
   const length = texts.units.length - texts.count;
-  const offsets = countOffsets(texts, trigrams, distinct, padded);
+  const offsets = countOffsets(numbered);
   const starts = sharedUint32(distinct + 1);
   starts.set(offsets.own);
   starts[distinct] = length;
   const postings = sharedUint32(length);
   const followers = sharedUint32(length);
   const own = new Uint32Array(length);
-  sortBySecond(texts, trigrams, padded, offsets.second, { postings, followers, own });
-  // Reuses the memory of the trigrams.
-  const byNext = { postings: trigrams, own: new Uint32Array(length) };
+  sortBySecond(numbered, offsets.second, { postings, followers, own });
+  // Reuses the memory of the grams.
+  const byNext = { postings: grams, own: new Uint32Array(length) };
   for (let at = 0; at < length; at++) {
     const to = offsets.next[followers[at]!]!++;
     byNext.postings[to] = postings[at]!;
@@ -206,74 +199,69 @@ function sortPostings(
       followers[to] = follower;
     }
   }
-  return { starts, postings, followers, depth: DEPTH };
+  return { starts, postings, followers };
 }
 
-/** Counts trigrams by their distance from a posting, and gives each its range. */
-function countOffsets(
-  { count, starts }: Texts,
-  trigrams: Uint32Array,
-  distinct: number,
-  padded: number,
-): Offsets {
+/** Counts grams by their distance from a posting, and gives each its range. */
+function countOffsets({ texts, gram, grams, distinct, padded }: NumberedTexts): Offsets {
+  const { count, starts } = texts;
   const own = new Uint32Array(distinct);
   const next = new Uint32Array(distinct);
   const second = new Uint32Array(distinct);
   for (let text = 0; text < count; text++) {
     const start = starts[text]!;
     const end = starts[text + 1]! - 1;
-    for (let at = start; at < end; at++) own[trigrams[at]!]!++;
-    // The first trigrams of a text follow none, and pads follow the last.
-    for (let at = start; at < end && at < start + GRAM; at++) next[trigrams[at]!]!--;
-    for (let at = start; at < end && at < start + TWO_GRAMS; at++) second[trigrams[at]!]!--;
-    next[padded]! += Math.min(end - start, GRAM);
-    second[padded]! += Math.min(end - start, TWO_GRAMS);
+    for (let at = start; at < end; at++) own[grams[at]!]!++;
+    // The first grams of a text follow none, and pads follow the last.
+    for (let at = start; at < end && at < start + gram; at++) next[grams[at]!]!--;
+    for (let at = start; at < end && at < start + gram * 2; at++) second[grams[at]!]!--;
+    next[padded]! += Math.min(end - start, gram);
+    second[padded]! += Math.min(end - start, gram * 2);
   }
-  for (let trigram = 0; trigram < distinct; trigram++) {
-    next[trigram]! += own[trigram]!;
-    second[trigram]! += own[trigram]!;
+  for (let number = 0; number < distinct; number++) {
+    next[number]! += own[number]!;
+    second[number]! += own[number]!;
   }
   for (const counts of [own, next, second]) {
-    for (let trigram = 0, offset = 0; trigram < distinct; trigram++) {
-      const size = counts[trigram]!;
-      counts[trigram] = offset;
+    for (let number = 0, offset = 0; number < distinct; number++) {
+      const size = counts[number]!;
+      counts[number] = offset;
       offset += size;
     }
   }
   return { own, next, second };
 }
 
-/** The first pass: makes the postings, and marks trigrams that a text contains more than once. */
+/** The first pass: makes the postings, and marks grams that a text contains more than once. */
 function sortBySecond(
-  { count, starts }: Texts,
-  trigrams: Uint32Array,
-  padded: number,
+  { texts, gram, grams, padded }: NumberedTexts,
   second: Uint32Array,
   { postings, followers, own }: Record<"postings" | "followers" | "own", Uint32Array>,
 ): void {
-  /** By trigram: the last text that contains it, plus one, and the place of its posting there. */
+  const { count, starts } = texts;
+  /** By gram: the last text that contains it, plus one, and the place of its posting there. */
   const latest = new Uint32Array(second.length);
   const latestAt = new Uint32Array(second.length);
-  const trigramAt = (at: number, end: number): number => (at < end ? trigrams[at]! : padded);
+  const gramAt = (at: number, end: number): number => (at < end ? grams[at]! : padded);
   let chunk = count;
   for (let text = 0; text < count; text++) {
     const start = starts[text]!;
     const end = starts[text + 1]! - 1;
     for (let at = start; at < end; at++) {
-      const trigram = trigrams[at]!;
+      const current = grams[at]!;
       const position = (at - start) % CHUNK;
       if (position === 0 && at > start) chunk++;
-      const to = second[trigramAt(at + TWO_GRAMS, end)]!++;
+      const to = second[gramAt(at + gram * 2, end)]!++;
       let posting = makePosting(at - start < CHUNK ? text : chunk - 1, position);
-      if (latest[trigram] === text + 1) {
+      if (latest[current] === text + 1) {
         posting |= REPEATED;
-        postings[latestAt[trigram]!]! |= REPEATED;
+        postings[latestAt[current]!]! |= REPEATED;
       }
-      latest[trigram] = text + 1;
-      latestAt[trigram] = to;
+      latest[current] = text + 1;
+      latestAt[current] = to;
       postings[to] = posting;
-      followers[to] = trigramAt(at + GRAM, end);
-      own[to] = trigram;
+      followers[to] = gramAt(at + gram, end);
+      own[to] = current;
     }
   }
 }

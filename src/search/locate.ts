@@ -10,7 +10,7 @@
 import { endWhere, gallop, gallopWhere, lowerBound } from "../util/sorted.ts";
 import { compare, PAD_TEXT } from "./texts.ts";
 import {
-  BIGRAM,
+  depthOf,
   GRAM,
   hashOfTrigram,
   NOTHING,
@@ -53,7 +53,7 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
 export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const { length } = term;
   const { gram } = trigrams;
-  if (length >= trigrams.depth || postings.buffer !== trigrams.postings.buffer) return postings;
+  if (length >= depthOf(trigrams) || postings.buffer !== trigrams.postings.buffer) return postings;
   const range = rangeOf(trigrams, postings);
   if (length >= gram * 2)
     return postingsIn(trigrams, narrowByText(trigrams, range, term + PAD_TEXT, length + 1));
@@ -97,14 +97,15 @@ export function locate(trigrams: TrigramIndex, term: string): Located {
     }
   }
   if (sizeOfRange(rarest) <= FEW) return { range: rarest, offset, isExact: false };
-  if (term.length <= trigrams.depth) return exact(narrowByText(trigrams, beginning, term, term.length));
-  offset = Math.min(offset, term.length - trigrams.depth);
+  if (term.length <= depthOf(trigrams)) return exact(narrowByText(trigrams, beginning, term, term.length));
+  offset = Math.min(offset, term.length - depthOf(trigrams));
   return { range: postingsOfPart(trigrams, term, offset), offset, isExact: false };
 }
 
 /** Postings of a part of a term as long as the depth of the lists; these postings are in order of texts. */
 function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): Range {
-  const { depth, gram } = trigrams;
+  const { gram } = trigrams;
+  const depth = depthOf(trigrams);
   const part = term.slice(offset, offset + depth);
   const range = postingsOfSubstring(trigrams, part.slice(0, gram * 2));
   return part.length > gram * 2 ? narrowByText(trigrams, range, part, part.length) : range;
@@ -180,10 +181,7 @@ function postingsFollowedBy(
   first: number,
   end: number,
 ): Range {
-  const [low, high] =
-    trigrams.gram === BIGRAM
-      ? pairsWithPrefix(text, first, end)
-      : trigramsWithPrefix(trigrams, text, first, end);
+  const [low, high] = trigramsWithPrefix(trigrams, text, first, end);
   if (low === high) return NOTHING;
   const start = lowerBound(trigrams.followers, low, from, to);
   // Most terms are rare, so the end is near.

@@ -8,6 +8,7 @@ import { type Located, postingsIn } from "./locate.ts";
 import { compare } from "./texts.ts";
 import {
   CHUNK,
+  depthOf,
   isSameChunk,
   makePosting,
   NUMBER_SHIFT,
@@ -177,7 +178,7 @@ function endOfSharedPrefix(
  * @param offset from the term to the posting
  */
 function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, term: string): number {
-  const { texts, postings, depth } = trigrams;
+  const { texts, postings } = trigrams;
   const posting = postings[number]!;
   const text = posting >>> NUMBER_SHIFT;
   const unit = positionOf(trigrams, posting);
@@ -185,7 +186,7 @@ function lengthToShare(trigrams: TrigramIndex, number: number, offset: number, t
   const end = first + term.length;
   if (first < texts.starts[text]! || end >= texts.starts[text + 1]!) return 0;
   if (compare(texts.units, first, term, 0, term.length) !== 0) return 0;
-  return Math.max(end, unit + depth) - texts.starts[text]!;
+  return Math.max(end, unit + depthOf(trigrams)) - texts.starts[text]!;
 }
 
 /**

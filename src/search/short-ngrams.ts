@@ -3,7 +3,7 @@
  * and so are their posting lists.
  */
 
-import { gallop } from "../util/sorted.ts";
+import { gallop, lowerBound } from "../util/sorted.ts";
 import type { WordPostings } from "./document-sets.ts";
 import { PAD, PAD_TEXT } from "./texts.ts";
 import { type TrigramIndex, textOf } from "./trigrams.ts";
@@ -84,11 +84,11 @@ function* extendShort(
   isWorth: (range: WeighedRange) => boolean,
 ): Generator<ShortNgram> {
   const { trigrams, wordPostings } = weighed;
-  const { followers } = trigrams;
+  const { followers, pairs } = trigrams;
   for (const { ngram, from, to: last } of shortNgrams(weighed, units - 1, isWorth)) {
     for (let at = from, to = from; at < last; at = to) {
-      const unit = followers[at]! >>> 16;
-      to = gallop(followers, (unit + 1) * 65_536, at, last);
+      const unit = pairs[followers[at]!]! >>> 16;
+      to = gallop(followers, lowerBound(pairs, (unit + 1) * 65_536, 0, pairs.length), at, last);
       if (unit === PAD) continue;
       const range = { from: at, to, entries: countEntriesIn(trigrams, wordPostings, at, to) };
       if (isWorth(range)) yield { ngram: ngram + String.fromCharCode(unit), ...range };

@@ -43,10 +43,8 @@ export interface TrigramIndex {
   /** The posting list of trigram g is `postings[starts[g]]` to `postings[starts[g + 1] - 1]`. */
   readonly starts: Uint32Array;
   readonly postings: Uint32Array;
-  /** By posting: the number of the trigram that follows, three code units on; after a bigram, the next two code units as a pair. */
+  /** By posting: the number of the trigram that follows, three code units on. */
   readonly followers: Uint32Array;
-  /** Posting lists are sorted by this many code units, the trigram's own included. */
-  readonly depth: number;
   /** Text of each further chunk, and the position of its first code unit. Chunk numbers continue after the last text. */
   readonly chunkTexts: Uint32Array;
   readonly chunkStarts: Uint32Array;
@@ -55,6 +53,11 @@ export interface TrigramIndex {
 /** First and second code unit of a trigram in one number. */
 export function pairOf(first: number, second: number): number {
   return ((first << 16) | second) >>> 0;
+}
+
+/** Posting lists are sorted by this many code units, the trigram's own included. */
+export function depthOf({ gram }: TrigramIndex): number {
+  return gram * 3;
 }
 
 export function hashOfTrigram(pair: number, third: number): number {

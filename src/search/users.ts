@@ -27,7 +27,15 @@ import {
   topResults,
 } from "./result-set.ts";
 import { lengthOf, TextsBuilder } from "./texts.ts";
-import { beginningMask, GRAM, isBeginning, isRepeated, type TrigramIndex, textOf } from "./trigrams.ts";
+import {
+  beginningMask,
+  depthOf,
+  GRAM,
+  isBeginning,
+  isRepeated,
+  type TrigramIndex,
+  textOf,
+} from "./trigrams.ts";
 import { STEP, type Work } from "./work.ts";
 
 /** Indexed names, all in shared memory: other threads can use them. */
@@ -230,7 +238,7 @@ function* markNames(
 ): Work<void> {
   const { trigrams } = index;
   // Postings do not tell which names end with a longer term.
-  const hasNoEnds = !located.isExact || term.length >= trigrams.depth;
+  const hasNoEnds = !located.isExact || term.length >= depthOf(trigrams);
   const reader = new PostingReader(trigrams, located, term);
   for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
     for (let at = 0; at < chunk.length; at++) {
@@ -248,7 +256,7 @@ function* markNames(
 
 /** Sets the bits of names equal to the term, where the postings at the end of names are known. */
 function* markEqual(trigrams: TrigramIndex, located: Located, term: string, equal: Uint32Array): Work<void> {
-  if (!located.isExact || term.length >= trigrams.depth) return;
+  if (!located.isExact || term.length >= depthOf(trigrams)) return;
   const ends = postingsAtEnd(trigrams, postingsIn(trigrams, located.range), term);
   for (let at = 0; at < ends.length; at += STEP) {
     addEqual(trigrams, ends.subarray(at, at + STEP), term, equal);

@@ -12,7 +12,7 @@ import type { Store } from "../../store/generation.ts";
 import { ascending, below, bitsBelow, filled, type ItemsCheck } from "./structure.ts";
 
 /** Version of the format, as stored in the file. */
-export const PREPARED_VERSION = 2;
+export const PREPARED_VERSION = 3;
 
 /** The stored data of a generation. */
 export interface PreparedContents {
@@ -134,7 +134,6 @@ const trigrams = (path: string, fits?: Fits) => ({
     below((sizeOf(`${path}.texts.count`) + sizeOf(`${path}.chunkTexts`)) * 2 ** NUMBER_SHIFT),
   ),
   followers: array(each(`${path}.postings`)),
-  depth: count((depth, sizeOf) => [2, 3].includes(depth / sizeOf(`${path}.gram`))),
   chunkTexts: array(undefined, numbersOf(`${path}.texts.count`)),
   chunkStarts: array(each(`${path}.chunkTexts`), numbersOf(`${path}.texts.units`)),
 });
