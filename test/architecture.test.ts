@@ -93,7 +93,7 @@ const MOST: Readonly<Record<string, number>> = {
   root: 450,
   model: 855,
   observe: 2115,
-  search: 4590,
+  search: 4264,
   server: 3090,
   settings: 640,
   "shared-limits": 2100,
