@@ -144,31 +144,29 @@ describe("the access log", () => {
   });
 });
 
-describe("fields that are asked for", () => {
-  it("are the query and the User-Agent, without tokens and control characters", async () => {
-    const server = await serve({ accessLog: true, accessLogFields: ["query", "userAgent"] });
-    const sent = async (target: string, agent?: string): Promise<Access> => {
-      const header = agent === undefined ? "" : `User-Agent: ${agent}\r\n`;
-      const count = accesses(server).length;
-      await exchange(server.port, `GET ${target} HTTP/1.1\r\nHost: x\r\n${header}Connection: close\r\n\r\n`);
-      return accesses(server)[count]!;
-    };
-    const one = await sent(`${BASE}/worlds?limit=5&q=a%20b`, "crawler/1.0 (+https://example.com)");
-    assert.deepEqual([one.query, one.userAgent], ["limit=5&q=a%20b", "crawler/1.0 (+https://example.com)"]);
-    const two = await sent(`${BASE}/worlds`);
-    assert.ok(!("query" in two || "userAgent" in two));
-    assert.ok(!("query" in (await sent(`${BASE}/worlds?`, ""))));
-    const agent = 'a "b" \\ \u00e9\u009b\tx svc_sk_canary/svcx_canary more';
-    const three = await sent(`/x?a=1&token=svc_sk_canary&b=svcx_canary#canary`, agent);
-    assert.equal(three.query, "a=1&token=svc_sk_***&b=svcx_***");
-    assert.match(three.userAgent!, /^a "b" \\ %C3%A9%C2%9B%09x svc_sk_\*\*\* more$/);
-    const four = await sent(`/svc%5fsk_canary?x=%73vc_sk_canary&y=${"z".repeat(5000)}`, "u".repeat(5000));
-    assert.equal(four.path, "/***");
-    assert.match(four.query!, /^\*\*\*&y=z+\.\.\.$/);
-    assert.deepEqual([four.query!.length, four.userAgent!.length], [515, 515]);
-    assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
-    await server.stop();
-  });
+it("fields that are asked for are the query and the User-Agent, without tokens and control characters", async () => {
+  const server = await serve({ accessLog: true, accessLogFields: ["query", "userAgent"] });
+  const sent = async (target: string, agent?: string): Promise<Access> => {
+    const header = agent === undefined ? "" : `User-Agent: ${agent}\r\n`;
+    const count = accesses(server).length;
+    await exchange(server.port, `GET ${target} HTTP/1.1\r\nHost: x\r\n${header}Connection: close\r\n\r\n`);
+    return accesses(server)[count]!;
+  };
+  const one = await sent(`${BASE}/worlds?limit=5&q=a%20b`, "crawler/1.0 (+https://example.com)");
+  assert.deepEqual([one.query, one.userAgent], ["limit=5&q=a%20b", "crawler/1.0 (+https://example.com)"]);
+  const two = await sent(`${BASE}/worlds`);
+  assert.ok(!("query" in two || "userAgent" in two));
+  assert.ok(!("query" in (await sent(`${BASE}/worlds?`, ""))));
+  const agent = 'a "b" \\ \u00e9\u009b\tx svc_sk_canary/svcx_canary more';
+  const three = await sent(`/x?a=1&token=svc_sk_canary&b=svcx_canary#canary`, agent);
+  assert.equal(three.query, "a=1&token=svc_sk_***&b=svcx_***");
+  assert.match(three.userAgent!, /^a "b" \\ %C3%A9%C2%9B%09x svc_sk_\*\*\* more$/);
+  const four = await sent(`/svc%5fsk_canary?x=%73vc_sk_canary&y=${"z".repeat(5000)}`, "u".repeat(5000));
+  assert.equal(four.path, "/***");
+  assert.match(four.query!, /^\*\*\*&y=z+\.\.\.$/);
+  assert.deepEqual([four.query!.length, four.userAgent!.length], [515, 515]);
+  assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
+  await server.stop();
 });
 
 describe("a line of the access log", () => {
@@ -214,13 +212,11 @@ describe("a line of the access log", () => {
   });
 });
 
-describe("a logged path", () => {
-  it("is bounded and visible ASCII", () => {
-    const long = loggedPath(`/${"é\u009b\n".repeat(1000)}`, "", PREFIXES);
-    assert.match(long, /^[\x21-\x7e]+$/);
-    assert.ok(long.length < 2000);
-    assert.equal(loggedPath("/a%2Fb/C", "", PREFIXES), "/a%2Fb/C");
-  });
+it("a logged path is bounded and visible ASCII", () => {
+  const long = loggedPath(`/${"é\u009b\n".repeat(1000)}`, "", PREFIXES);
+  assert.match(long, /^[\x21-\x7e]+$/);
+  assert.ok(long.length < 2000);
+  assert.equal(loggedPath("/a%2Fb/C", "", PREFIXES), "/a%2Fb/C");
 });
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -377,18 +373,16 @@ function clientOf(
   return readClients(proxies.split(","))({ peer: { remoteAddress }, headers });
 }
 
-describe("a list of proxies", () => {
-  it("has addresses, ranges and loopback", () => {
-    for (const proxy of ["10.0.0.1", "10.0.0.0/8", "0.0.0.0/0", "::1", "fd00::/8", "::ffff:10.0.0.0/104"])
-      assert.equal(problemWithProxy(proxy), undefined, proxy);
-    for (const proxy of [
-      ..."10.0.0 10.0.0.256 010.0.0.1 10.0.0.0/33 10.0.0.0/ 10.0.0.0/-1 ::1/129 fe80::1%eth0 [::1] ::g".split(
-        " ",
-      ),
-      ..."localhost Loopback loopback/8 10.0.0.0/8/8 127.0.0.1:80 *".split(" "),
-    ])
-      assert.match(String(problemWithProxy(proxy)), /^must be an address, a range/, proxy);
-  });
+it("a list of proxies has addresses, ranges and loopback", () => {
+  for (const proxy of ["10.0.0.1", "10.0.0.0/8", "0.0.0.0/0", "::1", "fd00::/8", "::ffff:10.0.0.0/104"])
+    assert.equal(problemWithProxy(proxy), undefined, proxy);
+  for (const proxy of [
+    ..."10.0.0 10.0.0.256 010.0.0.1 10.0.0.0/33 10.0.0.0/ 10.0.0.0/-1 ::1/129 fe80::1%eth0 [::1] ::g".split(
+      " ",
+    ),
+    ..."localhost Loopback loopback/8 10.0.0.0/8/8 127.0.0.1:80 *".split(" "),
+  ])
+    assert.match(String(problemWithProxy(proxy)), /^must be an address, a range/, proxy);
 });
 
 describe("the client of a request", () => {

@@ -45,24 +45,22 @@ describe("an address", () => {
   });
 });
 
-describe("a host", () => {
-  test("is an IP address, localhost or the bound name", () => {
-    const known = ["127.0.0.1", "127.0.0.1:8788", "[::1]", "[::1]:80", "[fe80::1%eth0]:80", "localhost"];
-    for (const host of [...known, "LOCALHOST:99999", "ops.internal", "OPS.internal:80"])
-      assert.ok(isKnownHost(host, "ops.internal"), host);
-    const foreign = ["", ":80", "evil.test", "0x7f.1", "2130706433", "localhost.", "localhost.evil.test"];
-    const forged = ["127.0.0.1.evil.test", "127.0.0.1@evil.test", "evil.test:80@127.0.0.1", "[::1", "[evil]"];
-    for (const host of [
-      ...foreign,
-      ...forged,
-      "127.0.0.1,evil.test",
-      "127.0.0.1 evil.test",
-      "ops.internal.",
-      "[::1]:x",
-      "ops",
-    ])
-      assert.ok(!isKnownHost(host, "ops.internal"), host);
-  });
+test("a host is an IP address, localhost or the bound name", () => {
+  const known = ["127.0.0.1", "127.0.0.1:8788", "[::1]", "[::1]:80", "[fe80::1%eth0]:80", "localhost"];
+  for (const host of [...known, "LOCALHOST:99999", "ops.internal", "OPS.internal:80"])
+    assert.ok(isKnownHost(host, "ops.internal"), host);
+  const foreign = ["", ":80", "evil.test", "0x7f.1", "2130706433", "localhost.", "localhost.evil.test"];
+  const forged = ["127.0.0.1.evil.test", "127.0.0.1@evil.test", "evil.test:80@127.0.0.1", "[::1", "[evil]"];
+  for (const host of [
+    ...foreign,
+    ...forged,
+    "127.0.0.1,evil.test",
+    "127.0.0.1 evil.test",
+    "ops.internal.",
+    "[::1]:x",
+    "ops",
+  ])
+    assert.ok(!isKnownHost(host, "ops.internal"), host);
 });
 
 interface Change extends Partial<Ask> {
@@ -319,37 +317,35 @@ describe("readiness", () => {
   });
 });
 
-describe("requests that cost much", () => {
-  test("are answered one at a time, and few wait", async (t) => {
-    // Keeps the process alive, as a server does: the pauses do not.
-    const hold = setInterval(() => {}, 1000);
-    t.after(() => clearInterval(hold));
-    let running = 0;
-    let most = 0;
-    let answered = 0;
-    const row: AdminRow = {
-      method: "GET",
-      path: "/costly",
-      isCostly: true,
-      async answer() {
-        most = Math.max(most, ++running);
-        await new Promise((resolve) => setImmediate(resolve));
-        running--;
-        if (++answered === 2) throw new Error("one that fails holds nobody up");
-        return errorReply(200, "done");
-      },
-    };
-    const answer = createAdminRouter([row], { boundHost: "ops", token: undefined });
-    const all = Array.from({ length: 40 }, (_, at) =>
-      Promise.resolve(answer(call({ target: "/costly", isGone: () => at > 20 }))).then(
-        ({ status }) => status,
-        () => 500,
-      ),
-    );
-    const statuses = await Promise.all(all);
-    assert.equal(most, 1);
-    assert.deepEqual([statuses.filter((status) => status === 200).length, answered], [20, 21]);
-    assert.equal(statuses[1], 500);
-    assert.ok(statuses.slice(32).every((status) => status === 503));
-  });
+test("requests that cost much are answered one at a time, and few wait", async (t) => {
+  // Keeps the process alive, as a server does: the pauses do not.
+  const hold = setInterval(() => {}, 1000);
+  t.after(() => clearInterval(hold));
+  let running = 0;
+  let most = 0;
+  let answered = 0;
+  const row: AdminRow = {
+    method: "GET",
+    path: "/costly",
+    isCostly: true,
+    async answer() {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+      if (++answered === 2) throw new Error("one that fails holds nobody up");
+      return errorReply(200, "done");
+    },
+  };
+  const answer = createAdminRouter([row], { boundHost: "ops", token: undefined });
+  const all = Array.from({ length: 40 }, (_, at) =>
+    Promise.resolve(answer(call({ target: "/costly", isGone: () => at > 20 }))).then(
+      ({ status }) => status,
+      () => 500,
+    ),
+  );
+  const statuses = await Promise.all(all);
+  assert.equal(most, 1);
+  assert.deepEqual([statuses.filter((status) => status === 200).length, answered], [20, 21]);
+  assert.equal(statuses[1], 500);
+  assert.ok(statuses.slice(32).every((status) => status === 503));
 });

@@ -220,23 +220,21 @@ describe("hostile peers of the admin listener", () => {
   });
 });
 
-describe("a token", () => {
-  test("is asked for but where health is asked for", async () => {
-    const guarded = await serve({ admin: adminAt({ ...ADMIN, token: "canary-token" }) });
-    const from = (path: string, token?: string): Promise<Response> =>
-      get(`http://127.0.0.1:${guarded.adminPort}${path}`, { token });
-    for (const path of ["/livez", "/readyz"]) assert.equal((await from(path)).status, 200);
-    for (const path of ["/status", "/explain?target=/", "/", "/metrics", "/none"]) {
-      const refused = await from(path);
-      assert.equal(refused.status, 401, path);
-      assert.equal(refused.headers["www-authenticate"], "Bearer");
-      assert.equal((await from(path, "canary-tokem")).status, 401);
-    }
-    const status = await from("/status", "canary-token");
-    assert.equal(status.status, 200);
-    assert.ok(!status.text.includes("canary"));
-    assert.ok(!JSON.stringify(guarded.observations).includes("canary"));
-  });
+test("a token is asked for but where health is asked for", async () => {
+  const guarded = await serve({ admin: adminAt({ ...ADMIN, token: "canary-token" }) });
+  const from = (path: string, token?: string): Promise<Response> =>
+    get(`http://127.0.0.1:${guarded.adminPort}${path}`, { token });
+  for (const path of ["/livez", "/readyz"]) assert.equal((await from(path)).status, 200);
+  for (const path of ["/status", "/explain?target=/", "/", "/metrics", "/none"]) {
+    const refused = await from(path);
+    assert.equal(refused.status, 401, path);
+    assert.equal(refused.headers["www-authenticate"], "Bearer");
+    assert.equal((await from(path, "canary-tokem")).status, 401);
+  }
+  const status = await from("/status", "canary-token");
+  assert.equal(status.status, 200);
+  assert.ok(!status.text.includes("canary"));
+  assert.ok(!JSON.stringify(guarded.observations).includes("canary"));
 });
 
 describe("a stop", () => {

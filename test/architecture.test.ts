@@ -200,19 +200,17 @@ function findCircle(modules: ReadonlyMap<string, readonly string[]>): string[] |
   return undefined;
 }
 
-describe("the client", () => {
-  it("imports nothing but types of the model", () => {
-    const clients = files.filter((file) => file.startsWith("client/"));
-    assert.ok(clients.length > 2);
-    for (const file of clients) {
-      for (const [statement, specifier] of textOf(file).matchAll(
-        /^(?:import|export)\b[^;]*?from "([^"]+)"/gm,
-      )) {
-        if (/^\.\/[a-z]+\.ts$/.test(specifier!)) continue;
-        assert.match(statement, /^(import|export) type [^;]* from "\.\.\/model\/model\.ts"$/, file);
-      }
+it("the client imports nothing but types of the model", () => {
+  const clients = files.filter((file) => file.startsWith("client/"));
+  assert.ok(clients.length > 2);
+  for (const file of clients) {
+    for (const [statement, specifier] of textOf(file).matchAll(
+      /^(?:import|export)\b[^;]*?from "([^"]+)"/gm,
+    )) {
+      if (/^\.\/[a-z]+\.ts$/.test(specifier!)) continue;
+      assert.match(statement, /^(import|export) type [^;]* from "\.\.\/model\/model\.ts"$/, file);
     }
-  });
+  }
 });
 
 describe("imports", () => {
@@ -234,20 +232,18 @@ describe("imports", () => {
   });
 });
 
-describe("exported names", () => {
-  it("mean one thing each", () => {
-    const exporters = new Map<string, Set<string>>();
-    for (const file of files) {
-      // Replaces `package.ts` in the one-file program.
-      if (file === "install/package-embedded.ts") continue;
-      const exported = textOf(file).matchAll(
-        /^export (?:declare )?(?:async )?(?:function\*?|class|const|let|interface|type) ([A-Za-z_$][\w$]*)/gm,
-      );
-      for (const [, name] of exported) exporters.set(name!, (exporters.get(name!) ?? new Set()).add(file));
-    }
-    const twice = [...exporters].filter(([, from]) => from.size > 1).map(([name]) => name);
-    assert.deepEqual(twice, []);
-  });
+it("exported names mean one thing each", () => {
+  const exporters = new Map<string, Set<string>>();
+  for (const file of files) {
+    // Replaces `package.ts` in the one-file program.
+    if (file === "install/package-embedded.ts") continue;
+    const exported = textOf(file).matchAll(
+      /^export (?:declare )?(?:async )?(?:function\*?|class|const|let|interface|type) ([A-Za-z_$][\w$]*)/gm,
+    );
+    for (const [, name] of exported) exporters.set(name!, (exporters.get(name!) ?? new Set()).add(file));
+  }
+  const twice = [...exporters].filter(([, from]) => from.size > 1).map(([name]) => name);
+  assert.deepEqual(twice, []);
 });
 
 /** Line limit of a file; one with a reason at its top ("Long: …") may exceed it. */
@@ -313,14 +309,12 @@ describe("packages", () => {
   });
 });
 
-describe("the process", () => {
-  it("is read by main.ts alone, but for the user's cache folder, which the library asks for as well", () => {
-    for (const file of files) {
-      if (file === "main.ts") continue;
-      const text = file === "mod.ts" ? textOf(file).replace("process.env.XDG_CACHE_HOME", "") : textOf(file);
-      assert.doesNotMatch(text, /process\.(argv|env|exit)\b/, file);
-    }
-  });
+it("the process is read by main.ts alone, but for the user's cache folder, which the library asks for as well", () => {
+  for (const file of files) {
+    if (file === "main.ts") continue;
+    const text = file === "mod.ts" ? textOf(file).replace("process.env.XDG_CACHE_HOME", "") : textOf(file);
+    assert.doesNotMatch(text, /process\.(argv|env|exit)\b/, file);
+  }
 });
 
 /** Words that comments and documents avoid: plain English has a noun, or "after" for time. */
@@ -394,19 +388,17 @@ it("the tests that .ci/run names exist", () => {
   for (const name of names) assert.ok(existsSync(join(ROOT, `test/all/${name}.test.ts`)), name);
 });
 
-describe("paths in ARCHITECTURE.md and CONTRIBUTING.md", () => {
-  it("exist", () => {
-    let seen = 0;
-    for (const name of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
-      // A path has a folder or is a file of code; build output and names that stand for several files are left out.
-      for (const [, path] of documentOf(name).text.matchAll(
-        /[`\s]((?:[\w-]+\/)+(?:[\w.-]+\.m?ts)?|[\w-]+\.m?ts)(?=[`\s])/g,
-      )) {
-        if (path === "dist/") continue;
-        assert.ok(existsSync(join(ROOT, path!)) || existsSync(join(SRC, path!)), `${name}: ${path}`);
-        seen++;
-      }
+it("paths in ARCHITECTURE.md and CONTRIBUTING.md exist", () => {
+  let seen = 0;
+  for (const name of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    // A path has a folder or is a file of code; build output and names that stand for several files are left out.
+    for (const [, path] of documentOf(name).text.matchAll(
+      /[`\s]((?:[\w-]+\/)+(?:[\w.-]+\.m?ts)?|[\w-]+\.m?ts)(?=[`\s])/g,
+    )) {
+      if (path === "dist/") continue;
+      assert.ok(existsSync(join(ROOT, path!)) || existsSync(join(SRC, path!)), `${name}: ${path}`);
+      seen++;
     }
-    assert.ok(seen > 100, `only ${seen} paths`);
-  });
+  }
+  assert.ok(seen > 100, `only ${seen} paths`);
 });

@@ -322,27 +322,25 @@ async function countInThreads(threads: number, counting: Counting): Promise<Coun
   return [own, ...(await Promise.all(counted))];
 }
 
-describe("threads that count requests of one key", () => {
-  it("let exactly the limit pass in each window", async () => {
-    const counters = createSharedCounters(60);
-    const [threads, windows, requests, limit] = [3, 20, 20_000, 25_000];
-    const slot = slotOf(counters, "k");
-    const gate = new Int32Array(new SharedArrayBuffer(4));
-    const counted = await countInThreads(threads, { counters, slot, limit, windows, requests, gate });
-    const sum = (at: number, of: keyof Counted): number =>
-      counted.reduce((total, { [of]: counts }) => total + counts[at]!, 0);
-    let asked = 0;
-    let full = 0;
-    for (let at = 0; at < windows; at++) {
-      const [passed, refused] = [sum(at, "passed"), sum(at, "refused")];
-      // A thread with a late clock counts in the window that others have begun.
-      assert.equal(passed, Math.min(limit, passed + refused), `window ${at}`);
-      asked += passed + refused;
-      if (refused > 0) full++;
-    }
-    assert.equal(asked, threads * windows * requests);
-    assert.ok(full > 0, "no window was full");
-  });
+it("threads that count requests of one key let exactly the limit pass in each window", async () => {
+  const counters = createSharedCounters(60);
+  const [threads, windows, requests, limit] = [3, 20, 20_000, 25_000];
+  const slot = slotOf(counters, "k");
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  const counted = await countInThreads(threads, { counters, slot, limit, windows, requests, gate });
+  const sum = (at: number, of: keyof Counted): number =>
+    counted.reduce((total, { [of]: counts }) => total + counts[at]!, 0);
+  let asked = 0;
+  let full = 0;
+  for (let at = 0; at < windows; at++) {
+    const [passed, refused] = [sum(at, "passed"), sum(at, "refused")];
+    // A thread with a late clock counts in the window that others have begun.
+    assert.equal(passed, Math.min(limit, passed + refused), `window ${at}`);
+    asked += passed + refused;
+    if (refused > 0) full++;
+  }
+  assert.equal(asked, threads * windows * requests);
+  assert.ok(full > 0, "no window was full");
 });
 
 it("counters that threads share count as others do", () => {

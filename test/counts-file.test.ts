@@ -369,26 +369,24 @@ describe("a clock", () => {
   });
 });
 
-describe("a clock that is not the one of windows", () => {
-  it("neither loses counts nor brings old ones", async () => {
-    const file = newFile();
-    // The windows follow the clock of another machine, an hour and a half late.
-    const windowClock = (): number => NOW - 1.5 * HOUR * 1000;
-    const openOne = async (): Promise<{ counters: Counters; keeper: CountsKeeper; slot: number }> => {
-      const counters = createCounters(HOUR);
-      const slot = slotOf(counters, "key_1");
-      const keeper = await keepCounts({ file, counters, observe: () => {}, now: () => NOW, windowClock });
-      keepers.add(keeper);
-      return { counters, keeper, slot };
-    };
-    const first = await openOne();
-    for (let time = 0; time < 7; time++) countRequest(first.counters, first.slot, 100, windowClock());
-    await save(first);
-    const second = await openOne();
-    assert.deepEqual(usageOf(second.counters, second.slot), {
-      window: windowAt(second.counters, windowClock()),
-      used: 7,
-    });
+it("a clock that is not the one of windows neither loses counts nor brings old ones", async () => {
+  const file = newFile();
+  // The windows follow the clock of another machine, an hour and a half late.
+  const windowClock = (): number => NOW - 1.5 * HOUR * 1000;
+  const openOne = async (): Promise<{ counters: Counters; keeper: CountsKeeper; slot: number }> => {
+    const counters = createCounters(HOUR);
+    const slot = slotOf(counters, "key_1");
+    const keeper = await keepCounts({ file, counters, observe: () => {}, now: () => NOW, windowClock });
+    keepers.add(keeper);
+    return { counters, keeper, slot };
+  };
+  const first = await openOne();
+  for (let time = 0; time < 7; time++) countRequest(first.counters, first.slot, 100, windowClock());
+  await save(first);
+  const second = await openOne();
+  assert.deepEqual(usageOf(second.counters, second.slot), {
+    window: windowAt(second.counters, windowClock()),
+    used: 7,
   });
 });
 

@@ -38,22 +38,17 @@ describe("queries", () => {
   });
 });
 
-describe("the statement that copies a table", () => {
-  it("quotes the names of columns and casts types of one's own", () => {
-    const columns = [
-      { name: "ID", type: 2950 },
-      { name: "DISPLAY_name", type: 20_000 },
-      { name: "createdat", type: 1114 },
-      { name: 'a"b', type: 25 },
-    ];
-    const statement = copyStatement("users", "TABLE u -- comment", columns);
-    assert.ok(
-      statement.includes('query."ID" AS "id", query."DISPLAY_name"::text AS "displayName"'),
-      statement,
-    );
-    assert.ok(statement.includes("\nTABLE u -- comment\n)"), statement);
-    assert.ok(!statement.includes('a"b'), statement);
-  });
+it("the statement that copies a table quotes the names of columns and casts types of one's own", () => {
+  const columns = [
+    { name: "ID", type: 2950 },
+    { name: "DISPLAY_name", type: 20_000 },
+    { name: "createdat", type: 1114 },
+    { name: 'a"b', type: 25 },
+  ];
+  const statement = copyStatement("users", "TABLE u -- comment", columns);
+  assert.ok(statement.includes('query."ID" AS "id", query."DISPLAY_name"::text AS "displayName"'), statement);
+  assert.ok(statement.includes("\nTABLE u -- comment\n)"), statement);
+  assert.ok(!statement.includes('a"b'), statement);
 });
 
 describe("a URL of PostgreSQL", () => {
@@ -81,17 +76,15 @@ describe("a URL of PostgreSQL", () => {
   });
 });
 
-describe("errors of PostgreSQL", () => {
-  it("are one line without a secret", () => {
-    const error = Object.assign(new Error("role canary\nis not there"), {
-      hint: "Ask\ncanary",
-      code: "28000",
-    });
-    assert.equal(postgresText(error, ["canary"]), "role ***; Ask (28000)");
-    const refused = Object.assign(new Error(""), { code: "ECONNREFUSED", syscall: "connect", errno: -111 });
-    assert.equal(postgresText(new AggregateError([refused]), []), "connection refused (ECONNREFUSED)");
-    assert.equal(postgresText(new Error("timeout expired"), []), "no answer in time");
+it("errors of PostgreSQL are one line without a secret", () => {
+  const error = Object.assign(new Error("role canary\nis not there"), {
+    hint: "Ask\ncanary",
+    code: "28000",
   });
+  assert.equal(postgresText(error, ["canary"]), "role ***; Ask (28000)");
+  const refused = Object.assign(new Error(""), { code: "ECONNREFUSED", syscall: "connect", errno: -111 });
+  assert.equal(postgresText(new AggregateError([refused]), []), "connection refused (ECONNREFUSED)");
+  assert.equal(postgresText(new Error("timeout expired"), []), "no answer in time");
 });
 
 describe("a file of rows", () => {

@@ -168,48 +168,46 @@ describe("a lock", { concurrency: true }, () => {
   });
 });
 
-describe("a lock of a dead holder", () => {
-  it("is not removed by one who saw it late, when it is another's already", async (t) => {
-    const { file, lock } = counter(t);
-    mkdirSync(lock);
-    date(lock, MINUTE_MS);
-    const signal = (): { told: Promise<void>; tell: () => void } => {
-      let tell = (): void => {};
-      const told = new Promise<void>((resolve) => {
-        tell = resolve;
-      });
-      return { told, tell };
-    };
-    const [bothSaw, taken] = [signal(), signal()];
-    let breaking = 0;
-    let looked = false;
-    const make = files.mkdir as (path: string) => Promise<undefined>;
-    const delayed = mock.method(files, "mkdir", async (path: string) => {
-      // Both see the stale lock; the second tries to remove it after the first has removed and taken it.
-      const turn = path.endsWith(".breaking") ? ++breaking : 0;
-      if (turn === 2) bothSaw.tell();
-      if (turn === 1) await bothSaw.told;
-      if (turn === 2) await taken.told;
-      await make(path);
-      if (turn === 2) looked = true;
+it("a lock of a dead holder is not removed by one who saw it late, when it is another's already", async (t) => {
+  const { file, lock } = counter(t);
+  mkdirSync(lock);
+  date(lock, MINUTE_MS);
+  const signal = (): { told: Promise<void>; tell: () => void } => {
+    let tell = (): void => {};
+    const told = new Promise<void>((resolve) => {
+      tell = resolve;
     });
-    syncBuiltinESMExports();
-    t.after(() => {
-      delayed.mock.restore();
-      syncBuiltinESMExports();
-    });
-    let runs = 0;
-    const work = async (assertHeld: () => Promise<void>): Promise<void> => {
-      runs++;
-      taken.tell();
-      await until(() => looked && !existsSync(`${lock}.breaking`), "the second to be done with it");
-      await assertHeld();
-      await count(file);
-    };
-    await Promise.all([withLock(file, work), withLock(file, work)]);
-    assert.equal(runs, 2, "nobody had to begin anew");
-    assert.equal(readFileSync(file, "utf8"), "2");
+    return { told, tell };
+  };
+  const [bothSaw, taken] = [signal(), signal()];
+  let breaking = 0;
+  let looked = false;
+  const make = files.mkdir as (path: string) => Promise<undefined>;
+  const delayed = mock.method(files, "mkdir", async (path: string) => {
+    // Both see the stale lock; the second tries to remove it after the first has removed and taken it.
+    const turn = path.endsWith(".breaking") ? ++breaking : 0;
+    if (turn === 2) bothSaw.tell();
+    if (turn === 1) await bothSaw.told;
+    if (turn === 2) await taken.told;
+    await make(path);
+    if (turn === 2) looked = true;
   });
+  syncBuiltinESMExports();
+  t.after(() => {
+    delayed.mock.restore();
+    syncBuiltinESMExports();
+  });
+  let runs = 0;
+  const work = async (assertHeld: () => Promise<void>): Promise<void> => {
+    runs++;
+    taken.tell();
+    await until(() => looked && !existsSync(`${lock}.breaking`), "the second to be done with it");
+    await assertHeld();
+    await count(file);
+  };
+  await Promise.all([withLock(file, work), withLock(file, work)]);
+  assert.equal(runs, 2, "nobody had to begin anew");
+  assert.equal(readFileSync(file, "utf8"), "2");
 });
 
 const codeIs = (code: string) => (error: NodeJS.ErrnoException) => error.code === code;

@@ -343,11 +343,9 @@ describe("extremes", () => {
   });
 });
 
-describe("grammar", () => {
-  it("names the symbol or the change that is missing", () => {
-    assert.throws(() => compileGrammar({ a: "{b} {c}", b: "x" }), /no symbol \{c\} for "\{b\} \{c\}"/);
-    assert.throws(() => compileGrammar({ a: "{loud b}", b: "x" }), /no symbol \{loud b\}/);
-  });
+it("grammar names the symbol or the change that is missing", () => {
+  assert.throws(() => compileGrammar({ a: "{b} {c}", b: "x" }), /no symbol \{c\} for "\{b\} \{c\}"/);
+  assert.throws(() => compileGrammar({ a: "{loud b}", b: "x" }), /no symbol \{loud b\}/);
 });
 
 const WORLDS = 4000;
@@ -360,39 +358,35 @@ const texts = (() => {
   });
 })();
 
-describe("texts of generated worlds", () => {
-  it("hold words that no other world has, as real ones do", () => {
-    const worlds = new Map<string, number>();
-    let distinct = 0;
-    for (const text of texts) {
-      const words = new Set(fold(text).split(/\s+/u));
-      distinct += words.size;
-      for (const word of words) worlds.set(word, (worlds.get(word) ?? 0) + 1);
-    }
-    const own = [...worlds.values()].filter((many) => many === 1).length;
-    assert.ok(own / WORLDS > 8 && own / WORLDS < 12, `${own / WORLDS} words of its own a world`);
-    assert.ok(distinct / WORLDS > 25 && distinct / WORLDS < 50, `${distinct / WORLDS} words a world`);
-  });
+it("texts of generated worlds hold words that no other world has, as real ones do", () => {
+  const worlds = new Map<string, number>();
+  let distinct = 0;
+  for (const text of texts) {
+    const words = new Set(fold(text).split(/\s+/u));
+    distinct += words.size;
+    for (const word of words) worlds.set(word, (worlds.get(word) ?? 0) + 1);
+  }
+  const own = [...worlds.values()].filter((many) => many === 1).length;
+  assert.ok(own / WORLDS > 8 && own / WORLDS < 12, `${own / WORLDS} words of its own a world`);
+  assert.ok(distinct / WORLDS > 25 && distinct / WORLDS < 50, `${distinct / WORLDS} words a world`);
 });
 
-describe("streams of rows", () => {
-  it("are the same whenever a row is drawn, and others for another row, seed or name", () => {
-    const random = createRandom(5, "users");
-    const draw = (row: number): string => {
-      random.startRow(row);
-      return [random.word(), random.word(), random.word(), random.word()].join();
-    };
-    const first = Array.from({ length: 5000 }, (_, row) => draw(row));
-    assert.equal(new Set(first).size, 5000);
-    assert.equal(new Set(first.map((words) => words.split(",")[0])).size, 5000);
-    for (const row of [4999, 0, 17, 1]) assert.equal(draw(row), first[row]);
-    for (const other of [
-      createRandom(6, "users"),
-      createRandom(5 + 2 ** 32, "users"),
-      createRandom(5, "worlds"),
-    ]) {
-      other.startRow(17);
-      assert.notEqual(String(other.word()), first[17]!.split(",")[0]);
-    }
-  });
+it("streams of rows are the same whenever a row is drawn, and others for another row, seed or name", () => {
+  const random = createRandom(5, "users");
+  const draw = (row: number): string => {
+    random.startRow(row);
+    return [random.word(), random.word(), random.word(), random.word()].join();
+  };
+  const first = Array.from({ length: 5000 }, (_, row) => draw(row));
+  assert.equal(new Set(first).size, 5000);
+  assert.equal(new Set(first.map((words) => words.split(",")[0])).size, 5000);
+  for (const row of [4999, 0, 17, 1]) assert.equal(draw(row), first[row]);
+  for (const other of [
+    createRandom(6, "users"),
+    createRandom(5 + 2 ** 32, "users"),
+    createRandom(5, "worlds"),
+  ]) {
+    other.startRow(17);
+    assert.notEqual(String(other.word()), first[17]!.split(",")[0]);
+  }
 });

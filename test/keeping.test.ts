@@ -152,33 +152,31 @@ test("an old generation is let go when the new one was handed out, and not befor
   assert.deepEqual(retired, [first]);
 });
 
-describe("close", () => {
-  it("ends a running load; reloads that wait settle, and nothing is loaded any more", async () => {
-    const real = createLocalLoader();
-    let loads = 0;
-    let aborted = 0;
-    const load: Loader = (where, options) => {
-      if (loads++ === 0) return real(where, options);
-      return new Promise((resolve) => {
-        options.signal!.addEventListener("abort", () => {
-          aborted++;
-          resolve(DIED);
-        });
+it("close ends a running load; reloads that wait settle, and nothing is loaded any more", async () => {
+  const real = createLocalLoader();
+  let loads = 0;
+  let aborted = 0;
+  const load: Loader = (where, options) => {
+    if (loads++ === 0) return real(where, options);
+    return new Promise((resolve) => {
+      options.signal!.addEventListener("abort", () => {
+        aborted++;
+        resolve(DIED);
       });
-    };
-    const seen: Observation[] = [];
-    const keeper = await SnapshotKeeper.open(watched(snapshot, load, seen), () => {});
-    const reloads = [keeper.reload(), keeper.reload()];
-    await until(() => loads === 2, "the second load");
-    keeper.close();
-    keeper.close();
-    await Promise.all([...reloads, keeper.reload()]);
-    assert.deepEqual([loads, aborted], [2, 1]);
-    assert.deepEqual(
-      seen.filter(({ kind }) => kind === "snapshot-refused"),
-      [],
-    );
-  });
+    });
+  };
+  const seen: Observation[] = [];
+  const keeper = await SnapshotKeeper.open(watched(snapshot, load, seen), () => {});
+  const reloads = [keeper.reload(), keeper.reload()];
+  await until(() => loads === 2, "the second load");
+  keeper.close();
+  keeper.close();
+  await Promise.all([...reloads, keeper.reload()]);
+  assert.deepEqual([loads, aborted], [2, 1]);
+  assert.deepEqual(
+    seen.filter(({ kind }) => kind === "snapshot-refused"),
+    [],
+  );
 });
 
 describe("indexing", () => {

@@ -83,31 +83,29 @@ describe("keys update", () => {
   });
 });
 
-describe("keys show", () => {
-  it("prints one key, without a hash", async (t) => {
-    const soon = new Date(Date.now() + HOUR_MS).toISOString();
-    const previous = [
-      { sha256: hashToken("svc_sk_old"), expiresAt: soon },
-      { sha256: hashToken("svc_sk_older"), expiresAt: "2020-01-01T00:00:00Z" },
-    ];
-    const { keys } = keysFile(t, { name: "sh\u001bop", previous, note: "x" } as Partial<KeyRecord>);
-    const { stdout } = await keys("show", ID);
-    assert.match(stdout, /^id +key_abcdef$/m);
-    assert.match(stdout, /^name +sh\?op$/m);
-    assert.match(stdout, new RegExp(`^previous token +works until ${soon}$`, "m"));
-    assert.match(stdout, /^unknown fields +note$/m);
-    assert.doesNotMatch(stdout, /svcx|2020|[0-9a-f]{64}/);
-    const json = await keys("show", ID, "--json");
-    assert.doesNotMatch(json.stdout, /[0-9a-f]{64}/);
-    const shown = JSON.parse(json.stdout) as Record<string, unknown>;
-    assert.deepEqual(
-      [shown.id, shown.state, shown.previous, shown.unknownFields],
-      [ID, "active", [{ expiresAt: soon }], ["note"]],
-    );
-    await assert.rejects(keys("show", "svc_sk_canary-4711"), {
-      name: "CommandError",
-      message: /there is no key "svc_sk_c…"$/,
-    });
+it("keys show prints one key, without a hash", async (t) => {
+  const soon = new Date(Date.now() + HOUR_MS).toISOString();
+  const previous = [
+    { sha256: hashToken("svc_sk_old"), expiresAt: soon },
+    { sha256: hashToken("svc_sk_older"), expiresAt: "2020-01-01T00:00:00Z" },
+  ];
+  const { keys } = keysFile(t, { name: "sh\u001bop", previous, note: "x" } as Partial<KeyRecord>);
+  const { stdout } = await keys("show", ID);
+  assert.match(stdout, /^id +key_abcdef$/m);
+  assert.match(stdout, /^name +sh\?op$/m);
+  assert.match(stdout, new RegExp(`^previous token +works until ${soon}$`, "m"));
+  assert.match(stdout, /^unknown fields +note$/m);
+  assert.doesNotMatch(stdout, /svcx|2020|[0-9a-f]{64}/);
+  const json = await keys("show", ID, "--json");
+  assert.doesNotMatch(json.stdout, /[0-9a-f]{64}/);
+  const shown = JSON.parse(json.stdout) as Record<string, unknown>;
+  assert.deepEqual(
+    [shown.id, shown.state, shown.previous, shown.unknownFields],
+    [ID, "active", [{ expiresAt: soon }], ["note"]],
+  );
+  await assert.rejects(keys("show", "svc_sk_canary-4711"), {
+    name: "CommandError",
+    message: /there is no key "svc_sk_c…"$/,
   });
 });
 

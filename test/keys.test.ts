@@ -261,61 +261,57 @@ describe("a change of the keys file", () => {
   });
 });
 
-describe("the keys file", () => {
-  it("has mode 0600 after a change, and who could read it before is told", async (t) => {
-    const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
-    chmodSync(keys, 0o640);
-    const { stderr } = await create(keys);
-    assert.match(stderr, /^orrery: warning: .*keys\.json had mode 0640 and has 0600 now/m);
-    assert.equal(statSync(keys).mode & 0o777, 0o600);
-    assert.doesNotMatch((await create(keys)).stderr, /warning/);
-  });
+it("the keys file has mode 0600 after a change, and who could read it before is told", async (t) => {
+  const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
+  chmodSync(keys, 0o640);
+  const { stderr } = await create(keys);
+  assert.match(stderr, /^orrery: warning: .*keys\.json had mode 0640 and has 0600 now/m);
+  assert.equal(statSync(keys).mode & 0o777, 0o600);
+  assert.doesNotMatch((await create(keys)).stderr, /warning/);
 });
 
-describe("keys list", () => {
-  it("marks keys that are over or grant nothing, as text and as JSON", async (t) => {
-    const keys = writeKeys(
-      join(temporaryFolder(t), "keys.json"),
-      keyRecord("svc_sk_full", { limit: 7 }),
-      keyRecord("svc_sk_none", { scopes: [] }),
-      keyRecord("svc_sk_typo", { scopes: ["read:foo", "a,b"] }),
-      keyRecord("svc_sk_some", { scopes: ["read:users", "read:foo"] }),
-      keyRecord("svc_sk_past", { expiresAt: "2020-01-01T00:00:00Z" }),
-      keyRecord("svc_sk_stop", { active: false, expiresAt: "2020-01-01T00:00:00Z" }),
-      keyRecord("svcx_tool", { scopes: [], limit: 5 }),
-    );
-    const { stdout } = await run(["keys", "list", "--keys", keys]);
-    const line = (id: string): string => stdout.split("\n").find((text) => text.includes(id))!;
-    assert.match(line("k_full"), /active +7 +never +read:worlds,read:users,read:instances /);
-    assert.match(line("k_none"), /none, grants nothing +test/);
-    assert.match(line("k_typo"), /none, grants nothing \(unknown: read:foo,a,b\)/);
-    assert.match(line("k_some"), /read:users \(unknown: read:foo\)/);
-    assert.match(line("k_past"), /expired/);
-    assert.match(line("k_stop"), /disabled/);
-    assert.match(line("x_tool"), /active +none +never +all/);
+it("keys list marks keys that are over or grant nothing, as text and as JSON", async (t) => {
+  const keys = writeKeys(
+    join(temporaryFolder(t), "keys.json"),
+    keyRecord("svc_sk_full", { limit: 7 }),
+    keyRecord("svc_sk_none", { scopes: [] }),
+    keyRecord("svc_sk_typo", { scopes: ["read:foo", "a,b"] }),
+    keyRecord("svc_sk_some", { scopes: ["read:users", "read:foo"] }),
+    keyRecord("svc_sk_past", { expiresAt: "2020-01-01T00:00:00Z" }),
+    keyRecord("svc_sk_stop", { active: false, expiresAt: "2020-01-01T00:00:00Z" }),
+    keyRecord("svcx_tool", { scopes: [], limit: 5 }),
+  );
+  const { stdout } = await run(["keys", "list", "--keys", keys]);
+  const line = (id: string): string => stdout.split("\n").find((text) => text.includes(id))!;
+  assert.match(line("k_full"), /active +7 +never +read:worlds,read:users,read:instances /);
+  assert.match(line("k_none"), /none, grants nothing +test/);
+  assert.match(line("k_typo"), /none, grants nothing \(unknown: read:foo,a,b\)/);
+  assert.match(line("k_some"), /read:users \(unknown: read:foo\)/);
+  assert.match(line("k_past"), /expired/);
+  assert.match(line("k_stop"), /disabled/);
+  assert.match(line("x_tool"), /active +none +never +all/);
 
-    const json = await run(["keys", "list", "--keys", keys, "--json"]);
-    assert.doesNotMatch(json.stdout, /sha256|[0-9a-f]{64}/);
-    const { keys: listed } = JSON.parse(json.stdout) as { keys: Record<string, unknown>[] };
-    assert.deepEqual(
-      listed.map(({ id, state, limit, grantsNothing }) => [id, state, limit, grantsNothing]),
-      [
-        ["key_k_full", "active", 7, false],
-        ["key_k_none", "active", null, true],
-        ["key_k_typo", "active", null, true],
-        ["key_k_some", "active", null, false],
-        ["key_k_past", "expired", null, false],
-        ["key_k_stop", "disabled", null, false],
-        ["key_x_tool", "active", null, false],
-      ],
-    );
-    const typo = listed[2]!;
-    assert.deepEqual([typo.scopes, typo.unknownScopes], [[], ["read:foo", "a,b"]]);
-    assert.deepEqual(Object.keys(typo), [
-      ...["id", "kind", "name", "state", "limit", "expiresAt"],
-      ...["scopes", "unknownScopes", "grantsNothing", "createdAt", "previous", "unknownFields"],
-    ]);
-  });
+  const json = await run(["keys", "list", "--keys", keys, "--json"]);
+  assert.doesNotMatch(json.stdout, /sha256|[0-9a-f]{64}/);
+  const { keys: listed } = JSON.parse(json.stdout) as { keys: Record<string, unknown>[] };
+  assert.deepEqual(
+    listed.map(({ id, state, limit, grantsNothing }) => [id, state, limit, grantsNothing]),
+    [
+      ["key_k_full", "active", 7, false],
+      ["key_k_none", "active", null, true],
+      ["key_k_typo", "active", null, true],
+      ["key_k_some", "active", null, false],
+      ["key_k_past", "expired", null, false],
+      ["key_k_stop", "disabled", null, false],
+      ["key_x_tool", "active", null, false],
+    ],
+  );
+  const typo = listed[2]!;
+  assert.deepEqual([typo.scopes, typo.unknownScopes], [[], ["read:foo", "a,b"]]);
+  assert.deepEqual(Object.keys(typo), [
+    ...["id", "kind", "name", "state", "limit", "expiresAt"],
+    ...["scopes", "unknownScopes", "grantsNothing", "createdAt", "previous", "unknownFields"],
+  ]);
 });
 
 for (const [what, redirection] of [

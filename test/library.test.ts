@@ -96,46 +96,42 @@ describe("fetch", () => {
   });
 });
 
-describe("the client in the process", () => {
-  it("reads as the process itself without a token, and under a key with one", async (t) => {
-    const orrery = await open(t);
-    const all: string[] = [];
-    const client = orrery.client();
-    for await (const { id } of client.worlds.list.all()) all.push(id);
-    const { pagination } = await client.worlds.list({ limit: 2 });
-    assert.equal(all.length, pagination.total);
-    for (let at = 0; at < 20; at++) assert.ok((await client.stats()).data.totalUsers > 0);
-    assert.ok((await client.users.search("a")).pagination.total > 0);
-    const limited = orrery.client("svc_sk_limited");
-    await limited.stats();
-    const { headers } = await orrery.ask({ target: STATS, authorization: "Bearer svc_sk_limited" });
-    assert.equal(remaining(headers), "3", "the token's requests are counted, those of the process are not");
-    await assert.rejects(orrery.client("svc_sk_users").worlds.list(), { name: "ApiError", status: 403 });
-    await assert.rejects(orrery.client("svc_sk_nobody").stats(), { name: "ApiError", status: 401 });
-    await assert.rejects(client.worlds.get("no-such"), { name: "ApiError", status: 404 });
-    for (const token of ["ä", "", null, 5, "Bearer x"] as string[])
-      assert.throws(() => orrery.client(token), /^TypeError: token: must be visible ASCII$/, token);
-  });
+it("the client in the process reads as the process itself without a token, and under a key with one", async (t) => {
+  const orrery = await open(t);
+  const all: string[] = [];
+  const client = orrery.client();
+  for await (const { id } of client.worlds.list.all()) all.push(id);
+  const { pagination } = await client.worlds.list({ limit: 2 });
+  assert.equal(all.length, pagination.total);
+  for (let at = 0; at < 20; at++) assert.ok((await client.stats()).data.totalUsers > 0);
+  assert.ok((await client.users.search("a")).pagination.total > 0);
+  const limited = orrery.client("svc_sk_limited");
+  await limited.stats();
+  const { headers } = await orrery.ask({ target: STATS, authorization: "Bearer svc_sk_limited" });
+  assert.equal(remaining(headers), "3", "the token's requests are counted, those of the process are not");
+  await assert.rejects(orrery.client("svc_sk_users").worlds.list(), { name: "ApiError", status: 403 });
+  await assert.rejects(orrery.client("svc_sk_nobody").stats(), { name: "ApiError", status: 401 });
+  await assert.rejects(client.worlds.get("no-such"), { name: "ApiError", status: 404 });
+  for (const token of ["ä", "", null, 5, "Bearer x"] as string[])
+    assert.throws(() => orrery.client(token), /^TypeError: token: must be visible ASCII$/, token);
 });
 
-describe("a key that the host has chosen", () => {
-  it("decides over the Authorization header, through every door", async (t) => {
-    const orrery = await open(t);
-    const chosen = orrery.as("limited");
-    const ask = await chosen.ask({ target: STATS, authorization: "Bearer nonsense" });
-    assert.equal(remaining(ask.headers), "4");
-    const fetched = await chosen.fetch(STATS);
-    assert.equal(fetched.headers.get("x-ratelimit-remaining"), "3");
-    const origin = await serveHttp(t, (request, response) => chosen.handle(request, response));
-    const handled = await fetch(origin + STATS);
-    assert.equal(handled.headers.get("x-ratelimit-remaining"), "2");
-    const users = await orrery.as("users").ask({ target: "/api/public/v1/worlds" });
-    assert.equal(users.status, 403);
-    const nobody = await orrery.as("nobody").ask({ target: STATS, authorization: CLI });
-    assert.deepEqual([nobody.status, nobody.body], [401, '{"error":"Invalid API key"}']);
-    for (const id of [undefined, null, 5] as unknown as string[])
-      assert.throws(() => orrery.as(id), /^TypeError: as: the id of a key must be a string$/);
-  });
+it("a key that the host has chosen decides over the Authorization header, through every door", async (t) => {
+  const orrery = await open(t);
+  const chosen = orrery.as("limited");
+  const ask = await chosen.ask({ target: STATS, authorization: "Bearer nonsense" });
+  assert.equal(remaining(ask.headers), "4");
+  const fetched = await chosen.fetch(STATS);
+  assert.equal(fetched.headers.get("x-ratelimit-remaining"), "3");
+  const origin = await serveHttp(t, (request, response) => chosen.handle(request, response));
+  const handled = await fetch(origin + STATS);
+  assert.equal(handled.headers.get("x-ratelimit-remaining"), "2");
+  const users = await orrery.as("users").ask({ target: "/api/public/v1/worlds" });
+  assert.equal(users.status, 403);
+  const nobody = await orrery.as("nobody").ask({ target: STATS, authorization: CLI });
+  assert.deepEqual([nobody.status, nobody.body], [401, '{"error":"Invalid API key"}']);
+  for (const id of [undefined, null, 5] as unknown as string[])
+    assert.throws(() => orrery.as(id), /^TypeError: as: the id of a key must be a string$/);
 });
 
 describe("setKeys", () => {
@@ -187,53 +183,51 @@ describe("setKeys", () => {
   });
 });
 
-describe("reload", () => {
-  it("tells what became of keys and snapshot", async (t) => {
-    const folder = temporaryFolder(t);
-    const snapshot = join(folder, "snapshot");
-    const file = join(folder, "keys.json");
-    cpSync(SAMPLE, snapshot, { recursive: true });
-    rmSync(join(snapshot, "manifest.json"), { force: true });
-    writeFileSync(file, '{"keys":[]}');
-    const orrery = await open(t, { keys: file, snapshot });
-    const first = orrery.generation();
-    const unchanged = { keys: "unchanged", snapshot: "unchanged", generation: first, problems: [] };
-    assert.deepEqual(await orrery.reload(), unchanged);
+it("reload tells what became of keys and snapshot", async (t) => {
+  const folder = temporaryFolder(t);
+  const snapshot = join(folder, "snapshot");
+  const file = join(folder, "keys.json");
+  cpSync(SAMPLE, snapshot, { recursive: true });
+  rmSync(join(snapshot, "manifest.json"), { force: true });
+  writeFileSync(file, '{"keys":[]}');
+  const orrery = await open(t, { keys: file, snapshot });
+  const first = orrery.generation();
+  const unchanged = { keys: "unchanged", snapshot: "unchanged", generation: first, problems: [] };
+  assert.deepEqual(await orrery.reload(), unchanged);
 
-    writeFileSync(join(snapshot, "instances.ndjson"), "");
-    writeFileSync(file, '{"keys":[],"more":1}');
-    const loaded = await orrery.reload();
-    assert.deepEqual([loaded.keys, loaded.snapshot, loaded.problems], ["loaded", "loaded", []]);
-    assert.notEqual(loaded.generation, first);
-    assert.equal(orrery.generation(), loaded.generation);
+  writeFileSync(join(snapshot, "instances.ndjson"), "");
+  writeFileSync(file, '{"keys":[],"more":1}');
+  const loaded = await orrery.reload();
+  assert.deepEqual([loaded.keys, loaded.snapshot, loaded.problems], ["loaded", "loaded", []]);
+  assert.notEqual(loaded.generation, first);
+  assert.equal(orrery.generation(), loaded.generation);
 
-    writeFileSync(join(snapshot, "users.ndjson"), "nonsense\n");
-    writeFileSync(file, "nonsense");
-    for (let at = 0; at < 2; at++) {
-      const refused = await orrery.reload();
-      assert.deepEqual(
-        [refused.keys, refused.snapshot, refused.generation],
-        ["refused", "refused", loaded.generation],
-      );
-      assert.match(refused.problems[0]!, /keys\.json/);
-      assert.match(refused.problems[1]!, /users\.ndjson/);
-    }
-
-    rmSync(snapshot, { recursive: true });
-    cpSync(SAMPLE, snapshot, { recursive: true });
-    const closing = [orrery.reload(), orrery.reload()];
-    orrery.close();
-    for (const reloading of [...closing, orrery.reload()]) {
-      const { snapshot, problems } = await reloading;
-      assert.equal(snapshot, "refused");
-      assert.equal(problems.at(-1), "the server is stopping: nothing is loaded any more");
-    }
-    const after = await orrery.reload();
+  writeFileSync(join(snapshot, "users.ndjson"), "nonsense\n");
+  writeFileSync(file, "nonsense");
+  for (let at = 0; at < 2; at++) {
+    const refused = await orrery.reload();
     assert.deepEqual(
-      [after.keys, after.problems[0]],
-      ["refused", "the server is stopping: no keys are read any more"],
+      [refused.keys, refused.snapshot, refused.generation],
+      ["refused", "refused", loaded.generation],
     );
-  });
+    assert.match(refused.problems[0]!, /keys\.json/);
+    assert.match(refused.problems[1]!, /users\.ndjson/);
+  }
+
+  rmSync(snapshot, { recursive: true });
+  cpSync(SAMPLE, snapshot, { recursive: true });
+  const closing = [orrery.reload(), orrery.reload()];
+  orrery.close();
+  for (const reloading of [...closing, orrery.reload()]) {
+    const { snapshot, problems } = await reloading;
+    assert.equal(snapshot, "refused");
+    assert.equal(problems.at(-1), "the server is stopping: nothing is loaded any more");
+  }
+  const after = await orrery.reload();
+  assert.deepEqual(
+    [after.keys, after.problems[0]],
+    ["refused", "the server is stopping: no keys are read any more"],
+  );
 });
 
 const target = "/api/public/v1/stats";

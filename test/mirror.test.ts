@@ -97,20 +97,18 @@ describe("a journal", () => {
   });
 });
 
-describe("a folder", () => {
-  it("is held by one at a time, and taken over from a process that is gone", async (t) => {
-    const mark = join(temporaryFolder(t), "work.owner");
-    const first = await hold(mark);
-    await assert.rejects(hold(mark), { name: "HeldError" });
-    const text = JSON.parse(readFileSync(mark, "utf8")) as { begin: string };
-    await first.release();
-    // The mark of another process with the same id, which began at another time.
-    writeFileSync(mark, JSON.stringify({ ...text, begin: "1" }));
-    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => hold(mark)));
-    const held = claims.filter((claim) => claim.status === "fulfilled");
-    assert.equal(held.length, 1, "eight at once took it over");
-    await held[0]!.value.release();
-  });
+it("a folder is held by one at a time, and taken over from a process that is gone", async (t) => {
+  const mark = join(temporaryFolder(t), "work.owner");
+  const first = await hold(mark);
+  await assert.rejects(hold(mark), { name: "HeldError" });
+  const text = JSON.parse(readFileSync(mark, "utf8")) as { begin: string };
+  await first.release();
+  // The mark of another process with the same id, which began at another time.
+  writeFileSync(mark, JSON.stringify({ ...text, begin: "1" }));
+  const claims = await Promise.allSettled(Array.from({ length: 8 }, () => hold(mark)));
+  const held = claims.filter((claim) => claim.status === "fulfilled");
+  assert.equal(held.length, 1, "eight at once took it over");
+  await held[0]!.value.release();
 });
 
 const ID = "00000000-0000-4000-8000-00000000000A";

@@ -287,28 +287,21 @@ describe("lists", () => {
   });
 });
 
-describe("numbers below zero", () => {
-  it("are values of the flag before them, and out of its bounds", () => {
-    assert.match(
-      problem("serve", [...SERVE, "--rate-limit", "-5"]),
-      /^--rate-limit: must be a whole number of at least 1/,
-    );
-    assert.match(
-      problem("keys create", ["--keys", "k", "--name", "n", "--limit", "-1"]),
-      /^--limit: must be/,
-    );
-    // After a bare -- nothing is a flag.
-    assert.deepEqual(read("check", ["--", "-5"]).positionals, ["-5"]);
-  });
+it("numbers below zero are values of the flag before them, and out of its bounds", () => {
+  assert.match(
+    problem("serve", [...SERVE, "--rate-limit", "-5"]),
+    /^--rate-limit: must be a whole number of at least 1/,
+  );
+  assert.match(problem("keys create", ["--keys", "k", "--name", "n", "--limit", "-1"]), /^--limit: must be/);
+  // After a bare -- nothing is a flag.
+  assert.deepEqual(read("check", ["--", "-5"]).positionals, ["-5"]);
 });
 
-describe("timeouts", () => {
-  it("of the head is never longer than that of the whole request, which Node would refuse", () => {
-    const limits = (...args: string[]) => httpFrom(read("serve", [...SERVE, ...args]).values);
-    assert.equal(limits().headersTimeout, 10_000);
-    assert.equal(limits("--request-timeout", "5").headersTimeout, 5000);
-    assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
-  });
+it("timeouts of the head is never longer than that of the whole request, which Node would refuse", () => {
+  const limits = (...args: string[]) => httpFrom(read("serve", [...SERVE, ...args]).values);
+  assert.equal(limits().headersTimeout, 10_000);
+  assert.equal(limits("--request-timeout", "5").headersTimeout, 5000);
+  assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
 });
 
 describe("a password that stands in the wrong place", () => {
@@ -378,62 +371,55 @@ test("of the library by option", async () => {
 
 const folder = temporaryFolder({ after });
 
-describe("a value that is refused", () => {
-  it("is shown with the flag or the variable that it came from", () => {
-    const bounds = "must be auto or a whole number from 1 to 64";
-    for (const value of ["none", "0", "65", "1.5", "-1", "Auto"]) {
-      const is = `${bounds}, is "${value}"`;
-      assert.throws(() => serveOptions(["--threads", value]), new UsageError(`--threads: ${is}`));
-      assert.throws(
-        () => serveOptions([], { ORRERY_THREADS: value }),
-        new UsageError(`ORRERY_THREADS: ${is}`),
-      );
-    }
-    assert.throws(
-      () => serveOptions([], { ORRERY_PORT: "tcp://10.0.0.1:8787" }),
-      new UsageError('ORRERY_PORT: must be a whole number from 0 to 65535, is "tcp://10.0.0.1:8787"'),
-    );
-    assert.equal(serveOptions(["--threads", "64"]).values.threads, 64);
-    assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).values.threads, "auto");
-  });
+it("a value that is refused is shown with the flag or the variable that it came from", () => {
+  const bounds = "must be auto or a whole number from 1 to 64";
+  for (const value of ["none", "0", "65", "1.5", "-1", "Auto"]) {
+    const is = `${bounds}, is "${value}"`;
+    assert.throws(() => serveOptions(["--threads", value]), new UsageError(`--threads: ${is}`));
+    assert.throws(() => serveOptions([], { ORRERY_THREADS: value }), new UsageError(`ORRERY_THREADS: ${is}`));
+  }
+  assert.throws(
+    () => serveOptions([], { ORRERY_PORT: "tcp://10.0.0.1:8787" }),
+    new UsageError('ORRERY_PORT: must be a whole number from 0 to 65535, is "tcp://10.0.0.1:8787"'),
+  );
+  assert.equal(serveOptions(["--threads", "64"]).values.threads, 64);
+  assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).values.threads, "auto");
 });
 
-describe("variables that no command reads", () => {
-  it("are reported with the one that may be meant, as a warning", () => {
-    const seen: Observation[] = [];
-    const environment = {
-      ORRERY_RATE_LIMT: "5",
-      ORRERY_PROT: "80",
-      ORRERY_COLOUR: "red",
-      // An option of `keys create`, which reads no variable for it.
-      ORRERY_SCOPE: "read:worlds",
-      ORRERY_EMPTYY: "",
-      ORRERY_RATE_LIMIT: "5",
-      ORRERY_SNAPSHOT: "s",
-      ORRERY_THREADS: "2",
-      OTHER: "x",
-    };
-    reportUnknownVariables(environment, PROGRAM.settings, (observation) => seen.push(observation));
-    assert.deepEqual(
-      seen.map((one) => (one.kind === "variable-unknown" ? [one.variable, one.meant] : [])),
-      [
-        ["ORRERY_RATE_LIMT", "ORRERY_RATE_LIMIT"],
-        ["ORRERY_PROT", "ORRERY_PORT"],
-        ["ORRERY_COLOUR", undefined],
-        ["ORRERY_SCOPE", undefined],
-      ],
-    );
-    const lines: string[] = [];
-    const observe = createLog("warn", { write: (line: string) => lines.push(line) });
-    for (const one of seen) observe(one);
-    const messages = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
-    assert.deepEqual(
-      messages.map(({ level }) => level),
-      Array(4).fill("warn"),
-    );
-    assert.equal(messages[0]!.msg, "ORRERY_RATE_LIMT is not a setting; did you mean ORRERY_RATE_LIMIT?");
-    assert.equal(messages[2]!.msg, "ORRERY_COLOUR is not a setting");
-  });
+it("variables that no command reads are reported with the one that may be meant, as a warning", () => {
+  const seen: Observation[] = [];
+  const environment = {
+    ORRERY_RATE_LIMT: "5",
+    ORRERY_PROT: "80",
+    ORRERY_COLOUR: "red",
+    // An option of `keys create`, which reads no variable for it.
+    ORRERY_SCOPE: "read:worlds",
+    ORRERY_EMPTYY: "",
+    ORRERY_RATE_LIMIT: "5",
+    ORRERY_SNAPSHOT: "s",
+    ORRERY_THREADS: "2",
+    OTHER: "x",
+  };
+  reportUnknownVariables(environment, PROGRAM.settings, (observation) => seen.push(observation));
+  assert.deepEqual(
+    seen.map((one) => (one.kind === "variable-unknown" ? [one.variable, one.meant] : [])),
+    [
+      ["ORRERY_RATE_LIMT", "ORRERY_RATE_LIMIT"],
+      ["ORRERY_PROT", "ORRERY_PORT"],
+      ["ORRERY_COLOUR", undefined],
+      ["ORRERY_SCOPE", undefined],
+    ],
+  );
+  const lines: string[] = [];
+  const observe = createLog("warn", { write: (line: string) => lines.push(line) });
+  for (const one of seen) observe(one);
+  const messages = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+  assert.deepEqual(
+    messages.map(({ level }) => level),
+    Array(4).fill("warn"),
+  );
+  assert.equal(messages[0]!.msg, "ORRERY_RATE_LIMT is not a setting; did you mean ORRERY_RATE_LIMIT?");
+  assert.equal(messages[2]!.msg, "ORRERY_COLOUR is not a setting");
 });
 
 describe("a snapshot that changes while it is read", () => {

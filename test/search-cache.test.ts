@@ -282,30 +282,28 @@ const KINDS: Record<string, (most: number) => readonly PendingSearches[]> = {
 };
 
 for (const [kind, create] of Object.entries(KINDS)) {
-  describe(`the bound ${kind}`, () => {
-    it("is what a model says, with any entries and exits", () => {
-      fc.assert(
-        fc.property(
-          fc.integer({ min: 1, max: 9 }),
-          fc.array(fc.record({ key: fc.nat(3), leaves: fc.boolean(), at: fc.nat(100) }), { maxLength: 80 }),
-          (most, events) => {
-            const views = create(most);
-            const inside: { key: number; leave: Leave }[] = [];
-            for (const { key, leaves, at } of events) {
-              if (leaves && inside.length > 0) {
-                inside.splice(at % inside.length, 1)[0]!.leave();
-                continue;
-              }
-              const same = inside.filter((one) => one.key === key).length;
-              const expected = inside.length < most && same < Math.max(1, Math.floor(most / 2));
-              const leave = views[at % views.length]!.enter(key);
-              assert.equal(leave !== undefined, expected);
-              if (leave !== undefined) inside.push({ key, leave });
+  it(`the bound ${kind} is what a model says, with any entries and exits`, () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9 }),
+        fc.array(fc.record({ key: fc.nat(3), leaves: fc.boolean(), at: fc.nat(100) }), { maxLength: 80 }),
+        (most, events) => {
+          const views = create(most);
+          const inside: { key: number; leave: Leave }[] = [];
+          for (const { key, leaves, at } of events) {
+            if (leaves && inside.length > 0) {
+              inside.splice(at % inside.length, 1)[0]!.leave();
+              continue;
             }
-          },
-        ),
-      );
-    });
+            const same = inside.filter((one) => one.key === key).length;
+            const expected = inside.length < most && same < Math.max(1, Math.floor(most / 2));
+            const leave = views[at % views.length]!.enter(key);
+            assert.equal(leave !== undefined, expected);
+            if (leave !== undefined) inside.push({ key, leave });
+          }
+        },
+      ),
+    );
   });
 }
 

@@ -156,28 +156,24 @@ function judge(
   return ranks.map(([distance]) => distance);
 }
 
-describe("the distance", () => {
-  it("is that of the recurrence", () => {
-    fc.assert(
-      fc.property(text, text, fc.nat(3), (query, name, most) => {
-        const [from, to] = [codePointsOf(query), codePointsOf(name)];
-        assert.equal(wholeDistance(from, to), modelWholeDistance(query, name));
-        const expected = modelSubstringDistance(query, name);
-        const got = substringDistance(from, to, most);
-        assert.ok(expected <= most ? got === expected : got > most, `${got}, not ${expected}`);
-      }),
-      { numRuns: 600 },
-    );
-  });
+it("the distance is that of the recurrence", () => {
+  fc.assert(
+    fc.property(text, text, fc.nat(3), (query, name, most) => {
+      const [from, to] = [codePointsOf(query), codePointsOf(name)];
+      assert.equal(wholeDistance(from, to), modelWholeDistance(query, name));
+      const expected = modelSubstringDistance(query, name);
+      const got = substringDistance(from, to, most);
+      assert.ok(expected <= most ? got === expected : got > most, `${got}, not ${expected}`);
+    }),
+    { numRuns: 600 },
+  );
 });
 
-describe("n-grams", () => {
-  it("are trigrams, and bigrams where a script has many letters", () => {
-    assert.deepEqual(gramsOf("anna"), [" an", "ann", "nna", "na "]);
-    assert.deepEqual(gramsOf("猫"), [" 猫", "猫 "]);
-    assert.deepEqual(gramsOf("the猫🐱"), [" th", "the", "e猫", "猫🐱", "🐱 "]);
-    assert.deepEqual(gramsOf(""), []);
-  });
+it("n-grams are trigrams, and bigrams where a script has many letters", () => {
+  assert.deepEqual(gramsOf("anna"), [" an", "ann", "nna", "na "]);
+  assert.deepEqual(gramsOf("猫"), [" 猫", "猫 "]);
+  assert.deepEqual(gramsOf("the猫🐱"), [" th", "the", "e猫", "猫🐱", "🐱 "]);
+  assert.deepEqual(gramsOf(""), []);
 });
 
 describe("similar search", () => {
@@ -264,27 +260,25 @@ before(() => writeRows("one", NAMES));
 
 const QUERIES = ["", "q=rabit", "q=rabbit&limit=1&offset=1", `q=${encodeURIComponent("佐藤")}`, "q=%F0%9F"];
 
-describe("without the setting, or with another value of the parameter,", () => {
-  it("replies are those of the exact search, to the byte", async (t) => {
-    const off = await open(t, { similar: false, threads: false });
-    const on = await open(t, { threads: false });
-    await on.observed("similar-ready");
-    for (const table of ["users", "worlds"]) {
-      for (const query of QUERIES) {
-        const expected = await off.ask(`/${table}/search?${query}`);
-        for (const match of ["similar", "exact", "", "Similar", "similar%20", "fuzzy"]) {
-          const target = `/${table}/search?${query}&match=${match}`;
-          assert.deepEqual(await off.ask(target), expected, target);
-          if (match !== "similar") assert.deepEqual(await on.ask(target), expected, target);
-        }
-        const first = `/${table}/search?match=x&${query}&match=similar`;
-        assert.deepEqual(await on.ask(first), expected, "the first counts");
+it("without the setting, or with another value of the parameter, replies are those of the exact search, to the byte", async (t) => {
+  const off = await open(t, { similar: false, threads: false });
+  const on = await open(t, { threads: false });
+  await on.observed("similar-ready");
+  for (const table of ["users", "worlds"]) {
+    for (const query of QUERIES) {
+      const expected = await off.ask(`/${table}/search?${query}`);
+      for (const match of ["similar", "exact", "", "Similar", "similar%20", "fuzzy"]) {
+        const target = `/${table}/search?${query}&match=${match}`;
+        assert.deepEqual(await off.ask(target), expected, target);
+        if (match !== "similar") assert.deepEqual(await on.ask(target), expected, target);
       }
-      // Paths without a search ignore the parameter.
-      assert.deepEqual(await on.ask(`/${table}/x?match=similar`), await off.ask(`/${table}/x`));
+      const first = `/${table}/search?match=x&${query}&match=similar`;
+      assert.deepEqual(await on.ask(first), expected, "the first counts");
     }
-    assert.ok(!off.seen.some(({ kind }) => kind.startsWith("similar")));
-  });
+    // Paths without a search ignore the parameter.
+    assert.deepEqual(await on.ask(`/${table}/x?match=similar`), await off.ask(`/${table}/x`));
+  }
+  assert.ok(!off.seen.some(({ kind }) => kind.startsWith("similar")));
 });
 
 for (const threads of [true, false]) {

@@ -322,26 +322,24 @@ describe("requests to a source", () => {
   });
 });
 
-describe("addresses", () => {
-  it("of a wrong form are refused with a reason, which quotes nothing", () => {
-    const cases: [address: string, says: RegExp | undefined][] = [
-      ["http://host/", undefined],
-      ["HTTPS://host:8443/a/b%20c/", undefined],
-      ["http://host", /must end with a slash/],
-      ["http://host/a", /must end with a slash/],
-      ["http://host/a/manifest.json", /must end with a slash/],
-      ["http://host/?a/", /neither a query nor a fragment/],
-      ["http://host/#/", /neither a query nor a fragment/],
-      ["http://me:secret@host/", /no user name or password; --token takes a token/],
-      ["http://me@host/", /no user name or password/],
-      ["http://", /is not a valid URL/],
-      ["ftp://host/", /must begin with http:\/\/ or https:\/\//],
-    ];
-    for (const [address, says] of cases) {
-      const problem = problemWithAddress(address, "--token");
-      if (says === undefined) assert.equal(problem, undefined, address);
-      else assert.match(problem ?? "", says, address);
-      assert.doesNotMatch(problem ?? "", /secret/);
-    }
-  });
+it("addresses of a wrong form are refused with a reason, which quotes nothing", () => {
+  const cases: [address: string, says: RegExp | undefined][] = [
+    ["http://host/", undefined],
+    ["HTTPS://host:8443/a/b%20c/", undefined],
+    ["http://host", /must end with a slash/],
+    ["http://host/a", /must end with a slash/],
+    ["http://host/a/manifest.json", /must end with a slash/],
+    ["http://host/?a/", /neither a query nor a fragment/],
+    ["http://host/#/", /neither a query nor a fragment/],
+    ["http://me:secret@host/", /no user name or password; --token takes a token/],
+    ["http://me@host/", /no user name or password/],
+    ["http://", /is not a valid URL/],
+    ["ftp://host/", /must begin with http:\/\/ or https:\/\//],
+  ];
+  for (const [address, says] of cases) {
+    const problem = problemWithAddress(address, "--token");
+    if (says === undefined) assert.equal(problem, undefined, address);
+    else assert.match(problem ?? "", says, address);
+    assert.doesNotMatch(problem ?? "", /secret/);
+  }
 });

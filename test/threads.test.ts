@@ -102,42 +102,38 @@ test("what two threads index together is what one thread indexes", async () => {
   }
 });
 
-describe("searches in a thread", () => {
-  it("answer as searches on the calling thread do", async (t) => {
-    const here = await open(t, large, { threads: false });
-    const there = await open(t, large);
-    for (const query of QUERIES) {
-      for (const table of ["users", "worlds"] as const) {
-        assert.equal(await search(there.orrery, table, query), await search(here.orrery, table, query));
-      }
+it("searches in a thread answer as searches on the calling thread do", async (t) => {
+  const here = await open(t, large, { threads: false });
+  const there = await open(t, large);
+  for (const query of QUERIES) {
+    for (const table of ["users", "worlds"] as const) {
+      assert.equal(await search(there.orrery, table, query), await search(here.orrery, table, query));
     }
-  });
+  }
 });
 
-describe("a thread that dies", () => {
-  it("is replaced, and the searches that waited for it are answered", async (t) => {
-    let opened: Opened | undefined;
-    const workers = await workersOf(async () => {
-      opened = await open(t, large, { searchCacheBytes: 0 });
-    });
-    assert.equal(workers.length, 1);
-    const { orrery, observed } = opened!;
-    const before = await search(orrery, "users", "a");
-    const died = observed("thread-died");
-    const replaced = observed("thread-replaced");
-    const asked = Promise.all(QUERIES.map((query) => search(orrery, "users", query)));
-    await workers[0]!.terminate();
-    await died;
-    const answers = await asked;
-    await replaced;
-    assert.equal(answers[0], before);
-    assert.equal(await search(orrery, "users", "a"), before);
-    // Requests without a search are answered all the while, and a reload works.
-    writeFileSync(join(large, "manifest.json"), withGeneration(large, "after-the-death"));
-    await orrery.reload();
-    assert.equal(orrery.generation(), "after-the-death");
-    assert.equal(JSON.parse(await search(orrery, "users", "a")).pagination.total > 0, true);
+it("a thread that dies is replaced, and the searches that waited for it are answered", async (t) => {
+  let opened: Opened | undefined;
+  const workers = await workersOf(async () => {
+    opened = await open(t, large, { searchCacheBytes: 0 });
   });
+  assert.equal(workers.length, 1);
+  const { orrery, observed } = opened!;
+  const before = await search(orrery, "users", "a");
+  const died = observed("thread-died");
+  const replaced = observed("thread-replaced");
+  const asked = Promise.all(QUERIES.map((query) => search(orrery, "users", query)));
+  await workers[0]!.terminate();
+  await died;
+  const answers = await asked;
+  await replaced;
+  assert.equal(answers[0], before);
+  assert.equal(await search(orrery, "users", "a"), before);
+  // Requests without a search are answered all the while, and a reload works.
+  writeFileSync(join(large, "manifest.json"), withGeneration(large, "after-the-death"));
+  await orrery.reload();
+  assert.equal(orrery.generation(), "after-the-death");
+  assert.equal(JSON.parse(await search(orrery, "users", "a")).pagination.total > 0, true);
 });
 
 function withGeneration(snapshot: string, generation: string): string {

@@ -167,30 +167,30 @@ describe("the admin listener", () => {
 
 const node = findNode(24);
 
-describe("with threads that serve", { skip: lacking(node) }, () => {
-  it("figures are sums over them, and explanations know their caches", async (t) => {
-    const { snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys, [...ADMIN, "--threads", "2"], {}, programOn(node));
-    const url = server.admin();
-    // Each on a connection of its own, which the system assigns to one of the threads.
-    for (let at = 0; at < 24; at++) {
-      assert.equal((await get(`${server.url}/users/search?q=user`, { token: TOKEN })).status, 200);
-    }
-    const status = await until(async () => {
-      const now = JSON.parse((await get(`${url}status`)).text);
-      return now.requests.total === 24 ? now : undefined;
-    }, "the requests of all threads");
-    const { hits, joined, misses } = status.searchCache;
-    assert.deepEqual([hits + joined + misses, status.keys.busiest[0].used], [24, 24]);
-    assert.equal(status.keys.busiest[0].passed, 24);
-    const threads = status.threads.all as { role: string; number: number; eventLoop: unknown }[];
-    assert.equal(threads.map((one) => `${one.role} ${one.number}`).join(), "main 0,serving 1,serving 2");
-    assert.ok(threads.every(({ eventLoop }) => eventLoop !== null));
-    const target = encodeURIComponent("/api/public/v1/users/search?q=user");
-    const explained = JSON.parse((await get(`${url}explain?target=${target}`)).text);
-    assert.equal(explained.search.cache.asked, 2);
-    assert.equal(explained.search.cache.holding, misses, "each thread that searched holds its result");
-    assert.equal(JSON.parse((await reload(url)).text).snapshot.result, "unchanged");
-    await server.stop();
-  });
+it("with threads that serve figures are sums over them, and explanations know their caches", {
+  skip: lacking(node),
+}, async (t) => {
+  const { snapshot, keys } = place(t);
+  const server = await serve(snapshot, keys, [...ADMIN, "--threads", "2"], {}, programOn(node));
+  const url = server.admin();
+  // Each on a connection of its own, which the system assigns to one of the threads.
+  for (let at = 0; at < 24; at++) {
+    assert.equal((await get(`${server.url}/users/search?q=user`, { token: TOKEN })).status, 200);
+  }
+  const status = await until(async () => {
+    const now = JSON.parse((await get(`${url}status`)).text);
+    return now.requests.total === 24 ? now : undefined;
+  }, "the requests of all threads");
+  const { hits, joined, misses } = status.searchCache;
+  assert.deepEqual([hits + joined + misses, status.keys.busiest[0].used], [24, 24]);
+  assert.equal(status.keys.busiest[0].passed, 24);
+  const threads = status.threads.all as { role: string; number: number; eventLoop: unknown }[];
+  assert.equal(threads.map((one) => `${one.role} ${one.number}`).join(), "main 0,serving 1,serving 2");
+  assert.ok(threads.every(({ eventLoop }) => eventLoop !== null));
+  const target = encodeURIComponent("/api/public/v1/users/search?q=user");
+  const explained = JSON.parse((await get(`${url}explain?target=${target}`)).text);
+  assert.equal(explained.search.cache.asked, 2);
+  assert.equal(explained.search.cache.holding, misses, "each thread that searched holds its result");
+  assert.equal(JSON.parse((await reload(url)).text).snapshot.result, "unchanged");
+  await server.stop();
 });

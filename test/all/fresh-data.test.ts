@@ -78,37 +78,35 @@ const untilTold = (program: Program, words: RegExp): Promise<unknown> =>
 
 after(killAll);
 
-describe("the moment of the data", () => {
-  it("is told by readiness, status and a metric, and makes a server stale", async (t) => {
-    const folder = temporaryFolder(t);
-    const snapshot = await generate(join(folder, "rows"), 50, 1);
-    const createdAt = (time: string): void => {
-      const text = JSON.stringify({ ...manifestIn(snapshot), createdAt: time });
-      writeFileSync(join(folder, "new"), text);
-      renameSync(join(folder, "new"), join(snapshot, "manifest.json"));
-    };
-    const [old, now] = ["2026-01-01T00:00:00Z", new Date().toISOString()];
-    createdAt(old);
-    const options = ["--admin", "0", "--watch", "0.05", "--max-data-age", "3600"];
-    const server = await serve(snapshot, keysIn(folder), options);
-    assert.equal((await server.askAdmin("readyz")).status, 503);
-    const ready = await readyOf(server);
-    assert.deepEqual([ready.status, ready.createdAt], ["stale", old]);
-    const status = await statusOf(server);
-    assert.equal(status.generation.createdAt, old);
-    assert.ok(status.generation.dataAgeSeconds > 1e6);
-    assert.match(status.problems[0].message, /--max-data-age allows 3600 s/);
-    const seconds = Date.parse(old) / 1000;
-    const metric = new RegExp(`^orrery_snapshot_created_timestamp_seconds ${seconds}$`, "m");
-    assert.match((await server.askAdmin("metrics")).text, metric);
-    createdAt(now);
-    await until(async () => (await server.askAdmin("readyz")).status === 200, "data that are fresh");
-    assert.equal((await readyOf(server)).createdAt, now);
-    const loads = /^orrery_snapshot_loads_total\{result="(\w+)"\} [1-9]/gm;
-    const told = (await server.askAdmin("metrics")).text.matchAll(loads);
-    assert.equal(Array.from(told, ([, result]) => result).join(), "loaded");
-    await server.stop();
-  });
+it("the moment of the data is told by readiness, status and a metric, and makes a server stale", async (t) => {
+  const folder = temporaryFolder(t);
+  const snapshot = await generate(join(folder, "rows"), 50, 1);
+  const createdAt = (time: string): void => {
+    const text = JSON.stringify({ ...manifestIn(snapshot), createdAt: time });
+    writeFileSync(join(folder, "new"), text);
+    renameSync(join(folder, "new"), join(snapshot, "manifest.json"));
+  };
+  const [old, now] = ["2026-01-01T00:00:00Z", new Date().toISOString()];
+  createdAt(old);
+  const options = ["--admin", "0", "--watch", "0.05", "--max-data-age", "3600"];
+  const server = await serve(snapshot, keysIn(folder), options);
+  assert.equal((await server.askAdmin("readyz")).status, 503);
+  const ready = await readyOf(server);
+  assert.deepEqual([ready.status, ready.createdAt], ["stale", old]);
+  const status = await statusOf(server);
+  assert.equal(status.generation.createdAt, old);
+  assert.ok(status.generation.dataAgeSeconds > 1e6);
+  assert.match(status.problems[0].message, /--max-data-age allows 3600 s/);
+  const seconds = Date.parse(old) / 1000;
+  const metric = new RegExp(`^orrery_snapshot_created_timestamp_seconds ${seconds}$`, "m");
+  assert.match((await server.askAdmin("metrics")).text, metric);
+  createdAt(now);
+  await until(async () => (await server.askAdmin("readyz")).status === 200, "data that are fresh");
+  assert.equal((await readyOf(server)).createdAt, now);
+  const loads = /^orrery_snapshot_loads_total\{result="(\w+)"\} [1-9]/gm;
+  const told = (await server.askAdmin("metrics")).text.matchAll(loads);
+  assert.equal(Array.from(told, ([, result]) => result).join(), "loaded");
+  await server.stop();
 });
 
 describe("a snapshot that has lost most of its users", () => {
@@ -177,34 +175,32 @@ describe("a snapshot that has lost most of its users", () => {
   });
 });
 
-describe("rounds of mirror", () => {
-  it("renew the moment of the data while the other server has nothing new, and are refused when most of it is gone", async (t) => {
-    const folder = temporaryFolder(t);
-    const sizes = (worlds: number): string[] => [
-      ...["--users", "60", "--worlds", String(worlds), "--instances", "5"],
-    ];
-    const [rows, small] = [join(folder, "rows"), join(folder, "small")];
-    await runWell(["generate", "--out", rows, ...sizes(160)]);
-    await runWell(["generate", "--out", small, ...sizes(30), "--seed", "2"]);
-    const token = join(folder, "token");
-    writeFileSync(token, TOKEN);
-    const upstream = await serve(rows, keysIn(folder), ["--watch", "0.1", "--allow-shrink"]);
-    const out = join(folder, "mirrored");
-    const args = ["mirror", "--from", upstream.url, "--token-file", token, "--out", out];
-    const mirroring = start([...args, "--every", "0.3"]);
-    await untilTold(mirroring, /unchanged, still generation/);
-    const first = manifestIn(out);
-    await until(() => manifestIn(out).createdAt > first.createdAt, "data that are newer");
-    cpSync(small, rows, { recursive: true });
-    await untilTold(mirroring, /not published: [^\n]*worlds\.ndjson: \d+ visible rows, less than half/);
-    assert.equal(manifestIn(out).generation, first.generation);
-    await mirroring.stop();
-    await runWell([...args, "--allow-shrink"]);
-    assert.notEqual(manifestIn(out).generation, first.generation);
-    const { stderr } = await runWell(["rollback", out]);
-    assert.ok(stderr.includes(first.generation), stderr);
-    await upstream.stop();
-  });
+it("rounds of mirror renew the moment of the data while the other server has nothing new, and are refused when most of it is gone", async (t) => {
+  const folder = temporaryFolder(t);
+  const sizes = (worlds: number): string[] => [
+    ...["--users", "60", "--worlds", String(worlds), "--instances", "5"],
+  ];
+  const [rows, small] = [join(folder, "rows"), join(folder, "small")];
+  await runWell(["generate", "--out", rows, ...sizes(160)]);
+  await runWell(["generate", "--out", small, ...sizes(30), "--seed", "2"]);
+  const token = join(folder, "token");
+  writeFileSync(token, TOKEN);
+  const upstream = await serve(rows, keysIn(folder), ["--watch", "0.1", "--allow-shrink"]);
+  const out = join(folder, "mirrored");
+  const args = ["mirror", "--from", upstream.url, "--token-file", token, "--out", out];
+  const mirroring = start([...args, "--every", "0.3"]);
+  await untilTold(mirroring, /unchanged, still generation/);
+  const first = manifestIn(out);
+  await until(() => manifestIn(out).createdAt > first.createdAt, "data that are newer");
+  cpSync(small, rows, { recursive: true });
+  await untilTold(mirroring, /not published: [^\n]*worlds\.ndjson: \d+ visible rows, less than half/);
+  assert.equal(manifestIn(out).generation, first.generation);
+  await mirroring.stop();
+  await runWell([...args, "--allow-shrink"]);
+  assert.notEqual(manifestIn(out).generation, first.generation);
+  const { stderr } = await runWell(["rollback", out]);
+  assert.ok(stderr.includes(first.generation), stderr);
+  await upstream.stop();
 });
 
 describe("rounds of export", { skip: needPostgres() }, () => {

@@ -149,32 +149,30 @@ describe("a kill", { skip: needStrace() }, () => {
   });
 });
 
-describe("a full disk", () => {
-  it("leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {
-    const disk = smallDisk(t);
-    if (disk === undefined) return t.skip("no file system may be mounted here");
-    // Several pages long, so that a part of the new file fits where the whole does not.
-    const many = Array.from({ length: 60 }, (_, n) => keyRecord(`svc_sk_${String(n).padStart(6, "0")}`));
-    const keys = writeKeys(join(disk, "keys.json"), ...many);
-    const before = readFileSync(keys);
-    assert.ok(before.length > 12_000);
-    for (const spare of [0, 4096, 8192]) {
-      fill(disk, spare);
-      for (const args of [
-        [...CREATE, keys],
-        ["keys", "disable", many[0]!.id, "--keys", keys],
-      ]) {
-        const { status, stdout, stderr } = await run(args);
-        assert.equal(status, 1, stderr);
-        assert.match(stderr, /^orrery: [^\n]*keys\.json: no space left on device \(ENOSPC\)\n$/);
-        assert.equal(stdout, "");
-        assert.deepEqual(readdirSync(disk).sort(), ["ballast", "keys.json"], `${spare} bytes`);
-        assert.deepEqual(readFileSync(keys), before);
-      }
-      rmSync(join(disk, "ballast"));
+it("a full disk leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {
+  const disk = smallDisk(t);
+  if (disk === undefined) return t.skip("no file system may be mounted here");
+  // Several pages long, so that a part of the new file fits where the whole does not.
+  const many = Array.from({ length: 60 }, (_, n) => keyRecord(`svc_sk_${String(n).padStart(6, "0")}`));
+  const keys = writeKeys(join(disk, "keys.json"), ...many);
+  const before = readFileSync(keys);
+  assert.ok(before.length > 12_000);
+  for (const spare of [0, 4096, 8192]) {
+    fill(disk, spare);
+    for (const args of [
+      [...CREATE, keys],
+      ["keys", "disable", many[0]!.id, "--keys", keys],
+    ]) {
+      const { status, stdout, stderr } = await run(args);
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, /^orrery: [^\n]*keys\.json: no space left on device \(ENOSPC\)\n$/);
+      assert.equal(stdout, "");
+      assert.deepEqual(readdirSync(disk).sort(), ["ballast", "keys.json"], `${spare} bytes`);
+      assert.deepEqual(readFileSync(keys), before);
     }
-    await runWell(["keys", "disable", many[0]!.id, "--keys", keys]);
-    await runWell([...CREATE, keys]);
-    assert.deepEqual([readKeys(keys).length, readKeys(keys)[0]!.active], [61, false]);
-  });
+    rmSync(join(disk, "ballast"));
+  }
+  await runWell(["keys", "disable", many[0]!.id, "--keys", keys]);
+  await runWell([...CREATE, keys]);
+  assert.deepEqual([readKeys(keys).length, readKeys(keys)[0]!.active], [61, false]);
 });

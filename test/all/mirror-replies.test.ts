@@ -354,21 +354,19 @@ describe("a server that is not what it should be", () => {
   });
 });
 
-describe("a limit", () => {
-  it("is kept to, and no request is refused", async (t) => {
-    const limited = await startUpstream(snapshot, { rateLimit: 30, rateWindow: 1 });
-    try {
-      const mirror = await open(t, {
-        from: limited.url + BASE,
-        tokenFile: tokenFile(temporaryFolder(t), API_TOKEN),
-      });
-      const found = await mirror.renew();
-      assert.ok(found.requests > 60, `${found.requests} requests`);
-      assert.ok(limited.asked.every(({ status }) => status !== 429));
-    } finally {
-      await limited.close();
-    }
-  });
+it("a limit is kept to, and no request is refused", async (t) => {
+  const limited = await startUpstream(snapshot, { rateLimit: 30, rateWindow: 1 });
+  try {
+    const mirror = await open(t, {
+      from: limited.url + BASE,
+      tokenFile: tokenFile(temporaryFolder(t), API_TOKEN),
+    });
+    const found = await mirror.renew();
+    assert.ok(found.requests > 60, `${found.requests} requests`);
+    assert.ok(limited.asked.every(({ status }) => status !== 429));
+  } finally {
+    await limited.close();
+  }
 });
 
 function assertWhole(out: string, name: Name): void {

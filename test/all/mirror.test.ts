@@ -134,65 +134,61 @@ describe("a mirror", () => {
   });
 });
 
-describe("a server over a mirror that renews itself", () => {
-  it("answers what the original answers soon after it changed", async (t) => {
-    const place = temporaryFolder(t);
-    const rows = join(place, "rows");
-    cpSync(join(folder, "rows"), rows, { recursive: true });
-    rmSync(join(rows, "manifest.json"));
-    const keys = join(place, "keys.json");
-    const token = await makeKey(place, keys, "cli");
-    const original = await serve(rows, keys, ["--watch", "0.2"]);
-    const out = join(place, "out");
-    const renewing = start([...mirrorArgs(out, token, original.url), "--every", "0.5"]);
-    await until(() => {
-      assert.equal(renewing.child.exitCode, null, renewing.stderr());
-      return existsSync(join(out, "manifest.json"));
-    }, "the first snapshot");
-    const replica = await serve(out, keys, ["--watch", "0.2"]);
-    const file = join(rows, "worlds.ndjson");
-    const before = readFileSync(file, "utf8");
-    writeFileSync(file, before.replaceAll('"name":"', '"name":"new '));
-    const rest = { token: readFileSync(token, "utf8").trim() };
-    await until(async () => {
-      const { text } = await get(`${replica.url}/worlds?limit=1`, rest);
-      return text.includes('"name":"new ');
-    }, `the new names; the mirror said:\n${renewing.stderr()}`);
-    await runWell(["verify", out, "--against", original.url, "--token-file", token]);
-    await until(
-      () => /still generation mirror-\w+: 1 request, /.test(renewing.stderr()),
-      "a round that found no change",
-    );
-    renewing.child.kill("SIGTERM");
-    assert.deepEqual(await renewing.ended, { status: 0, signal: null });
-    await replica.stop();
-    await original.stop();
-  });
+it("a server over a mirror that renews itself answers what the original answers soon after it changed", async (t) => {
+  const place = temporaryFolder(t);
+  const rows = join(place, "rows");
+  cpSync(join(folder, "rows"), rows, { recursive: true });
+  rmSync(join(rows, "manifest.json"));
+  const keys = join(place, "keys.json");
+  const token = await makeKey(place, keys, "cli");
+  const original = await serve(rows, keys, ["--watch", "0.2"]);
+  const out = join(place, "out");
+  const renewing = start([...mirrorArgs(out, token, original.url), "--every", "0.5"]);
+  await until(() => {
+    assert.equal(renewing.child.exitCode, null, renewing.stderr());
+    return existsSync(join(out, "manifest.json"));
+  }, "the first snapshot");
+  const replica = await serve(out, keys, ["--watch", "0.2"]);
+  const file = join(rows, "worlds.ndjson");
+  const before = readFileSync(file, "utf8");
+  writeFileSync(file, before.replaceAll('"name":"', '"name":"new '));
+  const rest = { token: readFileSync(token, "utf8").trim() };
+  await until(async () => {
+    const { text } = await get(`${replica.url}/worlds?limit=1`, rest);
+    return text.includes('"name":"new ');
+  }, `the new names; the mirror said:\n${renewing.stderr()}`);
+  await runWell(["verify", out, "--against", original.url, "--token-file", token]);
+  await until(
+    () => /still generation mirror-\w+: 1 request, /.test(renewing.stderr()),
+    "a round that found no change",
+  );
+  renewing.child.kill("SIGTERM");
+  assert.deepEqual(await renewing.ended, { status: 0, signal: null });
+  await replica.stop();
+  await original.stop();
 });
 
-describe("other prefixes", () => {
-  it("work through all commands", async (t) => {
-    const place = temporaryFolder(t);
-    const keys = join(place, "keys.json");
-    const prefixes = ["--api-key-prefix", "xrift_sk_", "--cli-token-prefix", "xrf_"];
-    const key = await makeKey(place, keys, "api", ...prefixes);
-    const cli = await makeKey(place, keys, "cli", ...prefixes);
-    assert.match(readFileSync(key, "utf8"), /^xrift_sk_/);
-    assert.match(readFileSync(cli, "utf8"), /^xrf_/);
-    const original = await serve(join(folder, "rows"), keys, prefixes);
-    const refused = await get(`${original.url}/stats`, { token: readFileSync(tool, "utf8").trim() });
-    assert.deepEqual([refused.status, errorOf(refused)], [401, "Invalid token format"]);
-    const out = join(place, "out");
-    await runWell([...mirrorArgs(out, key, original.url), ...SEARCH]);
-    await runWell([...verifyArgs(out, cli, original.url), "--samples", "50"]);
-    const replica = await serve(out, keys, prefixes);
-    for (const file of [key, cli]) {
-      const token = readFileSync(file, "utf8").trim();
-      const { status, text } = await get(`${original.url}/worlds?limit=3`, { token });
-      assert.equal(status, 200);
-      assert.equal((await get(`${replica.url}/worlds?limit=3`, { token })).text, text);
-    }
-    await replica.stop();
-    await original.stop();
-  });
+it("other prefixes work through all commands", async (t) => {
+  const place = temporaryFolder(t);
+  const keys = join(place, "keys.json");
+  const prefixes = ["--api-key-prefix", "xrift_sk_", "--cli-token-prefix", "xrf_"];
+  const key = await makeKey(place, keys, "api", ...prefixes);
+  const cli = await makeKey(place, keys, "cli", ...prefixes);
+  assert.match(readFileSync(key, "utf8"), /^xrift_sk_/);
+  assert.match(readFileSync(cli, "utf8"), /^xrf_/);
+  const original = await serve(join(folder, "rows"), keys, prefixes);
+  const refused = await get(`${original.url}/stats`, { token: readFileSync(tool, "utf8").trim() });
+  assert.deepEqual([refused.status, errorOf(refused)], [401, "Invalid token format"]);
+  const out = join(place, "out");
+  await runWell([...mirrorArgs(out, key, original.url), ...SEARCH]);
+  await runWell([...verifyArgs(out, cli, original.url), "--samples", "50"]);
+  const replica = await serve(out, keys, prefixes);
+  for (const file of [key, cli]) {
+    const token = readFileSync(file, "utf8").trim();
+    const { status, text } = await get(`${original.url}/worlds?limit=3`, { token });
+    assert.equal(status, 200);
+    assert.equal((await get(`${replica.url}/worlds?limit=3`, { token })).text, text);
+  }
+  await replica.stop();
+  await original.stop();
 });

@@ -80,47 +80,43 @@ describe("a build that is killed", { skip: needStrace() }, () => {
   }
 });
 
-describe("a full disk", () => {
-  it("is told in one line and leaves the old file alone; with space again a build goes well", async (t) => {
-    const disk = smallDisk(t);
-    if (disk === undefined) return t.skip("no file system may be mounted here");
-    const root = temporaryFolder(t);
-    const to = join(disk, "to");
-    await runWell(["build", writeSnapshot(join(root, "old")), "--out", to, "--manifest"]);
-    const bytes = (): Buffer[] => [FILE, "manifest.json"].map((name) => readFileSync(join(to, name)));
-    const before = bytes();
-    const next = writeNext(join(root, "next"));
-    for (const spare of [0, 4096, 12_288]) {
-      fill(disk, spare);
-      const { status, stdout, stderr } = await run(["build", next, "--out", to]);
-      assert.equal(status, 1, stderr);
-      assert.match(stderr, /^orrery: [^\n]*: no space left on device \(ENOSPC\)\n$/);
-      assert.equal(stdout, "");
-      assert.deepEqual(readdirSync(to), [FILE, "manifest.json"], `${spare} bytes`);
-      assert.deepEqual(bytes(), before);
-      rmSync(join(disk, "ballast"));
-    }
-    await runWell(["build", next, "--out", to]);
-    assert.equal(await generationIn(to), await generationIn(next));
-  });
+it("a full disk is told in one line and leaves the old file alone; with space again a build goes well", async (t) => {
+  const disk = smallDisk(t);
+  if (disk === undefined) return t.skip("no file system may be mounted here");
+  const root = temporaryFolder(t);
+  const to = join(disk, "to");
+  await runWell(["build", writeSnapshot(join(root, "old")), "--out", to, "--manifest"]);
+  const bytes = (): Buffer[] => [FILE, "manifest.json"].map((name) => readFileSync(join(to, name)));
+  const before = bytes();
+  const next = writeNext(join(root, "next"));
+  for (const spare of [0, 4096, 12_288]) {
+    fill(disk, spare);
+    const { status, stdout, stderr } = await run(["build", next, "--out", to]);
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /^orrery: [^\n]*: no space left on device \(ENOSPC\)\n$/);
+    assert.equal(stdout, "");
+    assert.deepEqual(readdirSync(to), [FILE, "manifest.json"], `${spare} bytes`);
+    assert.deepEqual(bytes(), before);
+    rmSync(join(disk, "ballast"));
+  }
+  await runWell(["build", next, "--out", to]);
+  assert.equal(await generationIn(to), await generationIn(next));
 });
 
-describe("a folder to build into", () => {
-  it("that cannot be is told before anything is loaded", async (t) => {
-    const folder = temporaryFolder(t);
-    writeFileSync(join(folder, "file"), "");
-    const missing = join(folder, "missing");
-    for (const [out, words] of [
-      [join(folder, "file"), "file already exists (EEXIST)"],
-      [join(folder, "file/below"), "not a directory (ENOTDIR)"],
-      ["/proc/none/below", "no such file or directory (ENOENT)"],
-    ]) {
-      const { status, stderr } = await run(["build", missing, "--out", out!]);
-      assert.deepEqual([status, stderr], [1, `orrery: ${out}: ${words}\n`]);
-    }
-    const { status } = await run(["build", missing, "--out", join(folder, "a/b")]);
-    assert.deepEqual([status, readdirSync(folder)], [1, ["file"]], "nothing is left when the load fails");
-  });
+it("a folder to build into that cannot be is told before anything is loaded", async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "file"), "");
+  const missing = join(folder, "missing");
+  for (const [out, words] of [
+    [join(folder, "file"), "file already exists (EEXIST)"],
+    [join(folder, "file/below"), "not a directory (ENOTDIR)"],
+    ["/proc/none/below", "no such file or directory (ENOENT)"],
+  ]) {
+    const { status, stderr } = await run(["build", missing, "--out", out!]);
+    assert.deepEqual([status, stderr], [1, `orrery: ${out}: ${words}\n`]);
+  }
+  const { status } = await run(["build", missing, "--out", join(folder, "a/b")]);
+  assert.deepEqual([status, readdirSync(folder)], [1, ["file"]], "nothing is left when the load fails");
 });
 
 describe("a prepared snapshot", () => {

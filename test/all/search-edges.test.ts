@@ -1,7 +1,7 @@
 /** Searches at the edges: indexes just below and above the small size, texts of one letter, and many long texts. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { indexTrigrams } from "../../src/search/index-trigrams.ts";
 import { SMALL } from "../../src/search/ngram-documents.ts";
 import { TextsBuilder } from "../../src/search/texts.ts";
@@ -26,47 +26,45 @@ function termsOf(texts: readonly string[]): string[] {
   return [...new Set([..."abcdefgh", ...parts, ...pairs, "abcdefgh"])].filter((term) => term !== "");
 }
 
-describe("an index just below the size from which more is found beforehand, and one just above it", () => {
-  test("finds worlds as a scan does", () => {
-    const worlds: { name: string; description: string }[] = [];
-    let entries = 0;
-    while (entries < SMALL - 1) {
-      const name = `${word("abcdefgh")} ${word("efgh")}`;
-      const words = new Set(Array.from({ length: 12 }, () => word("abcd")));
-      for (const each of name.split(" ")) words.delete(each);
-      const own = new Set(name.split(" ")).size;
-      const kept = [...words].slice(0, Math.max(SMALL - 1 - entries - own, 0));
-      worlds.push({ name, description: kept.join(" ") });
-      entries += own + kept.length;
+test("an index just below the size from which more is found beforehand, and one just above it finds worlds as a scan does", () => {
+  const worlds: { name: string; description: string }[] = [];
+  let entries = 0;
+  while (entries < SMALL - 1) {
+    const name = `${word("abcdefgh")} ${word("efgh")}`;
+    const words = new Set(Array.from({ length: 12 }, () => word("abcd")));
+    for (const each of name.split(" ")) words.delete(each);
+    const own = new Set(name.split(" ")).size;
+    const kept = [...words].slice(0, Math.max(SMALL - 1 - entries - own, 0));
+    worlds.push({ name, description: kept.join(" ") });
+    entries += own + kept.length;
+  }
+  // The words of the last name may have exceeded the size.
+  if (entries >= SMALL) worlds.at(-1)!.name = worlds.at(-1)!.name.split(" ")[0]!;
+  const known: number[] = [];
+  for (const more of [0, 1]) {
+    const all = more === 0 ? worlds : [...worlds, { name: "b", description: "" }];
+    const ranking = Uint32Array.from(all, (_, row) => row);
+    const index = openWorlds(
+      indexWorlds(
+        ranking,
+        (row) => all[row]!.name,
+        (row) => all[row]!.description,
+      ),
+    );
+    assert.equal(index.words.wordPostings.entries.length, SMALL - 1 + more);
+    const { dense, sparse } = index.words.ngramDocuments;
+    known.push(dense.keys.length + sparse.keys.length);
+    for (const term of termsOf(worlds.flatMap(({ name, description }) => [name, description]))) {
+      const terms = term.split(" ");
+      const naive = scan(all.length, (row) => {
+        const { name, description } = all[row]!;
+        if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
+        return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
+      });
+      checkPages((page) => searchWorlds(index, term, page), naive, term);
     }
-    // The words of the last name may have exceeded the size.
-    if (entries >= SMALL) worlds.at(-1)!.name = worlds.at(-1)!.name.split(" ")[0]!;
-    const known: number[] = [];
-    for (const more of [0, 1]) {
-      const all = more === 0 ? worlds : [...worlds, { name: "b", description: "" }];
-      const ranking = Uint32Array.from(all, (_, row) => row);
-      const index = openWorlds(
-        indexWorlds(
-          ranking,
-          (row) => all[row]!.name,
-          (row) => all[row]!.description,
-        ),
-      );
-      assert.equal(index.words.wordPostings.entries.length, SMALL - 1 + more);
-      const { dense, sparse } = index.words.ngramDocuments;
-      known.push(dense.keys.length + sparse.keys.length);
-      for (const term of termsOf(worlds.flatMap(({ name, description }) => [name, description]))) {
-        const terms = term.split(" ");
-        const naive = scan(all.length, (row) => {
-          const { name, description } = all[row]!;
-          if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
-          return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
-        });
-        checkPages((page) => searchWorlds(index, term, page), naive, term);
-      }
-    }
-    assert.ok(known[0]! > 10 && known[1]! > known[0]! * 2, `${known} known beforehand`);
-  });
+  }
+  assert.ok(known[0]! > 10 && known[1]! > known[0]! * 2, `${known} known beforehand`);
 });
 
 /** Number of points where work could pause. */
@@ -136,26 +134,16 @@ function longestStretch<Result>(work: Work<Result>): { longest: number; result: 
   }
 }
 
-describe("long work", () => {
-  test("is paused often, whatever the texts and the query", () => {
-    // 60,000 different names of one long run of a letter and a number: every gram of the run is in all of them.
-    const names = Array.from({ length: 60_000 }, (_, row) => `${"a".repeat(200)}${row.toString(36)}`);
-    const index = openUsers(indexUsers(names.length, (row) => names[row]!));
-    for (const term of [
-      "a",
-      "aa",
-      "aaaa",
-      "a".repeat(200),
-      `${"a".repeat(199)}1`,
-      "aa aa",
-      "b".repeat(256),
-    ]) {
-      const count = names.filter((name) => name.includes(term)).length;
-      runNow(searchUsers(index, term));
-      const { longest, result } = longestStretch(searchUsers(index, term));
-      assert.equal(result.total, count, term.slice(0, 9));
-      // A stretch takes some 2 ms; the bound is loose for busy machines.
-      assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);
-    }
-  });
+test("long work is paused often, whatever the texts and the query", () => {
+  // 60,000 different names of one long run of a letter and a number: every gram of the run is in all of them.
+  const names = Array.from({ length: 60_000 }, (_, row) => `${"a".repeat(200)}${row.toString(36)}`);
+  const index = openUsers(indexUsers(names.length, (row) => names[row]!));
+  for (const term of ["a", "aa", "aaaa", "a".repeat(200), `${"a".repeat(199)}1`, "aa aa", "b".repeat(256)]) {
+    const count = names.filter((name) => name.includes(term)).length;
+    runNow(searchUsers(index, term));
+    const { longest, result } = longestStretch(searchUsers(index, term));
+    assert.equal(result.total, count, term.slice(0, 9));
+    // A stretch takes some 2 ms; the bound is loose for busy machines.
+    assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);
+  }
 });

@@ -223,19 +223,17 @@ for (const threads of sharing ? [1, 2] : [1]) {
 }
 
 if (sharing) {
-  describe("a serving thread that dies", () => {
-    it("gives back the places of its searches", async (t) => {
-      const { server, workers } = await start(t, 2);
-      const one = await flood(server, "first", 400, 40);
-      await until(() => one.answered() >= 200, "the 503s");
-      for (const worker of workers.slice(1)) await worker.terminate();
-      for (const { ending } of one.wires) await within(ending, "the end of a connection");
-      await until(async () => (await askOnce(server, "first").catch(() => 0)) === 200, "another thread");
-      const all = await flood(server, "first", MOST_OF_KEY, 20);
-      await allOf(all, MOST_OF_KEY);
-      assert.deepEqual([...all.statuses], [["200", MOST_OF_KEY]]);
-      hangUp(all);
-    });
+  it("a serving thread that dies gives back the places of its searches", async (t) => {
+    const { server, workers } = await start(t, 2);
+    const one = await flood(server, "first", 400, 40);
+    await until(() => one.answered() >= 200, "the 503s");
+    for (const worker of workers.slice(1)) await worker.terminate();
+    for (const { ending } of one.wires) await within(ending, "the end of a connection");
+    await until(async () => (await askOnce(server, "first").catch(() => 0)) === 200, "another thread");
+    const all = await flood(server, "first", MOST_OF_KEY, 20);
+    await allOf(all, MOST_OF_KEY);
+    assert.deepEqual([...all.statuses], [["200", MOST_OF_KEY]]);
+    hangUp(all);
   });
 }
 

@@ -106,28 +106,26 @@ for (const threads of [false, true]) {
 }
 
 const why = whyNoSharing();
-describe("serving threads", { skip: why !== undefined && why }, () => {
-  it("share one thread for similar names", async (t) => {
-    const seen: Observation[] = [];
-    const options = { snapshot: folder, similar: true, threads: true, servingThreads: 3 };
-    const server = await startServer(await testOptions(options, seen));
-    t.after(() => server.stop("test"));
-    const bodies = async (): Promise<string[]> => {
-      const asked = Array.from({ length: 12 }, async () => {
-        const headers = { Authorization: `Bearer ${TOKENS.cli}`, Connection: "close" };
-        return await (await fetch(`${server.url}/users/search?q=rabit&match=similar`, { headers })).text();
-      });
-      return [...new Set(await Promise.all(asked))];
-    };
-    await until(() => seen.some(({ kind }) => kind === "similar-ready"), "the index");
-    const [body, ...others] = await bodies();
-    assert.deepEqual(others, []);
-    assert.match(body!, /"Rabbit".*"match":"similar"\}$/);
-    writeRows("threads", ["Gopher"]);
-    await server.reload();
-    for (const exact of await bodies()) assert.match(exact, /"match":"(exact|similar)"\}$/);
-    await until(() => seen.filter(({ kind }) => kind === "similar-ready").length === 2, "the next index");
-    assert.doesNotMatch((await bodies()).join(), /"Rabbit"/);
-    writeRows("one", NAMES);
-  });
+it("serving threads share one thread for similar names", { skip: why !== undefined && why }, async (t) => {
+  const seen: Observation[] = [];
+  const options = { snapshot: folder, similar: true, threads: true, servingThreads: 3 };
+  const server = await startServer(await testOptions(options, seen));
+  t.after(() => server.stop("test"));
+  const bodies = async (): Promise<string[]> => {
+    const asked = Array.from({ length: 12 }, async () => {
+      const headers = { Authorization: `Bearer ${TOKENS.cli}`, Connection: "close" };
+      return await (await fetch(`${server.url}/users/search?q=rabit&match=similar`, { headers })).text();
+    });
+    return [...new Set(await Promise.all(asked))];
+  };
+  await until(() => seen.some(({ kind }) => kind === "similar-ready"), "the index");
+  const [body, ...others] = await bodies();
+  assert.deepEqual(others, []);
+  assert.match(body!, /"Rabbit".*"match":"similar"\}$/);
+  writeRows("threads", ["Gopher"]);
+  await server.reload();
+  for (const exact of await bodies()) assert.match(exact, /"match":"(exact|similar)"\}$/);
+  await until(() => seen.filter(({ kind }) => kind === "similar-ready").length === 2, "the next index");
+  assert.doesNotMatch((await bodies()).join(), /"Rabbit"/);
+  writeRows("one", NAMES);
 });
