@@ -7,14 +7,7 @@ import { listen } from "./ports.ts";
 export type Answer = (command: readonly string[], socket: Socket) => string | Buffer | undefined;
 
 /** A running server. */
-export interface HostileRedis {
-  readonly port: number;
-  /** Number of accepted connections. */
-  readonly connections: () => number;
-  /** Changes the answers from now on; undefined: as a good server. */
-  readonly turn: (answer: Answer | undefined, onConnect?: (socket: Socket) => void) => void;
-  readonly close: () => void;
-}
+export type HostileRedis = Awaited<ReturnType<typeof startHostile>>;
 
 /** The first command in a text, and its length; undefined while it is incomplete. */
 function readCommand(text: string): { words: string[]; length: number } | undefined {
@@ -47,7 +40,7 @@ export function goodLease([, , , , seconds, , , , , used, want]: readonly string
 const GOOD: Answer = (command) => (command[0] === "HELLO" ? HELLO : goodLease(command));
 
 /** Starts one that answers well. */
-export async function startHostile(): Promise<HostileRedis> {
+export async function startHostile() {
   let answer = GOOD;
   let greet: ((socket: Socket) => void) | undefined;
   let connections = 0;
@@ -70,8 +63,10 @@ export async function startHostile(): Promise<HostileRedis> {
   });
   return {
     port: await listen(server),
+    /** Number of accepted connections. */
     connections: () => connections,
-    turn(next, onConnect) {
+    /** Changes the answers from now on; undefined: as a good server. */
+    turn(next: Answer | undefined, onConnect?: (socket: Socket) => void) {
       answer = next ?? GOOD;
       greet = onConnect;
     },

@@ -60,30 +60,10 @@ export function fillSql(n: number): string {
 }
 
 /** A running server. */
-export interface Postgres {
-  /** Its folder, with certificates and the socket. */
-  readonly folder: string;
-  readonly port: number;
-  /** Its process's id. */
-  readonly pid: () => number;
-  /** A URL of a database on it. */
-  readonly url: (database?: string, user?: string) => string;
-  /** A connection as its owner, closed at the end. */
-  readonly connect: (database?: string) => Promise<pg.Client>;
-  /** Runs statements in a connection of their own. */
-  readonly run: (sql: string, database?: string) => Promise<void>;
-  /** Makes a database with the tables above. */
-  readonly makeDatabase: (name: string) => Promise<void>;
-  /** Stops it at once, as `pg_ctl stop -m immediate` does. */
-  readonly stop: () => Promise<void>;
-  /** Starts it again. */
-  readonly start: () => Promise<void>;
-  /** Ends it and removes its files. */
-  readonly end: () => Promise<void>;
-}
+export type Postgres = Awaited<ReturnType<typeof startPostgres>>;
 
 /** Creates and starts a server. @param settings lines of `postgresql.conf` @param access lines of `pg_hba.conf` */
-export async function startPostgres(settings = "", access?: string): Promise<Postgres> {
+export async function startPostgres(settings = "", access?: string) {
   const bin = findPrograms()!;
   const user = findUser();
   const folder = mkdtempSync(join(tmpdir(), "orrery-pg-"));
@@ -113,6 +93,7 @@ export async function startPostgres(settings = "", access?: string): Promise<Pos
     return client;
   }
 
+  /** Runs statements in a connection of their own. */
   async function run(sql: string, database?: string): Promise<void> {
     const client = await connect(database);
     await client.query(sql);
@@ -137,6 +118,7 @@ export async function startPostgres(settings = "", access?: string): Promise<Pos
     }, "PostgreSQL");
   }
 
+  /** Stops it, by default at once, as `pg_ctl stop -m immediate` does. */
   async function stop(signal: "SIGQUIT" | "SIGINT" = "SIGQUIT"): Promise<void> {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
@@ -148,7 +130,8 @@ export async function startPostgres(settings = "", access?: string): Promise<Pos
   await start();
   return {
     ...{ folder, port, url, connect, run, start, stop: () => stop(), pid: () => child!.pid! },
-    async makeDatabase(name) {
+    /** Makes a database with the tables above. */
+    async makeDatabase(name: string) {
       await run(`CREATE DATABASE ${name}`);
       await run(TABLES_SQL, name);
     },

@@ -18,25 +18,8 @@ export function environment(variables: Variables = {}): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), ...variables };
 }
 
-/** How a process ended. */
-export interface Ended {
-  readonly status: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
 /** A running process. */
-export interface Program {
-  readonly child: ChildProcess;
-  /** Everything written so far. */
-  readonly stdout: () => string;
-  readonly stderr: () => string;
-  /** Resolves when it has ended and all its output is here. */
-  readonly ended: Promise<Ended>;
-  /** Sends a signal, SIGTERM if none is named; it must exit 0 in time. */
-  readonly stop: (signal?: NodeJS.Signals) => Promise<void>;
-  /** Ends it by SIGKILL. */
-  readonly kill: () => Promise<Ended>;
-}
+export type Program = ReturnType<typeof start>;
 
 const alive = new Set<ChildProcess>();
 
@@ -65,13 +48,13 @@ export function start(
   variables: Variables = {},
   [file, ...first]: Command = COMMAND,
   more: Pick<SpawnOptions, "cwd" | "env" | "detached"> = {},
-): Program {
-  const child = spawn(file, [...first, ...args], {
+) {
+  const child: ChildProcess = spawn(file, [...first, ...args], {
     ...{ cwd: ROOT, env: environment(variables), stdio: ["ignore", "pipe", "pipe"] },
     ...more,
   });
   alive.add(child);
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<{ status: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (status, signal) => {
       alive.delete(child);
@@ -81,7 +64,8 @@ export function start(
   const stderr = textOf(child.stderr!);
   return {
     ...{ child, stdout: textOf(child.stdout!), stderr, ended },
-    async stop(signal = "SIGTERM") {
+    /** Sends a signal; it must exit 0 in time. */
+    async stop(signal: NodeJS.Signals = "SIGTERM") {
       child.kill(signal);
       assert.deepEqual(await within(ended, "the stop", 10_000), { status: 0, signal: null }, stderr());
     },
@@ -98,13 +82,10 @@ export const withOpenFiles = (most: number, command: Command = COMMAND): Command
 ];
 
 /** The result of a process that ended by itself. */
-export interface Outcome extends Ended {
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type Outcome = Awaited<ReturnType<typeof run>>;
 
 /** Runs the program to its end. */
-export async function run(args: readonly string[], variables: Variables = {}): Promise<Outcome> {
+export async function run(args: readonly string[], variables: Variables = {}) {
   const program = start(args, variables);
   const ended = await within(program.ended, args.join(" ")).finally(() => program.child.kill("SIGKILL"));
   return { ...ended, stdout: program.stdout(), stderr: program.stderr() };
@@ -150,45 +131,36 @@ export function jsonLines<Line = LogLine>(text: string): Line[] {
 }
 
 /** A server process. */
-export interface Served extends Program {
-  /** Base URL, as the process printed it. */
-  readonly url: string;
-  readonly port: number;
-  /** Generation at the start, as the process printed it. */
-  readonly generation: string;
-  /** Log lines so far, of one event or all. Fails on a line that is not JSON. */
-  readonly logs: (event?: string) => LogLine[];
-  /** Waits for so many log lines of an event; returns the last of them. */
-  readonly logged: (event: string, count?: number) => Promise<LogLine>;
-  /** URL of the admin listener, which must exist; ends with a slash. */
-  readonly admin: () => string;
-  /** One GET to it, by a path without a leading slash. */
-  readonly askAdmin: (path: string) => Promise<Response>;
-}
+export type Served = Awaited<ReturnType<typeof served>>;
 
 /** The listening line, the only line on standard output. */
 export const LISTENING =
   /^orrery listening on (http:\/\/127\.0\.0\.1:(\d+)\/api\/public\/v1) generation=([A-Za-z0-9._-]{1,64})\n/;
 
 /** Waits until a started program accepts requests. */
-export async function served(program: Program): Promise<Served> {
+export async function served(program: Program) {
   const line = await until(() => {
     assert.equal(program.child.exitCode, null, `it ended: ${program.stderr()}`);
     return LISTENING.exec(program.stdout());
   }, "the listening line");
+  /** Log lines so far, of one event or all. Fails on a line that is not JSON. */
   const logs = (event?: string): LogLine[] =>
     jsonLines(program.stderr()).filter((entry) => event === undefined || entry.event === event);
+  /** URL of the admin listener, which must exist; ends with a slash. */
   const admin = (): string => String(logs("admin-listening")[0]!.url);
   return {
     ...program,
     url: line[1]!,
     port: Number(line[2]),
+    /** Generation at the start. */
     generation: line[3]!,
     logs,
-    logged: (event, count = 1) =>
+    /** Waits for so many log lines of an event; returns the last of them. */
+    logged: (event: string, count = 1) =>
       until(() => logs(event)[count - 1], `${count} log lines of ${event} in:\n${program.stderr()}`),
     admin,
-    askAdmin: (path) => get(admin() + path),
+    /** One GET to it, by a path without a leading slash. */
+    askAdmin: (path: string) => get(admin() + path),
   };
 }
 
@@ -263,24 +235,11 @@ export function generationOf(response: Response): string {
   return response.headers.etag!.replaceAll('"', "");
 }
 
-/** Replies and refusals that clients saw. */
-export interface Noticed {
-  /** Whole replies so far. */
-  readonly answered: () => number;
-  /** Replies that ended their connection. */
-  readonly closes: () => number;
-  /** Clients whose connection was refused. */
-  readonly refused: () => number;
-  /** Resolves when all clients were refused or told to leave. */
-  readonly over: Promise<unknown>;
-  readonly leave: () => Promise<unknown>;
-}
-
 /**
- * Clients that send requests over kept connections until the server refuses new ones. {@link Noticed.over} rejects
+ * Clients that send requests over kept connections until the server refuses new ones. `over` rejects
  * when a request is lost, that is, when an established connection breaks.
  */
-export function startClients(url: string, token: string, count: number): Noticed {
+export function startClients(url: string, token: string, count: number) {
   const agent = keepAlive(count);
   let [answered, closes, refused, isOver] = [0, 0, 0, false];
   const client = async (): Promise<void> => {
@@ -305,7 +264,12 @@ export function startClients(url: string, token: string, count: number): Noticed
   const over = Promise.all(Array.from({ length: count }, client)).finally(() => agent.destroy());
   over.catch(() => {});
   return {
-    ...{ answered: () => answered, closes: () => closes, refused: () => refused, over },
+    answered: () => answered,
+    /** Replies that ended their connection. */
+    closes: () => closes,
+    refused: () => refused,
+    /** Resolves when all clients were refused or told to leave. */
+    over,
     leave() {
       isOver = true;
       return over;

@@ -15,12 +15,7 @@ const DEPLOY = join(ROOT, "deploy");
 const SHARED = 4;
 
 /** A proxy in front of servers. */
-export interface RunningProxy {
-  readonly port: number;
-  /** Its output, for a message. */
-  readonly log: () => string;
-  readonly end: () => Promise<void>;
-}
+export type RunningProxy = Awaited<ReturnType<typeof running>>;
 
 /** Waits until a program is up. @param isUp may reject */
 async function running(
@@ -28,7 +23,7 @@ async function running(
   port: number,
   isUp: () => Promise<unknown>,
   log = () => stdout() + stderr(),
-): Promise<RunningProxy> {
+) {
   await until(
     () => {
       if (child.exitCode !== null) throw new Error(`it ended: ${log()}`);

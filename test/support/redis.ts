@@ -24,21 +24,7 @@ export const PROGRAMS: readonly string[] = installed.length > 0 ? installed : ["
 export const PROGRAM = PROGRAMS[0]!;
 
 /** A running server. */
-export interface Redis {
-  readonly port: number;
-  readonly folder: string;
-  readonly url: string;
-  readonly child: () => ChildProcess;
-  /** Runs one command with the command line client. */
-  readonly cli: (...command: string[]) => string;
-  /** Likewise without blocking; resolves after the answer. */
-  readonly send: (...command: string[]) => Promise<void>;
-  /** Whether it does not answer at the moment. */
-  readonly isSilent: () => Promise<boolean>;
-  readonly signal: (signal: NodeJS.Signals) => void;
-  /** Kills it and starts a new, empty one. */
-  readonly restart: () => Promise<void>;
-}
+export type Redis = Awaited<ReturnType<typeof startRedis>>;
 
 /** More keys than any test of faults counts. */
 const MOST_KEYS = 100;
@@ -87,33 +73,27 @@ async function runAnywhere(
 }
 
 /** Starts a server. */
-export async function startRedis(
-  more: readonly string[] = [],
-  port?: number,
-  program = PROGRAM,
-): Promise<Redis> {
+export async function startRedis(more: readonly string[] = [], port?: number, program = PROGRAM) {
   const folder = temporaryFolder();
   const rest = more.map((text) => text.replaceAll("FOLDER", folder));
   let [child, at] =
     port === undefined
       ? await runAnywhere(program, folder, rest)
       : [await run(program, folder, ["--port", String(port), ...rest]), port];
+  const client = program.replace("-server", "-cli");
   return {
     port: at,
     folder,
     url: `redis://127.0.0.1:${at}`,
     child: () => child,
-    cli(...command) {
-      return spawnSync(program.replace("-server", "-cli"), ["-p", String(at), ...command], {
-        encoding: "utf8",
-      }).stdout.trim();
+    /** Runs one command with the command line client. */
+    cli: (...command: string[]) =>
+      spawnSync(client, ["-p", String(at), ...command], { encoding: "utf8" }).stdout.trim(),
+    /** Likewise without blocking; resolves after the answer. */
+    async send(...command: string[]) {
+      await once(spawn(client, ["-p", String(at), ...command], { stdio: "ignore" }), "exit");
     },
-    async send(...command) {
-      const asked = spawn(program.replace("-server", "-cli"), ["-p", String(at), ...command], {
-        stdio: "ignore",
-      });
-      await once(asked, "exit");
-    },
+    /** Whether it does not answer at the moment. */
     async isSilent() {
       const socket = connect(at, "127.0.0.1");
       socket.on("error", () => {}).write("PING\r\n");
@@ -125,7 +105,8 @@ export async function startRedis(
       socket.destroy();
       return isSilent;
     },
-    signal: (signal) => void child.kill(signal),
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+    /** Kills it and starts a new, empty one. */
     async restart() {
       const isRunning = child.exitCode === null && child.signalCode === null;
       child.kill("SIGKILL");
@@ -137,54 +118,38 @@ export async function startRedis(
 }
 
 /** A replica in this process. */
-export interface Counting {
-  readonly keeper: SharedLimitsKeeper;
-  readonly seen: Observation[];
-  /** Counts a request of a key, which must not wait. */
-  readonly count: (key: string, limit: number) => Promise<Quota>;
-  /** Counts so many requests, one after the other. @returns how many passed */
-  readonly countEach: (key: string, limit: number, times: number) => Promise<number>;
-  /** Kinds of its observations, in order. */
-  readonly kinds: () => string[];
-  /** Reasons why the server was away, one for each time. */
-  readonly problems: () => string[];
-  /** Waits until the replica finds the server away. */
-  readonly untilAway: () => Promise<unknown>;
-  /** Waits until the replica asks the server for every key, whether or not the server was away. */
-  readonly untilGood: () => Promise<unknown>;
-  /** Waits until the replica finds the server back and asks it for every key. */
-  readonly untilBack: () => Promise<unknown>;
-}
+export type Counting = Awaited<ReturnType<typeof counting>>;
 
 /** Longer than a replica of a test makes a request wait, even on a busy machine. */
 const LATEST_MS = 5000;
 
 /** Starts a replica that counts by a server. */
-export async function counting(
-  url: string,
-  { replicas = 1, denies = false, window = 3600 } = {},
-): Promise<Counting> {
+export async function counting(url: string, { replicas = 1, denies = false, window = 3600 } = {}) {
   const counters = createSharedCounters(window);
   const seen: Observation[] = [];
   const settings = { target: readRedisUrl(url), replicas, denies, ...PATIENT };
   const keeper = await keepSharedLimits(settings, counters, (observation) => seen.push(observation));
   keepers.add(keeper);
   const kinds = (): string[] => seen.map(({ kind }) => kind);
+  /** Counts a request of a key, which must not wait. */
   const count = (key: string, limit: number): Promise<Quota> => {
     const counted = keeper.limits.count(slotOf(counters, key), limit, Date.now());
     return beforeTimer(Promise.resolve(counted), LATEST_MS, "a request");
   };
+  /** Whether the replica asks the server for every key. */
   const isGood = (): boolean =>
     kinds().at(-1) !== "limits-away" && keeper.leases.away.subarray(0, MOST_KEYS).every((away) => away === 0);
   const untilSeen = (fits: () => boolean, what: string): Promise<unknown> =>
     until(fits, () => `${what}; seen: ${JSON.stringify(seen)}`);
   return {
     ...{ keeper, seen, count, kinds },
-    async countEach(key, limit, times) {
+    /** Counts so many requests, one after the other. @returns how many passed */
+    async countEach(key: string, limit: number, times: number) {
       let passed = 0;
       for (let time = 0; time < times; time++) if ((await count(key, limit)).passed) passed++;
       return passed;
     },
+    /** Reasons why the server was away, one for each time. */
     problems: () => seen.flatMap((one) => (one.kind === "limits-away" ? [one.problem] : [])),
     untilAway: () => untilSeen(() => kinds().at(-1) === "limits-away", "the loss of the server"),
     untilGood: () => untilSeen(isGood, "the server to be good"),

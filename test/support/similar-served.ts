@@ -6,7 +6,6 @@ import {
   type DirectReply,
   type Observation,
   type OpenOptions,
-  type Orrery,
   openOrrery,
 } from "../../src/mod.ts";
 import { temporaryFolder } from "./folders.ts";
@@ -36,16 +35,10 @@ export function writeRows(generation: string, names: readonly string[]): void {
 }
 
 /** A replica and its observations. */
-export interface Opened {
-  readonly orrery: Orrery;
-  readonly seen: Observation[];
-  readonly ask: (target: string, more?: object) => Promise<DirectReply>;
-  /** Waits for so many observations of a kind. */
-  readonly observed: (kind: Observation["kind"], times?: number) => Promise<unknown>;
-}
+export type Opened = Awaited<ReturnType<typeof open>>;
 
 /** Opens a replica, closed after the test. */
-export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOptions> = {}): Promise<Opened> {
+export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOptions> = {}) {
   const seen: Observation[] = [];
   const orrery = await openOrrery({
     snapshot: folder,
@@ -63,14 +56,15 @@ export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOpti
   return {
     orrery,
     seen,
-    ask: (target, rest = {}) =>
+    ask: (target: string, rest: object = {}) =>
       orrery.ask({ target: `${BASE}${target}`, authorization: "Bearer svcx_b", ...rest }),
-    observed: (kind, times = 1) => until(() => seen.filter((one) => one.kind === kind).length >= times, kind),
+    /** Waits for so many observations of a kind. */
+    observed: (kind: Observation["kind"], times = 1) =>
+      until(() => seen.filter((one) => one.kind === kind).length >= times, kind),
   };
 }
 
-/** The body of a page. */
-export interface Page {
+interface Page {
   readonly data: { readonly id: string; readonly displayName?: string; readonly name?: string }[];
   readonly pagination: { readonly total: number };
   readonly match?: string;

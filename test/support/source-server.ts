@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Observation } from "../../src/observe/events.ts";
-import type { Source } from "../../src/server/load/source.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { UrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
 import { TIMING, type Timing } from "../../src/upstream/retry.ts";
@@ -16,24 +15,7 @@ import { listen } from "./ports.ts";
 export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
 
 /** A host. */
-export interface Host {
-  /** URL of its folder. */
-  readonly url: string;
-  /** The served files by name; tests may change them. */
-  files: ReadonlyMap<string, Buffer>;
-  /** Undefined while the host works normally. */
-  fault: Fault | undefined;
-  /** Every request so far. */
-  readonly asked: {
-    readonly name: string;
-    readonly headers: IncomingMessage["headers"];
-    readonly status: () => number;
-  }[];
-  /** Stops and refuses connections; its port stays free for {@link Host.open}. */
-  readonly close: () => Promise<void>;
-  /** Listens on the same port once more. */
-  readonly open: () => Promise<void>;
-}
+export type Host = Awaited<ReturnType<typeof startHost>>;
 
 /** The entity tag that a host gives a file. */
 export function etagOf(bytes: Buffer): string {
@@ -51,7 +33,7 @@ function sendPart(range: string, bytes: Buffer, response: ServerResponse): void 
 }
 
 /** Starts a host. */
-export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()): Promise<Host> {
+export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()) {
   const server: Server = createServer((request, response) => {
     const name = request.url!.slice("/snapshot/".length);
     host.asked.push({ name, headers: request.headers, status: () => response.statusCode });
@@ -72,12 +54,16 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()):
     port = await listen(server, port);
   };
   await open();
-  const host: Host = {
+  const host = {
     url: `http://127.0.0.1:${port}/snapshot/`,
+    /** By name; tests may change them. */
     files,
-    fault: undefined,
-    asked: [],
+    fault: undefined as Fault | undefined,
+    /** Every request so far. */
+    asked: [] as { name: string; headers: IncomingMessage["headers"]; status: () => number }[],
+    /** Listens on the same port once more. */
     open,
+    /** Stops and refuses connections. */
     close: async () => {
       if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
@@ -97,17 +83,8 @@ export const QUICK: Timing = {
   mostRetryAfterMs: 2000,
 };
 
-/** A source under test. */
-export interface Followed extends Source {
-  readonly observed: Observation[];
-  /** Observations of one kind. */
-  readonly of: <Kind extends Observation["kind"]>(kind: Kind) => Extract<Observation, { kind: Kind }>[];
-  /** Asks at once. */
-  readonly ask: (occasion?: "start" | "watch" | "reload") => Promise<string>;
-}
-
 /** Follows a URL with a cache folder. */
-export function follow(address: string, cache: string, options: Partial<UrlSourceOptions> = {}): Followed {
+export function follow(address: string, cache: string, options: Partial<UrlSourceOptions> = {}) {
   const observed: Observation[] = [];
   const source = new UrlSource({
     address,
@@ -119,12 +96,12 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   });
   const { signal } = new AbortController();
   return {
-    refresh: (occasion, leaving) => source.refresh(occasion, leaving),
-    repair: (folder, leaving) => source.repair(folder, leaving),
+    ...{ refresh: source.refresh.bind(source), repair: source.repair.bind(source) },
     ageMs: () => source.ageMs(),
     observed,
-    of: (kind) => observed.filter((entry) => entry.kind === kind) as never,
-    ask: (occasion = "start") => source.refresh(occasion, signal),
+    of: <Kind extends Observation["kind"]>(kind: Kind) =>
+      observed.filter((entry) => entry.kind === kind) as Extract<Observation, { kind: Kind }>[],
+    ask: (occasion: "start" | "watch" | "reload" = "start") => source.refresh(occasion, signal),
   };
 }
 

@@ -16,23 +16,7 @@ export interface Passing {
 }
 
 /** A server. */
-export interface Upstream {
-  /** Without the base path. */
-  readonly url: string;
-  /** Every request that was answered. */
-  readonly asked: {
-    readonly target: string;
-    readonly status: number;
-    readonly headers: IncomingMessage["headers"];
-  }[];
-  /** Changes a reply. */
-  change: ((reply: Passing) => void) | undefined;
-  /** Answers in its own way; true if it did. The request waits for a promise. */
-  fault: ((request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>) | undefined;
-  /** Reads the folder again. @throws when it is refused */
-  readonly reload: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 
 export const API_TOKEN = "svc_sk_upstream-canary-0815";
 export const CLI_TOKEN = "svcx_upstream-canary-0815";
@@ -41,7 +25,7 @@ export const CLI_TOKEN = "svcx_upstream-canary-0815";
 export const QUICK: Timing = { ...TIMING, firstPauseMs: 1, mostPauseMs: 4, mostRetryAfterMs: 2000 };
 
 /** Serves a folder. */
-export async function startUpstream(snapshot: string, options: Partial<OpenOptions> = {}): Promise<Upstream> {
+export async function startUpstream(snapshot: string, options: Partial<OpenOptions> = {}) {
   const orrery = await openOrrery({
     snapshot,
     keys: [
@@ -65,12 +49,17 @@ export async function startUpstream(snapshot: string, options: Partial<OpenOptio
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  const upstream: Upstream = {
+  const upstream = {
+    /** Without the base path. */
     url: `http://127.0.0.1:${await listen(server)}`,
-    asked: [],
-    change: undefined,
-    fault: undefined,
-    reload: async () => void (await orrery.reload()),
+    /** Every request that was answered. */
+    asked: [] as { target: string; status: number; headers: IncomingMessage["headers"] }[],
+    change: undefined as ((reply: Passing) => void) | undefined,
+    /** Answers in its own way; true if it did. The request waits for a promise. */
+    fault: undefined as
+      | ((request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>)
+      | undefined,
+    reload: orrery.reload,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -86,9 +75,4 @@ export function tokenFile(folder: string, token: string): string {
   const file = join(folder, "token");
   writeFileSync(file, `${token}\n`);
   return file;
-}
-
-/** Removes the generation's name from a reply. */
-export function withoutEtag({ headers }: Passing): void {
-  delete headers.etag;
 }
