@@ -19,7 +19,7 @@ import {
 } from "./support/http-server.ts";
 import { assertInTime, within } from "./support/patience.ts";
 import { get, type Response, until } from "./support/process.ts";
-import { closeWires, dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
+import { dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
 
 const ADMIN = { address: { host: "127.0.0.1", port: 0 } } as const;
 
@@ -31,10 +31,7 @@ before(async () => {
   server = await serve({ admin: adminAt(ADMIN), docs: true });
   admin = server.adminPort!;
 });
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 const ask = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
   get(`http://127.0.0.1:${admin}${path}`, { headers });

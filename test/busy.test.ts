@@ -11,12 +11,9 @@ import type { Work } from "../src/search/work.ts";
 import { createInlineSearch } from "../src/server/search/inline-search.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../src/store/generation.ts";
 import { cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
-import { closeWires, dial, errorOf, header, requestHead, type Wire } from "./support/raw.ts";
+import { dial, errorOf, header, requestHead, type Wire } from "./support/raw.ts";
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 const PAGE: PageOf = { limit: 2, offset: 0 };
 const LONG = "long";

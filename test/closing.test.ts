@@ -7,7 +7,7 @@ import type { Found } from "../src/store/generation.ts";
 import { BASE, cleanUp, serveOpen, type TestOptions, TOKENS } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
 import { until } from "./support/process.ts";
-import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
+import { dial, header, requestHead, type Wire } from "./support/raw.ts";
 
 const AUTH = `Authorization: Bearer ${TOKENS.cli}`;
 /** Smaller than one read. */
@@ -33,10 +33,7 @@ beforeEach(() => {
 
 const main = await open();
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 interface Closing {
   readonly first: string;

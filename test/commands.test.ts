@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { hashToken, type KeyRecord } from "../src/auth/keys.ts";
@@ -28,19 +28,7 @@ import { IS_LONG } from "./support/long.ts";
 import { optionsOf } from "./support/options.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
 import { listen } from "./support/ports.ts";
-import {
-  get,
-  killAll,
-  type Outcome,
-  run,
-  runWell,
-  served,
-  start,
-  until,
-  type Variables,
-} from "./support/process.ts";
-
-after(killAll);
+import { get, type Outcome, run, runWell, served, start, until, type Variables } from "./support/process.ts";
 
 async function pooled<T>(jobs: readonly T[], work: (job: T) => Promise<void>): Promise<void> {
   const queue = jobs.values();

@@ -418,9 +418,7 @@ describe("with a clock", () => {
     door = directDoor(orrery.ask);
     model = new Model(nasty.rows, keys, { ...nasty.settings, rateLimit: 1000, rateWindow: 3600 });
   });
-  after(async () => {
-    orrery.close();
-  });
+  after(() => orrery.close());
 
   async function ask(token: string, now: number): Promise<Got> {
     return await askAndCompare(door, model, { target: at("/worlds"), headers: [bearer(token)], now });

@@ -30,7 +30,7 @@ import {
   WORLD,
 } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
-import { closeWires, dial, errorOf, header, lastWord, type RawResponse, requestHead } from "./support/raw.ts";
+import { dial, errorOf, header, lastWord, type RawResponse, requestHead } from "./support/raw.ts";
 
 const quick = await serve({
   http: {
@@ -360,7 +360,4 @@ describe("many peers", AT_ONCE, () => {
   });
 });
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);

@@ -7,16 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Found, PageOf } from "../src/store/generation.ts";
 import { BASE, cleanUp, type OpenServer, serveOpen, WORLD } from "./support/http-server.ts";
 import { IS_LONG } from "./support/long.ts";
-import {
-  closeWires,
-  dial,
-  errorOf,
-  header,
-  lastWord,
-  type RawResponse,
-  requestHead,
-  type Wire,
-} from "./support/raw.ts";
+import { dial, errorOf, header, lastWord, type RawResponse, requestHead, type Wire } from "./support/raw.ts";
 import { AUTH, good, HOST, MALFORMED, OK, PAGE, SEARCH, STATS } from "./support/requests.ts";
 
 const MAX_HEAD = 4096;
@@ -41,10 +32,7 @@ const server = await serveOpen(
 // Its timeout for a head is short.
 const hasty = await serveOpen({ http: { headersTimeout: 150, checkInterval: 25 } });
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 /** The server's end of a connection. */
 async function farEnd(wire: Wire, { sockets }: OpenServer): Promise<Socket> {

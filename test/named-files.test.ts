@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { readAdminSettings } from "../src/admin/admin.ts";
 import type { CommandIo, CommandRow } from "../src/cli/command.ts";
 import { refuseSameFiles } from "../src/cli/named-files.ts";
@@ -25,7 +25,7 @@ import { verify } from "../src/verify/command.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { optionsOf } from "./support/options.ts";
 import { place } from "./support/place.ts";
-import { killAll, run } from "./support/process.ts";
+import { run } from "./support/process.ts";
 
 const CANARY = "canary-0815";
 
@@ -163,8 +163,6 @@ it("--admin where the API listens is a usage error that says so", async () => {
   }
   assert.equal((await readAdminSettings(serving(["--port", "0", "--admin", "0"])))!.address.port, 0);
 });
-
-after(killAll);
 
 const rowOf = (name: string): CommandRow => PROGRAM.commands.find((row) => row.name === name)!;
 

@@ -17,11 +17,10 @@ import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
 import { BASE, cleanUp } from "./support/http-server.ts";
 import { listen } from "./support/ports.ts";
-import { closeWires, dial, header, requestHead, type Wire } from "./support/raw.ts";
+import { dial, header, requestHead, type Wire } from "./support/raw.ts";
 
 const closings: (() => unknown)[] = [];
 after(async () => {
-  closeWires();
   for (const close of closings) await close();
   await cleanUp();
 });

@@ -7,16 +7,13 @@ import { runInNewContext } from "node:vm";
 import { hashToken, type Key, KeyRing } from "../src/auth/keys.ts";
 import { bearer } from "./support/hostile.ts";
 import { cleanUp, serveHere } from "./support/http-server.ts";
-import { closeWires, dial, requestHead } from "./support/raw.ts";
+import { dial, requestHead } from "./support/raw.ts";
 import { SEARCH, STATS } from "./support/requests.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 /** Extra bytes in each head. */
 const PADDING = 14_000;

@@ -9,7 +9,7 @@ import { startCrowd } from "../support/crowds.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { slowness } from "../support/patience.ts";
 import { place } from "../support/place.ts";
-import { killAll, type Served, serve, withOpenFiles } from "../support/process.ts";
+import { type Served, serve, withOpenFiles } from "../support/process.ts";
 import { askOnce } from "../support/raw.ts";
 
 /** Longest time for an answer, in milliseconds of a quiet machine. */
@@ -21,7 +21,6 @@ const ADMIN_TOKEN = "canary-of-admin";
 
 let port = 0;
 
-after(killAll);
 const token = join(temporaryFolder(), "admin.token");
 writeFileSync(token, ADMIN_TOKEN);
 

@@ -3,19 +3,14 @@
 import assert from "node:assert/strict";
 import { unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import type { Explanation } from "../../src/admin/explanation.ts";
 import type { Status } from "../../src/admin/status.ts";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, killAll, type Served, serve, until } from "../support/process.ts";
-import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
-
-after(async () => {
-  await endAll();
-  await killAll();
-});
+import { get, type Served, serve, until } from "../support/process.ts";
+import { PROGRAM, startRedis } from "../support/redis.ts";
 
 /** An operator's questions. */
 function operator(server: Served) {

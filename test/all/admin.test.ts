@@ -4,15 +4,13 @@ import assert from "node:assert/strict";
 import { appendFileSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, killAll, type Program, run, serve, start, until } from "../support/process.ts";
+import { get, type Program, run, serve, start, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { type Host, startHost } from "../support/source-server.ts";
-
-after(killAll);
 
 const ADMIN = ["--admin", "0"];
 

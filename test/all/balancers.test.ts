@@ -15,7 +15,7 @@ import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { killAll, type LogLine, type Served, serve, until } from "../support/process.ts";
+import { type LogLine, type Served, serve, until } from "../support/process.ts";
 import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
 const BASE = "/api/public/v1";
@@ -28,7 +28,6 @@ interface Answer {
   readonly body: Buffer;
 }
 
-after(killAll);
 const folder = temporaryFolder();
 
 describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"), concurrency: true }, () => {

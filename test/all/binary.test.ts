@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { temporaryFolder } from "../support/folders.ts";
 import { startHostile } from "../support/hostile-redis.ts";
-import { get, killAll, type Program, served, start, until } from "../support/process.ts";
+import { get, type Program, served, start, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 import { assertPassesOn, findNode, lacking } from "../support/runtimes.ts";
 
@@ -54,8 +54,6 @@ describe("the program as one file", { skip: lacking(node) }, () => {
     // npm's warnings about its own settings are not the build's.
     warnings = made.stderr.split("\n").filter((line) => /^warning|^\W*\[WARNING\]/i.test(line));
   });
-  after(killAll);
-
   it("is built without a warning", () => {
     // Without binutils the compiler's notes stay, with a warning for each.
     if (spawnSync("strip", ["--version"]).status === 0) assert.deepEqual(warnings, []);

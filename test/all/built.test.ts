@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { temporaryFolder, writeSnapshot } from "../support/folders.ts";
-import { killAll, type Program, start } from "../support/process.ts";
+import { type Program, start } from "../support/process.ts";
 import { BUILT_PROGRAM, isBuilt, SOURCE_PROGRAM } from "../support/program.ts";
 import { assertPassesOn } from "../support/runtimes.ts";
 
@@ -13,8 +13,6 @@ const FORMS = { source: SOURCE_PROGRAM, built: BUILT_PROGRAM };
 type Form = keyof typeof FORMS;
 
 const folder = temporaryFolder();
-
-after(killAll);
 
 const startForm = (form: Form, args: readonly string[]): Program =>
   start(args, {}, [process.execPath, ...FORMS[form]]);

@@ -3,13 +3,11 @@
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { assertTried, changeAndCompare } from "../support/changing-rounds.ts";
 import { bytesOf, instance, temporaryFolder } from "../support/folders.ts";
 import { place } from "../support/place.ts";
-import { killAll, serve } from "../support/process.ts";
-
-after(killAll);
+import { serve } from "../support/process.ts";
 
 describe("after any change a reload is as good as a start, whatever was kept", () => {
   for (const seed of [1, 3, 4]) {

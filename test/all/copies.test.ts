@@ -4,19 +4,17 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { snapshotOf } from "../support/copies.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { PATIENCE_MS, timeLeft, within } from "../support/patience.ts";
-import { killAll, type Program, start, until } from "../support/process.ts";
+import { type Program, start, until } from "../support/process.ts";
 
 const CHILD = fileURLToPath(new URL("../support/copies-child.ts", import.meta.url));
 /** Enough files that another process can begin while they are removed. */
 const UNWANTED = 3000;
-
-after(killAll);
 
 const publishElsewhere = (place: string, generation: string): Program =>
   start([place, generation], {}, [process.execPath, "--import", "tsx", CHILD]);

@@ -8,11 +8,11 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { cpus } from "node:os";
-import { after, it } from "node:test";
+import { it } from "node:test";
 import { createRandom, type Random } from "../../src/util/random.ts";
 import { id, instance, user, world, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { killAll, type Served, serve } from "../support/process.ts";
+import { type Served, serve } from "../support/process.ts";
 import { requestHead } from "../support/raw.ts";
 
 /** One reply, and the ranges equal in all replies, two numbers each: without the time and the rest of the limit. */
@@ -148,8 +148,6 @@ function visit(port: number, bytesAtOnce?: number, arrived: () => void = () => {
   });
   return { socket, comparison, over };
 }
-
-after(killAll);
 
 /** Target for the number of replies, and the minimum on a slow machine. */
 const [MOST, LEAST] = [1_000_000, 100_000];

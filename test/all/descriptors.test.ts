@@ -3,14 +3,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { connect } from "node:net";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, keepAlive, killAll, serve, until, withOpenFiles } from "../support/process.ts";
+import { get, keepAlive, serve, until, withOpenFiles } from "../support/process.ts";
 import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
 import { findNode, programOn } from "../support/runtimes.ts";
-
-after(killAll);
 
 const OTHER = "svc_sk_in_the_flood";
 const CROWD = 200;

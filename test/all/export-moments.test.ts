@@ -10,15 +10,13 @@ import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { DEFAULTS } from "../support/options.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
-import { killAll, start, until } from "../support/process.ts";
+import { start, until } from "../support/process.ts";
 
 const EXPORTS = 50;
 const WRITERS = 4;
 /** Total visits; transactions only move them from one world to another. */
 const VISITS = 100_000;
 const MAX_BYTES = DEFAULTS.maxSnapshotBytes;
-
-after(killAll);
 
 /** Adds a user, a world of theirs, its statistics and an instance; at any moment all four exist or none. */
 const ADD = `

@@ -18,7 +18,6 @@ import { need } from "../support/need.ts";
 import { freePort } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import {
-  killAll,
   type Outcome,
   type Program,
   run,
@@ -58,8 +57,6 @@ const exportFrom = (
   more: readonly string[] = [],
   variables: Variables = {},
 ): Promise<Outcome> => run(["export", "--postgres", url, "--out", out, ...more], variables);
-
-after(killAll);
 
 describe("export from PostgreSQL", { skip }, () => {
   let server: Postgres;

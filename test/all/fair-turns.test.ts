@@ -1,14 +1,14 @@
 /** Crowds without a token that send endless pipelines, and ten clients beside them that send one request at a time. */
 
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pin } from "../../bench/support/child.ts";
 import { percentile } from "../../bench/support/load.ts";
 import { startCrowd } from "../support/crowds.ts";
 import { slowness } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { killAll, serve } from "../support/process.ts";
+import { serve } from "../support/process.ts";
 import { dial, requestHead } from "../support/raw.ts";
 
 const HONEST = 10;
@@ -37,8 +37,6 @@ async function askHonestly(port: number): Promise<Float64Array> {
   await Promise.all(Array.from({ length: HONEST }, client));
   return Float64Array.from(waits).sort();
 }
-
-after(killAll);
 
 /** Requests without a token; each crowd sends one of them repeatedly. */
 const WITHOUT_TOKEN = [

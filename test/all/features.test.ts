@@ -6,12 +6,12 @@
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { CORE_COMMANDS } from "../../src/cli/commands.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { CORE_SETTINGS } from "../../src/settings/settings.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { killAll, start } from "../support/process.ts";
+import { start } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
 const FEATURES = ["admin", "docs-page", "generate", "shared-limits", "similar", "sources", "verify"];
@@ -52,8 +52,6 @@ function treeWithout(folder: string, feature: string): string {
   );
   return folder;
 }
-
-after(killAll);
 
 /** Runs Node. @returns its output */
 async function run(folder: string, args: readonly string[]): Promise<string> {

@@ -21,9 +21,9 @@ import {
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
-import { get, keepAlive, killAll, until } from "../support/process.ts";
+import { get, keepAlive, until } from "../support/process.ts";
 import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
-import { endAll, PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+import { PROGRAM, type Redis, startRedis } from "../support/redis.ts";
 
 const tokensOf = (who: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `svc_sk_fleet-${who}-${String(n).padStart(12, "0")}`);
@@ -115,8 +115,6 @@ describe("three replicas behind nginx and HAProxy", { skip }, () => {
     await Promise.all(fronts.flatMap(({ clients, walks }) => [clients.end(), walks.end()]));
     for (const agent of agents) agent.destroy();
     for (const { balancer } of fronts) await balancer.end();
-    await killAll();
-    await endAll();
   });
 
   const losses = (): number => replicas.reduce((sum, replica) => sum + replica.count("limits-away"), 0);

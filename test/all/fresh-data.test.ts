@@ -24,7 +24,6 @@ import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import {
   get,
-  killAll,
   type Outcome,
   type Program,
   run,
@@ -75,8 +74,6 @@ const untilTold = (program: Program, words: RegExp): Promise<unknown> =>
     },
     () => `${words} in ${program.stderr()}`,
   );
-
-after(killAll);
 
 it("the moment of the data is told by readiness, status and a metric, and makes a server stale", async (t) => {
   const folder = temporaryFolder(t);
@@ -208,10 +205,7 @@ describe("rounds of export", { skip: needPostgres() }, () => {
   before(async () => {
     database = await startPostgres();
   });
-  after(async () => {
-    await killAll();
-    await database.end();
-  });
+  after(() => database.end());
 
   async function begin(t: TestContext, name: string, users: number) {
     await database.makeDatabase(name);
@@ -347,10 +341,7 @@ describe("a row that is committed", { skip: needPostgres() || need("nginx") }, (
     await server.makeDatabase("orrery");
     await server.run(fillSql(200), "orrery");
   });
-  after(async () => {
-    await killAll();
-    await server.end();
-  });
+  after(() => server.end());
 
   for (const flags of [[], ["--gzip"], ["--build"]]) {
     it(`is served by two replicas: export ${flags.join(" ")}`, async (t) => {

@@ -4,16 +4,14 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { hashToken } from "../../src/auth/keys.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { needStrace } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
-import { killAll, run, runWell } from "../support/process.ts";
+import { run, runWell } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
-
-after(killAll);
 
 const CREATE = ["keys", "create", "--name", "n", "--keys"];
 const ROTATE = ["keys", "rotate", "key_c_sk_1", "--keys"];

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { Deployment } from "kubernetes-models/apps/v1";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
@@ -23,7 +23,7 @@ import { problemWith, type Setting, variableOf } from "../../src/settings/settin
 import { temporaryFolder } from "../support/folders.ts";
 import { assertInTime } from "../support/patience.ts";
 import { freePort } from "../support/ports.ts";
-import { get, killAll, runWell, served, start, untilReply } from "../support/process.ts";
+import { get, runWell, served, start, untilReply } from "../support/process.ts";
 import { ROOT, runTsc } from "../support/program.ts";
 
 const FOLDER = join(ROOT, "deploy/kubernetes");
@@ -132,8 +132,6 @@ function mount(folder: string, files: Readonly<Record<string, string>>, version:
 }
 
 describe("the manifests for Kubernetes", () => {
-  after(killAll);
-
   it("are valid", () => {
     for (const entry of [...manifests, ...secrets]) {
       assert.ok(entry.kind in CLASSES, entry.kind);

@@ -3,14 +3,12 @@
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { id, user, writeSnapshot } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { type Command, get, killAll, serve, start } from "../support/process.ts";
+import { type Command, get, serve, start } from "../support/process.ts";
 import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
-
-after(killAll);
 
 /** A row with as many object shapes as fit in a line: it takes far more heap than bytes. */
 function heavyRow(): string {

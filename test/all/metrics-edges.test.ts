@@ -8,12 +8,9 @@ import { REQUESTS, SERIES, seriesAt } from "../../src/observe/metrics/layout.ts"
 import type { Caller, Found, PageOf } from "../../src/store/generation.ts";
 import { BASE, cleanUp, serve, serveOpen, type TestServer, TOKENS, WORLD } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
-import { askOnce, closeWires, dial, lastWord, requestHead } from "../support/raw.ts";
+import { askOnce, dial, lastWord, requestHead } from "../support/raw.ts";
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 const bearer = (token: keyof typeof TOKENS): string => `Authorization: Bearer ${TOKENS[token]}`;
 

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { createRandom } from "../../src/util/random.ts";
 import { contents, temporaryFolder } from "../support/folders.ts";
-import { errorOf, get, killAll, run, runWell, type Served, serve, start, until } from "../support/process.ts";
+import { errorOf, get, run, runWell, type Served, serve, start, until } from "../support/process.ts";
 
 const SEARCH = ["--users", "an"];
 const KILLS = 15;
@@ -33,8 +33,6 @@ before(async () => {
   tool = await makeKey(folder, keys, "cli");
   upstream = await serve(join(folder, "rows"), keys, ["--rate-limit", "1000"]);
 });
-after(killAll);
-
 const mirrorArgs = (out: string, token: string, from = upstream.url): string[] => [
   ...["mirror", "--from", from, "--token-file", token, "--out", out],
 ];

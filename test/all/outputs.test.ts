@@ -8,13 +8,11 @@ import { after, describe, test } from "node:test";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { get, jsonLines, killAll, residentBytes, start, textOf, until } from "../support/process.ts";
+import { get, jsonLines, residentBytes, start, textOf, until } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { dial, requestHead } from "../support/raw.ts";
 
 type Output = "pipe" | number;
-
-after(killAll);
 
 /** Base URL of a server, from its output. */
 const urlFrom = async (text: () => string): Promise<string> =>

@@ -7,23 +7,11 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { collectGarbage } from "../../src/util/process/collect.ts";
 import { BASE, cleanUp, FEW, serve, serveOpen, TOKENS } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
-import {
-  askOnce,
-  closeWires,
-  dial,
-  errorOf,
-  header,
-  lastWord,
-  type RawResponse,
-  requestHead,
-} from "../support/raw.ts";
+import { askOnce, dial, errorOf, header, lastWord, type RawResponse, requestHead } from "../support/raw.ts";
 
 const PEERS = 10;
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 const FEW_KEY = `Authorization: Bearer ${TOKENS.fewNarrow}`;
 

@@ -13,17 +13,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { PREPARED_VERSION } from "../../src/snapshot/prepared/layout.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { needStrace } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { generationOf, get, killAll, run, runWell, serve, untilReply } from "../support/process.ts";
+import { generationOf, get, run, runWell, serve, untilReply } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 import { generationIn } from "../support/source-server.ts";
-
-after(killAll);
 
 const FILE = "generation.orrery";
 

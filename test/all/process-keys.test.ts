@@ -3,26 +3,15 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { KeyRecord } from "../../src/auth/keys.ts";
 import { id, user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, readKeys, replace, TOKEN, writeKeys } from "../support/place.ts";
-import {
-  errorOf,
-  get,
-  killAll,
-  type Response,
-  runWell,
-  type Served,
-  serve,
-  untilReply,
-} from "../support/process.ts";
+import { errorOf, get, type Response, runWell, type Served, serve, untilReply } from "../support/process.ts";
 import { lastWord } from "../support/raw.ts";
 
 /** So long that no window ends during a test. */
 const LONG_WINDOW = ["--rate-window", "31536000"];
-
-after(killAll);
 
 describe("keys of a process", { concurrency: 4 }, () => {
   test("keys change under a running server within 2 s; a bad file changes nothing; counts stay", async (t) => {

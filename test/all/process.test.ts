@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { id, snapshotFiles, user, withManifest, writeFiles } from "../support/folders.ts";
 import { assertInTime } from "../support/patience.ts";
 import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
@@ -11,7 +11,6 @@ import {
   errorOf,
   generationOf,
   get,
-  killAll,
   LISTENING,
   type LogLine,
   type Response,
@@ -21,12 +20,7 @@ import {
   until,
   untilReply,
 } from "../support/process.ts";
-import { closeWires, dial, header, requestHead } from "../support/raw.ts";
-
-after(async () => {
-  closeWires();
-  await killAll();
-});
+import { dial, header, requestHead } from "../support/raw.ts";
 
 /** So long that no window ends during a test. */
 const LONG_WINDOW = ["--rate-window", "31536000"];

@@ -11,8 +11,8 @@ import { manifestOf, snapshotFiles } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { killAll, type Program, type Served, serve, start, until } from "../support/process.ts";
-import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
+import { type Program, type Served, serve, start, until } from "../support/process.ts";
+import { PROGRAM, startRedis } from "../support/redis.ts";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
@@ -132,11 +132,7 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
     await becomes('up{job="orrery"}', 1);
   });
 
-  after(async () => {
-    await prometheus?.kill();
-    await killAll();
-    await endAll();
-  });
+  after(() => prometheus?.kill());
 
   /** Sends requests over so many connections, so that each thread gets some. */
   async function ask(path: string, token: string, count: number): Promise<number[]> {

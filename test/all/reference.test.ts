@@ -14,7 +14,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
-import { get, killAll, type Served, serve, until } from "../support/process.ts";
+import { get, type Served, serve, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
 const folder = temporaryFolder();
@@ -25,11 +25,6 @@ before(async () => {
   const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
   server = await serve(join(ROOT, "data/sample"), keys, ["--watch", "0"]);
   origin = new URL(server.url).origin;
-});
-
-after(async () => {
-  await server?.stop();
-  await killAll();
 });
 
 describe("the reference page in a browser", { skip: need("chromium") }, () => {
@@ -48,9 +43,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
       if (protocol !== "data:") hosts.add(host);
     });
   });
-  after(async () => {
-    await browser?.close();
-  });
+  after(() => browser?.close());
 
   async function open(path = "/docs", width = 1200): Promise<Page> {
     const page = await browser.newPage();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import {
   instance,
   slowRows,
@@ -16,18 +16,7 @@ import {
   writeSnapshot,
 } from "../support/folders.ts";
 import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
-import {
-  errorOf,
-  generationOf,
-  get,
-  keepAlive,
-  killAll,
-  serve,
-  until,
-  untilReply,
-} from "../support/process.ts";
-
-after(killAll);
+import { errorOf, generationOf, get, keepAlive, serve, until, untilReply } from "../support/process.ts";
 
 describe("reloads of processes", { concurrency: 4 }, () => {
   test("--watch 0 never looks, SIGHUP loads; many SIGHUPs during a load are one more load", async (t) => {

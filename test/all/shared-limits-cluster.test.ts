@@ -1,14 +1,13 @@
 /** Limits shared by a cluster in which keys move: to a replacement of a server, and from one server to another. */
 
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { slotOfKey } from "../../src/shared-limits/cluster-slots.ts";
 import { need } from "../support/need.ts";
 import { until } from "../support/process.ts";
 import {
   type Counting,
   countAll,
-  endAll,
   PROGRAM,
   startCluster,
   startNode,
@@ -17,8 +16,6 @@ import {
 } from "../support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
-after(endAll);
-
 const LIMIT = 40;
 const KEYS = Array.from({ length: 30 }, (_, at) => `key ${at}`);
 

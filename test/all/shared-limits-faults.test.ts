@@ -1,14 +1,12 @@
 /** Faults and maintenance of a counter server while replicas count by it. */
 
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { need } from "../support/need.ts";
 import { until } from "../support/process.ts";
-import { countAll, counting, endAll, PROGRAM, startPair, startRedis, WINDOW } from "../support/redis.ts";
+import { countAll, counting, PROGRAM, startPair, startRedis, WINDOW } from "../support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
-after(endAll);
-
 const PASSWORD = "pass-word-that-nobody-may-see";
 describe("replicas notice nothing when", { skip, concurrency: 4 }, () => {
   for (const [what, ...command] of [

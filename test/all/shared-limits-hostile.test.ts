@@ -11,7 +11,7 @@ import { keepSharedLimits } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
 import { type Answer, goodLease, HELLO, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
 import { until } from "../support/process.ts";
-import { type Counting, counting, endAll, ONE_OF_TWO, WINDOW } from "../support/redis.ts";
+import { type Counting, counting, ONE_OF_TWO, WINDOW } from "../support/redis.ts";
 
 const PASSWORD = "pass-word-that-nobody-may-see";
 /** Memory growth that no case may reach. */
@@ -19,7 +19,6 @@ const MOST_BYTES = 400 * 2 ** 20;
 
 const servers = new Set<HostileRedis>();
 after(async () => {
-  await endAll();
   for (const server of servers) server.close();
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { countObservation, createObservedCounts } from "../../src/observe/metrics/observed.ts";
 import { need } from "../support/need.ts";
 import { listen } from "../support/ports.ts";
@@ -10,7 +10,6 @@ import { until } from "../support/process.ts";
 import {
   type Counting,
   counting,
-  endAll,
   ONE_OF_TWO,
   PROGRAM,
   type Redis,
@@ -19,8 +18,6 @@ import {
 } from "../support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"));
-after(endAll);
-
 const LIMIT = 30;
 
 /** A proxy to a server that can hold answers back until told: a mere delay would prove nothing on a busy machine. */

@@ -10,14 +10,12 @@ import { runInside } from "../support/inside.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
 import { serveHttp } from "../support/ports.ts";
-import { endAll, PROGRAM, startRedis } from "../support/redis.ts";
+import { PROGRAM, startRedis } from "../support/redis.ts";
 
 const TARGET = "/api/public/v1/stats";
 const TOKEN = "svc_sk_library";
 const authorization = `Bearer ${TOKEN}`;
 const folder = temporaryFolder();
-
-after(endAll);
 
 function open(limit: number, more: Partial<OpenOptions>): Promise<Orrery> {
   const keys = [{ id: `key-${limit}`, kind: "api", token: TOKEN, limit }] as const;

@@ -3,16 +3,11 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { need } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { get, killAll, type Served, serve, until } from "../support/process.ts";
-import { endAll, PROGRAM, type Redis, startRedis, WINDOW } from "../support/redis.ts";
-
-after(async () => {
-  await killAll();
-  await endAll();
-});
+import { get, type Served, serve, until } from "../support/process.ts";
+import { PROGRAM, type Redis, startRedis, WINDOW } from "../support/redis.ts";
 
 /** With a limit below a hundred each request asks, so that the server knows every passed request. */
 const LIMIT = 60;

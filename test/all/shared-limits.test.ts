@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LEASE_SCRIPT } from "../../src/shared-limits/lease-script.ts";
 import { createKeyState, grant, release } from "../support/grant.ts";
@@ -12,7 +12,6 @@ import { freePort } from "../support/ports.ts";
 import {
   type Counting,
   counting,
-  endAll,
   PROGRAM,
   PROGRAMS,
   type Redis,
@@ -21,8 +20,6 @@ import {
 } from "../support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"), "openssl");
-
-after(endAll);
 
 describe("the script", { skip }, () => {
   for (const program of PROGRAMS)

@@ -4,15 +4,13 @@ import assert from "node:assert/strict";
 import { unlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { slowRows } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { listen } from "../support/ports.ts";
-import { get, jsonLines, killAll, run, serve, start, until } from "../support/process.ts";
-
-after(killAll);
+import { get, jsonLines, run, serve, start, until } from "../support/process.ts";
 
 /** Makes loading a snapshot take a minute. */
 function slowDown(snapshot: string): void {

@@ -15,7 +15,6 @@ import {
   generationOf,
   get,
   keepAlive,
-  killAll,
   type LogLine,
   residentBytes,
   type Served,
@@ -38,8 +37,6 @@ const TWO_GENERATIONS = 128e6;
 const KEPT = 220e6;
 
 const skip = need("python3") || (process.platform !== "linux" && unavailable("it needs /proc"));
-
-after(killAll);
 
 function descriptors({ child }: Served): number {
   return readdirSync(`/proc/${child.pid}/fd`).length;

@@ -7,14 +7,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../src/util/random.ts";
 import { need } from "../support/need.ts";
 import { place } from "../support/place.ts";
-import { jsonLines, killAll, type LogLine, serve } from "../support/process.ts";
+import { jsonLines, type LogLine, serve } from "../support/process.ts";
 import { PROXIES, type Strictness } from "../support/proxies.ts";
-
-after(killAll);
 
 /** Variants through each proxy in each of its configurations. */
 const VARIANTS = 5000;

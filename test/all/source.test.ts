@@ -11,29 +11,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { copiesFolderOf } from "../../src/sources/url/copies.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import {
-  generationOf,
-  get,
-  killAll,
-  run,
-  type Served,
-  serve,
-  start,
-  until,
-  untilReply,
-} from "../support/process.ts";
+import { generationOf, get, run, type Served, serve, start, until, untilReply } from "../support/process.ts";
 import { startNginx } from "../support/proxies.ts";
 import { smallDisk } from "../support/small-disk.ts";
 import { type Host, leftOvers, startHost } from "../support/source-server.ts";
-
-after(killAll);
 
 /** A snapshot with users of its own. */
 function snapshot(generation: string, users = 1): Map<string, Buffer> {

@@ -4,17 +4,15 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/folders.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { get, killAll, type Served, serve, start, until } from "../support/process.ts";
+import { get, type Served, serve, start, until } from "../support/process.ts";
 import { testArguments } from "../support/program.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
-
-after(killAll);
 
 const LIMIT = 100;
 /** One window for a whole test, whenever it begins. */

@@ -3,11 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, it } from "node:test";
+import { it } from "node:test";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, killAll, type LogLine, serve } from "../support/process.ts";
-
-after(killAll);
+import { get, type LogLine, serve } from "../support/process.ts";
 
 it("a stop is not held up by a storm of reloads: what was asked for is not begun, and counts are saved", async (t) => {
   const { snapshot, keys, folder } = place(t);

@@ -7,28 +7,17 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it, test } from "node:test";
+import { describe, it, test } from "node:test";
 import { temporaryFolder } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import {
-  get,
-  jsonLines,
-  killAll,
-  type LogLine,
-  type Served,
-  serve,
-  startClients,
-  until,
-} from "../support/process.ts";
+import { get, jsonLines, type LogLine, type Served, serve, startClients, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 
 const STOPS = 4;
 
 const node = findNode(24);
 const keys = writeKeys(join(temporaryFolder(), "keys.json"), keyRecord(TOKEN, { limit: 1e9 }));
-after(killAll);
-
 describe("a stop of threads that serve", { skip: lacking(node) }, () => {
   for (const threads of [2, 4]) {
     it(`loses no request of clients that come back at once: ${threads} threads, ${STOPS} stops`, async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after } from "node:test";
 import type { Found, PageOf } from "../../src/store/generation.ts";
 import { cleanUp, serve, type TestServer } from "./http-server.ts";
-import { closeWires, dial, errorOf, header, type RawResponse, requestHead } from "./raw.ts";
+import { dial, errorOf, header, type RawResponse, requestHead } from "./raw.ts";
 
 export { AUTH, bearer, good, HOST, OK, PAGE, SEARCH, STATS } from "./requests.ts";
 
@@ -49,10 +49,7 @@ export const main = await serve({
   http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000 },
 });
 
-after(async () => {
-  closeWires();
-  await cleanUp();
-});
+after(cleanUp);
 
 /** More at once would keep this process from answering its own server in time, on a busy machine. */
 export const AT_ONCE = { concurrency: 16 };

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { request as requestByTls } from "node:https";
 import type { Readable } from "node:stream";
+import { after } from "node:test";
 import { PATIENCE_MS, timeLeft, within } from "./patience.ts";
 import { COMMAND, ROOT } from "./program.ts";
 
@@ -29,6 +30,13 @@ export async function killAll(): Promise<void> {
   for (const child of alive) child.kill("SIGKILL");
   await Promise.all(ends);
 }
+
+/** Runs a function after all tests of the file; a bench has none, and cleans up by itself. */
+export function afterTests(run: () => unknown): void {
+  if (/\.test\.[jt]s$/.test(process.argv[1] ?? "")) after(run);
+}
+
+afterTests(killAll);
 
 /** Collects the text of a stream from now on. @returns a function that gives the text so far */
 export function textOf(stream: Readable): () => string {

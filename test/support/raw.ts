@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
+import { after } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { PATIENCE_MS, within } from "./patience.ts";
 
@@ -73,7 +74,7 @@ function takeResponse(bytes: Buffer, method: string): { response: RawResponse; l
   return { response: { ...head, body: bytes.toString("utf8", start, length) }, length };
 }
 
-/** One connection. Every one must be closed: {@link Wire.destroy}, or {@link closeWires} for all. */
+/** One connection, closed after the tests of the file at the latest. */
 export class Wire {
   readonly socket: Socket;
   /** Resolves when the server has half-closed the connection or it broke. */
@@ -214,10 +215,9 @@ export function dial(port: number): Promise<Wire> {
   return new Wire(port).open();
 }
 
-/** Closes every connection that is still open. */
-export function closeWires(): void {
+after(() => {
   for (const wire of wires) wire.destroy();
-}
+});
 
 /** Sends a request on a connection of its own, which it ends. */
 export async function askOnce(

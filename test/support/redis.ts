@@ -11,7 +11,7 @@ import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
 import { temporaryFolder } from "./folders.ts";
 import { beforeTimer } from "./patience.ts";
 import { freePort } from "./ports.ts";
-import { start, until } from "./process.ts";
+import { afterTests, start, until } from "./process.ts";
 
 const installed = ["redis-server", "valkey-server"].filter(
   (program) => spawnSync(program, ["--version"]).status === 0,
@@ -42,6 +42,8 @@ export async function endAll(): Promise<void> {
   for (const child of started) child.kill("SIGKILL");
   started.clear();
 }
+
+afterTests(endAll);
 
 async function run(program: string, folder: string, args: readonly string[]): Promise<ChildProcess> {
   const { child, stdout } = start(["--save", "", "--dir", folder, ...args], {}, [program]);

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { BASE, cleanUp, FEW, TOKENS, testOptions } from "./http-server.ts";
-import { type Command, killAll, type Served, served, start, until } from "./process.ts";
+import { type Command, type Served, served, start, until } from "./process.ts";
 import { ROOT } from "./program.ts";
-import { askOnce, closeWires, dial, requestHead, type Wire } from "./raw.ts";
+import { askOnce, dial, requestHead, type Wire } from "./raw.ts";
 import { assertPassesOn } from "./runtimes.ts";
 
 const STATS = `${BASE}/stats`;
@@ -57,9 +57,7 @@ export function describeSameAsOnNode(name: string, runtime: Command, missing: st
       server = await open();
     });
     after(async () => {
-      closeWires();
       await server.stop();
-      await killAll();
       await cleanUp();
     });
 

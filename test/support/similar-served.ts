@@ -2,12 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import {
-  type DirectReply,
-  type Observation,
-  type OpenOptions,
-  openOrrery,
-} from "../../src/mod.ts";
+import { type DirectReply, type Observation, type OpenOptions, openOrrery } from "../../src/mod.ts";
 import { temporaryFolder } from "./folders.ts";
 import { BASE } from "./http-server.ts";
 import { until } from "./process.ts";
