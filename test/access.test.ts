@@ -363,7 +363,6 @@ describe("the access log", () => {
   });
 });
 
-/** The client of a request, from its peer's address and `X-Forwarded-For`. */
 function clientOf(
   proxies: string,
   remoteAddress: string | undefined,

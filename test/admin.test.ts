@@ -41,7 +41,6 @@ const api = (path: string, token: string): Promise<Response> =>
 const explain = (target: string, key?: string) =>
   json(`/explain?target=${encodeURIComponent(target)}${key === undefined ? "" : `&key=${key}`}`);
 
-/** Sends a request with any method. */
 async function send(method: string, path: string, headers: readonly string[] = []) {
   const wire = await dial(admin);
   void wire.send(requestHead(path, [...HOST, "Connection: close", ...headers], method));

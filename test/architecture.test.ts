@@ -180,7 +180,6 @@ function modulesOf(file: string): string[] {
   return Array.from(found, ([, first, later]) => relative(SRC, resolve(SRC, dirname(file), first ?? later!)));
 }
 
-/** The first import cycle of any length, or undefined. */
 function findCircle(modules: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   function walk(file: string, path: readonly string[]): string[] | undefined {

@@ -263,7 +263,6 @@ describe("the limit", () => {
   });
 });
 
-/** Tokens and their bytes. */
 const TOKENS: Record<string, [token: string, bytes: Buffer]> = {
   nothing: ["", Buffer.alloc(0)],
   ASCII: ["svc_sk_0aZ~", Buffer.from("svc_sk_0aZ~")],
@@ -358,7 +357,6 @@ it("counters that threads share count as others do", () => {
   );
 });
 
-/** Sets the count of a key in a window. */
 function use(counters: Counters, slot: number, window: number, used: number): void {
   counters.cells[slot] = BigInt(window) * BigInt(counters.split) * 2n ** 32n + BigInt(used);
 }

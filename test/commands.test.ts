@@ -39,7 +39,6 @@ async function pooled<T>(jobs: readonly T[], work: (job: T) => Promise<void>): P
   );
 }
 
-/** Lines on standard error that are not log lines. */
 function saidBy({ stderr }: Outcome): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }

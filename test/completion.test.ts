@@ -21,7 +21,6 @@ async function scriptFor(shell: string): Promise<string> {
   return printed;
 }
 
-/** Whether a shell is installed. */
 function has(shell: string): boolean {
   return spawnSync(shell, ["-c", ":"]).status === 0;
 }

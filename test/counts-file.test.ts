@@ -47,7 +47,6 @@ interface Server {
   readonly kinds: () => string[];
 }
 
-/** A server's counters with their file. */
 async function open(
   file: string,
   now: () => number = () => NOW,

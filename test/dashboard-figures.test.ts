@@ -15,7 +15,6 @@ import {
 } from "../src/admin/dashboard/format.ts";
 import { forgetNow, isBehind, recall, remember, type ShownHistory } from "../src/admin/dashboard/history.ts";
 
-/** Replaces no-break spaces by plain ones. */
 function plain(text: string): string {
   return text.replaceAll("\u00a0", " ");
 }

@@ -39,15 +39,12 @@ function anchorsOf({ text }: Document): string[] {
   );
 }
 
-/** A link to a file of ours. */
 interface Link {
   readonly text: string;
-  /** Path from the root. */
   readonly path: string;
   readonly anchor: string | undefined;
 }
 
-/** The links of a document that stay within the project. */
 function linksOf({ name, text }: Document): Link[] {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
     if (/^[a-z]+:/.test(target!)) return [];
@@ -58,7 +55,6 @@ function linksOf({ name, text }: Document): Link[] {
   });
 }
 
-/** A problem of a link, or undefined. */
 function problemWithLink({ path, anchor }: Link): string | undefined {
   if (!existsSync(join(ROOT, path))) return "there is no such file";
   if (anchor === undefined) return undefined;

@@ -25,7 +25,6 @@ import { until } from "./support/process.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A file with a number in it. */
 function counter(t: TestContext): { folder: string; file: string; lock: string } {
   const folder = temporaryFolder(t);
   const file = join(folder, "count");

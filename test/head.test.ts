@@ -30,12 +30,10 @@ function headOf(...lines: string[]): Head {
   return head;
 }
 
-/** The head of a good request with additional fields. */
 function withFields(...lines: string[]): Head {
   return headOf("GET / HTTP/1.1", "Host: a", ...lines);
 }
 
-/** The reason why a text is refused, or undefined. */
 function refusalOf(text: string): string | undefined {
   const head = read(text);
   return typeof head === "string" ? head : faultOf(head);
@@ -99,7 +97,6 @@ const CLIENT_HEADS: readonly (readonly [client: string, head: string])[] = (RECO
 
 // ---------------------------------------------------------------- node:http
 
-/** One head as node:http hands it to its listener. */
 interface NodeHead {
   readonly method: string;
   readonly target: string;
@@ -109,7 +106,6 @@ interface NodeHead {
   readonly fields: readonly string[];
 }
 
-/** The result of node:http for some bytes. */
 interface NodeReading {
   readonly heads: readonly NodeHead[];
   /** Code of the error that ended the reading. */
@@ -251,7 +247,6 @@ function reasonsOf(head: NodeHead, text: string): string[] {
   return Object.keys(DIFFERENCES).filter((name) => DIFFERENCES[name]!.applies(head, line));
 }
 
-/** Number of texts with each outcome. */
 const met = new Map<string, number>();
 
 function count(outcome: string): void {

@@ -34,7 +34,6 @@ const hasty = await serveOpen({ http: { headersTimeout: 150, checkInterval: 25 }
 
 after(cleanUp);
 
-/** The server's end of a connection. */
 async function farEnd(wire: Wire, { sockets }: OpenServer): Promise<Socket> {
   for (;;) {
     const end = sockets().find(({ remotePort }) => remotePort === wire.socket.localPort);
@@ -58,7 +57,6 @@ async function sendApart(wire: Wire, pieces: readonly string[]): Promise<void> {
   }
 }
 
-/** The text of a reply, without its date. */
 function told({ version, status, reason, headers, body }: RawResponse): string {
   const lines = headers.map(([name, value]) => `${name}: ${name === "Date" ? "-" : value}`);
   return [version, status, reason, ...lines, "", body].join("\n");

@@ -313,7 +313,6 @@ describe("a load after another", () => {
   });
 });
 
-/** Whether two arrays share memory, even across threads. */
 function isSameMemory(a: Uint32Array, b: Uint32Array): boolean {
   const before = a[0]!;
   a[0] = before ^ 1;

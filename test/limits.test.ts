@@ -29,7 +29,6 @@ import { temporaryFolder } from "./support/folders.ts";
 
 const WORD = 2 ** 32;
 
-/** The error of a limit that is exceeded. */
 function told(most: number, what: string): { name: string; message: string } {
   return { name: "LimitError", message: `more than ${most} ${what}` };
 }

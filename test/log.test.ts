@@ -115,7 +115,6 @@ function countDropped(log: Awaited<ReturnType<typeof openLogFile>>): () => numbe
   return () => dropped;
 }
 
-/** Reads all bytes that a pipe holds now. */
 function drain(fd: number): string {
   const buffer = Buffer.alloc(65_536);
   let text = "";

@@ -31,7 +31,6 @@ import {
 import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
 import { watchVitals } from "../src/observe/metrics/vitals.ts";
 
-/** A start time so many milliseconds ago. */
 const agoMs = (ms: number): number => performance.now() - ms;
 
 describe("a series", () => {

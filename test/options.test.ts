@@ -36,7 +36,6 @@ const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
 
 const SERVE = ["--snapshot", "s", "--keys", "k"];
 
-/** The error message of a use of options, or "". */
 function problemOf(use: () => unknown): string {
   try {
     use();
@@ -50,12 +49,10 @@ function problemOf(use: () => unknown): string {
 const problem = (command: Command, args: readonly string[], environment: Environment = {}): string =>
   problemOf(() => read(command, args, environment));
 
-/** The value of a setting by its flag. */
 function valueIn({ values }: Options, flag: string): unknown {
   return new Map<string, unknown>(Object.entries(values)).get(nameOf(flag));
 }
 
-/** The default of a setting as text. */
 function defaultOf(flag: string): string {
   const setting = PROGRAM.settings.find((row) => row.flag === flag);
   return setting?.default ?? (setting?.kind === "flag" ? "off" : assert.fail(`${flag} has no default`));

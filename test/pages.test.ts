@@ -42,7 +42,6 @@ async function asked(path: string, more: Partial<PageRequest> = {}, from = pages
   return got;
 }
 
-/** Paths that the page loads. */
 let loaded: string[] = [];
 
 before(async () => {

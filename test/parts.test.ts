@@ -98,7 +98,6 @@ describe("a body in parts", () => {
   });
 });
 
-/** The HTTP implementation of a test's server. */
 type Way = "our own HTTP" | "node:http";
 
 /** A server that answers `/N` with body N, the sockets of its peers, and the number of requests. */

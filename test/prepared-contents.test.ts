@@ -100,7 +100,6 @@ const ITEM_BYTES: Readonly<Record<string, number>> = {
   Float64Array: 8,
 };
 
-/** Ways to replace the contents of an array. */
 function contents(seed: number): Readonly<Record<string, (bytes: Buffer, itemBytes: number) => void>> {
   const { below } = createRandom(seed, "contents");
   return {

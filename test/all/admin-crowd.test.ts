@@ -49,7 +49,6 @@ const CROWDS: readonly (readonly [number, "silent" | "endless" | "patient", stri
   [1000, "silent", ""],
 ];
 
-/** Probes beside a crowd. */
 async function probeBeside(
   t: TestContext,
   limitMs: number,

@@ -12,7 +12,6 @@ import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, type Served, serve, until } from "../support/process.ts";
 import { PROGRAM, startRedis } from "../support/redis.ts";
 
-/** An operator's questions. */
 function operator(server: Served) {
   const json = async (path: string) => JSON.parse((await server.askAdmin(path)).text);
   const status = (): Promise<Status> => json("status");

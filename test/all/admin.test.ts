@@ -14,7 +14,6 @@ import { type Host, startHost } from "../support/source-server.ts";
 
 const ADMIN = ["--admin", "0"];
 
-/** URL of the admin listener, from the log. */
 async function adminUrl({ stderr, child }: Pick<Program, "stderr" | "child">): Promise<string> {
   return await until(() => {
     assert.equal(child.exitCode, null, stderr());
@@ -49,7 +48,6 @@ async function holdingHost(t: TestContext): Promise<{ host: Host; hold: () => vo
   return { host, hold, letGo };
 }
 
-/** Starts a server that follows a host. */
 function startFrom(t: TestContext, host: Host): Program {
   const folder = temporaryFolder(t);
   const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));

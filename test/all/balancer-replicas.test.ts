@@ -28,10 +28,8 @@ import { listen } from "../support/ports.ts";
 import { type Response, until } from "../support/process.ts";
 import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
-/** How a stand-in answers. */
 type Manner = "answers" | "hangs" | "is busy" | "says much";
 
-/** The size of a long reply, in bytes. */
 const MUCH = 300_000;
 
 /** A stand-in for a replica, with a port for health checks. Each reply names its stand-in in `x-replica`. */
@@ -42,7 +40,6 @@ class StandIn {
   manner: Manner = "answers";
   /** Pause before each reply, in milliseconds. */
   delayMs = 0;
-  /** The answer of `/readyz`. */
   isReady = true;
   /** Requests and connections so far, and requests whose connection ended before the answer. */
   requests = 0;

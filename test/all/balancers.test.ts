@@ -62,7 +62,6 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       const onTls = (options: ConnectionOptions = {}): TLSSocket =>
         connectTls({ host: "127.0.0.1", port: balancer.port, rejectUnauthorized: false, ...options });
 
-      /** One request by HTTP/2. */
       async function ask(
         path: string,
         headers: Record<string, string> = {},

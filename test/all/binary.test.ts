@@ -13,7 +13,6 @@ import { assertPassesOn, findNode, lacking } from "../support/runtimes.ts";
 
 const folder = temporaryFolder();
 const binary = join(folder, "orrery");
-/** Its working folder, which is empty. */
 const empty = join(folder, "empty");
 
 /** Suites of processes that it must pass as the installed program does. */
@@ -28,7 +27,6 @@ function run(...args: readonly string[]): string {
   return ran.stdout;
 }
 
-/** Starts a server in the same way. */
 const startAlone = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Program =>
   start(args, {}, [binary], { cwd: empty, env });
 

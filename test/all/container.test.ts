@@ -37,7 +37,6 @@ describe("the container", { skip }, () => {
     ...{ ORRERY_HOST: "127.0.0.1", ORRERY_PORT: String(port) },
   });
 
-  /** Runs a command in the image to its end. */
   function run(...command: readonly string[]) {
     const [program, ...args] = commandIn(image, command);
     return spawnSync(program!, args, { encoding: "utf8", env: environment() });

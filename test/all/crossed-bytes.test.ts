@@ -51,17 +51,13 @@ function agree({ bytes, fixed }: Expected, got: Buffer): boolean {
   return true;
 }
 
-/** Checks the replies of one connection, in order. */
 class Comparison {
-  /** Whole replies so far. */
   replies = 0;
   readonly #asked: Asked[] = [];
   #first = 0;
   #rest: Buffer = Buffer.alloc(0);
-  /** The generation of the newest reply. */
   #generation = 0;
 
-  /** Requests without a reply. */
   get open(): number {
     return this.#asked.length - this.#first;
   }
@@ -255,7 +251,6 @@ const HABITS: readonly Habit[] = [
   { clients: 1, most: 600, bytesAtOnce: 512, stalls: true },
 ];
 
-/** Opens one connection after the other, until the end. */
 async function behave(crowd: Crowd, { most, bytesAtOnce, stalls, aborts }: Habit): Promise<void> {
   const { port, random, isOver } = crowd;
   const isLarge = ({ replies }: Asked): boolean => replies.every(({ bytes }) => bytes.length > LARGE_BYTES);

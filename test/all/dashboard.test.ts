@@ -92,12 +92,10 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
   };
 }
 
-/** A page, and its problems. */
 interface Watched {
   readonly page: Page;
   /** Errors of scripts, messages of the console that do not match `ignore`, and breaches of its policy. */
   readonly complaints: string[];
-  /** Origins of all requests. */
   readonly origins: Set<string>;
 }
 
@@ -139,7 +137,6 @@ function paeth(left: number, above: number, corner: number): number {
   return distances[1] <= distances[2] ? above : corner;
 }
 
-/** Undoes the filters, row by row. */
 function unfilter(lines: Buffer, stride: number, depth: number): Buffer {
   const plain = Buffer.alloc(lines.length);
   for (let start = 0; start < lines.length; start += stride) {
@@ -183,12 +180,10 @@ const MOST_PAGE_BYTES = 150_000;
 const node = findNode(24);
 const skip = need("chromium") || lacking(node);
 
-/** The text of an element, which must exist. */
 function textOf(page: Page, selector: string): Promise<string> {
   return page.locator(selector).innerText();
 }
 
-/** The large figure under a name. */
 function tile(page: Page, name: string): Promise<string> {
   return textOf(page, `#tiles > div:has(dt:text-is("${name}")) .value`);
 }
@@ -224,7 +219,6 @@ async function goOn(page: Page): Promise<void> {
   await untilText(page, "#state", /^Ready$/);
 }
 
-/** By how much the page is wider than the window. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - innerWidth");
 }

@@ -83,7 +83,6 @@ describe("export from PostgreSQL", { skip }, () => {
       true, false, '2026-01-01 00:00:00.0005+00');
   `;
 
-  /** Writes a file of queries. */
   function queries(t: TestContext, made: object | string): string {
     const file = join(temporaryFolder(t), "queries.json");
     writeFileSync(file, typeof made === "string" ? made : JSON.stringify(made));

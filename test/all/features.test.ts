@@ -37,7 +37,6 @@ function without(text: string, feature: string): string {
   return left;
 }
 
-/** Makes a tree without a feature. */
 function treeWithout(folder: string, feature: string): string {
   for (const name of ["src", "test", "data", "package.json", "tsconfig.json"])
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
@@ -53,7 +52,6 @@ function treeWithout(folder: string, feature: string): string {
   return folder;
 }
 
-/** Runs Node. @returns its output */
 async function run(folder: string, args: readonly string[]): Promise<string> {
   const { ended, stdout, stderr } = start(args, {}, [process.execPath], { cwd: folder });
   assert.equal((await ended).status, 0, stdout() + stderr());

@@ -39,7 +39,6 @@ const SHARE = LIMIT / 3;
 /** A killed replica loses its leases, which with three replicas are less than a tenth. */
 const TENTH = LIMIT / 10;
 
-/** A balancer and its replicas. */
 interface Front {
   readonly name: string;
   readonly balancer: RunningProxy;
@@ -47,7 +46,6 @@ interface Front {
   readonly walks: Crawlers;
 }
 
-/** Bounds of the requests that pass. */
 interface Bounds {
   /** Requests that may pass; if absent, the limit, and the requests that replicas passed alone. */
   readonly atMost?: number;

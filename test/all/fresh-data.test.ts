@@ -43,7 +43,6 @@ interface Manifest {
 const manifestIn = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
 
-/** Asserts that a command failed with one line. */
 function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
   assert.deepEqual([status, stdout], [1, ""], stderr);
   assert.match(stderr, line);
@@ -58,14 +57,12 @@ function keysIn(folder: string): string {
   return writeKeys(join(folder, "keys.json"), keyRecord(TOKEN, { limit: 1_000_000 }));
 }
 
-/** Generates a snapshot of so many users. */
 async function generate(folder: string, users: number, seed: number): Promise<string> {
   const sizes = ["--users", String(users), "--worlds", "10", "--instances", "5", "--seed", String(seed)];
   await runWell(["generate", "--out", folder, ...sizes]);
   return folder;
 }
 
-/** Waits until a running program has printed something. */
 const untilTold = (program: Program, words: RegExp): Promise<unknown> =>
   until(
     () => {

@@ -30,7 +30,6 @@ describe("a kill", { skip: needStrace() }, () => {
     "readlink",
   ];
 
-  /** Runs a command under strace. */
   function trace(how: readonly string[], args: readonly string[]) {
     return spawnSync(
       "strace",
@@ -60,7 +59,6 @@ describe("a kill", { skip: needStrace() }, () => {
     return most;
   }
 
-  /** Makes a keys file with one key. */
   function fresh(t: TestContext) {
     const folder = temporaryFolder(t);
     return { folder, keys: writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1")) };

@@ -21,7 +21,6 @@ import {
   type Upstream,
 } from "../support/upstream.ts";
 
-/** Removes the generation's name from a reply. */
 function withoutEtag({ headers }: Passing): void {
   delete headers.etag;
 }
@@ -63,7 +62,6 @@ afterEach(async () => {
 });
 after(() => upstream.close());
 
-/** Makes the server serve other rows. */
 async function serve(name: Name): Promise<void> {
   cpSync(join(folder, name), snapshot, { recursive: true });
   await upstream.reload();
@@ -79,7 +77,6 @@ function serveAt(changes: Readonly<Record<number, Name>>): void {
   };
 }
 
-/** Opens a mirror in a folder of its own. */
 async function open(
   t: { after(done: () => void): void },
   more: Partial<MirrorOptions> = {},
@@ -101,7 +98,6 @@ async function open(
 const sumOf = (counts: object): number =>
   Object.values(counts).reduce((sum: number, count: number) => sum + count, 0);
 
-/** Turns a reply into a 404. */
 const notFound = (reply: Passing, kind: string): unknown =>
   Object.assign(reply, { status: 404, body: `{"error":"${kind} not found"}` });
 
@@ -377,7 +373,6 @@ function assertWhole(out: string, name: Name): void {
   assert.deepEqual(contents(out), wholes[name]);
 }
 
-/** Mirrors once into a folder of its own. */
 async function mirrorOnce(t: { after(done: () => void): void }): Promise<Mirrored & { out: string }> {
   const { out, renew, close } = await open(t);
   const found = await renew();

@@ -14,7 +14,6 @@ import { dial, requestHead } from "../support/raw.ts";
 
 type Output = "pipe" | number;
 
-/** Base URL of a server, from its output. */
 const urlFrom = async (text: () => string): Promise<string> =>
   (await until(() => /listening on (\S+)|"url":"([^"]+)"/.exec(text()), "the listening line"))
     .slice(1)
@@ -30,7 +29,6 @@ function launch(args: readonly string[], stdout: Output = "pipe", stderr: Output
   const ended = (): Promise<number | null> => within(exited, `the end of ${args[0]}`);
   return {
     ...{ child, ended },
-    /** The output of a pipe from now on. */
     reading: (name: "stdout" | "stderr"): (() => string) => textOf(child[name]!),
     async stop() {
       child.kill("SIGTERM");

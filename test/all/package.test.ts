@@ -14,7 +14,6 @@ import { type FoundNode, findNode } from "../support/runtimes.ts";
 
 const folder = temporaryFolder();
 
-/** An empty project. */
 function project(name: string): string {
   const made = join(folder, name);
   mkdirSync(made);
@@ -43,7 +42,6 @@ function environment(node?: string): NodeJS.ProcessEnv {
 
 const QUIET = ["--no-audit", "--no-fund", "--loglevel=error"];
 
-/** The oldest supported version, and the current ones. */
 const VERSIONS = ["20.19.0", "22", "24", "latest"];
 const nodes = new Map<string, FoundNode>();
 let packed = "";

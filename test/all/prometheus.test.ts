@@ -30,7 +30,6 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-/** Every query of the dashboard with its variables filled in. */
 function dashboardQueries(): Map<string, string> {
   const { panels, annotations } = JSON.parse(readFileSync(join(DEPLOY, "grafana/orrery.json"), "utf8")) as {
     panels: readonly Panel[];
@@ -45,7 +44,6 @@ function dashboardQueries(): Map<string, string> {
   return new Map(all.map(([name, expr]) => [name!, filled(expr!)]));
 }
 
-/** Metrics that a query names. */
 function metricsIn(expr: string): string[] {
   return [...new Set(expr.match(/\b(?:http_server|orrery|process|nodejs)_\w+/g))];
 }
@@ -87,7 +85,6 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
     return result;
   }
 
-  /** The single value of a query. */
   const numberOf = async (expr: string): Promise<number> => Number((await query(expr))[0]?.value[1]);
 
   /** Waits until a query has a value; on failure reports the last one. */

@@ -31,7 +31,6 @@ const at = (...path: string[]): string => join(place, "examples", ...path);
 const run = promisify(execFile);
 const env = { ...process.env, SNAPSHOT, NODE_TEST_CONTEXT: undefined };
 
-/** The output of a program. */
 async function printed(cwd: string, args: readonly string[], more: object = {}): Promise<string> {
   return (await run(process.execPath, args, { cwd, env: { ...env, ...more } })).stdout;
 }

@@ -29,7 +29,6 @@ before(async () => {
 
 describe("the reference page in a browser", { skip: need("chromium") }, () => {
   let browser: BrowserContext;
-  /** Errors in any page. */
   const complaints: string[] = [];
   const hosts = new Set<string>();
 
@@ -86,7 +85,6 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     return { status: status.trim().split("\n")[0]!, body };
   }
 
-  /** By how much the page is wider than the window. */
   async function overflow(page: Page): Promise<number> {
     return await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
   }

@@ -18,7 +18,6 @@ function signs(many: number, alphabet = "0123456789ab"): string {
   return Array.from({ length: many }, () => alphabet[random.below(alphabet.length)]).join("");
 }
 
-/** A name and a description. */
 type Document = readonly [name: string, description: string];
 
 /** Addresses of few sites; some repeat a part, end early, or continue far past the first piece of a text. */

@@ -44,7 +44,6 @@ after(cleanUp);
 
 let searches = 0;
 
-/** A new long search. */
 function longSearch(): string {
   const number = searches++;
   const pieces = Array.from({ length: 10 }, (_, at) => {

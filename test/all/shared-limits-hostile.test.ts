@@ -34,7 +34,6 @@ const asLease =
   ([name]) =>
     name === "HELLO" ? "%1\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n" : reply;
 
-/** Sends a text byte by byte. */
 function drip(socket: Socket, text: string): void {
   let at = 0;
   const timer = setInterval(() => {
@@ -46,7 +45,6 @@ function drip(socket: Socket, text: string): void {
 
 const nested = (depth: number): string => `${"*1\r\n".repeat(depth)}:1\r\n`;
 
-/** Sends without end. */
 const flood =
   (chunk: Buffer) =>
   (socket: Socket): void => {

@@ -17,7 +17,6 @@ const ID = `key_${TOKEN.slice(-6)}`;
 class World {
   readonly #place: ReturnType<typeof place>;
   readonly redis: Redis;
-  /** Requests that passed at any replica. */
   passed = 0;
 
   constructor(test: { after(done: () => void): void }, redis: Redis) {

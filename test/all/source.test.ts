@@ -23,7 +23,6 @@ import { startNginx } from "../support/proxies.ts";
 import { smallDisk } from "../support/small-disk.ts";
 import { type Host, leftOvers, startHost } from "../support/source-server.ts";
 
-/** A snapshot with users of its own. */
 function snapshot(generation: string, users = 1): Map<string, Buffer> {
   const rows = Array.from({ length: users }, (_, n) => user(n + 1, { displayName: `${generation} ${n}` }));
   return withManifest(snapshotFiles({ "users.ndjson": rows }), generation);

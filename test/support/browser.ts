@@ -19,7 +19,6 @@ export async function findBarriers(page: Page): Promise<string[]> {
     .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** Starts a browser with a profile of its own in a folder. */
 export function startBrowser(folder: string): Promise<BrowserContext> {
   return chromium.launchPersistentContext(join(folder, "profile"), {
     executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(),

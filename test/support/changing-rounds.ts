@@ -20,7 +20,6 @@ const WORDS = [
 /** Range of the numbers in ids: few, so that removed rows come back, and rows refer to removed rows. */
 const NUMBERS = 24;
 
-/** Makes the row with a given number for each file. */
 const MAKE: Readonly<Record<RowFile, (n: number, random: Random) => RawRow>> = {
   "users.ndjson": (n, random) => user(n, { displayName: words(random), createdAt: time(random) }),
   "worlds.ndjson": (n, random) =>
@@ -62,7 +61,6 @@ function time(random: Random): string {
   return `2026-01-0${1 + random.below(3)}T00:00:00.00${random.below(3)}Z`;
 }
 
-/** One file: its rows and its format. */
 interface State {
   rows: RawRow[];
   ending: "" | ".gz";
@@ -70,7 +68,6 @@ interface State {
   blank: string;
 }
 
-/** The folder and its contents. */
 class ChangingSnapshot {
   readonly folder: string;
   readonly random: Random;
@@ -94,7 +91,6 @@ class ChangingSnapshot {
     }
   }
 
-  /** Queries worth searching. */
   queries(): string[] {
     const texts = [...WORDS, "o", "oo", "moonbeams", "moon b", "nothing", "東", "1"];
     return Array.from({ length: 8 }, () => pick(this.random, texts));
@@ -251,7 +247,6 @@ const TOKEN = "svcx_changing";
 export interface Seen {
   refused: number;
   unchanged: number;
-  /** How often rows of each table were kept, and how often they were read. */
   readonly kept: Map<string, number>;
   readonly read: Map<string, number>;
   /** How often an index was reused for a different snapshot. */
@@ -389,7 +384,6 @@ export async function changeAndCompare(
   return seen;
 }
 
-/** Asserts that the rounds tried each kind of outcome often enough. */
 export function assertTried(
   { refused, unchanged, kept, read, users, worlds, ranked }: Seen,
   least: number,

@@ -143,14 +143,12 @@ export function someIds({ rows }: World): { world: string; user: string; instanc
   return { world: world.id, user: user.id, instance: instance.id };
 }
 
-/** A target of an operation that answers 200. */
 export function goodTarget(world: World, route: string): string {
   const { world: worldId, user, instance } = someIds(world);
   const id = route.startsWith("/worlds") ? worldId : route.startsWith("/users") ? user : instance;
   return at(`${route.replace(":id", id)}${route.endsWith("/search") ? "?q=e" : ""}`);
 }
 
-/** The entry of the table of operations with this path. */
 function routeOf(path: string): Route {
   return ROUTES.find((route) => route.path === path)!;
 }

@@ -3,7 +3,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type Counters, countRequest } from "../../src/auth/limit.ts";
 
-/** Parameters that all threads share. */
 export interface Counting {
   readonly counters: Counters;
   readonly slot: number;
@@ -15,13 +14,11 @@ export interface Counting {
   readonly gate: Int32Array;
 }
 
-/** Counts of one thread by window. */
 export interface Counted {
   readonly passed: number[];
   readonly refused: number[];
 }
 
-/** Counts the requests of one thread. */
 export function countAll({ counters, slot, limit, windows, requests }: Counting): Counted {
   const { windowSeconds } = counters;
   const passed: number[] = new Array(windows).fill(0);

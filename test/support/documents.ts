@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./program.ts";
 
-/** A fenced block of code. */
 export interface Block {
   /** Number of its first line of code, from 1. */
   readonly line: number;
@@ -14,9 +13,7 @@ export interface Block {
   readonly mark: "run" | "background" | undefined;
 }
 
-/** One file of Markdown. */
 export interface Document {
-  /** Path from the root. */
   readonly name: string;
   readonly text: string;
   readonly blocks: readonly Block[];
@@ -48,7 +45,6 @@ function inFolder(folder: string): string[] {
   );
 }
 
-/** Every document for readers. */
 export const DOCUMENTS: readonly Document[] = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"],
   ...inFolder("docs"),
@@ -57,7 +53,6 @@ export const DOCUMENTS: readonly Document[] = [
   "bench/NOTES.md",
 ].map(read);
 
-/** The document with this name. */
 export function documentOf(name: string): Document {
   const found = DOCUMENTS.find((document) => document.name === name);
   if (found === undefined) throw new Error(`there is no ${name}`);

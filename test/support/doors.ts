@@ -6,10 +6,8 @@ import type { DirectDoor, FetchHandler } from "../../src/mod.ts";
 import { type Expected, JUDGED_HEADERS, type Model } from "./model.ts";
 import { CANARY, HIDDEN } from "./snapshot.ts";
 
-/** Name of a door; `handler` is node:http in another program's server. */
 export type DoorName = "node" | "handler" | "fetch" | "direct";
 
-/** A request. */
 export interface Step {
   /** GET when absent. */
   method?: string;
@@ -22,7 +20,6 @@ export interface Step {
   now?: number;
 }
 
-/** The answer of a door. */
 export interface Got {
   status: number;
   /** In order, names in lower case, duplicates kept. */
@@ -30,7 +27,6 @@ export interface Got {
   body: string;
 }
 
-/** A way to send requests. */
 export interface Door {
   name: DoorName;
   ask: (step: Step) => Promise<Got>;
@@ -75,7 +71,6 @@ export function nodeDoor(url: string, name: "node" | "handler" = "node"): Door {
   };
 }
 
-/** Web-standard requests. */
 export function fetchDoor(fetch: FetchHandler): Door {
   return {
     name: "fetch",
@@ -90,7 +85,6 @@ export function fetchDoor(fetch: FetchHandler): Door {
   };
 }
 
-/** Direct calls. */
 export function directDoor(ask: DirectDoor): Door {
   return {
     name: "direct",

@@ -66,12 +66,10 @@ export class Replica {
     this.#alone.set(this.server, 0);
   }
 
-  /** How often all its processes logged an event. */
   count(event: string): number {
     return [...this.#alone.keys()].reduce((sum, server) => sum + server.logs(event).length, 0);
   }
 
-  /** Stops it by SIGTERM. */
   async stop(): Promise<void> {
     const stopped = this.server.stop();
     // It may pass more requests until it ends.
@@ -79,7 +77,6 @@ export class Replica {
     await stopped;
   }
 
-  /** Kills it at once. */
   async kill(): Promise<void> {
     await this.#readAlone();
     this.server.child.kill("SIGKILL");
@@ -102,7 +99,6 @@ export class Replica {
     return true;
   }
 
-  /** The answer of /readyz. */
   async readiness(): Promise<{ httpStatus: number; status: string; generation: string }> {
     const { status, text } = await get(`http://127.0.0.1:${this.adminPort}/readyz`);
     return { httpStatus: status, ...(JSON.parse(text) as { status: string; generation: string }) };
@@ -116,17 +112,13 @@ export class Replica {
   }
 }
 
-/** Replies and failures that clients saw during some time. */
 export interface Seen {
-  /** By status. */
   statuses: Map<number, number>;
-  /** Descriptions of broken connections and incomplete replies. */
   broken: string[];
 }
 
 const nothing = (): Seen => ({ statuses: new Map(), broken: [] });
 
-/** One GET through the balancer. */
 export function ask(
   port: number,
   path: string,
@@ -139,7 +131,6 @@ export function ask(
 /** The replica that answered a client, told by the limit of the key, which differs on every replica. */
 interface Answered {
   by: string;
-  /** Number of replies in a row. */
   times: number;
 }
 
@@ -148,7 +139,6 @@ export class Clients {
   #seen = nothing();
   #isEnding = false;
   readonly #running: Promise<void>[];
-  /** Replies by client. */
   readonly #replies: number[];
   readonly #answered: Answered[];
   #homes: readonly string[] = [];
@@ -181,7 +171,6 @@ export class Clients {
     agent.destroy();
   }
 
-  /** Replies and failures since the last call. */
   take(): Seen {
     const seen = this.#seen;
     this.#seen = nothing();
@@ -234,7 +223,6 @@ export class Greedy {
   readonly #ways: readonly Way[];
   asked = 0;
   passed = 0;
-  /** Descriptions of unexpected replies. */
   readonly problems: string[] = [];
 
   constructor(token: string, ways: readonly Way[]) {
@@ -269,7 +257,6 @@ export class Greedy {
     );
   }
 
-  /** Sends requests until every way refuses them. */
   async exhaust(): Promise<void> {
     await Promise.all(
       this.#ways.map(async (way) => {
@@ -307,10 +294,8 @@ export async function crawl(port: number, token: string): Promise<void> {
   }
 }
 
-/** Crawlers that never stop. */
 export class Crawlers {
   #isEnding = false;
-  /** Completed walks. */
   walks = 0;
   readonly #running: Promise<void>[];
   #problem: unknown;

@@ -19,7 +19,6 @@ import { FIELDS, type FieldType, type TableName } from "../../src/model/schema.t
 /** A row as a test writes it; any field may be wrong. */
 export type RawRow = Record<string, unknown>;
 
-/** Contents of a file: rows, one per line, or the exact bytes. */
 export type Contents = readonly RawRow[] | string | Buffer;
 
 /** Makes a folder that is removed after the test, or, without a test, at the end of this process. */
@@ -97,7 +96,6 @@ export function instance(n: number, more: RawRow = {}): RawRow {
   });
 }
 
-/** One good row of each file. */
 export const GOOD_ROWS: Readonly<Record<RowFile, RawRow>> = {
   "users.ndjson": user(1),
   "worlds.ndjson": world(1),
@@ -105,7 +103,6 @@ export const GOOD_ROWS: Readonly<Record<RowFile, RawRow>> = {
   "instances.ndjson": instance(1),
 };
 
-/** The bytes of a file. */
 export function bytesOf(contents: Contents): Buffer {
   if (typeof contents === "string") return Buffer.from(contents);
   if (Buffer.isBuffer(contents)) return contents;
@@ -127,14 +124,12 @@ export function snapshotFiles(given: Files = {}): Map<string, Buffer> {
   return files;
 }
 
-/** Writes files into a folder; creates the folder if missing. */
 export function writeFiles(folder: string, files: ReadonlyMap<string, Buffer>): string {
   mkdirSync(folder, { recursive: true });
   for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
   return folder;
 }
 
-/** Writes a snapshot into a folder; creates the folder if missing. */
 export function writeSnapshot(folder: string, given: Files = {}): string {
   return writeFiles(folder, snapshotFiles(given));
 }
@@ -151,7 +146,6 @@ export function listed(bytes: Buffer): { rows: number; bytes: number; sha256: st
   };
 }
 
-/** A correct manifest of uncompressed files. */
 export function manifestOf(
   files: ReadonlyMap<string, Buffer>,
   generation: string,
@@ -164,7 +158,6 @@ export function manifestOf(
   };
 }
 
-/** The files with a correct manifest added. */
 export function withManifest(files: ReadonlyMap<string, Buffer>, generation: string): Map<string, Buffer> {
   return new Map(files).set("manifest.json", Buffer.from(JSON.stringify(manifestOf(files, generation))));
 }
@@ -177,7 +170,6 @@ export function contents(out: string): Record<string, string> {
   );
 }
 
-/** The rows of a table in a folder. */
 export function readRows(folder: string, table: string): RawRow[] {
   const file = join(folder, `${table}.ndjson`);
   const text = existsSync(file) ? readFileSync(file) : gunzipSync(readFileSync(`${file}.gz`));

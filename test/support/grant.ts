@@ -2,12 +2,10 @@
 
 import type { LeaseAnswer, LeaseAsk } from "../../src/shared-limits/lease-script.ts";
 
-/** A server's state of one key. */
 export interface KeyState {
   window: number;
   /** Permits leased in the window, also by replicas that have left. */
   granted: number;
-  /** By replica. */
   readonly totals: Map<string, number>;
 }
 
@@ -21,7 +19,6 @@ function permitsAhead(rest: number, used: number, replicas: number): number {
   return ahead < 4 ? 0 : ahead;
 }
 
-/** Makes the state of a key before its first request. */
 export function createKeyState(): KeyState {
   return { window: -1, granted: 0, totals: new Map() };
 }

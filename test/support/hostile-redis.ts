@@ -6,7 +6,6 @@ import { listen } from "./ports.ts";
 /** The answer to a command; undefined sends none. */
 export type Answer = (command: readonly string[], socket: Socket) => string | Buffer | undefined;
 
-/** A running server. */
 export type HostileRedis = Awaited<ReturnType<typeof startHostile>>;
 
 /** The first command in a text, and its length; undefined while it is incomplete. */
@@ -39,7 +38,6 @@ export function goodLease([, , , , seconds, , , , , used, want]: readonly string
 
 const GOOD: Answer = (command) => (command[0] === "HELLO" ? HELLO : goodLease(command));
 
-/** Starts one that answers well. */
 export async function startHostile() {
   let answer = GOOD;
   let greet: ((socket: Socket) => void) | undefined;
@@ -63,7 +61,6 @@ export async function startHostile() {
   });
   return {
     port: await listen(server),
-    /** Number of accepted connections. */
     connections: () => connections,
     /** Changes the answers from now on; undefined: as a good server. */
     turn(next: Answer | undefined, onConnect?: (socket: Socket) => void) {

@@ -24,7 +24,6 @@ import { DEFAULTS } from "./options.ts";
 import { keyRecord, writeKeys } from "./place.ts";
 import { testArguments } from "./program.ts";
 
-/** Base path of every operation. */
 export const BASE = "/api/public/v1";
 
 /** An id made from a number; `kind` keeps the tables apart. */
@@ -105,7 +104,6 @@ export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ??
 /** Command that runs the servers in place of this process, its words separated by spaces. */
 const RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
 
-/** Whether that command is Deno. */
 export const IS_ON_DENO = RUNTIME !== undefined && basename(RUNTIME[0]!) === "deno";
 
 /** Whether the servers speak HTTP through node:http unless a test sets another kind. */
@@ -136,7 +134,6 @@ function fixture(): string {
 
 type Others = Omit<ServerOptions, "http" | "settings">;
 
-/** Settings and the other options of a server, in one object. */
 export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, keyof Others | "http">> {
   readonly servingThreads?: number;
   readonly http?: Partial<HttpOptions>;
@@ -173,11 +170,9 @@ export async function testOptions(options: TestOptions, observations: Observatio
   };
 }
 
-/** A server that a test talks to. */
 export interface TestServer {
   readonly port: number;
   readonly etag: string;
-  /** Port of the admin listener, if any. */
   readonly adminPort?: number;
   readonly observations: readonly Observation[];
   /** Stops it without losing a request; every call returns the same promise. */
@@ -210,7 +205,6 @@ export async function serve(options: TestOptions = {}): Promise<TestServer> {
   });
 }
 
-/** Starts a server in this process. */
 export async function serveHere(options: TestOptions = {}): Promise<TestServer> {
   const observations: Observation[] = [];
   const server = await startServer(await testOptions(options, observations));
@@ -220,7 +214,6 @@ export async function serveHere(options: TestOptions = {}): Promise<TestServer> 
   return keepRunning({ ...made, ...admin }, () => server.stop("test"));
 }
 
-/** A server with internals visible to a test. */
 export interface OpenServer extends TestServer {
   /** The server's ends of the open connections. */
   readonly sockets: () => Socket[];
@@ -266,12 +259,10 @@ export interface Stopped {
   readonly ms: number;
 }
 
-/** A server in a process of its own. */
 export interface LoneServer extends Omit<TestServer, "stop"> {
   readonly stop: () => Promise<Stopped>;
 }
 
-/** A line of such a process's output. */
 export type ChildLine =
   | { readonly kind: "listening"; readonly server: Omit<TestServer, "stop" | "observations"> }
   | { readonly kind: "observation"; readonly observation: Observation }
@@ -320,7 +311,6 @@ export async function serveAlone(options: TestOptions = {}, openFiles?: number):
   };
 }
 
-/** Stops all servers that still run and removes the files. */
 export async function cleanUp(): Promise<void> {
   await Promise.allSettled([...running].map((server) => server.stop()));
   for (const child of children) child.kill("SIGKILL");

@@ -5,7 +5,6 @@ import type { CommandIo } from "../../src/cli/command.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { optionsOf } from "./options.ts";
 
-/** Output of a command. */
 export interface Said {
   stdout: string;
   stderr: string;

@@ -1,5 +1,3 @@
-/** A replica in this process. */
-
 import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
 import { place } from "./place.ts";
 

@@ -9,7 +9,6 @@ import { type Block, rowObject } from "../../src/store/table.ts";
 import type { RawRow } from "./folders.ts";
 import { type Files, snapshotFiles, temporaryFolder, writeFiles } from "./folders.ts";
 
-/** The loaded snapshot, which must be good. */
 export function mustLoad(result: Loaded | Refused): Loaded {
   assert.deepEqual(result.ok ? [] : result.problems, []);
   assert.ok(result.ok);
@@ -24,7 +23,6 @@ export function problemsOf(result: Loaded | Refused): readonly string[] {
   return result.problems;
 }
 
-/** The rows of a table as objects. */
 export function rowsOf<Row>(block: Block): Row[] {
   return Array.from({ length: block.rows }, (_, row) => rowObject<Row>(block, row));
 }

@@ -33,7 +33,6 @@ export type WorldRow = RowOf<(typeof ROWS)["worlds"]>;
 export type StatsRow = RowOf<(typeof ROWS)["world-stats"]>;
 export type InstanceRow = RowOf<(typeof ROWS)["instances"]>;
 
-/** All rows of a snapshot. */
 export interface SnapshotRows {
   users: UserRow[];
   worlds: WorldRow[];
@@ -41,7 +40,6 @@ export interface SnapshotRows {
   instances: InstanceRow[];
 }
 
-/** A key whose token the test knows. */
 export interface TestKey {
   id: string;
   kind: "api" | "cli";
@@ -52,7 +50,6 @@ export interface TestKey {
   expiresAt: string | null;
 }
 
-/** Settings of the server. */
 export interface ModelSettings {
   apiPrefix: string;
   cliPrefix: string;
@@ -62,7 +59,6 @@ export interface ModelSettings {
   generation: string;
 }
 
-/** A request as sent on the wire. */
 export interface ModelRequest {
   method: string;
   target: string;
@@ -71,7 +67,6 @@ export interface ModelRequest {
   now: number;
 }
 
-/** The required answer. */
 export interface Expected {
   status: number;
   /** Exact text; "" for no body. */
@@ -89,10 +84,8 @@ export const JUDGED_HEADERS = [
   ...["www-authenticate", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
 ] as const;
 
-/** One of {@link JUDGED_HEADERS}. */
 export type JudgedHeader = (typeof JUDGED_HEADERS)[number];
 
-/** Prefix of every operation's path. */
 export const MODEL_BASE = "/api/public/v1";
 
 // ---------------------------------------------------------------- values
@@ -129,12 +122,10 @@ export function modelTime(text: string): number {
   return year >= 0 && year <= 9999 ? at : Number.NaN;
 }
 
-/** UTC text of a time. */
 export function modelTimeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** Whether a text is an id. */
 export function isModelUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
@@ -234,7 +225,6 @@ export class ModelStore {
     return this.instances.filter((row) => worldId === "" || row.worldId === worldId.toLowerCase());
   }
 
-  /** Users that match a query, or undefined if the query is empty. */
   findUsers(query: string): User[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
@@ -246,7 +236,6 @@ export class ModelStore {
     });
   }
 
-  /** Worlds that match a query, or undefined if the query is empty. */
   findWorlds(query: string): World[] | undefined {
     const term = modelTerm(query);
     if (term === "") return undefined;
@@ -283,7 +272,6 @@ function byClass<Row>(rows: Row[], classes: number, classOf: (row: Row) => numbe
 
 // ---------------------------------------------------------------- parameters
 
-/** Normalised parameters. */
 export interface ModelParameters {
   limit: number;
   offset: number;
@@ -342,7 +330,6 @@ export class ModelLimit {
 
 // ---------------------------------------------------------------- conditions
 
-/** The entity tags in a header, one by one. */
 function tagsIn(header: string): { weak: boolean; tag: string }[] {
   const tags: { weak: boolean; tag: string }[] = [];
   let rest = header;
@@ -359,7 +346,6 @@ function tagsIn(header: string): { weak: boolean; tag: string }[] {
   return tags;
 }
 
-/** The answer to a 200 under the two conditions. */
 export function modelConditions(
   ifMatch: string | undefined,
   ifNoneMatch: string | undefined,

@@ -12,7 +12,6 @@ export function unavailable(reason: string): string {
   return reason;
 }
 
-/** Whether a shell finds a program. */
 function isInstalled(program: string): boolean {
   return spawnSync("sh", ["-c", 'command -v "$0"', program]).status === 0;
 }

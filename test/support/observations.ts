@@ -3,7 +3,6 @@
 import type { Observation } from "../../src/observe/events.ts";
 
 type Kind = Observation["kind"];
-/** The fields of an event without its kind. */
 type Fields<K extends Kind> = Omit<Extract<Observation, { kind: K }>, "kind">;
 
 /** An error with a stack that is the same everywhere, and a property that must stay secret. */
@@ -113,7 +112,6 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   ],
 };
 
-/** All of them, in the order of the list. */
 export const OBSERVATIONS: readonly Observation[] = Object.entries(EXAMPLES).flatMap(([kind, all]) =>
   all.map((fields) => ({ kind, ...fields }) as Observation),
 );

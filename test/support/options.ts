@@ -5,7 +5,6 @@ import { type Environment, type Options, readOptions } from "../../src/cli/optio
 import { PROGRAM } from "../../src/features.ts";
 import { type Command, type Defaults, defaultsOf } from "../../src/settings/settings.ts";
 
-/** The table entry of a command. */
 export function commandNamed<C extends Command>(name: C): CommandRow<C> {
   return PROGRAM.commands.find((row) => row.name === name) as CommandRow<C>;
 }
@@ -19,5 +18,4 @@ export function optionsOf<C extends Command>(
   return readOptions(commandNamed(command), args, environment, PROGRAM.settings);
 }
 
-/** The default settings of a server. */
 export const DEFAULTS: Defaults = defaultsOf(PROGRAM.settings);

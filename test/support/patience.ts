@@ -38,7 +38,6 @@ export function assertInTime(began: number, limit: number, what = "it"): void {
   if (spent >= limit) assert.ok(timeLeft(began, limit) > 0, `${what} took ${spent} ms of ${limit}`);
 }
 
-/** Rejects when a promise takes too long. */
 export async function within<T>(promise: Promise<T>, what: string, limit = PATIENCE_MS): Promise<T> {
   const began = performance.now();
   let timer: NodeJS.Timeout | undefined;

@@ -6,7 +6,6 @@ import { hashToken, type KeyRecord, parseKeys } from "../../src/auth/keys.ts";
 import { temporaryFolder, writeSnapshot } from "./folders.ts";
 import type { TestKey } from "./model.ts";
 
-/** The token of the API key that every place has. */
 export const TOKEN = "svc_sk_process-test-token-4711";
 
 /** The record of a token: every scope, active, no expiry, unless `more` changes it. */
@@ -31,18 +30,15 @@ export function replace(file: string, contents: string | Buffer): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Puts records into a keys file. */
 export function writeKeys(file: string, ...records: KeyRecord[]): string {
   replace(file, JSON.stringify({ keys: records }));
   return file;
 }
 
-/** Puts keys with known tokens into a keys file. */
 export function writeTestKeys(file: string, keys: readonly TestKey[]): string {
   return writeKeys(file, ...keys.map(({ token, ...more }) => keyRecord(token, more)));
 }
 
-/** The records of a keys file. */
 export function readKeys(file: string): KeyRecord[] {
   return parseKeys(readFileSync(file, "utf8"));
 }

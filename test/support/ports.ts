@@ -27,7 +27,6 @@ export async function serveHttp(
 /** Below the ports that the system gives to connections and for port 0, so that neither takes a port before the program does. */
 const [FIRST, COUNT] = [12_000, 20_000];
 
-/** A port that was free just now. */
 export async function freePort(): Promise<number> {
   const port = FIRST + Math.floor(Math.random() * COUNT);
   const server = createTcpServer();

@@ -10,10 +10,8 @@ import { unavailable } from "./need.ts";
 import { freePort } from "./ports.ts";
 import { until } from "./process.ts";
 
-/** The folder where Debian puts the programs of each version. */
 const DEBIAN = "/usr/lib/postgresql";
 
-/** The folder of the newest server's programs. */
 function findPrograms(): string | undefined {
   if (!existsSync(DEBIAN)) return undefined;
   const versions = readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a));
@@ -30,7 +28,6 @@ function findUser(): { readonly uid: number; readonly gid: number } | undefined 
   return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
-/** For the `skip` of a test: false where PostgreSQL is installed. */
 export function needPostgres(): string | false {
   return findPrograms() === undefined && unavailable("not installed: postgresql");
 }
@@ -59,7 +56,6 @@ export function fillSql(n: number): string {
   `;
 }
 
-/** A running server. */
 export type Postgres = Awaited<ReturnType<typeof startPostgres>>;
 
 /** Creates and starts a server. @param settings lines of `postgresql.conf` @param access lines of `pg_hba.conf` */
@@ -93,7 +89,6 @@ export async function startPostgres(settings = "", access?: string) {
     return client;
   }
 
-  /** Runs statements in a connection of their own. */
   async function run(sql: string, database?: string): Promise<void> {
     const client = await connect(database);
     await client.query(sql);

@@ -47,7 +47,6 @@ export async function refusalOf(
   return problems[0]!;
 }
 
-/** The parts of a prepared file. */
 export function partsOf(folder: string): { file: Buffer; head: Record<string, unknown>; body: Buffer } {
   const file = readFileSync(join(folder, PREPARED));
   const end = PREFIX_BYTES + file.readUInt32LE(20);

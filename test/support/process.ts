@@ -19,7 +19,6 @@ export function environment(variables: Variables = {}): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), ...variables };
 }
 
-/** A running process. */
 export type Program = ReturnType<typeof start>;
 
 const alive = new Set<ChildProcess>();
@@ -47,7 +46,6 @@ export function textOf(stream: Readable): () => string {
   return () => text;
 }
 
-/** The command that starts a program: a file and its first arguments. */
 export type Command = readonly [string, ...string[]];
 
 /** Starts the program in the root of the tree, or as `more` sets. */
@@ -84,22 +82,18 @@ export function start(
   };
 }
 
-/** A command with a limit of open files. */
 export const withOpenFiles = (most: number, command: Command = COMMAND): Command => [
   ...(["sh", "-c", `ulimit -n ${most}; exec "$@"`, "sh", ...command] as const),
 ];
 
-/** The result of a process that ended by itself. */
 export type Outcome = Awaited<ReturnType<typeof run>>;
 
-/** Runs the program to its end. */
 export async function run(args: readonly string[], variables: Variables = {}) {
   const program = start(args, variables);
   const ended = await within(program.ended, args.join(" ")).finally(() => program.child.kill("SIGKILL"));
   return { ...ended, stdout: program.stdout(), stderr: program.stderr() };
 }
 
-/** Runs the program; it must succeed. */
 export async function runWell(args: readonly string[], variables: Variables = {}): Promise<Outcome> {
   const outcome = await run(args, variables);
   assert.equal(outcome.status, 0, `${args.join(" ")}: ${outcome.stderr}`);
@@ -129,7 +123,6 @@ export async function until<T>(
   }
 }
 
-/** One line of the log. */
 export type LogLine = Record<string, unknown> & { event: string };
 
 /** The whole lines of a text, each of which is JSON. */
@@ -138,14 +131,12 @@ export function jsonLines<Line = LogLine>(text: string): Line[] {
   return lines.map((line) => JSON.parse(line) as Line);
 }
 
-/** A server process. */
 export type Served = Awaited<ReturnType<typeof served>>;
 
 /** The listening line, the only line on standard output. */
 export const LISTENING =
   /^orrery listening on (http:\/\/127\.0\.0\.1:(\d+)\/api\/public\/v1) generation=([A-Za-z0-9._-]{1,64})\n/;
 
-/** Waits until a started program accepts requests. */
 export async function served(program: Program) {
   const line = await until(() => {
     assert.equal(program.child.exitCode, null, `it ended: ${program.stderr()}`);
@@ -160,7 +151,6 @@ export async function served(program: Program) {
     ...program,
     url: line[1]!,
     port: Number(line[2]),
-    /** Generation at the start. */
     generation: line[3]!,
     logs,
     /** Waits for so many log lines of an event; returns the last of them. */
@@ -184,20 +174,17 @@ export function serve(
   return served(start(settings, variables, command));
 }
 
-/** Bytes of memory that a process holds. */
 export function residentBytes({ child }: Pick<Program, "child">): number {
   const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
 }
 
-/** A response. */
 export interface Response {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
-/** Options of a request. */
 export interface GetOptions {
   readonly token?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -228,17 +215,14 @@ export function get(url: string, { token, headers = {}, agent }: GetOptions = {}
   });
 }
 
-/** An agent that keeps connections open. */
 export function keepAlive(sockets: number): Agent {
   return new Agent({ keepAlive: true, maxSockets: sockets, maxFreeSockets: sockets });
 }
 
-/** The error message of a reply. */
 export function errorOf({ text }: Response): string {
   return (JSON.parse(text) as { error: string }).error;
 }
 
-/** The generation of a reply. */
 export function generationOf(response: Response): string {
   return response.headers.etag!.replaceAll('"', "");
 }
@@ -273,7 +257,6 @@ export function startClients(url: string, token: string, count: number) {
   over.catch(() => {});
   return {
     answered: () => answered,
-    /** Replies that ended their connection. */
     closes: () => closes,
     refused: () => refused,
     /** Resolves when all clients were refused or told to leave. */
@@ -285,7 +268,6 @@ export function startClients(url: string, token: string, count: number) {
   };
 }
 
-/** Repeats /stats until a reply fits. */
 export function untilReply(
   server: Served,
   token: string,

@@ -12,10 +12,8 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SRC = join(ROOT, "src");
 const BUILT = join(ROOT, "dist/main.js");
 
-/** Node's arguments for the built program. */
 export const BUILT_PROGRAM: readonly string[] = [BUILT];
 
-/** Node's arguments for the sources. */
 export const SOURCE_PROGRAM: readonly string[] = ["--import", "tsx", join(SRC, "main.ts")];
 
 /** Whether `dist/` is newer than the newest change of a source; `npm test` builds it first. */
@@ -48,7 +46,6 @@ export const CLIENT: URL = IS_BUILT
 /** A command from the environment, its words separated by spaces, to test in place of this Node and the program. */
 const given = process.env.ORRERY_TEST_PROGRAM;
 
-/** Whether the environment names the program to test. */
 export const IS_GIVEN = given !== undefined;
 
 /** The command that starts the program: a file and its first arguments. */

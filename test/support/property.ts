@@ -232,7 +232,6 @@ const SETTINGS: ModelSettings = {
 };
 export const CLI = [["Authorization", `Bearer ${TOKEN}`]] as const;
 
-/** Loads rows into a replica and a model; closes the replica at the end. */
 export async function withRows(
   folder: string,
   rows: SnapshotRows,

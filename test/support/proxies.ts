@@ -14,7 +14,6 @@ const DEPLOY = join(ROOT, "deploy");
 /** Connections to a server that the clients of a proxy share. */
 const SHARED = 4;
 
-/** A proxy in front of servers. */
 export type RunningProxy = Awaited<ReturnType<typeof running>>;
 
 /** Waits until a program is up. @param isUp may reject */
@@ -38,7 +37,6 @@ async function running(
   return { port, log, end };
 }
 
-/** Starts nginx with the contents of its block `http`. */
 function runNginx(
   folder: string,
   port: number,
@@ -60,7 +58,6 @@ function runNginx(
   );
 }
 
-/** Starts HAProxy. */
 function runHaproxy(
   folder: string,
   port: number,
@@ -95,7 +92,6 @@ export async function startNginx(
   return { url, asked: () => readFileSync(join(folder, "asked"), "utf8").split("\n").slice(0, -1) };
 }
 
-/** The ports of a replica. */
 export interface Address {
   readonly port: number;
   readonly adminPort: number;
@@ -115,7 +111,6 @@ function swap(text: string, old: string | RegExp, by: string): string {
   return changed;
 }
 
-/** nginx with `deploy/nginx.conf`. */
 export async function startNginxSite(
   folder: string,
   replicas: readonly Pick<Address, "port">[],
@@ -133,7 +128,6 @@ export async function startNginxSite(
   return runNginx(folder, port, `access_log off; ${site}`, () => ask(port, "/stats", "none"));
 }
 
-/** HAProxy with `deploy/haproxy.cfg`. */
 export async function startHaproxy(folder: string, replicas: readonly Address[]): Promise<RunningProxy> {
   const port = await freePort();
   const { key, pem } = certificate(folder);
@@ -153,7 +147,6 @@ export async function startHaproxy(folder: string, replicas: readonly Address[])
 /** How a proxy is configured: by default, or to pass on as much as it can. */
 export type Strictness = "strict" | "lenient";
 
-/** Rejects if no server listens. */
 function listens(port: number): Promise<true> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => {
@@ -227,5 +220,4 @@ backend b
 /** Starts either; each sets the request id to `fwd` and the path, or to `fwd/odd` for unusual paths. */
 export const PROXIES = { nginx: startSharingNginx, HAProxy: startSharingHaproxy };
 
-/** The balancers of `deploy/`. */
 export const BALANCERS = { nginx: startNginxSite, HAProxy: startHaproxy };

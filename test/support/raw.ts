@@ -12,7 +12,6 @@ import { PATIENCE_MS, within } from "./patience.ts";
 /** How long a server waits for a peer after its last answer. Tests on a busy machine may be slower than that. */
 const LINGER_MS = 2000;
 
-/** One response off the wire. */
 export interface RawResponse {
   readonly version: string;
   readonly status: number;
@@ -25,13 +24,11 @@ export interface RawResponse {
 /** How a connection ended: the server half-closed it, or it broke (the error's code). */
 export type Ending = "fin" | (string & {});
 
-/** All values of a header, any case. */
 export function headerValues(response: RawResponse, name: string): string[] {
   const wanted = name.toLowerCase();
   return response.headers.filter(([key]) => key.toLowerCase() === wanted).map(([, value]) => value);
 }
 
-/** The value of a header that may occur at most once. */
 export function header(response: RawResponse, name: string): string | undefined {
   const values = headerValues(response, name);
   assert.ok(values.length <= 1, `${name} stands ${values.length} times`);
@@ -119,7 +116,6 @@ export class Wire {
     wires.add(this);
   }
 
-  /** Resolves when the connection is established. */
   async open(): Promise<this> {
     if (this.socket.connecting) {
       const open = new Promise<void>((resolve, reject) => {
@@ -150,7 +146,6 @@ export class Wire {
     }
   }
 
-  /** Half-closes our side. */
   end(): void {
     this.socket.end();
   }
@@ -210,7 +205,6 @@ export class Wire {
 
 const wires = new Set<Wire>();
 
-/** Opens a connection. */
 export function dial(port: number): Promise<Wire> {
   return new Wire(port).open();
 }

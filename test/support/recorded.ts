@@ -10,7 +10,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const FOLDER = new URL("../golden/recorded/", import.meta.url);
 
-/** Recorded hashes of one subject, by name. */
 export class Recording {
   readonly #file: URL;
   readonly #recorded: Record<string, string>;

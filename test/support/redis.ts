@@ -20,10 +20,8 @@ const installed = ["redis-server", "valkey-server"].filter(
 /** Programs for tests of server behaviour: the installed ones, or else one that is missing. */
 export const PROGRAMS: readonly string[] = installed.length > 0 ? installed : ["redis-server"];
 
-/** The program for all other tests. */
 export const PROGRAM = PROGRAMS[0]!;
 
-/** A running server. */
 export type Redis = Awaited<ReturnType<typeof startRedis>>;
 
 /** More keys than any test of faults counts. */
@@ -58,7 +56,6 @@ async function run(program: string, folder: string, args: readonly string[]): Pr
 /** A cluster node also takes a port ten thousand higher, which may be in use. */
 const NO_PORT = /Address already in use|port number too high/;
 
-/** Starts a server on a free port. */
 async function runAnywhere(
   program: string,
   folder: string,
@@ -74,7 +71,6 @@ async function runAnywhere(
   }
 }
 
-/** Starts a server. */
 export async function startRedis(more: readonly string[] = [], port?: number, program = PROGRAM) {
   const folder = temporaryFolder();
   const rest = more.map((text) => text.replaceAll("FOLDER", folder));
@@ -88,7 +84,6 @@ export async function startRedis(more: readonly string[] = [], port?: number, pr
     folder,
     url: `redis://127.0.0.1:${at}`,
     child: () => child,
-    /** Runs one command with the command line client. */
     cli: (...command: string[]) =>
       spawnSync(client, ["-p", String(at), ...command], { encoding: "utf8" }).stdout.trim(),
     /** Likewise without blocking; resolves after the answer. */
@@ -119,13 +114,11 @@ export async function startRedis(more: readonly string[] = [], port?: number, pr
   };
 }
 
-/** A replica in this process. */
 export type Counting = Awaited<ReturnType<typeof counting>>;
 
 /** Longer than a replica of a test makes a request wait, even on a busy machine. */
 const LATEST_MS = 5000;
 
-/** Starts a replica that counts by a server. */
 export async function counting(url: string, { replicas = 1, denies = false, window = 3600 } = {}) {
   const counters = createSharedCounters(window);
   const seen: Observation[] = [];
@@ -161,7 +154,6 @@ export async function counting(url: string, { replicas = 1, denies = false, wind
 
 const SLOTS = 16_384;
 
-/** Starts a node of a cluster. */
 export function startNode(program?: string): Promise<Redis> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
   const more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
@@ -196,7 +188,6 @@ export async function startCluster(program?: string): Promise<[Redis, Redis, Red
 export const WINDOW = 315_360_000;
 export const ONE_OF_TWO = { replicas: 2, window: WINDOW };
 
-/** Starts two replicas of one server. */
 export async function startPair(url: string, other = url): Promise<[Counting, Counting]> {
   return [await counting(url, ONE_OF_TWO), await counting(other, ONE_OF_TWO)];
 }

@@ -11,7 +11,6 @@ export function bearer(token: TokenName): string {
   return `Authorization: Bearer ${TOKENS[token]}`;
 }
 
-/** A good request. */
 export function good(target: string, headers: readonly string[] = [], method = "GET"): string {
   return requestHead(target, [bearer("cli"), ...headers], method);
 }

@@ -35,7 +35,6 @@ function residentBytes({ child }: Served): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))![1]) * 1024;
 }
 
-/** The cases that hold on every runtime. */
 export function describeSameAsOnNode(name: string, runtime: Command, missing: string | false): void {
   describe(`on ${name}, as on Node`, { skip: missing }, () => {
     const program: Command = [...runtime, join(ROOT, "dist/main.js")];

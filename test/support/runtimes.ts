@@ -53,7 +53,6 @@ export function lacking(node: FoundNode): string | false {
   return "missing" in node && node.missing;
 }
 
-/** The command that starts the program on a Node, which must exist. */
 export function programOn(node: FoundNode): Command {
   assert.ok("path" in node, lacking(node) || "");
   return [node.path, ...PROGRAM];

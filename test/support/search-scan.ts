@@ -78,7 +78,6 @@ const PAGES = [
   { limit: 50, offset: 0 },
 ];
 
-/** Checks a search that is told the page. */
 export function checkPages(
   find: (page: PageOf) => Work<ResultSet>,
   naive: readonly number[],

@@ -30,7 +30,6 @@ export interface Trouble {
   readonly replica: number;
 }
 
-/** Requests at one replica. */
 export interface Load {
   readonly at: number;
   readonly replica: number;
@@ -39,11 +38,9 @@ export interface Load {
   readonly every: number;
 }
 
-/** The input of one simulation. */
 export interface History {
   readonly seed: number;
   readonly limit: number;
-  /** Seconds. */
   readonly window: number;
   readonly replicas: number;
   /** The number of replicas in their settings. */
@@ -59,7 +56,6 @@ const EPOCH = Date.parse("2026-01-01T00:00:00Z");
 const ANSWER_MS = 45;
 /** How long a replica waits for late answers before it closes the connection. */
 const LATE_MS = 250;
-/** Greatest drift of a clock. */
 const DRIFT = 1e-4;
 
 /** Requests that one replica let through in one window. */

@@ -11,7 +11,6 @@ import { bulkRows, madeId, writeSnapshot } from "./snapshot.ts";
 export const NAMES = ["Rabbit", "rabbit_77", "Ribbat", "Zoë Müller", "佐藤 陽葵", "さくらもち", "🐱🐶🐱"];
 const WORLD_NAMES = ["Secret Garden", "Garden of Cats", "秘密の庭園"];
 
-/** The folder of the snapshot. */
 export const folder = temporaryFolder();
 
 /** Replaces the snapshot by one with other users. */
@@ -29,10 +28,8 @@ export function writeRows(generation: string, names: readonly string[]): void {
   writeSnapshot(folder, rows, { generation });
 }
 
-/** A replica and its observations. */
 export type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Opens a replica, closed after the test. */
 export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOptions> = {}) {
   const seen: Observation[] = [];
   const orrery = await openOrrery({
@@ -65,13 +62,11 @@ interface Page {
   readonly match?: string;
 }
 
-/** The page in a reply. */
 export function pageOf(reply: DirectReply): Page {
   assert.equal(reply.status, 200, reply.body);
   return JSON.parse(reply.body) as Page;
 }
 
-/** The names on a page. */
 export const namesIn = ({ data }: Page): string[] =>
   data.map(({ displayName, name }) => displayName ?? name!);
 
@@ -110,7 +105,6 @@ export async function answersWhileIndexing(t: TestContext, threads: boolean): Pr
   writeRows("one", NAMES);
 }
 
-/** Asserts that closing during indexing does no harm. */
 export async function closesAnyTime(t: TestContext, threads: boolean): Promise<void> {
   const { orrery, ask, seen } = await open(t, { threads });
   const asked = ask("/users/search?q=rabit&match=similar");

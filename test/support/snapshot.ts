@@ -5,9 +5,7 @@ import { gzipSync } from "node:zlib";
 import { withManifest, writeFiles } from "./folders.ts";
 import type { InstanceRow, SnapshotRows, StatsRow, UserRow, WorldRow } from "./model.ts";
 
-/** The format of the files. */
 export interface WriteOptions {
-  /** Compress every file. */
   gzip?: boolean;
   /** Byte order mark, CRLF, blank lines, no newline at the end. */
   untidy?: boolean;
@@ -21,7 +19,6 @@ function linesOf(rows: readonly object[], untidy: boolean): string {
   return `\ufeff${lines.join("\r\n \t\r\n")}`;
 }
 
-/** Writes a snapshot into a folder; creates the folder if missing. */
 export function writeSnapshot(
   folder: string,
   rows: SnapshotRows,

@@ -14,10 +14,8 @@ import { listen } from "./ports.ts";
 /** Answers a request in its own way; false leaves the request to the host. */
 export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
 
-/** A host. */
 export type Host = Awaited<ReturnType<typeof startHost>>;
 
-/** The entity tag that a host gives a file. */
 export function etagOf(bytes: Buffer): string {
   return `"${createHash("sha256").update(bytes).digest("hex").slice(0, 12)}"`;
 }
@@ -32,7 +30,6 @@ function sendPart(range: string, bytes: Buffer, response: ServerResponse): void 
   response.writeHead(206, head).end(bytes.subarray(from));
 }
 
-/** Starts a host. */
 export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()) {
   const server: Server = createServer((request, response) => {
     const name = request.url!.slice("/snapshot/".length);
@@ -59,7 +56,6 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()) 
     /** By name; tests may change them. */
     files,
     fault: undefined as Fault | undefined,
-    /** Every request so far. */
     asked: [] as { name: string; headers: IncomingMessage["headers"]; status: () => number }[],
     /** Listens on the same port once more. */
     open,
@@ -83,7 +79,6 @@ export const QUICK: Timing = {
   mostRetryAfterMs: 2000,
 };
 
-/** Follows a URL with a cache folder. */
 export function follow(address: string, cache: string, options: Partial<UrlSourceOptions> = {}) {
   const observed: Observation[] = [];
   const source = new UrlSource({

@@ -15,7 +15,6 @@ export interface Passing {
   body: string;
 }
 
-/** A server. */
 export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 
 export const API_TOKEN = "svc_sk_upstream-canary-0815";
@@ -24,7 +23,6 @@ export const CLI_TOKEN = "svcx_upstream-canary-0815";
 /** Hardly any pauses, but enough time for a busy machine to answer. */
 export const QUICK: Timing = { ...TIMING, firstPauseMs: 1, mostPauseMs: 4, mostRetryAfterMs: 2000 };
 
-/** Serves a folder. */
 export async function startUpstream(snapshot: string, options: Partial<OpenOptions> = {}) {
   const orrery = await openOrrery({
     snapshot,
@@ -52,7 +50,6 @@ export async function startUpstream(snapshot: string, options: Partial<OpenOptio
   const upstream = {
     /** Without the base path. */
     url: `http://127.0.0.1:${await listen(server)}`,
-    /** Every request that was answered. */
     asked: [] as { target: string; status: number; headers: IncomingMessage["headers"] }[],
     change: undefined as ((reply: Passing) => void) | undefined,
     /** Answers in its own way; true if it did. The request waits for a promise. */
@@ -70,7 +67,6 @@ export async function startUpstream(snapshot: string, options: Partial<OpenOptio
   return upstream;
 }
 
-/** Writes a file with a token. */
 export function tokenFile(folder: string, token: string): string {
   const file = join(folder, "token");
   writeFileSync(file, `${token}\n`);

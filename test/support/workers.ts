@@ -2,7 +2,6 @@
 
 import { Worker } from "node:worker_threads";
 
-/** The worker threads that a function starts. */
 export async function workersOf(run: () => Promise<unknown>): Promise<Worker[]> {
   const workers: Worker[] = [];
   const { on } = Worker.prototype;
