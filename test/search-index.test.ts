@@ -13,19 +13,13 @@ import {
 } from "../src/search/document-sets.ts";
 import { intersect } from "../src/search/intersect.ts";
 import { findNgramDocuments, indexNgramDocuments } from "../src/search/ngram-documents.ts";
-import {
-  isWhiteSpace,
-  lengthOf,
-  reorderTexts,
-  sortTexts,
-  type Texts,
-  TextsBuilder,
-} from "../src/search/texts.ts";
+import { isWhiteSpace, lengthOf, reorderTexts, sortTexts, type Texts } from "../src/search/texts.ts";
 import { type WordIndex, WordIndexBuilder } from "../src/search/word-index.ts";
 import { runNow } from "../src/search/work.ts";
 import { indexWorlds, rankWorldsAnew, type WorldIndex } from "../src/search/worlds.ts";
 import { createRandom } from "../src/util/random.ts";
 import { endWhere, gallop, gallopWhere, lowerBound } from "../src/util/sorted.ts";
+import { textsOf } from "./support/search-scan.ts";
 
 /** Texts with much in common: few characters, NUL, the range of surrogates, and long common prefixes. */
 const texts = fc
@@ -40,12 +34,6 @@ const texts = fc
     fc.string({ unit: fc.constantFrom("a", "b", "\0"), maxLength: 40 }),
   )
   .map(([some, beginning]) => some.flatMap((text) => [text, beginning + text]));
-
-function textsOf(all: readonly string[]): Texts {
-  const builder = new TextsBuilder();
-  for (const text of all) builder.add(text);
-  return builder.finish();
-}
 
 function toStrings(all: Texts): string[] {
   return Array.from({ length: all.count }, (_, number) => {

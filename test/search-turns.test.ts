@@ -7,11 +7,11 @@ import type { ResultSet } from "../src/search/result-set.ts";
 import { keepWithTerm } from "../src/search/terms.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { runNow, type Work } from "../src/search/work.ts";
-import { indexWorlds, type OpenWorldIndex, openWorlds, searchWorlds } from "../src/search/worlds.ts";
+import { searchWorlds } from "../src/search/worlds.ts";
 import type { PageOf } from "../src/store/generation.ts";
 import { createRandom } from "../src/util/random.ts";
 import { part, untilCovered } from "./support/long.ts";
-import { classOf, scan } from "./support/search-scan.ts";
+import { classOf, openWorldsOf, scan, worldClassOf } from "./support/search-scan.ts";
 
 const random = createRandom(3, "turns");
 const ALPHABET = "abcdef0123456789";
@@ -92,25 +92,13 @@ function scanned(classes: readonly number[], page: PageOf): Pick<Case, "total" |
   return { total: found.length, rows: found.slice(page.offset, page.offset + page.limit) };
 }
 
-function worldClass({ name, description }: (typeof WORLDS)[number], query: string): number {
-  const terms = query.split(" ");
-  if (!terms.every((term) => name.includes(term) || description.includes(term))) return -1;
-  return terms.every((term) => name.includes(term)) ? classOf(name, query) : 3;
-}
-
 const PAGES = [
   { limit: 20, offset: 0 },
   { limit: 50, offset: 990 },
   { limit: 50, offset: 15_000 },
 ];
 
-const worlds: OpenWorldIndex = openWorlds(
-  indexWorlds(
-    Uint32Array.from(WORLDS, (_, row) => row),
-    (row) => WORLDS[row]!.name,
-    (row) => WORLDS[row]!.description,
-  ),
-);
+const worlds = openWorldsOf(WORLDS);
 const users = openUsers(indexUsers(NAMES.length, (row) => NAMES[row]!));
 const cases: Case[] = [];
 
@@ -123,7 +111,7 @@ function addCases(term: string, classes: readonly number[], find: (page: PageOf)
 
 before(() => {
   for (const term of WORLD_TERMS) {
-    const classes = WORLDS.map((world) => worldClass(world, term));
+    const classes = WORLDS.map((world) => worldClassOf(world, term));
     addCases(term, classes, (page) => searchWorlds(worlds, term, page));
   }
   for (const term of USER_TERMS) {
@@ -221,12 +209,8 @@ function cpuOf(run: () => void): number {
 
 test("a far page is found in many steps, and only read at the end", () => {
   const count = 60_000;
-  const index = openWorlds(
-    indexWorlds(
-      Uint32Array.from({ length: count }, (_, row) => row),
-      (row) => `world ${row}`,
-      () => "",
-    ),
+  const index = openWorldsOf(
+    Array.from({ length: count }, (_, row) => ({ name: `world ${row}`, description: "" })),
   );
   const page = { limit: 50, offset: 48_000 };
   const shares: number[] = [];
@@ -260,13 +244,8 @@ test("a far page is found in many steps, and only read at the end", () => {
 });
 
 test("documents of very many short words are gone through with pauses", () => {
-  const { words } = openWorlds(
-    indexWorlds(
-      Uint32Array.of(0),
-      () => "",
-      () => Array.from({ length: 50_000 }, (_, at) => `w${at}`).join(" "),
-    ),
-  );
+  const description = Array.from({ length: 50_000 }, (_, at) => `w${at}`).join(" ");
+  const { words } = openWorldsOf([{ name: "", description }]);
   const work = keepWithTerm(words, { kind: "list", entries: Uint32Array.of(0) }, "longer than they are");
   let yields = 0;
   while (work.next().done !== true) yields++;

@@ -6,7 +6,6 @@ import fc from "fast-check";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { indexTrigrams } from "../src/search/index-trigrams.ts";
 import { findTerm } from "../src/search/terms.ts";
-import { TextsBuilder } from "../src/search/texts.ts";
 import { indexUsers, openUsers, searchUsers } from "../src/search/users.ts";
 import { runNow } from "../src/search/work.ts";
 import { indexWorlds, type OpenWorldIndex, openWorlds, searchWorlds } from "../src/search/worlds.ts";
@@ -17,9 +16,13 @@ import {
   checkResults,
   checkUserSearch,
   classOf,
+  openWorldsOf,
   queriesOf,
+  type SomeWorld,
   scan,
   someText,
+  textsOf,
+  worldClassOf,
 } from "./support/search-scan.ts";
 
 test("users are found as a scan finds them, in every script", () => {
@@ -47,29 +50,18 @@ test("worlds are found as a scan finds them, in every script", () => {
       ({ worlds, queries }) => {
         // The last row is the most popular world.
         const ranking = Uint32Array.from(worlds, (_, place) => worlds.length - 1 - place);
-        const index = openWorlds(
-          indexWorlds(
-            ranking,
-            (row) => worlds[row]!.name,
-            (row) => worlds[row]!.description,
-            2,
-          ),
-        );
-        const ranked = [...ranking].map((row) => worlds[row]!);
-        const folded = ranked.map(({ name, description }) => ({
-          name: fold(name),
-          description: fold(description),
+        const nameOf = (row: number): string => worlds[row]!.name;
+        const index = openWorlds(indexWorlds(ranking, nameOf, (row) => worlds[row]!.description, 2));
+        const folded = [...ranking].map((row) => ({
+          name: fold(nameOf(row)),
+          description: fold(worlds[row]!.description),
         }));
         for (const query of queries) {
           const term = readTerm(query);
           if (term === "") continue;
           const terms = [...new Set(term.split(/\s+/u))].slice(0, 10);
-          const classAt = (at: number): number => {
-            const { name, description } = folded[at]!;
-            if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
-            return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
-          };
-          const naive = scan(worlds.length, classAt).map((place) => ranking[place]!);
+          const byPlace = scan(worlds.length, (at) => worldClassOf(folded[at]!, term, terms));
+          const naive = byPlace.map((place) => ranking[place]!);
           const message = JSON.stringify({ term, worlds });
           checkResults(runNow(searchWorlds(index, term)), naive, message);
           checkPages((page) => searchWorlds(index, term, page), naive, message);
@@ -87,13 +79,7 @@ test("an emoji is not found in its neighbours, however many there are", () => {
   const worlds = ["😂", "a😂", "🔥a", "a🔥", "🚀", "😎 b", "a🚀", "😂🔥", "a😎", "🐀", "a🐀"].flatMap(
     (name) => [name, name],
   );
-  const index = openWorlds(
-    indexWorlds(
-      Uint32Array.from(worlds, (_, row) => row),
-      (row) => worlds[row]!,
-      () => "",
-    ),
-  );
+  const index = openWorldsOf(worlds.map((name) => ({ name, description: "" })));
   const users = openUsers(indexUsers(worlds.length, (row) => worlds[row]!));
   for (const term of ["🐀", "a🐀", "😂", "a", "𠀀"]) {
     const naive = scan(worlds.length, (at) => (worlds[at]!.includes(term) ? classOf(worlds[at]!, term) : -1));
@@ -117,9 +103,7 @@ describe("many results", () => {
       scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1)),
     );
     assert.ok(byScan[0]!.length > 30_000 && byScan.every(({ length }) => length > 0));
-    const builder = new TextsBuilder();
-    for (const name of names) builder.add(name);
-    const index = openUsers({ trigrams: indexTrigrams(builder.finish()) });
+    const index = openUsers({ trigrams: indexTrigrams(textsOf(names)) });
     for (const [at, term] of TERMS.entries()) {
       checkResults(runNow(searchUsers(index, term)), byScan[at]!, term);
       checkPages((page) => searchUsers(index, term, page), byScan[at]!, term);
@@ -127,35 +111,16 @@ describe("many results", () => {
   });
 
   function checkWorlds(
-    worlds: readonly { readonly name: string; readonly description: string }[],
+    worlds: readonly SomeWorld[],
     index: OpenWorldIndex,
     queries: readonly string[],
   ): void {
     for (const query of queries) {
-      const terms = query.split(" ");
-      const classAt = (at: number): number => {
-        const { name, description } = worlds[at]!;
-        if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
-        return terms.every((each) => name.includes(each)) ? classOf(name, query) : 3;
-      };
-      const naive = scan(worlds.length, classAt);
+      const naive = scan(worlds.length, (at) => worldClassOf(worlds[at]!, query));
       checkResults(runNow(searchWorlds(index, query)), naive, query);
       checkPages((page) => searchWorlds(index, query, page), naive, query);
     }
   }
-
-  const indexOf = (
-    worlds: readonly { readonly name: string; readonly description: string }[],
-    least?: number,
-  ): OpenWorldIndex =>
-    openWorlds(
-      indexWorlds(
-        Uint32Array.from(worlds, (_, row) => row),
-        (row) => worlds[row]!.name,
-        (row) => worlds[row]!.description,
-        least,
-      ),
-    );
 
   test("of worlds come out as a scan finds them", () => {
     const worlds = Array.from({ length: 30_000 }, () => ({
@@ -163,7 +128,7 @@ describe("many results", () => {
       description: `${someWord(9)} ${random.below(2) === 0 ? "abcd" : someWord(3)}`,
     }));
     const more = ["abcd", "abcd a", "abcd ab", "a abcd", "abca abcd", "ab bcab c a"];
-    checkWorlds(worlds, indexOf(worlds), [...TERMS.slice(0, 8), ...more]);
+    checkWorlds(worlds, openWorldsOf(worlds), [...TERMS.slice(0, 8), ...more]);
   });
 
   test("of worlds with n-grams in lists and n-grams in bitsets come out as a scan finds them", () => {
@@ -172,7 +137,7 @@ describe("many results", () => {
         Array.from({ length: 1 + random.below(7) }, () => "abcdefghijklmn"[random.below(14)]).join(""),
       ).join(" ");
     const worlds = Array.from({ length: 6000 }, () => ({ name: someText(2), description: someText(8) }));
-    const index = indexOf(worlds, 256);
+    const index = openWorldsOf(worlds, 256);
     const { sparse, dense } = index.words.ngramDocuments;
     assert.ok(
       sparse.keys.length > 100 && dense.keys.length > 10,

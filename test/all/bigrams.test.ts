@@ -3,19 +3,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { indexTrigrams } from "../../src/search/index-trigrams.ts";
-import { type Texts, TextsBuilder } from "../../src/search/texts.ts";
 import { BIGRAM, positionOf } from "../../src/search/trigrams.ts";
 import { openUsers } from "../../src/search/users.ts";
 import { runNow } from "../../src/search/work.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
+import { searchWorlds } from "../../src/search/worlds.ts";
 import { createRandom } from "../../src/util/random.ts";
-import { checkPages, checkResults, checkUserSearch, classOf, scan } from "../support/search-scan.ts";
-
-function textsOf(all: readonly string[]): Texts {
-  const builder = new TextsBuilder();
-  for (const text of all) builder.add(text);
-  return builder.finish();
-}
+import {
+  checkPages,
+  checkResults,
+  checkUserSearch,
+  openWorldsOf,
+  scan,
+  textsOf,
+  worldClassOf,
+} from "../support/search-scan.ts";
 
 const random = createRandom(11, "ideographs");
 /** Few characters are frequent, as in a language. */
@@ -50,35 +51,25 @@ test("names are found by bigrams as a scan finds them, in every script", () => {
 test("long descriptions without white space are found by bigrams as a scan finds them", () => {
   const rows = 300;
   const common = ideographs(90);
-  const names = Array.from({ length: rows }, (_, row) =>
-    row % 7 === 0 ? common.slice(0, 5) : ideographs(6),
-  );
-  const texts = Array.from({ length: rows }, (_, row) =>
-    row % 5 === 0 ? `${ideographs(200)}${common}` : `${ideographs(100)} ${ideographs(40)} world ${row}`,
-  );
-  const index = openWorlds(
-    indexWorlds(
-      Uint32Array.from(names, (_, row) => row),
-      (row) => names[row]!,
-      (row) => texts[row]!,
-      8,
-      0,
-    ),
-  );
+  const worlds = Array.from({ length: rows }, (_, row) => ({
+    name: row % 7 === 0 ? common.slice(0, 5) : ideographs(6),
+    description:
+      row % 5 === 0 ? `${ideographs(200)}${common}` : `${ideographs(100)} ${ideographs(40)} world ${row}`,
+  }));
+  const textAt = (row: number): string => worlds[row]!.description;
+  const index = openWorldsOf(worlds, 8, 0);
   assert.equal(index.words.trigrams.gram, BIGRAM);
   const terms = [1, 2, 3, 4, 5, 6, 9, 20, 80].flatMap((length) => [
     common.slice(0, length),
     common.slice(3, 3 + length),
-    texts[length]!.slice(10, 10 + length).trim(),
-    `${texts[length + 1]!.slice(20, 20 + length)} ${texts[length + 1]!.slice(3, 4)}`.trim(),
+    textAt(length)
+      .slice(10, 10 + length)
+      .trim(),
+    `${textAt(length + 1).slice(20, 20 + length)} ${textAt(length + 1).slice(3, 4)}`.trim(),
   ]);
   let found = 0;
   for (const term of [...terms, "world", "world 12", "wor 一", "龘", "wq"]) {
-    const parts = [...new Set(term.split(" "))];
-    const naive = scan(rows, (at) => {
-      if (!parts.every((part) => names[at]!.includes(part) || texts[at]!.includes(part))) return -1;
-      return parts.every((part) => names[at]!.includes(part)) ? classOf(names[at]!, term) : 3;
-    });
+    const naive = scan(rows, (at) => worldClassOf(worlds[at]!, term));
     checkResults(runNow(searchWorlds(index, term)), naive, term);
     checkPages((page) => searchWorlds(index, term, page), naive, term);
     found += naive.length;

@@ -4,12 +4,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { indexTrigrams } from "../../src/search/index-trigrams.ts";
 import { SMALL } from "../../src/search/ngram-documents.ts";
-import { TextsBuilder } from "../../src/search/texts.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
+import { searchWorlds } from "../../src/search/worlds.ts";
 import { createRandom } from "../../src/util/random.ts";
-import { checkPages, checkResults, classOf, scan } from "../support/search-scan.ts";
+import {
+  checkPages,
+  checkResults,
+  classOf,
+  openWorldsOf,
+  scan,
+  textsOf,
+  worldClassOf,
+} from "../support/search-scan.ts";
 
 const random = createRandom(3, "small");
 const word = (letters: string): string =>
@@ -43,24 +50,12 @@ test("an index just below the size from which more is found beforehand, and one 
   const known: number[] = [];
   for (const more of [0, 1]) {
     const all = more === 0 ? worlds : [...worlds, { name: "b", description: "" }];
-    const ranking = Uint32Array.from(all, (_, row) => row);
-    const index = openWorlds(
-      indexWorlds(
-        ranking,
-        (row) => all[row]!.name,
-        (row) => all[row]!.description,
-      ),
-    );
+    const index = openWorldsOf(all);
     assert.equal(index.words.wordPostings.entries.length, SMALL - 1 + more);
     const { dense, sparse } = index.words.ngramDocuments;
     known.push(dense.keys.length + sparse.keys.length);
     for (const term of termsOf(worlds.flatMap(({ name, description }) => [name, description]))) {
-      const terms = term.split(" ");
-      const naive = scan(all.length, (row) => {
-        const { name, description } = all[row]!;
-        if (!terms.every((each) => name.includes(each) || description.includes(each))) return -1;
-        return terms.every((each) => name.includes(each)) ? classOf(name, term) : 3;
-      });
+      const naive = scan(all.length, (row) => worldClassOf(all[row]!, term));
       checkPages((page) => searchWorlds(index, term, page), naive, term);
     }
   }
@@ -76,25 +71,14 @@ function stepsOf(work: Work<unknown>): number {
 
 test("a long term in long words of one letter takes a few steps for each word", () => {
   const rows = 24;
-  const texts = Array.from(
-    { length: rows },
-    (_, row) => `${"z".repeat(4000 + row)}${row % 3 === 0 ? "y" : ""}`,
-  );
+  const worlds = Array.from({ length: rows }, (_, row) => ({
+    name: `w${row}`,
+    description: `${"z".repeat(4000 + row)}${row % 3 === 0 ? "y" : ""}`,
+  }));
   for (const mostTrigrams of [undefined, 0]) {
-    const index = openWorlds(
-      indexWorlds(
-        Uint32Array.from(texts, (_, row) => row),
-        (row) => `w${row}`,
-        (row) => texts[row]!,
-        undefined,
-        mostTrigrams,
-      ),
-    );
+    const index = openWorldsOf(worlds, undefined, mostTrigrams);
     for (const term of ["z".repeat(200), "z".repeat(30), `${"z".repeat(199)}y`, `${"z".repeat(100)} w7`]) {
-      const parts = term.split(" ");
-      const naive = scan(rows, (at) =>
-        parts.every((part) => texts[at]!.includes(part) || `w${at}`.includes(part)) ? 3 : -1,
-      );
+      const naive = scan(rows, (at) => worldClassOf(worlds[at]!, term));
       checkResults(runNow(searchWorlds(index, term)), naive, term);
       assert.ok(stepsOf(searchWorlds(index, term)) < rows * 4, term);
     }
@@ -106,9 +90,7 @@ test("names of one letter are told from ones that only begin with the term or co
     { length: 450 },
     (_, row) => `${row % 5 === 0 ? "y" : ""}${"z".repeat(100 + (row % 150))}`,
   );
-  const builder = new TextsBuilder();
-  for (const name of names) builder.add(name);
-  const byBigrams = { trigrams: indexTrigrams(builder.finish(), 0) };
+  const byBigrams = { trigrams: indexTrigrams(textsOf(names), 0) };
   for (const index of [indexUsers(names.length, (row) => names[row]!), byBigrams].map(openUsers)) {
     for (const units of [99, 150, 240]) {
       for (const term of ["z".repeat(units), `y${"z".repeat(units)}`]) {

@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { fold, readTerm } from "../../src/search/fold.ts";
 import type { ResultSet } from "../../src/search/result-set.ts";
+import { type Texts, TextsBuilder } from "../../src/search/texts.ts";
 import { type OpenNameIndex, searchUsers } from "../../src/search/users.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
+import { indexWorlds, type OpenWorldIndex, openWorlds } from "../../src/search/worlds.ts";
 import type { PageOf } from "../../src/store/generation.ts";
 
 /** Snippets in which scripts, foldings and code units differ most. */
@@ -46,6 +48,32 @@ export function queriesOf(texts: readonly string[]): fc.Arbitrary<string> {
 
 export function classOf(name: string, term: string): number {
   return name === term ? 0 : name.startsWith(term) ? 1 : 2;
+}
+
+export interface SomeWorld {
+  readonly name: string;
+  readonly description: string;
+}
+
+export function worldClassOf({ name, description }: SomeWorld, query: string, terms = query.split(" ")) {
+  if (!terms.every((term) => name.includes(term) || description.includes(term))) return -1;
+  return terms.every((term) => name.includes(term)) ? classOf(name, query) : 3;
+}
+
+/** The index of worlds, the most popular first. @param more the last arguments of {@link indexWorlds} */
+export function openWorldsOf(
+  worlds: readonly SomeWorld[],
+  ...more: readonly [least?: number | undefined, mostTrigrams?: number]
+): OpenWorldIndex {
+  const ranking = Uint32Array.from(worlds, (_, row) => row);
+  const nameOf = (row: number): string => worlds[row]!.name;
+  return openWorlds(indexWorlds(ranking, nameOf, (row) => worlds[row]!.description, ...more));
+}
+
+export function textsOf(all: readonly string[]): Texts {
+  const builder = new TextsBuilder();
+  for (const text of all) builder.add(text);
+  return builder.finish();
 }
 
 /** Numbers of the hits, by rank class; class -1 is no hit. */
