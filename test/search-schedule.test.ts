@@ -9,7 +9,7 @@ import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
 import type { Work } from "../src/search/work.ts";
 import { FairQueue } from "../src/server/search/inline-search.ts";
 import { Questions, type SearchBatch } from "../src/server/search/questions.ts";
-import { Asker, answerFrom } from "../src/server/threads/serving-messages.ts";
+import { answerFrom, askOver } from "../src/server/threads/serving-messages.ts";
 import { BUSY, type Caller, type Found, type Generation } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
 
@@ -263,7 +263,6 @@ describe("questions to a thread", () => {
     const later = ask("later");
     gone.add("sent").add("later");
     assert.deepEqual(await Promise.all([sentOne, later]), [BUSY, BUSY]);
-    assert.equal(questions.size, 1);
     await turn();
     assert.ok(sent.some(({ dropped }) => dropped.includes(sent[0]!.asked[1]!.number)));
     assert.ok(!sent[0]!.dropped.includes(sent[0]!.asked[0]!.number));
@@ -276,18 +275,17 @@ describe("questions to a thread", () => {
     const { questions, sent, thread, ask, termsOf } = createAsked();
     const a = ask("a");
     await turn();
-    questions.sendTo(undefined);
+    questions.threadDied("once");
     const b = ask("b");
     await turn();
     questions.sendTo(thread);
     assert.deepEqual(termsOf(sent.at(-1)), ["a", "b"]);
     await turn();
     assert.equal(sent.length, 2);
-    questions.fail((question) => ++question.deaths >= 2, "died");
-    assert.equal(questions.size, 2);
-    questions.fail((question) => ++question.deaths >= 2, "died");
-    for (const one of [a, b]) await assert.rejects(one, /died/);
-    assert.equal(questions.size, 0);
+    questions.threadDied("twice for a");
+    await assert.rejects(a, /died: twice for a/);
+    questions.threadDied("twice for b");
+    await assert.rejects(b, /died: twice for b/);
   });
 });
 
@@ -314,7 +312,7 @@ function open() {
     });
   const generation = { search: { users: find, worlds: find }, similar: undefined } as unknown as Generation;
   answerFrom(generation, port1);
-  const asker = new Asker(port2);
+  const asker = askOver(port2);
   /** Resolves once `count` searches have begun. */
   const begun = async (count: number): Promise<void> => {
     while (searches.length < count) {

@@ -55,9 +55,6 @@ export type ThreadMessage =
 /** The first backoff, in milliseconds, after a thread could not be started. */
 const RESTART_MS = 1000;
 
-/** Thread deaths after which a search is taken for their cause. */
-const MOST_DEATHS = 2;
-
 interface Ready {
   readonly loaded: Loaded | undefined;
   readonly index: SearchIndex;
@@ -76,8 +73,6 @@ class GenerationThread {
   readonly #questions = new Questions(() => this.#end());
   #worker: Worker | undefined;
   #index: SearchIndex | undefined;
-  /** Whether the last attempt to replace the thread failed. */
-  #isDown = false;
   readonly #pauses = new GrowingPauses(RESTART_MS);
 
   constructor(observe: Observe, cacheBytes: number) {
@@ -128,11 +123,7 @@ class GenerationThread {
     });
   }
 
-  readonly search: AskPage = (...asked) => {
-    // While questions are open, the thread lives or is being replaced.
-    const isOver = this.#questions.isDone || this.#isDown;
-    return isOver ? Promise.resolve(undefined) : this.#questions.ask(...asked);
-  };
+  readonly search: AskPage = (...asked) => this.#questions.ask(...asked);
 
   /** Ends the thread after its last answer. */
   readonly retire = (): void => this.#questions.retire();
@@ -147,8 +138,7 @@ class GenerationThread {
   #restart(cause: string): void {
     if (this.#worker === undefined) return;
     this.#worker = undefined;
-    this.#questions.sendTo(undefined);
-    this.#questions.fail((question) => ++question.deaths >= MOST_DEATHS, `the search thread died: ${cause}`);
+    this.#questions.threadDied(cause);
     this.#observe({ kind: "thread-died", role: "search", cause });
     void this.#replace();
   }
@@ -159,14 +149,12 @@ class GenerationThread {
     const began = performance.now();
     const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
-      if (!this.#isDown)
+      if (!this.#questions.isDown)
         this.#observe({ kind: "defect", where: "search thread", error: started.problems[0] });
-      this.#isDown = true;
       this.#questions.giveBack();
       setTimeout(() => void this.#replace(), this.#pauses.next()).unref();
       return;
     }
-    this.#isDown = false;
     this.#pauses.reset();
     this.#observe({ kind: "thread-replaced", role: "search", ms: Math.round(performance.now() - began) });
   }

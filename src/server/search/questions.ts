@@ -42,6 +42,9 @@ export type SearchAnswer =
 /** Milliseconds between checks for gone callers. */
 const LOOK_MS = 20;
 
+/** Thread deaths after which a search is taken for their cause. */
+const MOST_DEATHS = 2;
+
 /** Asks for a page of a search; resolves with undefined when the caller must search itself. */
 export type AskPage = (
   name: SearchName,
@@ -50,7 +53,7 @@ export type AskPage = (
   caller: Caller,
 ) => Promise<Found | Busy | undefined>;
 
-export interface Question {
+interface Question {
   readonly request: SearchRequest;
   readonly caller: Caller;
   /** Threads that died while this question was open. */
@@ -70,6 +73,7 @@ export class Questions {
   readonly #open = new Map<number, Question>();
   #thread: Asked | undefined;
   #isRetired = false;
+  #isDown = false;
   /** Questions that the thread was not sent yet. */
   #asked: Question[] = [];
   #dropped: number[] = [];
@@ -82,27 +86,27 @@ export class Questions {
     this.#onDone = onDone;
   }
 
-  /** Number of open questions. */
-  get size(): number {
-    return this.#open.size;
-  }
-
   /** Whether it is retired and no question is open. */
   get isDone(): boolean {
     return this.#isRetired && this.#open.size === 0;
   }
 
-  /** Sends open and later questions to a thread; with undefined they wait for the next thread. */
-  sendTo(thread: Asked | undefined): void {
+  /** Whether there will be no thread for some time; see {@link giveBack}. */
+  get isDown(): boolean {
+    return this.#isDown;
+  }
+
+  /** Sends open and later questions to a thread. */
+  sendTo(thread: Asked): void {
     this.#thread = thread;
-    if (thread === undefined) return;
+    this.#isDown = false;
     this.#asked = [...this.#open.values()];
     this.#dropped = [];
     this.#sendNow();
     this.#checkDone();
   }
 
-  /** Resolves with {@link BUSY} when the caller is gone. */
+  /** Resolves with {@link BUSY} when the caller is gone, and with undefined when there is no thread. */
   ask(
     name: SearchName,
     term: string,
@@ -110,6 +114,8 @@ export class Questions {
     caller: Caller,
     similar = false,
   ): Promise<Found | Busy | undefined> {
+    // While questions are open, the thread lives or is being replaced.
+    if (this.isDone || this.#isDown) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const { limit, offset } = page;
       const number = this.#numbers++;
@@ -133,17 +139,19 @@ export class Questions {
     }
   }
 
-  /** Rejects all questions for which `isOver` is true. */
-  fail(isOver: (question: Question) => boolean, message: string): void {
+  /** The open questions wait for the next thread, unless they are taken for the cause of the death. */
+  threadDied(cause: string): void {
+    this.#thread = undefined;
     for (const question of this.#open.values()) {
-      if (!isOver(question)) continue;
+      if (++question.deaths < MOST_DEATHS) continue;
       this.#close(question.request.number);
-      question.reject(new Error(message));
+      question.reject(new Error(`the search thread died: ${cause}`));
     }
   }
 
-  /** Resolves all questions with undefined: the callers search instead. */
+  /** Resolves all questions, and later ones until the next thread, with undefined: the callers search instead. */
   giveBack(): void {
+    this.#isDown = true;
     for (const { request, resolve } of this.#open.values()) {
       this.#close(request.number);
       resolve(undefined);

@@ -63,13 +63,17 @@ export interface ServingTask {
 
 /** To a serving thread. */
 export type ToServing =
-  | { readonly kind: "tell"; readonly number: number; readonly asked: CacheQuestion | undefined }
+  | (ThreadRequest & { readonly number: number })
   | { readonly kind: "keys"; readonly keys: SentKeys }
   | { readonly kind: "generation"; readonly generation: StoreToServe }
   /** From shared limits. */
   | { readonly kind: "shared"; readonly message: unknown }
   /** A batch of observations was taken. */
-  | { readonly kind: "observed" }
+  | { readonly kind: "observed" };
+
+/** A message that a serving thread confirms when it is done. */
+export type ThreadRequest =
+  | { readonly kind: "tell"; readonly asked: CacheQuestion | undefined }
   | { readonly kind: "stop-listening" }
   /** Only when all threads have stopped listening. */
   | { readonly kind: "drain" };
@@ -78,12 +82,11 @@ export type ToServing =
 export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
-  | { readonly kind: "stopped-listening" }
   /** To shared limits. */
   | { readonly kind: "shared"; readonly message: unknown }
   | ({ readonly kind: "observations" } & ObservationBatch)
-  | { readonly kind: "told"; readonly number: number; readonly figures: ThreadFigures }
-  | { readonly kind: "drained" };
+  /** @param number of the request */
+  | { readonly kind: "done"; readonly number: number; readonly figures?: ThreadFigures };
 
 /** A page of a search that a cache may hold. */
 export interface CacheQuestion {
@@ -222,29 +225,12 @@ export function takeBatch(
  * Asks the main thread for long searches of a generation, over a port of its own. The port is closed with the generation,
  * so that users of an old one need not be counted. After that the asking thread searches itself.
  */
-export class Asker {
-  readonly #questions: Questions;
-  #isOver = false;
-
-  constructor(port: MessagePort) {
-    this.#questions = new Questions(() => {
-      this.#isOver = true;
-      port.close();
-    });
-    this.#questions.sendTo(port);
-    port.on("message", (answers: readonly SearchAnswer[]) => this.#questions.settle(answers));
-    port.on("close", () => {
-      this.#isOver = true;
-      this.#questions.giveBack();
-    });
-  }
-
-  /** Resolves with undefined once the port is closed. */
-  readonly ask: Questions["ask"] = (...asked) =>
-    this.#isOver ? Promise.resolve(undefined) : this.#questions.ask(...asked);
-
-  /** Closes the port after the last answer. */
-  readonly retire = (): void => this.#questions.retire();
+export function askOver(port: MessagePort): Questions {
+  const questions = new Questions(() => port.close());
+  questions.sendTo(port);
+  port.on("message", (answers: readonly SearchAnswer[]) => questions.settle(answers));
+  port.on("close", () => questions.giveBack());
+  return questions;
 }
 
 /** Answers from a generation, until the other end is closed or its thread is gone. */

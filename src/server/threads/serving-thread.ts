@@ -20,7 +20,7 @@ import { createInlineSearch, createOffloadedSearch } from "../search/inline-sear
 import type { AskPage } from "../search/questions.ts";
 import { boundedSimilar } from "../search/similar.ts";
 import {
-  Asker,
+  askOver,
   BatchSender,
   type FromServing,
   figuresOfThread,
@@ -55,10 +55,11 @@ let retire = (): void => {};
 
 function take({ questions, store, index, hasSimilar }: StoreToServe): Generation {
   retire();
-  const asker = new Asker(questions);
-  ({ retire } = asker);
+  const asker = askOver(questions);
+  retire = () => asker.retire();
+  const ask: AskPage = (...asked) => asker.ask(...asked);
   const searches = openSearch(index);
-  const inline = createInlineSearch(searches, createOffloadedSearch(searches, asker.ask), pending);
+  const inline = createInlineSearch(searches, createOffloadedSearch(searches, ask), pending);
   const search = new CachedSearch(inline, task.cacheBytes, pending, countSearch);
   cached = search;
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
@@ -94,7 +95,7 @@ port.on("message", async (message: ToServing) => {
     case "tell": {
       const { number, asked } = message;
       const holds = asked !== undefined && cached.holds(asked.table, asked.term, asked.page);
-      say({ kind: "told", number, figures: figuresOfThread(eventLoop(), cached.counts(), holds) });
+      say({ kind: "done", number, figures: figuresOfThread(eventLoop(), cached.counts(), holds) });
       break;
     }
     case "keys":
@@ -108,7 +109,7 @@ port.on("message", async (message: ToServing) => {
     case "stop-listening":
       await started;
       await (await listener).stopListening();
-      say({ kind: "stopped-listening" });
+      say({ kind: "done", number: message.number });
       break;
     case "shared":
       shared?.receive(message.message);
@@ -120,7 +121,7 @@ port.on("message", async (message: ToServing) => {
       await (await listener).leave();
       tellOfCache();
       observations.flush();
-      say({ kind: "drained" });
+      say({ kind: "done", number: message.number });
       break;
   }
 });

@@ -3,16 +3,11 @@
  * searches, and replaces a thread that dies; it serves no requests itself.
  *
  * The system gives each new connection to one of the threads (`reusePort`), so a thread that dies breaks only its own
- * connections.
- *
- * States of a thread:
- *
- *     starting ─▶ listening ─▶ stopped ─▶ drained
- *
- * A thread can die in each state: one that was listening is replaced, unless all of them stop.
+ * connections. It is replaced if it was listening, unless all of them stop.
  */
 
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
@@ -28,6 +23,7 @@ import {
   type ServingTask,
   type StoreToServe,
   type ThreadFigures,
+  type ThreadRequest,
   type ToServing,
   takeBatch,
 } from "./serving-messages.ts";
@@ -63,11 +59,11 @@ interface Thread {
   readonly worker: Worker;
   /** Unique among the running threads. */
   readonly number: number;
-  state: "starting" | "listening" | "stopped" | "drained";
+  hasListened: boolean;
   /** Takes its messages to shared limits. */
   readonly toShared: ((message: unknown) => void) | undefined;
-  /** Callbacks for its figures, by the number of the question. */
-  readonly told: Map<number, (figures: ThreadFigures | undefined) => void>;
+  /** Callbacks of its open requests, by number. */
+  readonly asked: Map<number, (figures: ThreadFigures | undefined) => void>;
   /** Settle its start. */
   readonly started: (address: AddressInfo) => void;
   readonly failed: (error: Error) => void;
@@ -93,9 +89,7 @@ export class ServingThreads {
   readonly #pending: SharedPending;
   #address: AddressInfo | undefined;
   #isDraining = false;
-  /** Called whenever a thread has stopped listening, has drained, or is gone. */
-  readonly #waiting = new Set<() => void>();
-  #questions = 0;
+  #requests = 0;
 
   private constructor(shared: SharedTask, served: Served) {
     this.#shared = shared;
@@ -122,7 +116,12 @@ export class ServingThreads {
   /** Asks all threads for their figures, in order of their numbers. @param asked a page of a search that a cache may hold */
   readonly tell = (asked?: CacheQuestion): Promise<readonly ToldFigures[]> => {
     const threads = [...this.#threads].sort((a, b) => a.number - b.number);
-    return Promise.all(threads.map((thread) => this.#askFigures(thread, asked)));
+    const figuresOf = async (thread: Thread): Promise<ToldFigures> => {
+      const figures = this.#ask(thread, { kind: "tell", asked });
+      const late = sleep(FIGURES_MS, undefined, { ref: false });
+      return { number: thread.number, figures: await Promise.race([figures, late]) };
+    };
+    return Promise.all(threads.map(figuresOf));
   };
 
   /** Stops all threads without losing a request. */
@@ -130,10 +129,8 @@ export class ServingThreads {
     this.#isDraining = true;
     // Clients that one thread sends away reconnect at once, to the listener of another. So all threads, also one that
     // is starting, stop listening before the first sends its clients away.
-    for (const thread of this.#threads) tell(thread, { kind: "stop-listening" });
-    await this.#until(({ state }) => state === "stopped");
-    for (const thread of this.#threads) tell(thread, { kind: "drain" });
-    await this.#until(({ state }) => state === "drained");
+    await this.#askAll({ kind: "stop-listening" });
+    await this.#askAll({ kind: "drain" });
     for (const { worker } of this.#threads) void worker.terminate();
   }
 
@@ -184,8 +181,7 @@ export class ServingThreads {
     return await new Promise((started, failed) => {
       const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
       const thread: Thread = {
-        ...{ worker, number, state: "starting", toShared, told: new Map() },
-        ...{ started, failed },
+        ...{ worker, number, hasListened: false, toShared, asked: new Map(), started, failed },
       };
       this.#threads.add(thread);
       let cause: string | undefined;
@@ -201,7 +197,7 @@ export class ServingThreads {
     const { observe, writeAccess } = this.#served;
     switch (message.kind) {
       case "listening":
-        thread.state = "listening";
+        thread.hasListened = true;
         thread.started(message.address);
         break;
       case "not-listening":
@@ -216,13 +212,9 @@ export class ServingThreads {
       case "shared":
         thread.toShared?.(message.message);
         break;
-      case "told":
-        thread.told.get(message.number)?.(message.figures);
-        break;
-      case "stopped-listening":
-      case "drained":
-        thread.state = message.kind === "drained" ? "drained" : "stopped";
-        this.#checkAgain();
+      case "done":
+        thread.asked.get(message.number)!(message.figures);
+        thread.asked.delete(message.number);
         break;
     }
   }
@@ -234,10 +226,9 @@ export class ServingThreads {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);
     }
-    for (const resolve of thread.told.values()) resolve(undefined);
-    this.#checkAgain();
+    for (const resolve of thread.asked.values()) resolve(undefined);
     thread.failed(new ServingThreadError(cause));
-    if (thread.state === "starting" || this.#isDraining) return;
+    if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
     void this.#replace();
   }
@@ -254,34 +245,16 @@ export class ServingThreads {
     }
   }
 
-  #askFigures(thread: Thread, asked: CacheQuestion | undefined): Promise<ToldFigures> {
-    const question = this.#questions++;
-    return new Promise((resolve) => {
-      const answered = (figures: ThreadFigures | undefined): void => {
-        clearTimeout(timer);
-        thread.told.delete(question);
-        resolve({ number: thread.number, figures });
-      };
-      const timer = setTimeout(answered, FIGURES_MS, undefined);
-      thread.told.set(question, answered);
-      tell(thread, { kind: "tell", number: question, asked });
-    });
+  async #askAll(request: ThreadRequest): Promise<void> {
+    await Promise.all([...this.#threads].map((thread) => this.#ask(thread, request)));
   }
 
-  #checkAgain(): void {
-    for (const check of this.#waiting) check();
-  }
-
-  /** Resolves when `isSo` is true of all threads. */
-  #until(isSo: (thread: Thread) => boolean): Promise<void> {
+  /** Resolves when a thread has confirmed a request, or is gone. */
+  #ask(thread: Thread, request: ThreadRequest): Promise<ThreadFigures | undefined> {
+    const number = this.#requests++;
     return new Promise((resolve) => {
-      const check = (): void => {
-        if (![...this.#threads].every(isSo)) return;
-        this.#waiting.delete(check);
-        resolve();
-      };
-      this.#waiting.add(check);
-      check();
+      thread.asked.set(number, resolve);
+      tell(thread, { ...request, number });
     });
   }
 }
