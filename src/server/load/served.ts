@@ -26,10 +26,8 @@ export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
   #generation: Generation | undefined;
-  #serving: Serving | undefined;
+  #loaded: LoadedSearchable | undefined;
   #similar: OpenSimilar | undefined;
-  #retire = (): void => {};
-  #search: CachedSearch | undefined;
 
   /** @param onGeneration called with every generation, the first included */
   constructor(options: ServedOptions, onGeneration: TakeGeneration) {
@@ -43,55 +41,54 @@ export class ServedGeneration {
 
   /** The parts that the next load may use again. */
   get serving(): Serving | undefined {
-    return this.#serving;
+    if (this.#loaded === undefined) return undefined;
+    const { store, kept, index } = this.#loaded;
+    return { store, kept, index };
   }
 
   /** Cache counts of this generation's searches. */
   searchCounts(): CacheCounts {
-    return this.#search?.counts() ?? NO_SEARCHES;
+    return this.#loaded?.search.counts() ?? NO_SEARCHES;
   }
 
   /** Whether the cache holds a page of a search. */
-  readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#search?.holds(...asked) ?? false;
+  readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#loaded?.search.holds(...asked) ?? false;
 
   /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {
-    const { store, kept, index, search } = loaded;
+    const { store, index, search } = loaded;
     const { onReleased, observe } = this.#options;
-    const before = this.#generation?.store;
-    const retireSimilar = this.#replaceSimilar(store, index);
-    const next = createGeneration(store, search, this.#similar?.search);
+    const before = this.#loaded;
+    const retireSimilar = this.#replaceSimilar(loaded);
     if (before) {
-      for (const shrunk of shrunkTables(before, store)) observe(shrunk);
+      for (const shrunk of shrunkTables(before.store, store)) observe(shrunk);
       this.#observeSearches();
     }
-    this.#search = search;
-    this.#generation = next;
-    this.#serving = { store, kept, index };
-    this.#onGeneration(next, index);
+    this.#loaded = loaded;
+    this.#generation = createGeneration(store, search, this.#similar?.search);
+    this.#onGeneration(this.#generation, index);
     // Callers of the old one get answers while any of its searches is open; later callers search by themselves.
-    this.#retire();
+    before?.retire();
     retireSimilar?.();
-    this.#retire = loaded.retire;
     if (before && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
 
   /** Notes the files of another load of this generation: if they only look different, they need not be read again. */
   keep({ kept }: LoadedSearchable): void {
-    this.#serving = { ...this.#serving!, kept };
+    this.#loaded = { ...this.#loaded!, kept };
   }
 
   /** Releases the resources of the searches; no search may follow. */
   retire(): void {
     this.#observeSearches();
-    this.#retire();
+    this.#loaded!.retire();
     this.#similar?.retire();
   }
 
   /** Keeps the similar search if the names are the same, else replaces it. @returns releases a replaced one */
-  #replaceSimilar(store: Store, index: SearchIndex): OpenSimilar["retire"] | undefined {
+  #replaceSimilar({ store, index }: LoadedSearchable): OpenSimilar["retire"] | undefined {
     const old = this.#similar;
-    const before = this.#serving?.index;
+    const before = this.#loaded?.index;
     if (old && index.users === before?.users && index.worlds === before.worlds) {
       old.serveAs(store.id);
       return undefined;
@@ -101,7 +98,7 @@ export class ServedGeneration {
   }
 
   #observeSearches(): void {
-    observeSearches(this.#options.observe, this.#generation!.store.id, this.searchCounts());
+    observeSearches(this.#options.observe, this.#loaded!.store.id, this.searchCounts());
   }
 }
 

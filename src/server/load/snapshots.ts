@@ -2,13 +2,7 @@
  * Keeping the generation current: loading, reloading, watching the folder.
  *
  * A snapshot that fails to load changes nothing. All requests to reload during a load become one more load after it.
- *
- * States of the keeper:
- *
- *     starting ─▶ serving ─▶ stopped ─▶ closed
- *
- * `starting` is the first load, whose failure is thrown. In `serving`, a load begins on request, after a change of the
- * folder, and again after one that died. In `stopped` none begins; `closed` also ends one that still runs.
+ * After a stop no load begins; `close` also ends one that still runs.
  */
 
 import type { ReloadResult } from "../../model/reload.ts";
@@ -19,6 +13,7 @@ import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
+import { systemErrorText } from "../../util/system-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
 import {
   loadedObservation,
@@ -27,7 +22,7 @@ import {
   type TakeGeneration,
   unchangedObservation,
 } from "./served.ts";
-import { SnapshotFolder, type Source } from "./source.ts";
+import type { Occasion, Source } from "./source.ts";
 
 /** @internal */
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
@@ -56,9 +51,9 @@ const UNSEEN = "unseen";
 /** @internal Keeps the generation of one folder current. */
 export class SnapshotKeeper {
   readonly #options: SnapshotOptions;
-  readonly #folder: SnapshotFolder;
   readonly served: ServedGeneration;
-  #state: "starting" | "serving" | "stopped" | "closed" = "starting";
+  #folder: string;
+  #isStopped = false;
   readonly #closing = new AbortController();
   readonly #loads = new Coalesced(() => this.#loadAgain());
   readonly #pauses = new GrowingPauses(RETRY_MS);
@@ -78,7 +73,7 @@ export class SnapshotKeeper {
 
   private constructor(options: SnapshotOptions, onGeneration: TakeGeneration) {
     this.#options = options;
-    this.#folder = new SnapshotFolder(options.folder, options.source);
+    this.#folder = options.folder;
     this.served = new ServedGeneration(options, onGeneration);
   }
 
@@ -91,7 +86,6 @@ export class SnapshotKeeper {
   static async open(options: SnapshotOptions, onGeneration: TakeGeneration): Promise<SnapshotKeeper> {
     const keeper = new SnapshotKeeper(options, onGeneration);
     await keeper.#load();
-    keeper.#state = "serving";
     return keeper;
   }
 
@@ -120,7 +114,7 @@ export class SnapshotKeeper {
 
   /** Stops the watch and the retries: no further load begins. */
   stop(): void {
-    if (this.#state !== "closed") this.#state = "stopped";
+    this.#isStopped = true;
     clearTimeout(this.#watch);
     clearTimeout(this.#retry);
     this.#watch = undefined;
@@ -128,15 +122,14 @@ export class SnapshotKeeper {
 
   /** Stops, ends a running load, and releases the resources of the generation's search. */
   close(): void {
-    if (this.#state === "closed") return;
+    if (this.#closing.signal.aborted) return;
     this.stop();
-    this.#state = "closed";
     this.#closing.abort();
     this.served.retire();
   }
 
   async #loadAgain(): Promise<void> {
-    const isLate = this.#state !== "serving";
+    const isLate = this.#isStopped;
     if (!isLate) {
       await this.#load().catch((error: unknown) =>
         this.#options.observe({ kind: "defect", where: "reload", error }),
@@ -159,11 +152,10 @@ export class SnapshotKeeper {
   async #loadNewest(): Promise<void> {
     clearTimeout(this.#retry);
     if (!(await this.#refresh())) return;
-    const folder = this.#folder;
     const began = performance.now();
-    const { ageMs } = folder;
+    const ageMs = this.#ageMs();
     // A load that dies cannot say which files it read: these or newer ones.
-    this.#loadedFingerprint = await fingerprintOf(folder.path, this.#options.files).catch(() => UNSEEN);
+    this.#loadedFingerprint = await this.#fingerprint().catch(() => UNSEEN);
     const result = await this.#read();
     if (this.#closing.signal.aborted) {
       if (result.ok) result.retire();
@@ -171,15 +163,29 @@ export class SnapshotKeeper {
     else this.#refuse(result);
   }
 
+  /** Milliseconds since the folder was last known to match its source. */
+  #ageMs(): number {
+    return this.#options.source?.ageMs() ?? 0;
+  }
+
+  #fingerprint(): Promise<string> {
+    return fingerprintOf(this.#folder, this.#options.files);
+  }
+
+  /** Fetches the current snapshot of the source, if any. @throws {SourceError} when there is none; the signal's reason */
+  async #fetch(occasion: Occasion): Promise<void> {
+    const { source } = this.#options;
+    if (source) this.#folder = await source.refresh(occasion, this.#closing.signal);
+  }
+
   /** @returns whether there is something to load */
   async #refresh(): Promise<boolean> {
-    const { signal } = this.#closing;
     const { generation } = this.served;
     try {
-      await this.#folder.refresh(generation === undefined ? "start" : "reload", signal);
+      await this.#fetch(generation === undefined ? "start" : "reload");
       return true;
     } catch (error) {
-      if (signal.aborted) return false;
+      if (this.#closing.signal.aborted) return false;
       if (!(error instanceof SourceError)) throw error;
       const problems = [error.message];
       if (generation === undefined) throw new SnapshotError(problems);
@@ -194,7 +200,7 @@ export class SnapshotKeeper {
     const { onProgress, ...options } = this.#options;
     const allowShrink = options.allowShrink || this.#allowsShrinkOnce;
     this.#allowsShrinkOnce = false;
-    const result = await this.#folder.load(options.load, {
+    const result = await this.#loadRepaired({
       ...options,
       before: serving,
       // No progress is shown once requests are served. A message wakes the serving thread while the loading one still holds
@@ -209,6 +215,22 @@ export class SnapshotKeeper {
     if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
     if (isSame) this.served.keep(result);
     return result;
+  }
+
+  /** Loads the folder. On a failure, repairs a damaged copy of a source and loads once more. */
+  async #loadRepaired(options: LoaderOptions): Promise<LoadedSearchable | Refused> {
+    const { load, source } = this.#options;
+    const result = await load(this.#folder, options);
+    if (result.ok || result.died || source === undefined) return result;
+    try {
+      const repaired = await source.repair(this.#folder, this.#closing.signal);
+      if (repaired === undefined) return result;
+      this.#folder = repaired;
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      return { ...result, problems: [error.message, ...result.problems] };
+    }
+    return await load(this.#folder, options);
   }
 
   #take(loaded: LoadedSearchable, ageMs: number, began: number): void {
@@ -245,38 +267,40 @@ export class SnapshotKeeper {
       // Without a watch no further check follows.
       ...(retryMs === undefined && changed && this.#watch !== undefined ? { changing: true } : {}),
     });
-    if (retryMs !== undefined && this.#state === "serving")
+    if (retryMs !== undefined && !this.#isStopped)
       this.#retry = setTimeout(() => void this.reload(), retryMs).unref();
   }
 
   /** Loads when two checks in a row see the same new fingerprint: the writer is done. */
   async #check(): Promise<void> {
     if (this.#loads.isRunning) return;
-    const folder = this.#folder;
     let seen: string;
     let isCurrent: boolean;
     try {
-      await folder.refresh("watch", this.#closing.signal);
+      await this.#fetch("watch");
       // A load may have begun meanwhile.
       if (this.#loads.isRunning) return;
-      seen = await fingerprintOf(folder.path, this.#options.files);
+      seen = await this.#fingerprint();
       isCurrent = seen === this.#loadedFingerprint ? this.#isServed : await this.#takeRenewed();
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#tellUnreadable(folder.problemOf(error));
+      if (!this.#closing.signal.aborted) this.#tellUnreadable(error);
       return;
     }
     // A source delivers whole snapshots only.
-    const settled = seen === this.#lastSeen || folder.isSettled;
+    const settled = seen === this.#lastSeen || this.#options.source !== undefined;
     this.#lastSeen = seen;
-    if (isCurrent) this.#options.events?.confirmed(folder.ageMs, this.#createdAt);
+    if (isCurrent) this.#options.events?.confirmed(this.#ageMs(), this.#createdAt);
     else if (settled && seen !== this.#loadedFingerprint) await this.reload();
   }
 
   /** Reports once why the folder cannot be read. */
-  #tellUnreadable(problem: string): void {
-    const { generation } = this.served;
-    if (this.#lastSeen !== problem && generation !== undefined) {
-      const serving = generation.store.id;
+  #tellUnreadable(error: unknown): void {
+    const problem =
+      error instanceof SourceError
+        ? error.message
+        : `${this.#folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
+    if (this.#lastSeen !== problem) {
+      const serving = this.current().store.id;
       this.#options.observe({ kind: "snapshot-refused", problems: [problem], serving });
     }
     this.#lastSeen = problem;
@@ -284,7 +308,7 @@ export class SnapshotKeeper {
 
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(): Promise<boolean> {
-    const renewed = await findRenewed(this.#folder.path, this.served.serving!, this.#options.files);
+    const renewed = await findRenewed(this.#folder, this.served.serving!, this.#options.files);
     if (renewed === undefined || this.#loads.isRunning) return false;
     this.#createdAt = renewed.createdAt;
     this.#loadedFingerprint = renewed.fingerprint;

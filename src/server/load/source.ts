@@ -1,12 +1,8 @@
-/** The folder to load: a fixed one, or the newest copy from a source; and the search for a source. */
+/** Sources of snapshots, and how the source of a server's snapshot is found. */
 
 import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
 import { SettingError, type Values } from "../../settings/settings.ts";
-import type { Refused } from "../../snapshot/load.ts";
-import { SourceError } from "../../util/source-error.ts";
-import { systemErrorText } from "../../util/system-error.ts";
-import type { LoadedSearchable, Loader, LoaderOptions } from "./loader.ts";
 
 /** Why the source is asked: for the first load, a check of the watch, or a later load. */
 export type Occasion = "start" | "watch" | "reload";
@@ -63,58 +59,4 @@ export async function findSource(
   if (find === undefined)
     throw new SettingError("snapshot", ": snapshots by URL are not in this program", true);
   return await find(question);
-}
-
-/** The folder of a snapshot, and the source that keeps it current, if any. */
-export class SnapshotFolder {
-  #path: string;
-  readonly #source: Source | undefined;
-
-  constructor(path: string, source: Source | undefined) {
-    this.#path = path;
-    this.#source = source;
-  }
-
-  get path(): string {
-    return this.#path;
-  }
-
-  /** Whether each of its changes is complete at once. */
-  get isSettled(): boolean {
-    return this.#source !== undefined;
-  }
-
-  /** Milliseconds since it was last known to match its source. */
-  get ageMs(): number {
-    return this.#source?.ageMs() ?? 0;
-  }
-
-  /** Fetches the current snapshot of its source, if any. @throws {SourceError} when there is nothing to load; the signal's reason */
-  async refresh(occasion: Occasion, signal: AbortSignal): Promise<void> {
-    if (this.#source) this.#path = await this.#source.refresh(occasion, signal);
-  }
-
-  /** Why it cannot be read. */
-  problemOf(error: unknown): string {
-    if (error instanceof SourceError) return error.message;
-    return `${this.#path}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
-  }
-
-  /** Loads it. On a failure, repairs a damaged copy and loads once more. */
-  async load(
-    load: Loader,
-    options: LoaderOptions & { readonly signal: AbortSignal },
-  ): Promise<LoadedSearchable | Refused> {
-    const result = await load(this.#path, options);
-    if (result.ok || result.died || this.#source === undefined) return result;
-    try {
-      const repaired = await this.#source.repair(this.#path, options.signal);
-      if (repaired === undefined) return result;
-      this.#path = repaired;
-    } catch (error) {
-      if (!(error instanceof SourceError)) throw error;
-      return { ...result, problems: [error.message, ...result.problems] };
-    }
-    return await load(this.#path, options);
-  }
 }
