@@ -8,7 +8,7 @@ import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
 import { type Counters, createCounters, createSharedCounters } from "../auth/limit.ts";
 import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
-import { type KeysKeeper, keepKeys } from "../auth/watched-keys.ts";
+import { keepKeys } from "../auth/watched-keys.ts";
 import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
@@ -18,11 +18,12 @@ import type { Settings } from "../settings/settings.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { composeState } from "./compose.ts";
 import type { Features } from "./features.ts";
-import type { Loader, LoaderSearching, SnapshotEvents } from "./load/loader.ts";
+import type { Loader, SnapshotEvents } from "./load/loader.ts";
 import type { TakeGeneration } from "./load/served.ts";
 import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { createThreadedLoader } from "./load/threaded-loader.ts";
+import type { SearchBounds } from "./search/inline-search.ts";
 
 export interface OpenStateOptions {
   readonly settings: Settings;
@@ -54,39 +55,16 @@ export interface OpenStateOptions {
   readonly snapshotEvents?: SnapshotEvents;
 }
 
-/** Takes every key ring and generation, the first included. */
-interface Takers {
+/** Takes new keys and generations. */
+interface Follower {
   readonly takeKeys: (keys: KeyRing) => void;
   readonly takeGeneration: TakeGeneration;
 }
 
-/** Passes new keys and generations to the state, once it exists, and to other serving threads. */
-class Current implements Takers {
-  keys = new KeyRing();
-  state: State | undefined;
-  follower: Takers | undefined;
-
-  readonly takeKeys: Takers["takeKeys"] = (keys) => {
-    this.keys = keys;
-    if (this.state) this.state.gate.keys = keys;
-    this.follower?.takeKeys(keys);
-  };
-
-  readonly takeGeneration: Takers["takeGeneration"] = (generation, index) => {
-    if (this.state) this.state.generation = generation;
-    this.follower?.takeGeneration(generation, index);
-  };
-}
-
-/** Undefined if keys are given in place of their file. */
-async function openKeys(
-  { settings, records, observe }: OpenStateOptions,
-  counters: Counters,
-  onKeys: (keys: KeyRing) => void,
-): Promise<KeysKeeper | undefined> {
-  if (records === undefined) return await keepKeys(settings.keys, counters, observe, onKeys);
-  onKeys(createKeyRing(records, counters));
-  return undefined;
+/** The state, which gets every key ring and generation, and the other serving threads, which get them, too. */
+interface Current {
+  readonly state: State;
+  follower?: Follower;
 }
 
 async function openSaving(
@@ -139,31 +117,32 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
 
 async function chooseLoader(
   { threads = true, startsHere = false, servesElsewhere = false, observe }: OpenStateOptions,
-  searching: LoaderSearching,
+  bounds: SearchBounds,
 ): Promise<Loader> {
   // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
   const importLocal = async (): Promise<Loader> =>
-    (await import("./load/loader.ts")).createLocalLoader(searching);
+    (await import("./load/loader.ts")).createLocalLoader(bounds);
   if (!threads) return await importLocal();
-  const threaded = createThreadedLoader(observe, { ...searching, offloadsAll: servesElsewhere });
+  const threaded = createThreadedLoader(observe, { ...bounds, offloadsAll: servesElsewhere });
   return startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
 }
 
-/** Opens the loader, the similar search and the request counters. */
-async function openSearching(options: OpenStateOptions) {
-  const { settings, features, threads = true, servesElsewhere, requestCells, observe } = options;
+/** Opens the loader and the similar search. */
+async function openSearching(options: OpenStateOptions, { requestCounters }: State) {
+  const { settings, features, threads = true, servesElsewhere, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
   // If other threads serve, they get half of the memory for results. They also bound the waiting searches and count
   // searches themselves.
   const cacheBytes = servesElsewhere ? Math.floor(searchCacheBytes / 2) : searchCacheBytes;
   const pending = servesElsewhere ? UNBOUNDED : createPendingSearches(maxPendingSearches);
-  const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
   const count = requestCounters && searchCounter(requestCounters);
   const similar = await features.openSimilar?.(settings, { threads, cacheBytes, pending, observe, count });
   const ofExact = cacheBytes - (similar?.cacheBytes ?? 0);
-  const load = await chooseLoader(options, { cacheBytes: ofExact, pending, count });
-  return { requestCounters, similar, load };
+  return { similar, load: await chooseLoader(options, { cacheBytes: ofExact, pending, count }) };
 }
+
+/** A state and its keepers. */
+export type OpenState = Awaited<ReturnType<typeof openState>>;
 
 /**
  * Loads keys and snapshot, and begins to check them for changes.
@@ -171,47 +150,63 @@ async function openSearching(options: OpenStateOptions) {
  * @throws {KeysFileError} when the keys cannot be used
  * @throws {SnapshotError} when the snapshot cannot be loaded
  */
-export async function openState(options: OpenStateOptions): Promise<OpenState> {
-  const { settings, servesElsewhere = false, observe } = options;
+export async function openState(options: OpenStateOptions) {
+  const { settings, servesElsewhere = false, requestCells, observe } = options;
   const { rateWindow, watch } = settings;
   const mayShare = servesElsewhere || options.sharedLimits !== undefined;
   const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
-  const current = new Current();
-  const keepers = await openKeepers(options, counters, current);
+  const sharedLimits = await options.sharedLimits?.open(counters, observe);
   const state = composeState(settings, {
     counters,
-    shared: keepers.sharedLimits?.limits,
-    // Both may be newer than the first.
-    keys: current.keys,
-    generation: keepers.snapshots.current(),
-    requestCounters: keepers.searching.requestCounters,
+    shared: sharedLimits?.limits,
+    // The keepers assign both before anything else gets the state.
+    keys: new KeyRing(),
+    generation: undefined as never,
+    requestCounters: servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0),
     keyUse: servesElsewhere ? undefined : options.keyUse?.[0],
     observe,
     writeAccess: options.writeAccess,
     features: options.features,
   });
-  current.state = state;
+  const current: Current = { state };
+  const keepers = await openKeepers(options, current, sharedLimits).catch((error: unknown) => {
+    void sharedLimits?.close();
+    throw error;
+  });
   if (watch > 0) keepers.snapshots.watch(watch * 1000);
-  return opened(current, state, keepers);
+  return opened(current, keepers, sharedLimits);
 }
 
 type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 
 /** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
-async function openKeepers(options: OpenStateOptions, counters: Counters, takers: Takers) {
-  const { settings, onDownload, onProgress, onReleased, observe } = options;
-  const sharedLimits = await options.sharedLimits?.open(counters, observe);
-  let keys: KeysKeeper | undefined;
+async function openKeepers(
+  options: OpenStateOptions,
+  current: Current,
+  sharedLimits: LimitSharing | undefined,
+) {
+  const { settings, records, onDownload, onProgress, onReleased, observe } = options;
+  const { state } = current;
+  const { counters } = state.gate;
+  const takeKeys = (ring: KeyRing): void => {
+    state.gate.keys = ring;
+    current.follower?.takeKeys(ring);
+  };
+  const takeGeneration: TakeGeneration = (generation, index) => {
+    state.generation = generation;
+    current.follower?.takeGeneration(generation, index);
+  };
+  if (records !== undefined) takeKeys(createKeyRing(records, counters));
+  const keys = records ? undefined : await keepKeys(settings.keys, counters, observe, takeKeys);
   try {
-    keys = await openKeys(options, counters, takers.takeKeys);
     const saving = await openSaving(options, counters, sharedLimits);
-    const searching = await openSearching(options);
+    const { similar, load } = await openSearching(options, state);
     const snapshots = await SnapshotKeeper.open(
       {
         folder: settings.snapshot,
         source: options.source?.({ observe, onDownload }),
-        load: searching.load,
-        openSimilar: searching.similar?.open,
+        load,
+        openSimilar: similar?.open,
         maxBytes: settings.maxSnapshotBytes,
         allowShrink: settings.allowShrink,
         onReleased,
@@ -219,21 +214,18 @@ async function openKeepers(options: OpenStateOptions, counters: Counters, takers
         events: options.snapshotEvents,
         observe,
       },
-      takers.takeGeneration,
+      takeGeneration,
     );
-    return { keys, snapshots, saving, searching, sharedLimits };
+    return { keys, takeKeys, snapshots, saving, similar };
   } catch (error) {
     keys?.stop();
-    void sharedLimits?.close();
     throw error;
   }
 }
 
-/** A state and its keepers. */
-export type OpenState = ReturnType<typeof opened>;
-
-function opened(current: Current, state: State, keepers: Keepers) {
-  const { keys, snapshots, saving, searching, sharedLimits } = keepers;
+function opened(current: Current, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
+  const { state } = current;
+  const { keys, takeKeys, snapshots, saving, similar } = keepers;
   return {
     state,
     sharedLimits,
@@ -244,7 +236,7 @@ function opened(current: Current, state: State, keepers: Keepers) {
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
     /** Sends new keys and generations to other threads from now on. */
-    follow(follower: Takers): void {
+    follow(follower: Follower): void {
       current.follower = follower;
     },
     /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
@@ -258,10 +250,9 @@ function opened(current: Current, state: State, keepers: Keepers) {
       return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
     /** Replaces the given records, at once. */
-    takeRecords: (records: readonly KeyRecord[]) =>
-      current.takeKeys(createKeyRing(records, state.gate.counters)),
+    takeRecords: (records: readonly KeyRecord[]) => takeKeys(createKeyRing(records, state.gate.counters)),
     /** Begins to index similar names, if the settings say so. To be called when requests are accepted, like `beginSaving`. */
-    beginSimilar: () => searching.similar?.begin(),
+    beginSimilar: () => similar?.begin(),
     /** Begins to save the counts, if the settings say so. */
     beginSaving: () => saving?.begin(),
     /** Stops checking the files. */

@@ -1,9 +1,7 @@
 /** Loaders make stores with searches from folders: their types, and the one that loads and searches on the calling thread. */
 
-import type { CountSearch } from "../../observe/metrics/layout.ts";
-import { CachedSearch } from "../../search/cache.ts";
-import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
-import { type Indexed, indexStore, openSearch, type SearchIndex } from "../../search/search.ts";
+import type { CachedSearch } from "../../search/cache.ts";
+import { type Indexed, indexStore, type SearchIndex } from "../../search/search.ts";
 import {
   type Before,
   type Loaded,
@@ -12,7 +10,7 @@ import {
   type Refused,
 } from "../../snapshot/load.ts";
 import { LimitError } from "../../store/limits.ts";
-import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
+import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
 
 /** The parts of the served generation that the next load can use again. All can be sent to other threads. */
 export type Serving = Before & Indexed;
@@ -34,15 +32,6 @@ export interface LoadedSearchable extends Loaded {
 
 /** Loads a folder. Never rejects for faults of a snapshot or the file system. */
 export type Loader = (folder: string, options: LoaderOptions) => Promise<LoadedSearchable | Refused>;
-
-/** How the searches of all generations of a loader are bounded and counted. */
-export interface LoaderSearching {
-  /** Memory for results; none when absent. */
-  readonly cacheBytes?: number;
-  /** Bounds the searches that wait; no bound when absent. */
-  readonly pending?: PendingSearches;
-  readonly count?: CountSearch | undefined;
-}
 
 /** Events of loads that are too minor for the log. */
 export interface SnapshotEvents {
@@ -77,20 +66,14 @@ export async function indexLoaded(
 }
 
 /** Makes a loader that loads and searches on the calling thread: for hosts without worker threads. */
-export function createLocalLoader({
-  cacheBytes = 0,
-  pending = UNBOUNDED,
-  count,
-}: LoaderSearching = {}): Loader {
+export function createLocalLoader(bounds: SearchBounds = {}): Loader {
   return async (folder, options) => {
     const result = await loadSnapshot(folder, options);
     if (!result.ok) return result;
     const { store } = result;
     const indexed = await indexLoaded(folder, result, () => indexStore(store, options.before));
     if ("problems" in indexed) return indexed;
-    const searches = openSearch(indexed.index);
-    const inline = createInlineSearch(searches, createOffloadedSearch(searches), pending);
-    const search = new CachedSearch(inline, cacheBytes, pending, count);
+    const search = openCachedSearch(indexed.index, bounds);
     return { ...result, ...indexed, search, retire: () => {} };
   };
 }

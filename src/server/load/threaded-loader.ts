@@ -8,17 +8,15 @@
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import { type Observe, observeNothing } from "../../observe/events.ts";
-import { CachedSearch } from "../../search/cache.ts";
-import { UNBOUNDED } from "../../search/schedule/pending.ts";
-import { openSearch, type SearchIndex } from "../../search/search.ts";
+import type { SearchIndex } from "../../search/search.ts";
 import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { causeOfDeath, GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
-import { createInlineSearch, createOffloadedSearch } from "../search/inline-search.ts";
-import { type AskPage, Questions, type SearchAnswer } from "../search/questions.ts";
-import type { LoadedSearchable, Loader, LoaderOptions, LoaderSearching, Serving } from "./loader.ts";
+import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
+import { Questions, type SearchAnswer } from "../search/questions.ts";
+import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
 
 /** The task of a thread: load a folder, search the index of a thread that died, or index worlds. */
 export type Task =
@@ -70,7 +68,8 @@ class GenerationThread {
   readonly #observe: Observe;
   /** Memory for whole results, in the thread. */
   readonly #cacheBytes: number;
-  readonly #questions = new Questions(() => this.#end());
+  /** To be retired when no more searches come; the thread ends after its last answer. */
+  readonly questions = new Questions(() => this.#end());
   #worker: Worker | undefined;
   #index: SearchIndex | undefined;
   readonly #pauses = new GrowingPauses(RESTART_MS);
@@ -91,23 +90,21 @@ class GenerationThread {
       const end = (): void => void worker.terminate();
       if (signal?.aborted) end();
       signal?.addEventListener("abort", end);
-      let ready = false;
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
-        if (message.kind === "answers") this.#questions.settle(message.answers);
+        if (message.kind === "answers") this.questions.settle(message.answers);
         else if (message.kind === "progress") onProgress?.(message.share);
         else if (message.kind === "refused") {
           resolve(message.refused);
           void worker.terminate();
         } else {
           signal?.removeEventListener("abort", end);
-          ready = true;
           this.#worker = worker;
           const { loaded, made, indexMs } = message;
           const index = { ...given, ...made } as SearchIndex;
           given = undefined;
           this.#index = index;
-          this.#questions.sendTo(worker);
+          this.questions.sendTo(worker);
           resolve({ loaded, index, indexMs });
         }
       });
@@ -117,16 +114,11 @@ class GenerationThread {
       worker.on("exit", (status) => {
         signal?.removeEventListener("abort", end);
         cause ||= `exit status ${status}`;
-        if (ready) this.#restart(cause);
+        if (worker === this.#worker) this.#restart(cause);
         else resolve(diedOf(`the loading thread died: ${cause}`));
       });
     });
   }
-
-  readonly search: AskPage = (...asked) => this.#questions.ask(...asked);
-
-  /** Ends the thread after its last answer. */
-  readonly retire = (): void => this.#questions.retire();
 
   #end(): void {
     const worker = this.#worker;
@@ -134,24 +126,22 @@ class GenerationThread {
     void worker?.terminate();
   }
 
-  /** Replaces a dead thread, unless it was ended on purpose. */
   #restart(cause: string): void {
-    if (this.#worker === undefined) return;
     this.#worker = undefined;
-    this.#questions.threadDied(cause);
+    this.questions.threadDied(cause);
     this.#observe({ kind: "thread-died", role: "search", cause });
     void this.#replace();
   }
 
   async #replace(): Promise<void> {
     // A retired generation needs no thread after its last answers.
-    if (this.#questions.isDone) return;
+    if (this.questions.isDone) return;
     const began = performance.now();
     const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
-      if (!this.#questions.isDown)
+      if (!this.questions.isDown)
         this.#observe({ kind: "defect", where: "search thread", error: started.problems[0] });
-      this.#questions.giveBack();
+      this.questions.giveBack();
       setTimeout(() => void this.#replace(), this.#pauses.next()).unref();
       return;
     }
@@ -166,7 +156,7 @@ const THREAD_SHARE = 1 / 2;
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */
 const MOST_ALONE = 200_000;
 
-interface ThreadedSearching extends LoaderSearching {
+interface ThreadedSearching extends SearchBounds {
   /** Whether its threads do short searches, too; false when absent. */
   readonly offloadsAll?: boolean;
   /** Most users and worlds that a thread indexes without help. */
@@ -179,7 +169,7 @@ interface ThreadedSearching extends LoaderSearching {
  */
 export function createThreadedLoader(
   observe: Observe,
-  { cacheBytes = 0, pending = UNBOUNDED, count, offloadsAll, mostAlone = MOST_ALONE }: ThreadedSearching = {},
+  { cacheBytes = 0, offloadsAll, mostAlone = MOST_ALONE, ...bounds }: ThreadedSearching = {},
 ): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   let isFirst = true;
@@ -204,11 +194,10 @@ export function createThreadedLoader(
     }
     const loaded = started.loaded!;
     const { index, indexMs } = started;
-    const searches = openSearch(index);
-    const offloaded = createOffloadedSearch(searches, thread.search);
-    const found = offloadsAll ? offloaded : createInlineSearch(searches, offloaded, pending);
-    const search = new CachedSearch(found, cacheBytes - threadBytes, pending, count);
-    return { ...loaded, store: reviveStore(loaded.store), search, index, indexMs, retire: thread.retire };
+    const { ask, retire } = thread.questions;
+    const ownBounds = { ...bounds, cacheBytes: cacheBytes - threadBytes };
+    const search = openCachedSearch(index, ownBounds, ask, offloadsAll);
+    return { ...loaded, store: reviveStore(loaded.store), search, index, indexMs, retire };
   };
 }
 
@@ -217,7 +206,7 @@ export async function loadAsServed(
   folder: string,
   options: LoaderOptions,
 ): Promise<LoadedSearchable | Refused> {
-  const loaded = await createThreadedLoader(observeNothing, { offloadsAll: true })(folder, options);
+  const loaded = await createThreadedLoader(observeNothing)(folder, options);
   if (loaded.ok) loaded.retire();
   return loaded;
 }

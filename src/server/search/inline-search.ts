@@ -8,11 +8,12 @@
  */
 
 import { setImmediate } from "node:timers";
-import type { FindResults, UncachedSearch } from "../../search/cache.ts";
+import type { CountSearch } from "../../observe/metrics/layout.ts";
+import { CachedSearch, type FindResults, type UncachedSearch } from "../../search/cache.ts";
 import { PartialResults, RETAINED, type ResultSet } from "../../search/result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import { Scheduler } from "../../search/schedule/scheduler.ts";
-import type { Searches } from "../../search/search.ts";
+import { openSearch, type Searches, type SearchIndex } from "../../search/search.ts";
 import type { Work } from "../../search/work.ts";
 import { BUSY, type Busy, type Caller, type PageOf } from "../../store/generation.ts";
 import type { AskPage, SearchName } from "./questions.ts";
@@ -119,6 +120,28 @@ export function createInlineSearch(
     users: (term, page, caller) => searchInTurn({ name: "users", term, page, caller }),
     worlds: (term, page, caller) => searchInTurn({ name: "worlds", term, page, caller }),
   };
+}
+
+/** How the searches of a generation are bounded and counted. */
+export interface SearchBounds {
+  /** Memory for results; none when absent. */
+  readonly cacheBytes?: number;
+  /** Bounds the searches that wait; no bound when absent. */
+  readonly pending?: PendingSearches;
+  readonly count?: CountSearch | undefined;
+}
+
+/** Opens both searches of an index, with their cache. @param ask see {@link createOffloadedSearch} */
+export function openCachedSearch(
+  index: SearchIndex,
+  { cacheBytes = 0, pending = UNBOUNDED, count }: SearchBounds,
+  ask?: AskPage,
+  offloadsAll = false,
+): CachedSearch {
+  const searches = openSearch(index);
+  const offloaded = createOffloadedSearch(searches, ask);
+  const search = offloadsAll ? offloaded : createInlineSearch(searches, offloaded, pending);
+  return new CachedSearch(search, cacheBytes, pending, count);
 }
 
 /** Runs work for {@link MOST_MS}; undefined when it takes longer. */

@@ -107,13 +107,9 @@ export class Questions {
   }
 
   /** Resolves with {@link BUSY} when the caller is gone, and with undefined when there is no thread. */
-  ask(
-    name: SearchName,
-    term: string,
-    page: PageOf,
-    caller: Caller,
-    similar = false,
-  ): Promise<Found | Busy | undefined> {
+  readonly ask = (
+    ...[name, term, page, caller, similar = false]: [...Parameters<AskPage>, similar?: boolean]
+  ): ReturnType<AskPage> => {
     // While questions are open, the thread lives or is being replaced.
     if (this.isDone || this.#isDown) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
@@ -127,7 +123,7 @@ export class Questions {
       this.#sendSoon();
       this.#timer ??= setInterval(() => this.#dropGone(), LOOK_MS);
     });
-  }
+  };
 
   /** Gives answers to their callers. */
   settle(answers: readonly SearchAnswer[]): void {
@@ -159,10 +155,10 @@ export class Questions {
   }
 
   /** No more questions will come. */
-  retire(): void {
+  readonly retire = (): void => {
     this.#isRetired = true;
     this.#checkDone();
-  }
+  };
 
   #close(number: number): Question | undefined {
     const question = this.#open.get(number);
