@@ -117,35 +117,29 @@ export function figuresOfThread(
   return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
 }
 
-/** With this many waiting and untaken observations, another one of a request is dropped. */
+/** With this many lines of requests, or observations of them, in the waiting batch, another one is dropped. */
 const MAX_REQUESTS = 8192;
 /** The same for any other observation: these are few and matter more. */
 const MAX_ALL = 2 * MAX_REQUESTS;
-/** Most observations in a batch, so that taking it does not hold up the main thread. */
-const MAX_BATCH = 512;
-/** Most batches that are sent and not yet taken. */
-const MAX_SENT = 2;
 
-/**
- * Lines of the access log and observations in transit to the main thread, and the number of dropped ones. Few batches
- * are in transit at a time: until the main thread takes them, requests beyond a bound are counted instead of kept, so
- * that a flood of them cannot fill the memory.
- */
+/** Lines of the access log and observations for the main thread, and the number of dropped ones. */
 export interface ObservationBatch {
   readonly lines: string;
   readonly observations: readonly Observation[];
   readonly dropped: number;
 }
 
-/** Collects observations in a serving thread. */
+/**
+ * Collects observations in a serving thread. One batch is in transit at a time: until the main thread has taken it,
+ * requests beyond a bound are counted instead of kept, so that a flood of them cannot fill the memory.
+ */
 export class BatchSender {
   readonly #send: (batch: ObservationBatch) => void;
-  #waiting: Observation[] = [];
+  #observations: Observation[] = [];
   #lines = "";
   #lineCount = 0;
   #dropped = 0;
-  /** Batches that the main thread has not taken. */
-  #sent = 0;
+  #isInTransit = false;
   #isScheduled = false;
 
   constructor(send: (batch: ObservationBatch) => void) {
@@ -153,60 +147,44 @@ export class BatchSender {
   }
 
   readonly observe: Observe = (observation) => {
-    const kept = this.#waiting.length + this.#sent * MAX_BATCH;
-    if (kept >= (observation.kind === "request" ? MAX_REQUESTS : MAX_ALL)) {
-      this.#dropped++;
-      return;
-    }
-    this.#waiting.push(observation);
+    const most = observation.kind === "request" ? MAX_REQUESTS : MAX_ALL;
+    if (this.#observations.length < most) this.#observations.push(observation);
+    else this.#dropped++;
     this.#schedule();
   };
 
   readonly writeAccess = (line: string): void => {
-    if (this.#lineCount >= MAX_REQUESTS) {
-      this.#dropped++;
-      return;
-    }
-    this.#lines += line;
-    this.#lineCount++;
+    if (this.#lineCount++ < MAX_REQUESTS) this.#lines += line;
+    else this.#dropped++;
     this.#schedule();
   };
 
   /** To be called when the main thread has taken a batch. */
   taken(): void {
-    this.#sent--;
-    this.#sendSome();
+    this.#isInTransit = false;
+    this.flush();
   }
 
-  /** Sends all that waits, beyond the bound on untaken batches; for the thread's end. */
+  /** Sends all that waits. */
   flush(): void {
-    while (!this.#isEmpty()) this.#sendOne();
-  }
-
-  #sendOne(): void {
-    const observations = this.#waiting.slice(0, MAX_BATCH);
-    this.#waiting = this.#waiting.slice(MAX_BATCH);
-    this.#sent++;
-    this.#send({ lines: this.#lines, observations, dropped: this.#dropped });
+    const batch = { lines: this.#lines, observations: this.#observations, dropped: this.#dropped };
+    if (batch.lines === "" && batch.observations.length + batch.dropped === 0) return;
+    this.#observations = [];
     this.#lines = "";
     this.#lineCount = 0;
     this.#dropped = 0;
-  }
-
-  #isEmpty(): boolean {
-    return this.#waiting.length === 0 && this.#lines === "" && this.#dropped === 0;
+    this.#isInTransit = true;
+    this.#send(batch);
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#sent >= MAX_SENT) return;
+    if (this.#isScheduled || this.#isInTransit) return;
     this.#isScheduled = true;
     // All observations of one turn of the event loop go together.
-    setImmediate(() => this.#sendSome());
-  }
-
-  #sendSome(): void {
-    this.#isScheduled = false;
-    while (this.#sent < MAX_SENT && !this.#isEmpty()) this.#sendOne();
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.flush();
+    });
   }
 }
 
