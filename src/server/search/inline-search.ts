@@ -23,15 +23,14 @@ const MOST_MS = 0.5;
 /** The time slice of searches in a turn, in milliseconds; the last search may exceed it. */
 const TURN_MS = 0.3;
 
-interface Asked {
+type Answer = ReturnType<FindResults>;
+
+interface Waiting {
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
   readonly caller: Caller;
-}
-
-interface Waiting extends Asked {
-  readonly resolve: (results: ResultSet | Busy | Promise<ResultSet | Busy>) => void;
+  readonly resolve: (results: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -70,11 +69,12 @@ export function createInlineSearch(
     spent = 0;
     turnHasBegun = false;
     while (waiting.length > 0 && spent < TURN_MS) {
-      const asked = waiting.shift()!;
+      const { name, term, page, caller, resolve, reject } = waiting.shift()!;
       try {
-        asked.resolve(asked.caller.isGone() ? BUSY : (searchInline(asked) ?? offload(asked)));
+        if (caller.isGone()) resolve(BUSY);
+        else resolve(searchInline(name, term, page) ?? offloaded[name](term, page, caller));
       } catch (error) {
-        asked.reject(error);
+        reject(error);
       }
     }
     if (waiting.length > 0) beginTurn();
@@ -87,7 +87,7 @@ export function createInlineSearch(
   }
 
   /** Undefined when it takes too long. */
-  function searchInline({ name, term, page }: Asked): ResultSet | undefined {
+  function searchInline(name: SearchName, term: string, page: PageOf): ResultSet | undefined {
     beginTurn();
     const began = performance.now();
     const results = runShort(searches[name](term, page), began);
@@ -95,31 +95,25 @@ export function createInlineSearch(
     return results;
   }
 
-  function offload({ name, term, page, caller }: Asked): ResultSet | Busy | Promise<ResultSet | Busy> {
-    return offloaded[name](term, page, caller);
-  }
-
-  function searchInTurn(asked: Asked): ResultSet | Busy | Promise<ResultSet | Busy> {
-    const isFree = spent < TURN_MS && waiting.length === 0;
-    const results = isFree ? searchInline(asked) : undefined;
-    if (results !== undefined) return results;
-    const leave = pending.enter(asked.caller.key);
-    if (leave === undefined) return BUSY;
-    const later = new Promise<ResultSet | Busy>((resolve, reject) => {
-      if (isFree) {
-        resolve(offload(asked));
-        return;
-      }
-      waiting.push(asked.caller.key, { ...asked, resolve, reject });
-      beginTurn();
-    });
-    return later.finally(leave);
-  }
-
-  return {
-    users: (term, page, caller) => searchInTurn({ name: "users", term, page, caller }),
-    worlds: (term, page, caller) => searchInTurn({ name: "worlds", term, page, caller }),
-  };
+  const search =
+    (name: SearchName): FindResults =>
+    (term, page, caller) => {
+      const isFree = spent < TURN_MS && waiting.length === 0;
+      const results = isFree ? searchInline(name, term, page) : undefined;
+      if (results !== undefined) return results;
+      const leave = pending.enter(caller.key);
+      if (leave === undefined) return BUSY;
+      const later = new Promise<ResultSet | Busy>((resolve, reject) => {
+        if (isFree) {
+          resolve(offloaded[name](term, page, caller));
+          return;
+        }
+        waiting.push(caller.key, { name, term, page, caller, resolve, reject });
+        beginTurn();
+      });
+      return later.finally(leave);
+    };
+  return { users: search("users"), worlds: search("worlds") };
 }
 
 /** How the searches of a generation are bounded and counted. */
