@@ -94,7 +94,7 @@ const MOST: Readonly<Record<string, number>> = {
   model: 855,
   observe: 2115,
   search: 4264,
-  server: 3090,
+  server: 2960,
   settings: 640,
   "shared-limits": 2100,
   similar: 640,
