@@ -22,7 +22,7 @@ import {
   type TakeGeneration,
   unchangedObservation,
 } from "./served.ts";
-import type { Occasion, Source } from "./source.ts";
+import { folderSource, loadRepaired, type Source } from "./source.ts";
 
 /** @internal */
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
@@ -51,6 +51,7 @@ const UNSEEN = "unseen";
 /** @internal Keeps the generation of one folder current. */
 export class SnapshotKeeper {
   readonly #options: SnapshotOptions;
+  readonly #source: Source;
   readonly served: ServedGeneration;
   #folder: string;
   #isStopped = false;
@@ -74,6 +75,7 @@ export class SnapshotKeeper {
   private constructor(options: SnapshotOptions, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#folder = options.folder;
+    this.#source = options.source ?? folderSource(options.folder);
     this.served = new ServedGeneration(options, onGeneration);
   }
 
@@ -153,7 +155,7 @@ export class SnapshotKeeper {
     clearTimeout(this.#retry);
     if (!(await this.#refresh())) return;
     const began = performance.now();
-    const ageMs = this.#ageMs();
+    const ageMs = this.#source.ageMs();
     // A load that dies cannot say which files it read: these or newer ones.
     this.#loadedFingerprint = await this.#fingerprint().catch(() => UNSEEN);
     const result = await this.#read();
@@ -163,36 +165,31 @@ export class SnapshotKeeper {
     else this.#refuse(result);
   }
 
-  /** Milliseconds since the folder was last known to match its source. */
-  #ageMs(): number {
-    return this.#options.source?.ageMs() ?? 0;
-  }
-
   #fingerprint(): Promise<string> {
     return fingerprintOf(this.#folder, this.#options.files);
   }
 
-  /** Fetches the current snapshot of the source, if any. @throws {SourceError} when there is none; the signal's reason */
-  async #fetch(occasion: Occasion): Promise<void> {
-    const { source } = this.#options;
-    if (source) this.#folder = await source.refresh(occasion, this.#closing.signal);
-  }
-
   /** @returns whether there is something to load */
   async #refresh(): Promise<boolean> {
-    const { generation } = this.served;
+    const { signal } = this.#closing;
+    const occasion = this.served.generation === undefined ? "start" : "reload";
     try {
-      await this.#fetch(generation === undefined ? "start" : "reload");
+      this.#folder = await this.#source.refresh(occasion, signal);
       return true;
     } catch (error) {
-      if (this.#closing.signal.aborted) return false;
+      if (signal.aborted) return false;
       if (!(error instanceof SourceError)) throw error;
-      const problems = [error.message];
-      if (generation === undefined) throw new SnapshotError(problems);
-      this.#outcome = { result: "refused", problems };
-      this.#options.observe({ kind: "snapshot-refused", problems, serving: generation.store.id });
+      this.#tellRefused([error.message]);
       return false;
     }
+  }
+
+  /** @throws {SnapshotError} when nothing is served */
+  #tellRefused(problems: readonly string[], more: { retryMs?: number; changing?: true } = {}): void {
+    const { generation } = this.served;
+    if (generation === undefined) throw new SnapshotError(problems);
+    this.#outcome = { result: "refused", problems };
+    this.#options.observe({ kind: "snapshot-refused", problems, serving: generation.store.id, ...more });
   }
 
   async #read(): Promise<LoadedSearchable | Refused> {
@@ -200,14 +197,16 @@ export class SnapshotKeeper {
     const { onProgress, ...options } = this.#options;
     const allowShrink = options.allowShrink || this.#allowsShrinkOnce;
     this.#allowsShrinkOnce = false;
-    const result = await this.#loadRepaired({
-      ...options,
-      before: serving,
-      // No progress is shown once requests are served. A message wakes the serving thread while the loading one still holds
-      // the port's lock: at its lower priority, on a busy machine, that can last for a time slice of other threads.
-      onProgress: serving === undefined ? onProgress : undefined,
-      signal: this.#closing.signal,
-    });
+    const { signal } = this.#closing;
+    // No progress is shown once requests are served. A message wakes the serving thread while the loading one still holds
+    // the port's lock: at its lower priority, on a busy machine, that can last for a time slice of other threads.
+    const onFirst = serving === undefined ? onProgress : undefined;
+    const loading = { ...options, before: serving, onProgress: onFirst, signal };
+    const load = (folder: string): Promise<LoadedSearchable | Refused> => {
+      this.#folder = folder;
+      return options.load(folder, loading);
+    };
+    const result = await loadRepaired(this.#source, this.#folder, load, signal);
     if (!result.ok || generation === undefined) return result;
     const isSame = result.store.id === generation.store.id;
     const problems = refusalsOf(generation.store, result.store, allowShrink);
@@ -215,22 +214,6 @@ export class SnapshotKeeper {
     if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
     if (isSame) this.served.keep(result);
     return result;
-  }
-
-  /** Loads the folder. On a failure, repairs a damaged copy of a source and loads once more. */
-  async #loadRepaired(options: LoaderOptions): Promise<LoadedSearchable | Refused> {
-    const { load, source } = this.#options;
-    const result = await load(this.#folder, options);
-    if (result.ok || result.died || source === undefined) return result;
-    try {
-      const repaired = await source.repair(this.#folder, this.#closing.signal);
-      if (repaired === undefined) return result;
-      this.#folder = repaired;
-    } catch (error) {
-      if (!(error instanceof SourceError)) throw error;
-      return { ...result, problems: [error.message, ...result.problems] };
-    }
-    return await load(this.#folder, options);
   }
 
   #take(loaded: LoadedSearchable, ageMs: number, began: number): void {
@@ -253,20 +236,13 @@ export class SnapshotKeeper {
 
   #refuse(refused: Refused): void {
     const { problems, changed, died } = refused;
-    const { generation } = this.served;
     const retryMs = died ? this.#pauses.next() : undefined;
     if (died) this.#isServed = false;
     else this.#settle(refused);
-    if (generation === undefined) throw new SnapshotError(problems);
-    this.#outcome = { result: "refused", problems };
-    this.#options.observe({
-      kind: "snapshot-refused",
-      problems,
-      serving: generation.store.id,
-      ...(retryMs === undefined ? {} : { retryMs }),
-      // Without a watch no further check follows.
-      ...(retryMs === undefined && changed && this.#watch !== undefined ? { changing: true } : {}),
-    });
+    // Without a watch no further check follows.
+    const isChanging = changed && this.#watch !== undefined;
+    const more = retryMs === undefined ? isChanging && { changing: true as const } : { retryMs };
+    this.#tellRefused(problems, more || {});
     if (retryMs !== undefined && !this.#isStopped)
       this.#retry = setTimeout(() => void this.reload(), retryMs).unref();
   }
@@ -277,7 +253,7 @@ export class SnapshotKeeper {
     let seen: string;
     let isCurrent: boolean;
     try {
-      await this.#fetch("watch");
+      this.#folder = await this.#source.refresh("watch", this.#closing.signal);
       // A load may have begun meanwhile.
       if (this.#loads.isRunning) return;
       seen = await this.#fingerprint();
@@ -289,7 +265,7 @@ export class SnapshotKeeper {
     // A source delivers whole snapshots only.
     const settled = seen === this.#lastSeen || this.#options.source !== undefined;
     this.#lastSeen = seen;
-    if (isCurrent) this.#options.events?.confirmed(this.#ageMs(), this.#createdAt);
+    if (isCurrent) this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
     else if (settled && seen !== this.#loadedFingerprint) await this.reload();
   }
 
