@@ -9,7 +9,7 @@ import { openOrrery } from "../src/mod.ts";
 import { indexStore } from "../src/search/search.ts";
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
-import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
+import { loadSnapshot } from "../src/snapshot/load.ts";
 import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { OvertakenError, writePrepared } from "../src/snapshot/prepared/write.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
@@ -35,14 +35,6 @@ async function repliesOf(folder: string, targets: readonly string[]): Promise<un
   }
 }
 
-/** The reports on the files of rows. A prepared file keeps hidden ids of worlds alone. */
-function reportsOf({ reports }: Loaded): object[] {
-  return reports.map(({ hiddenIds, ...report }) => ({
-    ...report,
-    hiddenIds: report.table === "worlds.ndjson" ? [...hiddenIds!] : [],
-  }));
-}
-
 const LISTS = ["/stats", "/worlds", "/worlds/popular?period=week", "/instances", "/worlds/search?q=a"];
 
 describe("a prepared snapshot", () => {
@@ -55,9 +47,10 @@ describe("a prepared snapshot", () => {
         mkdirSync(rows);
         writeRows(rows, some, ...(named ? [{ generation: "g-1" }] : []));
         const before = await prepare(rows, prepared);
-        const after = mustLoad(await loadSnapshot(prepared, { keepHiddenIds: true }));
+        const after = mustLoad(await loadSnapshot(prepared));
         assert.deepEqual(everythingIn(after), everythingIn(before));
-        assert.deepEqual(reportsOf(after), reportsOf(before));
+        assert.deepEqual(after.reports, before.reports);
+        assert.deepEqual(after.hiddenWorlds, before.hiddenWorlds);
         await prepare(prepared, again);
         assert.deepEqual(readFileSync(join(again, PREPARED)), readFileSync(join(prepared, PREPARED)));
         const targets = [
@@ -90,11 +83,6 @@ describe("a prepared snapshot", () => {
     assert.doesNotMatch(file.toString("latin1"), /canary|471147114711/);
     assert.doesNotMatch(file.toString("utf16le"), /canary/);
     assert.doesNotMatch(file.subarray(1).toString("utf16le"), /canary/);
-    const loaded = mustLoad(await loadSnapshot(join(root, "threads")));
-    assert.deepEqual(
-      loaded.reports.map(({ hiddenIds }) => hiddenIds),
-      [undefined, undefined, undefined, undefined],
-    );
   });
 });
 
@@ -141,29 +129,17 @@ describe("building", () => {
   test("that another build overtakes says so, and the other's file stays", async (t) => {
     const root = temporaryFolder(t);
     const rows = writeSnapshot(join(root, "rows"));
-    const loaded = mustLoad(await loadSnapshot(rows, { keepHiddenIds: true }));
-    const contents = {
-      store: loaded.store,
-      index: indexStore(loaded.store),
-      hiddenWorlds: new Uint32Array(0),
-      letters: new Uint32Array(0),
-      folding: 0,
-    };
+    const loaded = mustLoad(await loadSnapshot(rows));
+    const index = indexStore(loaded.store);
     const to = join(root, "to");
     let other: Promise<number> | undefined;
     const options = { manifest: false };
-    const sources = loaded.reports.map((report) => ({ ...report, hidden: {}, hiddenIds: undefined }));
-    const first = writePrepared(
-      to,
-      contents,
-      { sources },
-      {
-        ...options,
-        onProgress: () => {
-          other ??= writePrepared(to, contents, { sources }, options);
-        },
+    const first = writePrepared(to, loaded, index, {
+      ...options,
+      onProgress: () => {
+        other ??= writePrepared(to, loaded, index, options);
       },
-    );
+    });
     // The disk decides which of the two is first; the file is whole either way.
     const ends = [
       await first.catch((error: unknown) => error),

@@ -89,7 +89,7 @@ export async function checkSnapshot(
 async function loadForDiff(folder: string, options: Options<"diff">, io: CommandIo): Promise<Loaded> {
   const bar = startProgress(io, `reading ${folder}`);
   const maxBytes = options.values.maxSnapshotBytes;
-  const result = await loadSnapshot(folder, { maxBytes, keepHiddenIds: true, onProgress: bar.show });
+  const result = await loadSnapshot(folder, { maxBytes, onProgress: bar.show });
   bar.end();
   if (result.ok) return result;
   const problems = result.problems.map((problem) => `${folder}: ${problem}`);
@@ -130,7 +130,6 @@ export async function diff(options: Options<"diff">, io: CommandIo): Promise<voi
   refuseAddress("TO", to!);
   const before = await loadForDiff(from!, options, io);
   const after = await loadForDiff(to!, options, io);
-  const hidden = after.reports.find((report) => report.table === "worlds.ndjson")!.hiddenIds!;
-  const found = diffStores(before.store, after.store, hidden);
+  const found = diffStores(before.store, after.store, after.hiddenWorlds!);
   io.print(options.values.json ? jsonText(found) : diffText(found));
 }

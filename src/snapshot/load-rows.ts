@@ -23,7 +23,7 @@ import type { Problems } from "./problems.ts";
 import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
-import { createStage, createStageRow, hiddenIdsOf, packStaged, type Stage } from "./stage.ts";
+import { createStage, createStageRow, packStaged, type Stage } from "./stage.ts";
 
 /** Makes a function that stages parsed rows: checked field by field, and encoded from their values. */
 export function stageParsed(stage: Stage, table: TableName, check: RowChecker): (row: Row) => void {
@@ -207,14 +207,14 @@ export async function readRowFiles(
   if (source.manifest && reading.files.length === ROW_FILES.length) {
     compareWithManifest(source.manifest, filesByName(reading), problems);
   }
-  return () => finish(reading, source, options);
+  return () => finish(reading, source);
 }
 
 function filesByName({ files }: Reading): Map<string, KeptFile> {
   return new Map(files.map((file) => [file.name, file]));
 }
 
-function finish(reading: Reading, { manifest, began }: RowSource, options: LoadOptions): ReturnType<Finish> {
+function finish(reading: Reading, { manifest, began }: RowSource): ReturnType<Finish> {
   const { stage, before, files, unchanged } = reading;
   const { users, worlds, instances } = stage;
   const building = performance.now();
@@ -227,17 +227,15 @@ function finish(reading: Reading, { manifest, began }: RowSource, options: LoadO
     before && { store: before.store, unchanged },
   );
   const reports = files.map(({ name, table, bytes, rows, hidden, dangling }) => {
-    const hiddenIds = options.keepHiddenIds ? hiddenIdsOf(stage[tableOf(table)]) : undefined;
-    return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table), hiddenIds };
+    return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table) };
   });
+  const keptWorlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(worlds);
   return {
     store,
     createdAt: manifest?.createdAt,
     reports,
-    kept: {
-      files,
-      worlds: unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(worlds),
-    },
+    hiddenWorlds: keptWorlds.hidden.words,
+    kept: { files, worlds: keptWorlds },
     bytes: reports.reduce((sum, report) => sum + report.bytes, 0),
     readMs: building - began - reading.packMs,
     packMs: reading.packMs + performance.now() - building,

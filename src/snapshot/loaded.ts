@@ -14,9 +14,7 @@ export interface LoadOptions {
   readonly maxBytes?: number | undefined;
   /** Receives the share of the stored bytes that was read, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
-  /** Whether to keep the ids of hidden rows, for a report; a server must not. */
-  readonly keepHiddenIds?: boolean;
-  /** The served generation: its unchanged files are not read again. Not together with `keepHiddenIds`. */
+  /** The served generation: its unchanged files are not read again. */
   readonly before?: Before | undefined;
   /** Aborts the load. */
   readonly signal?: AbortSignal;
@@ -37,8 +35,6 @@ export interface FileReport {
   readonly dangling: Dangling;
   /** Whether the rows of an earlier load were used again. */
   readonly isKept: boolean;
-  /** Ids of hidden rows, four words each, if requested. */
-  readonly hiddenIds: Uint32Array | undefined;
 }
 
 /** A file that was read. */
@@ -103,6 +99,8 @@ export interface Loaded {
   readonly store: Store;
   /** The index, if it was read with the rows. */
   readonly index?: SearchIndex;
+  /** Ids of hidden worlds, four words each, for reports; undefined if a prepared file was not read again. */
+  readonly hiddenWorlds: Uint32Array | undefined;
   /** Present if the snapshot came from a prepared file. */
   readonly prepared?: PreparedForm;
   /** As the manifest states, or else the prepared file. */

@@ -208,7 +208,7 @@ export function packStaged(stage: Stage, table: TableName): void {
 }
 
 /** The ids of a file's hidden rows, four words each. */
-export function hiddenIdsOf({ ids, visible }: Staged): Uint32Array {
+function hiddenIdsOf({ ids, visible }: Staged): Uint32Array {
   const hidden = sharedUint32((ids.length - visible.length) * 4);
   for (let arrival = 0, next = 0; (arrival - next) * 4 < hidden.length; arrival++) {
     if (next < visible.length && visible.values[next] === arrival) next++;

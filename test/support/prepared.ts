@@ -9,14 +9,14 @@ import { PREPARED } from "../../src/snapshot/files.ts";
 import { type Loaded, type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
 import { PREFIX_BYTES } from "../../src/snapshot/prepared/head.ts";
 import { takeApart } from "../../src/snapshot/prepared/layout.ts";
-import { writeLoaded } from "../../src/snapshot/prepared/write.ts";
+import { writePrepared } from "../../src/snapshot/prepared/write.ts";
 import { sharedUint32 } from "../../src/store/bytes.ts";
 import { mustLoad, problemsOf } from "./loaded.ts";
 
 /** Loads rows and writes the prepared snapshot. */
 export async function prepare(rows: string, to: string, manifest = false): Promise<Loaded> {
-  const loaded = mustLoad(await loadSnapshot(rows, { keepHiddenIds: true }));
-  await writeLoaded(to, loaded, loaded.index ?? indexStore(loaded.store), { manifest });
+  const loaded = mustLoad(await loadSnapshot(rows));
+  await writePrepared(to, loaded, loaded.index ?? indexStore(loaded.store), { manifest });
   return loaded;
 }
 

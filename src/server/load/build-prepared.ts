@@ -6,7 +6,7 @@ import { isForeign } from "../../files/foreign.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
-import { writeLoaded } from "../../snapshot/prepared/write.ts";
+import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
 import { loadAsServed } from "./threaded-loader.ts";
 
@@ -68,9 +68,9 @@ export async function buildPrepared(
 ): Promise<Built | Refused> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
-  const loaded = await loadAsServed(from, { keepHiddenIds: true, maxBytes, onProgress });
+  const loaded = await loadAsServed(from, { maxBytes, onProgress });
   if (!loaded.ok) return loaded;
   await judge?.(visibleIn(loaded.store));
-  const bytes = await writeLoaded(to, loaded, loaded.index, { manifest, ready, onProgress: onWritten });
+  const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready, onProgress: onWritten });
   return { ok: true, generation: loaded.store.id, bytes };
 }

@@ -24,7 +24,6 @@ export type Task =
       readonly kind: "load";
       readonly folder: string;
       readonly maxBytes: number | undefined;
-      readonly keepHiddenIds: boolean;
       readonly cacheBytes: number;
       /** Whether to report progress. */
       readonly tellsProgress: boolean;
@@ -179,7 +178,6 @@ export function createThreadedLoader(
       kind: "load",
       folder,
       maxBytes: options.maxBytes,
-      keepHiddenIds: options.keepHiddenIds ?? false,
       cacheBytes: threadBytes,
       tellsProgress: options.onProgress !== undefined,
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,

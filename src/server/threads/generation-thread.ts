@@ -119,7 +119,7 @@ async function run(task: Task): Promise<void> {
 }
 
 function optionsOf(task: Extract<Task, { kind: "load" }>): LoadOptions {
-  const { maxBytes, keepHiddenIds, before, tellsProgress } = task;
+  const { maxBytes, before, tellsProgress } = task;
   let told = 0;
   const isServing = before !== undefined;
   const onProgress = (share: number): void => {
@@ -128,7 +128,7 @@ function optionsOf(task: Extract<Task, { kind: "load" }>): LoadOptions {
     told = share;
     say({ kind: "progress", share });
   };
-  return { onProgress, keepHiddenIds, maxBytes };
+  return { onProgress, maxBytes };
 }
 
 stepBack();

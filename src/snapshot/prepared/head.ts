@@ -71,7 +71,7 @@ export function placeArrays(bytes: readonly number[]): { offsets: number[]; end:
 }
 
 /** A row file from which a snapshot was prepared. */
-export interface SourceReport extends Omit<FileReport, "hidden" | "isKept" | "hiddenIds"> {
+export interface SourceReport extends Omit<FileReport, "hidden" | "isKept"> {
   /** Number of hidden rows, by reason. */
   readonly hidden: Readonly<Record<string, number>>;
 }
@@ -79,7 +79,7 @@ export interface SourceReport extends Omit<FileReport, "hidden" | "isKept" | "hi
 /** The JSON of the head. */
 export interface PreparedHead {
   /** As the manifest stated. */
-  readonly createdAt?: string;
+  readonly createdAt?: string | undefined;
   readonly sources: readonly SourceReport[];
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: readonly PlacedArray[];
@@ -203,8 +203,7 @@ function parseHead(text: Buffer): Omit<DecodedHead, "sizeOf"> {
   if (ROW_FILES.some((name, at) => sources[at]?.table !== name)) throw bad("sources are no reports");
   checkValues(values);
   return {
-    ...(createdAt === undefined ? {} : { createdAt }),
-    ...{ sources, values },
+    ...{ createdAt, sources, values },
     ...readPlaced(head.arrays),
   };
 }

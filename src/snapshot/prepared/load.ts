@@ -2,7 +2,6 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import type { SearchIndex } from "../../search/search.ts";
 import { CORE_DEFAULTS } from "../../settings/settings.ts";
 import { platformStatsOf } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
@@ -19,17 +18,15 @@ import { compareWithManifest, isGenerationName, type Manifest } from "../manifes
 import type { Problems } from "../problems.ts";
 import { BadFileError } from "../read.ts";
 import { decodeHead, decodePrefix, PREFIX_BYTES, type PreparedHead } from "./head.ts";
-import { PREPARED_VERSION, type PreparedContents, putTogether } from "./layout.ts";
+import { PREPARED_VERSION, type PreparedContents, putTogether, SHARED } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
 import { misfitRows } from "./packed-rows.ts";
 import { readArrays, readInto } from "./read.ts";
 
-/** A prepared file that was read, and the store in it. */
-interface Known {
+/** A prepared file that was read, and its contents: the store alone if it was not read again. */
+interface Known extends Partial<Pick<PreparedContents, "index" | "hiddenWorlds">> {
   readonly known: KeptPrepared;
   readonly store: Store;
-  /** Absent if the file was not read again. */
-  readonly index?: SearchIndex;
 }
 
 /** Gives a store the generation name of the manifest, as for rows. */
@@ -39,13 +36,11 @@ function rename(store: Store, { generation }: Manifest): Store {
   return { ...store, id: generation, contents };
 }
 
-/** Bytes of the arrays by the first two names of their paths; an array with two paths counts once. */
+/** Bytes of the arrays by the first two names of their paths. */
 function sectionsOf({ arrays }: PreparedHead): Map<string, number> {
   const sections = new Map<string, number>();
-  const seen = new Set<number>();
-  for (const { path, offset, bytes } of arrays) {
-    if (bytes > 0 && seen.has(offset)) continue;
-    if (bytes > 0) seen.add(offset);
+  for (const { path, bytes } of arrays) {
+    if (path === SHARED.path) continue;
     const name = path.split(".").slice(0, 2).join(".");
     sections.set(name, (sections.get(name) ?? 0) + bytes);
   }
@@ -54,10 +49,10 @@ function sectionsOf({ arrays }: PreparedHead): Map<string, number> {
 
 async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   const prefix = Buffer.alloc(Math.min(size, PREFIX_BYTES));
-  await readInto(handle, [prefix], 0);
+  await readInto(handle, prefix, 0);
   const json = Buffer.alloc(decodePrefix(prefix));
   if (size < PREFIX_BYTES + json.length) throw new BadFileError("is truncated");
-  await readInto(handle, [json], PREFIX_BYTES);
+  await readInto(handle, json, PREFIX_BYTES);
   return Buffer.concat([prefix, json]);
 }
 
@@ -88,7 +83,7 @@ async function readPrepared(
   handle: FileHandle,
   fingerprint: string,
   hashes: boolean,
-  { maxBytes = CORE_DEFAULTS.maxSnapshotBytes, signal, onProgress, keepHiddenIds }: LoadOptions,
+  { maxBytes = CORE_DEFAULTS.maxSnapshotBytes, signal, onProgress }: LoadOptions,
 ): Promise<Known> {
   const { size } = await handle.stat();
   if (size > maxBytes) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
@@ -116,7 +111,6 @@ async function readPrepared(
     ...source,
     hidden: new Map(Object.entries(hidden)),
     isKept: false,
-    hiddenIds: keepHiddenIds && source.table === "worlds.ndjson" ? hiddenWorlds : undefined,
   }));
   const known = {
     ...{ fingerprint, bytes, sha256: hash?.digest("hex"), reports },
@@ -124,7 +118,7 @@ async function readPrepared(
     createdAt: head.createdAt,
     prepared: { version: PREPARED_VERSION, sections: sectionsOf(head) },
   };
-  return { known, store, index };
+  return { known, store, index, hiddenWorlds };
 }
 
 /**
@@ -146,7 +140,7 @@ export async function loadPrepared(
   try {
     // A manifest requires a hash, which may not be known yet.
     const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
-    const { known, store, index }: Known = isKept
+    const { known, store, index, hiddenWorlds }: Known = isKept
       ? { known: earlier, store: served! }
       : await readPrepared(handle, fingerprint, manifest !== undefined, options);
     const { bytes, sha256 } = known;
@@ -156,6 +150,7 @@ export async function loadPrepared(
     return () => ({
       store: manifest === undefined ? ownStore : rename(ownStore, manifest),
       ...(index ? { index } : {}),
+      hiddenWorlds,
       prepared: known.prepared,
       createdAt: manifest?.createdAt ?? known.createdAt,
       reports: known.reports.map((report) => ({ ...report, isKept })),

@@ -10,31 +10,22 @@ import { ARRAY_TYPES, ARRAYS, SHARED, type StoredArray } from "./layout.ts";
 const PIECE_BYTES = 2 ** 19;
 
 /** Memory to read into, and the index of its array in the head. */
-interface Target {
+interface Piece {
   readonly bytes: Uint8Array;
   readonly array: number;
 }
 
 /** Fills memory with a file's bytes from `from` on. */
-export async function readInto(handle: FileHandle, memory: Uint8Array[], from: number): Promise<void> {
-  let left = memory;
-  for (let place = from; left.length > 0; ) {
-    const { bytesRead } = await handle.readv(left, place);
+export async function readInto(handle: FileHandle, memory: Uint8Array, from: number): Promise<void> {
+  for (let done = 0; done < memory.length; ) {
+    const { bytesRead } = await handle.read(memory, done, memory.length - done, from + done);
     if (bytesRead === 0) throw new BadFileError("is truncated");
-    place += bytesRead;
-    let done = bytesRead;
-    left = left.flatMap((bytes) => {
-      const rest = bytes.subarray(Math.min(done, bytes.length));
-      done = Math.max(0, done - bytes.length);
-      return rest.length > 0 ? [rest] : [];
-    });
+    done += bytesRead;
   }
 }
 
-/** The memory of all arrays in the order of the file, in pieces. It is allocated when its piece is taken. */
-function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generator<Target[], undefined> {
-  let piece: Target[] = [];
-  let room = PIECE_BYTES;
+/** The memory of all arrays in the order of the file, in pieces. It is allocated when its first piece is taken. */
+function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generator<Piece, undefined> {
   for (const [array, { path, type, bytes }] of head.arrays.entries()) {
     if (path === SHARED.path && bytes > 0) {
       arrays.set(path, arrays.get(SHARED.as)!);
@@ -44,18 +35,9 @@ function* piecesOf(head: DecodedHead, arrays: Map<string, StoredArray>): Generat
     const memory = new Uint8Array(new SharedArrayBuffer(aligned(bytes)));
     const { itemBytes, over } = ARRAY_TYPES[type];
     arrays.set(path, over(memory.buffer, bytes / itemBytes));
-    for (let from = 0; from < memory.length; ) {
-      const part = memory.subarray(from, from + room);
-      piece.push({ bytes: part, array });
-      from += part.length;
-      room -= part.length;
-      if (room > 0) continue;
-      yield piece;
-      piece = [];
-      room = PIECE_BYTES;
-    }
+    for (let from = 0; from < memory.length; from += PIECE_BYTES)
+      yield { bytes: memory.subarray(from, from + PIECE_BYTES), array };
   }
-  if (piece.length > 0) yield piece;
 }
 
 /** Checks an array's bytes against the checksum of the head, and its items as indexes. */
@@ -97,31 +79,26 @@ export async function readArrays(
 ): Promise<Map<string, StoredArray>> {
   const arrays = new Map<string, StoredArray>();
   const pieces = piecesOf(head, arrays);
-  let at = -1;
-  let checker: ReturnType<typeof createChecker> | undefined;
   let place = start;
-  const readPiece = async (): Promise<Target[] | undefined> => {
+  const readPiece = async (): Promise<Piece | undefined> => {
     const { value: piece } = pieces.next();
     if (piece === undefined) return undefined;
     const from = place;
-    place += piece.reduce((sum, { bytes }) => sum + bytes.length, 0);
-    await readInto(
-      handle,
-      piece.map(({ bytes }) => bytes),
-      from,
-    );
+    place += piece.bytes.length;
+    await readInto(handle, piece.bytes, from);
     return piece;
   };
-  for await (const piece of readAhead(readPiece))
-    for (const { bytes, array } of piece) {
-      take(bytes);
-      if (array !== at) {
-        checker?.end();
-        checker = createChecker(head, array);
-        at = array;
-      }
-      checker!.take(bytes);
+  let at = -1;
+  let checker: ReturnType<typeof createChecker> | undefined;
+  for await (const { bytes, array } of readAhead(readPiece)) {
+    take(bytes);
+    if (array !== at) {
+      checker?.end();
+      checker = createChecker(head, array);
+      at = array;
     }
+    checker!.take(bytes);
+  }
   checker?.end();
   return arrays;
 }

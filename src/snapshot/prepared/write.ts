@@ -10,14 +10,12 @@ import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { FORMAT } from "../manifest.ts";
 import { hashFile } from "../read.ts";
-import { aligned, encodeHead, type PreparedHead, placeArrays } from "./head.ts";
-import { ARRAYS, type PreparedContents, takeApart } from "./layout.ts";
+import { aligned, encodeHead, placeArrays } from "./head.ts";
+import { ARRAYS, takeApart } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
 /** Bytes that are written, or added to a checksum, at once. */
 const CHUNK_BYTES = 4 * 1_048_576;
-
-export type Described = Pick<PreparedHead, "createdAt" | "sources">;
 
 export interface WriteOptions {
   /** Whether to write a manifest if there is none; an existing one is always replaced. */
@@ -53,17 +51,22 @@ function checksumOf(array: ArrayBufferView): number {
 
 async function writeContents(
   handle: FileHandle,
-  contents: PreparedContents,
-  described: Described,
+  { store, hiddenWorlds, createdAt, reports }: Loaded,
+  index: SearchIndex,
   onProgress: (share: number) => void,
 ): Promise<void> {
-  const { values, arrays } = takeApart(contents);
+  const letters = lettersOf([store.users.bytes, store.worlds.bytes]);
+  const folding = foldingOf(letters);
+  const { values, arrays } = takeApart({ store, index, hiddenWorlds: hiddenWorlds!, letters, folding });
   const { offsets, end } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
   const placed = ARRAYS.map(({ path, type }, at) => {
     const array = arrays.get(path)!;
     return { path, type, offset: offsets[at]!, bytes: array.byteLength, crc32: checksumOf(array) };
   });
-  await writeAll(handle, encodeHead({ ...described, values, arrays: placed }));
+  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
+    return { file, table, bytes, rows, hidden: Object.fromEntries(hidden), dangling };
+  });
+  await writeAll(handle, encodeHead({ createdAt, sources, values, arrays: placed }));
   let written = 0;
   for (const { path, offset } of placed) {
     // Already written for another path.
@@ -77,18 +80,15 @@ async function writeContents(
 }
 
 /** The text of a manifest that lists the prepared file alone. */
-function describe(
-  id: string,
-  { createdAt, sources }: Described,
-  file: { bytes: number; sha256: string },
-): string {
-  const rows = sources.reduce((sum, source) => sum + source.rows, 0);
+function manifestOf({ store, createdAt, reports }: Loaded, file: { bytes: number; sha256: string }): string {
+  const rows = reports.reduce((sum, report) => sum + report.rows, 0);
   const files = { [PREPARED]: { rows, ...file } };
-  return `${JSON.stringify({ format: FORMAT, generation: id, createdAt, files }, null, 2)}\n`;
+  return `${JSON.stringify({ format: FORMAT, generation: store.id, createdAt, files }, null, 2)}\n`;
 }
 
 /**
- * Writes a prepared snapshot into a folder, which is made when missing. Leftovers of killed or overtaken builds are removed.
+ * Writes a loaded snapshot as a prepared one into a folder, which is made when missing. Leftovers of killed or overtaken
+ * builds are removed.
  *
  * @returns number of bytes of the file
  * @throws {OvertakenError} when another build began to write into the folder meanwhile; any error of the file system.
@@ -96,8 +96,8 @@ function describe(
  */
 export async function writePrepared(
   folder: string,
-  contents: PreparedContents,
-  described: Described,
+  loaded: Loaded,
+  index: SearchIndex,
   { manifest, ready, onProgress = () => {} }: WriteOptions,
 ): Promise<number> {
   await makeFolder(folder);
@@ -112,14 +112,13 @@ export async function writePrepared(
   const written: NewFile[] = [];
   try {
     const prepared = await writeNewFile(place(PREPARED), async (handle) => {
-      await writeContents(handle, contents, described, onProgress);
+      await writeContents(handle, loaded, index, onProgress);
       bytes = (await handle.stat()).size;
       if (withManifest) sha256 = await hashFile(handle);
     });
     written.push(prepared);
     if (withManifest) {
-      const text = describe(contents.store.id, described, { bytes, sha256 });
-      written.push(await writeNewFile(place(MANIFEST), text));
+      written.push(await writeNewFile(place(MANIFEST), manifestOf(loaded, { bytes, sha256 })));
     }
     await ready?.();
     // A kill at any moment leaves files that fit together: the old and the new file need no manifest.
@@ -132,35 +131,4 @@ export async function writePrepared(
     throw new OvertakenError("another build began to write here meanwhile");
   }
   return bytes;
-}
-
-function describeSources({ createdAt, reports }: Loaded): Described {
-  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
-    return { file, table, bytes, rows, hidden: Object.fromEntries(hidden), dangling };
-  });
-  return createdAt === undefined ? { sources } : { createdAt, sources };
-}
-
-/**
- * Writes a loaded snapshot, with the ids of its hidden rows, as a prepared one.
- *
- * @returns number of bytes of the file
- * @throws as {@link writePrepared} does
- */
-export function writeLoaded(
-  folder: string,
-  loaded: Loaded,
-  index: SearchIndex,
-  options: WriteOptions,
-): Promise<number> {
-  const { store } = loaded;
-  const letters = lettersOf([store.users.bytes, store.worlds.bytes]);
-  const contents: PreparedContents = {
-    store,
-    index,
-    hiddenWorlds: loaded.reports.find(({ table }) => table === "worlds.ndjson")!.hiddenIds!,
-    letters,
-    folding: foldingOf(letters),
-  };
-  return writePrepared(folder, contents, describeSources(loaded), options);
 }
