@@ -93,26 +93,22 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
  */
 export function stageKept(
   stage: Stage,
-  { table, name, dangling }: KeptFile,
+  { table, name: file, dangling }: KeptFile,
   unchanged: ReadonlySet<RowFile>,
   { store, kept }: Before,
 ): Dangling {
+  const name = tableOf(table);
+  if (name === "world-stats") return dangling;
   const nothing = new Uint32Array(0);
-  if (table === "users.ndjson") {
-    stage.users.packed = { table: store.users, rows: nothing, parents: nothing };
-    stage.users.referred = { ids: store.users.ids, hidden: createIdMap(nothing) };
-  } else if (table === "instances.ndjson") {
-    stage.instances.packed = { table: store.instances, rows: nothing, parents: nothing };
-  } else if (table === "worlds.ndjson") {
-    const { hidden, rows } = kept.worlds!;
-    stage.worlds.referred = { ids: store.worlds.ids, hidden };
-    const again = unchanged.has("users.ndjson")
-      ? { parents: nothing, dangling }
-      : referAgain(kept.worlds!, name, store.worlds.rows, stage.users.referred);
-    stage.worlds.packed = { table: store.worlds, rows, parents: again.parents };
-    return again.dangling;
-  }
-  return dangling;
+  const packed: Packed = { table: store[name], rows: nothing, parents: nothing };
+  stage[name].packed = packed;
+  if (name === "users") stage.users.referred = { ids: store.users.ids, hidden: createIdMap(nothing) };
+  if (name !== "worlds") return dangling;
+  stage.worlds.referred = { ids: store.worlds.ids, hidden: kept.worlds!.hidden };
+  if (unchanged.has("users.ndjson")) return dangling;
+  const again = referAgain(kept.worlds!, file, store.worlds.rows, stage.users.referred);
+  stage.worlds.packed = { ...packed, parents: again.parents };
+  return again.dangling;
 }
 
 /** Replaces a new table by an equal earlier one: data made from that one is then still valid. */

@@ -7,20 +7,21 @@ import { CORE_DEFAULTS } from "../settings/settings.ts";
 import { buildStore } from "../store/build.ts";
 import { ENCODERS } from "../store/encoders.ts";
 import { LimitError } from "../store/limits.ts";
-import type { FileFingerprints, StoredFile } from "./files.ts";
+import type { StoredFile } from "./files.ts";
 import { isStillTrue, keepWorlds, stageKept, takeEarlierIfEqual } from "./kept.ts";
+import type { LineSink } from "./lines.ts";
 import {
   type Before,
   type Finish,
-  isSystemError,
+  faultIn,
   type KeptFile,
   type LoadOptions,
   type Refused,
-  unreadable,
+  type Source,
 } from "./loaded.ts";
-import { compareWithManifest, type Manifest } from "./manifest.ts";
+import { compareWithManifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
-import { BadFileError, type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
+import { type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
 import { createStage, createStageRow, packStaged, type Stage } from "./stage.ts";
@@ -40,65 +41,8 @@ export function stageParsed(stage: Stage, table: TableName, check: RowChecker): 
   };
 }
 
-async function readRows(
-  file: StoredFile,
-  stage: Stage,
-  problems: Problems,
-  budget: Budget,
-  onBytes: (bytes: number) => void,
-): Promise<ReadFile> {
-  const check = new RowChecker(file.name, problems);
-  const scanned = new ScannedRows(stage, tableOf(file.table), check);
-  const parsed = stageParsed(stage, tableOf(file.table), check);
-  let rows = 0;
-  const stored = await readFileLines(
-    file,
-    {
-      bytes(bytes, from, number) {
-        const to = scanned.stage(bytes, from, number);
-        if (to >= 0) rows++;
-        return to;
-      },
-      line(text, number) {
-        rows++;
-        const row = check.parse(text, number);
-        if (row !== undefined) parsed(row);
-      },
-      problem(number, what) {
-        rows++;
-        problems.line(file.name, number, what);
-      },
-    },
-    budget,
-    onBytes,
-  );
-  return { ...stored, rows };
-}
-
-/** Equal stored files give equal hashes, independent of their dates. */
-function hashContents(read: ReadonlyMap<string, ReadFile>, manifest: Manifest | undefined): string {
-  const hash = createHash("sha256");
-  for (const [name, { sha256 }] of read) hash.update(`${name} ${sha256}\n`);
-  hash.update(manifest?.generation ?? "");
-  return hash.digest("hex");
-}
-
-async function progressOver(
-  stored: readonly StoredFile[],
-  onProgress: LoadOptions["onProgress"],
-): Promise<(bytes: number) => void> {
-  if (onProgress === undefined) return () => {};
-  let total = 0;
-  for (const { handle } of stored) total += (await handle.stat()).size;
-  let read = 0;
-  return (bytes) => {
-    read += bytes;
-    onProgress(total === 0 ? 1 : Math.min(1, read / total));
-  };
-}
-
 /** The state of a load. */
-interface Reading {
+interface Reading extends Source {
   readonly stage: Stage;
   readonly problems: Problems;
   readonly budget: Budget;
@@ -108,6 +52,46 @@ interface Reading {
   readonly files: KeptFile[];
   readonly unchanged: Set<RowFile>;
   packMs: number;
+}
+
+async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: Reading): Promise<ReadFile> {
+  const check = new RowChecker(file.name, problems);
+  const scanned = new ScannedRows(stage, tableOf(file.table), check);
+  const parsed = stageParsed(stage, tableOf(file.table), check);
+  let rows = 0;
+  const sink: LineSink = {
+    bytes(bytes, from, number) {
+      const to = scanned.stage(bytes, from, number);
+      if (to >= 0) rows++;
+      return to;
+    },
+    line(text, number) {
+      rows++;
+      const row = check.parse(text, number);
+      if (row !== undefined) parsed(row);
+    },
+    problem(number, what) {
+      rows++;
+      problems.line(file.name, number, what);
+    },
+  };
+  const stored = await readFileLines(file, sink, budget, onBytes);
+  return { ...stored, rows };
+}
+
+/** Makes a function that takes numbers of bytes that were read. */
+async function progressOver(
+  stored: readonly StoredFile[],
+  { onProgress, signal }: LoadOptions,
+): Promise<(bytes: number) => void> {
+  let total = 0;
+  for (const { handle } of stored) total += (await handle.stat()).size;
+  let read = 0;
+  return (bytes) => {
+    signal?.throwIfAborted();
+    read += bytes;
+    onProgress?.(Math.min(1, read / total));
+  };
 }
 
 /** The file of the previous load, if it has the same contents under another fingerprint. */
@@ -133,7 +117,7 @@ function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boole
 async function readFile(reading: Reading, file: StoredFile, fingerprint: string): Promise<void> {
   const { stage, problems, before } = reading;
   const { name, table } = file;
-  const read = await readRows(file, stage, problems, reading.budget, reading.onBytes);
+  const read = await readRows(file, reading);
   const { hidden, dangling } = stage[tableOf(table)];
   reading.files.push({ ...read, table, name, fingerprint, hidden, dangling });
   if (problems.count > 0) return;
@@ -144,24 +128,9 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   reading.packMs += performance.now() - packing;
 }
 
-interface RowSource {
-  /** The files that were opened, in the order of reading. */
-  readonly stored: readonly StoredFile[];
-  /** The unchanged files of the previous load, by table. */
-  readonly known: ReadonlyMap<RowFile, KeptFile>;
-  readonly fingerprints: FileFingerprints;
-  readonly manifest: Manifest | undefined;
-  /** When the load began, in milliseconds of `performance.now()`. */
-  readonly began: number;
-}
-
 /** Reads a file, or uses its rows again. @returns why the load ends here, "in vain" if the reason is among the problems */
-async function takeFile(
-  reading: Reading,
-  { stored, known, fingerprints }: RowSource,
-  table: RowFile,
-): Promise<Refused | "in vain" | undefined> {
-  const { problems, budget } = reading;
+async function takeFile(reading: Reading, table: RowFile): Promise<Refused | "in vain" | undefined> {
+  const { stored, known, fingerprints, problems, budget } = reading;
   const file = stored.find((one) => one.table === table);
   const { name } = file ?? known.get(table)!;
   const fingerprint = fingerprints.get(name)!;
@@ -172,53 +141,51 @@ async function takeFile(
     }
     return undefined;
   } catch (error) {
-    if (isSystemError(error)) return unreadable(name, error);
-    if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
-    problems.file(name, error.message);
-    return budget.bytesLeft < 0 || error instanceof LimitError ? "in vain" : undefined;
+    const isInVain = budget.bytesLeft < 0 || error instanceof LimitError;
+    return faultIn(name, error, problems) ?? (isInVain ? "in vain" : undefined);
   }
 }
 
 /** Reads row files, and adds their faults to `problems`. @returns a refusal if the file system fails */
 export async function readRowFiles(
-  source: RowSource,
+  source: Source,
   problems: Problems,
   options: LoadOptions,
 ): Promise<Finish | Refused> {
-  const showBytes = await progressOver(source.stored, options.onProgress);
   const reading: Reading = {
+    ...source,
     stage: createStage(options.limits),
     problems,
     budget: { bytesLeft: options.maxBytes ?? CORE_DEFAULTS.maxSnapshotBytes },
-    onBytes(bytes) {
-      options.signal?.throwIfAborted();
-      showBytes(bytes);
-    },
+    onBytes: await progressOver(source.stored, options),
     before: options.before,
     files: [],
     unchanged: new Set(),
     packMs: 0,
   };
   for (const table of ROW_FILES) {
-    const end = await takeFile(reading, source, table);
+    const end = await takeFile(reading, table);
     if (end === "in vain") break;
     if (end !== undefined) return end;
   }
-  if (source.manifest && reading.files.length === ROW_FILES.length) {
-    compareWithManifest(source.manifest, filesByName(reading), problems);
-  }
-  return () => finish(reading, source);
+  const byName = new Map(reading.files.map((file) => [file.name, file]));
+  if (source.manifest && byName.size === ROW_FILES.length)
+    compareWithManifest(source.manifest, byName, problems);
+  return () => finish(reading);
 }
 
-function filesByName({ files }: Reading): Map<string, KeptFile> {
-  return new Map(files.map((file) => [file.name, file]));
+/** Equal stored files give equal hashes, independent of their dates. */
+function hashContents({ files, manifest }: Reading): string {
+  const hash = createHash("sha256");
+  for (const { name, sha256 } of files) hash.update(`${name} ${sha256}\n`);
+  return hash.update(manifest?.generation ?? "").digest("hex");
 }
 
-function finish(reading: Reading, { manifest, began }: RowSource): ReturnType<Finish> {
-  const { stage, before, files, unchanged } = reading;
+function finish(reading: Reading): ReturnType<Finish> {
+  const { stage, manifest, before, files, unchanged } = reading;
   const { users, worlds, instances } = stage;
   const building = performance.now();
-  const contents = hashContents(filesByName(reading), manifest);
+  const contents = hashContents(reading);
   const store = buildStore(
     manifest?.generation ?? contents.slice(0, 16),
     contents,
@@ -237,7 +204,7 @@ function finish(reading: Reading, { manifest, began }: RowSource): ReturnType<Fi
     hiddenWorlds: keptWorlds.hidden.words,
     kept: { files, worlds: keptWorlds },
     bytes: reports.reduce((sum, report) => sum + report.bytes, 0),
-    readMs: building - began - reading.packMs,
+    readMs: building - reading.began - reading.packMs,
     packMs: reading.packMs + performance.now() - building,
   };
 }

@@ -1,6 +1,6 @@
 /** The snapshot pipeline: reads, validates, filters, encodes and packs a folder's rows. It gives a whole store or a list of problems. */
 
-import { type FileHandle, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import {
   checkKinds,
   checkPreparedAlone,
@@ -17,7 +17,6 @@ import {
   openRowFiles,
   PREPARED,
   realFiles,
-  type StoredFile,
 } from "./files.ts";
 import { tablesToOpen, unchangedFiles } from "./kept.ts";
 import { readRowFiles } from "./load-rows.ts";
@@ -28,9 +27,10 @@ import {
   type LoadOptions,
   type Refused,
   refusedFor,
+  type Source,
   unreadable,
 } from "./loaded.ts";
-import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
+import { compareWithManifest, readManifest } from "./manifest.ts";
 import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
 
@@ -44,22 +44,13 @@ interface Loading {
   readonly options: LoadOptions;
 }
 
-/** The files that a load reads. */
-interface Found {
-  readonly manifest: Manifest | undefined;
-  /** Undefined if the folder has row files. */
-  readonly prepared: FileHandle | undefined;
-  readonly stored: readonly StoredFile[];
-  /** The unchanged row files of the previous load, by table. */
-  readonly known: ReturnType<typeof unchangedFiles>;
-}
-
 /** Most attempts to read a folder while snapshots are being published in it. */
 const MOST_LOOKS = 3;
 
 /** Opens the files; undefined if there are problems, or "changed" if they no longer have the given fingerprints. */
-async function openFiles(loading: Loading): Promise<Found | "changed" | undefined> {
+async function openFiles(loading: Loading): Promise<Source | "changed" | undefined> {
   const { folder, fingerprints, opened, problems, options } = loading;
+  const began = performance.now();
   const files = options.files ?? realFiles;
   const handle = await openIfThere(folder, MANIFEST, files, opened);
   const prepared = await openIfThere(folder, PREPARED, files, opened);
@@ -78,7 +69,7 @@ async function openFiles(loading: Loading): Promise<Found | "changed" | undefine
   if (!(await checkKinds(opened, problems))) return undefined;
   if (prepared && !checkPreparedAlone(opened, problems)) return undefined;
   const manifest = handle ? await readManifest(handle, problems) : undefined;
-  return problems.count > 0 ? undefined : { manifest, prepared, stored, known };
+  return problems.count > 0 ? undefined : { fingerprints, manifest, prepared, stored, known, began };
 }
 
 function refusedAsChanged(folder: string): Refused {
@@ -88,22 +79,19 @@ function refusedAsChanged(folder: string): Refused {
 /** @returns "changed" if the opened files are of another snapshot than the fingerprints, and have a manifest */
 async function loadOpened(loading: Loading): Promise<Loaded | Refused | "changed"> {
   const { folder, fingerprints, problems, options } = loading;
-  const began = performance.now();
   const fingerprint = joinFingerprints(fingerprints.values());
   const refuse = (): Refused => ({ ok: false, problems: problems.lines(), fingerprint });
-  const found = await openFiles(loading);
+  const source = await openFiles(loading);
   // Without a manifest, a second attempt could mix files of two publications.
-  if (found === "changed") return loading.opened.has(MANIFEST) ? found : refusedAsChanged(folder);
-  if (found === undefined) return refuse();
+  if (source === "changed") return loading.opened.has(MANIFEST) ? source : refusedAsChanged(folder);
+  if (source === undefined) return refuse();
 
-  const { manifest, prepared, stored, known } = found;
-  const finish = prepared
-    ? await loadPrepared(prepared, fingerprints.get(PREPARED)!, manifest, problems, options)
-    : await readRowFiles({ stored, known, fingerprints, manifest, began }, problems, options);
+  const read = source.prepared ? loadPrepared : readRowFiles;
+  const finish = await read(source, problems, options);
   if (finish !== undefined && "ok" in finish) return finish;
   const isSound = finish !== undefined && problems.count === 0;
   // The files that the manifest lists were read whole, even if a newer snapshot was published meanwhile.
-  if (!(isSound && manifest) && (await fingerprintOf(folder, options.files)) !== fingerprint)
+  if (!(isSound && source.manifest) && (await fingerprintOf(folder, options.files)) !== fingerprint)
     return refusedAsChanged(folder);
   return isSound ? { ...finish(), ok: true, fingerprint } : refuse();
 }

@@ -1,12 +1,16 @@
 /** The options of a load, its result (a whole store, or a list of problems), and the data it keeps for the next load. */
 
+import type { FileHandle } from "node:fs/promises";
 import type { RowFile } from "../model/model.ts";
 import type { SearchIndex } from "../search/search.ts";
 import type { Store } from "../store/generation.ts";
 import type { IdMap } from "../store/ids.ts";
+import { LimitError } from "../store/limits.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { FileSystem } from "./files.ts";
-import type { ReadFile } from "./read.ts";
+import type { FileFingerprints, FileSystem, StoredFile } from "./files.ts";
+import type { Manifest } from "./manifest.ts";
+import type { Problems } from "./problems.ts";
+import { BadFileError, type ReadFile } from "./read.ts";
 import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 
 export interface LoadOptions {
@@ -93,6 +97,20 @@ export interface Before {
   readonly kept: Kept;
 }
 
+/** The files that a load reads. */
+export interface Source {
+  readonly fingerprints: FileFingerprints;
+  readonly manifest: Manifest | undefined;
+  /** Undefined if the folder has row files. */
+  readonly prepared: FileHandle | undefined;
+  /** The opened row files, in the order of reading. */
+  readonly stored: readonly StoredFile[];
+  /** The unchanged row files of the previous load, by table. */
+  readonly known: ReadonlyMap<RowFile, KeptFile>;
+  /** When the load began, in milliseconds of `performance.now()`. */
+  readonly began: number;
+}
+
 /** A snapshot that can be served. */
 export interface Loaded {
   readonly ok: true;
@@ -155,4 +173,12 @@ export function isSystemError(error: unknown): error is SystemError {
 /** The refusal for an error of the file system; the next check should try again. */
 export function unreadable(file: string, error: SystemError): Refused {
   return refusedFor(`${file}: cannot be read: ${systemErrorText(error)}`);
+}
+
+/** Adds an error that ended the reading of a file to its problems. @returns a refusal if the file system failed @throws defects */
+export function faultIn(file: string, error: unknown, problems: Problems): Refused | undefined {
+  if (isSystemError(error)) return unreadable(file, error);
+  if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
+  problems.file(file, error.message);
+  return undefined;
 }

@@ -8,11 +8,11 @@ import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
 import {
   type Finish,
-  isSystemError,
+  faultIn,
   type KeptPrepared,
   type LoadOptions,
   type Refused,
-  unreadable,
+  type Source,
 } from "../loaded.ts";
 import { compareWithManifest, isGenerationName, type Manifest } from "../manifest.ts";
 import type { Problems } from "../problems.ts";
@@ -128,13 +128,11 @@ async function readPrepared(
  * @throws the reason of the signal
  */
 export async function loadPrepared(
-  handle: FileHandle,
-  fingerprint: string,
-  manifest: Manifest | undefined,
+  { prepared, fingerprints, manifest, began }: Source,
   problems: Problems,
   options: LoadOptions,
 ): Promise<Finish | Refused | undefined> {
-  const began = performance.now();
+  const fingerprint = fingerprints.get(PREPARED)!;
   const { store: served, kept } = options.before ?? {};
   const earlier = kept?.prepared?.fingerprint === fingerprint ? kept.prepared : undefined;
   try {
@@ -142,7 +140,7 @@ export async function loadPrepared(
     const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
     const { known, store, index, hiddenWorlds }: Known = isKept
       ? { known: earlier, store: served! }
-      : await readPrepared(handle, fingerprint, manifest !== undefined, options);
+      : await readPrepared(prepared!, fingerprint, manifest !== undefined, options);
     const { bytes, sha256 } = known;
     if (manifest !== undefined)
       compareWithManifest(manifest, new Map([[PREPARED, { bytes, sha256: sha256! }]]), problems);
@@ -160,9 +158,6 @@ export async function loadPrepared(
       packMs: 0,
     });
   } catch (error) {
-    if (isSystemError(error)) return unreadable(PREPARED, error);
-    if (!(error instanceof BadFileError)) throw error;
-    problems.file(PREPARED, error.message);
-    return undefined;
+    return faultIn(PREPARED, error, problems);
   }
 }
