@@ -16,8 +16,8 @@ import {
   faultIn,
   type KeptFile,
   type LoadOptions,
+  type OpenedFiles,
   type Refused,
-  type Source,
 } from "./loaded.ts";
 import { compareWithManifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
@@ -42,7 +42,7 @@ export function stageParsed(stage: Stage, table: TableName, check: RowChecker): 
 }
 
 /** The state of a load. */
-interface Reading extends Source {
+interface Reading extends OpenedFiles {
   readonly stage: Stage;
   readonly problems: Problems;
   readonly budget: Budget;
@@ -148,7 +148,7 @@ async function takeFile(reading: Reading, table: RowFile): Promise<Refused | "in
 
 /** Reads row files, and adds their faults to `problems`. @returns a refusal if the file system fails */
 export async function readRowFiles(
-  source: Source,
+  source: OpenedFiles,
   problems: Problems,
   options: LoadOptions,
 ): Promise<Finish | Refused> {

@@ -25,9 +25,9 @@ import {
   isSystemError,
   type Loaded,
   type LoadOptions,
+  type OpenedFiles,
   type Refused,
   refusedFor,
-  type Source,
   unreadable,
 } from "./loaded.ts";
 import { compareWithManifest, readManifest } from "./manifest.ts";
@@ -48,7 +48,7 @@ interface Loading {
 const MOST_LOOKS = 3;
 
 /** Opens the files; undefined if there are problems, or "changed" if they no longer have the given fingerprints. */
-async function openFiles(loading: Loading): Promise<Source | "changed" | undefined> {
+async function openFiles(loading: Loading): Promise<OpenedFiles | "changed" | undefined> {
   const { folder, fingerprints, opened, problems, options } = loading;
   const began = performance.now();
   const files = options.files ?? realFiles;

@@ -98,7 +98,7 @@ export interface Before {
 }
 
 /** The files that a load reads. */
-export interface Source {
+export interface OpenedFiles {
   readonly fingerprints: FileFingerprints;
   readonly manifest: Manifest | undefined;
   /** Undefined if the folder has row files. */

@@ -11,8 +11,8 @@ import {
   faultIn,
   type KeptPrepared,
   type LoadOptions,
+  type OpenedFiles,
   type Refused,
-  type Source,
 } from "../loaded.ts";
 import { compareWithManifest, isGenerationName, type Manifest } from "../manifest.ts";
 import type { Problems } from "../problems.ts";
@@ -128,7 +128,7 @@ async function readPrepared(
  * @throws the reason of the signal
  */
 export async function loadPrepared(
-  { prepared, fingerprints, manifest, began }: Source,
+  { prepared, fingerprints, manifest, began }: OpenedFiles,
   problems: Problems,
   options: LoadOptions,
 ): Promise<Finish | Refused | undefined> {
