@@ -10,9 +10,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/auth/keys-file.ts";
 import { createClient } from "../src/client/mod.ts";
 import { forkServer, pin, said, snapshotOf } from "./support/child.ts";
+import { addKey } from "./support/keys.ts";
 import { readOptions } from "./support/options.ts";
 import { machine, markdown, spread, whole } from "./support/output.ts";
 

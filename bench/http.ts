@@ -23,7 +23,6 @@
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/auth/keys-file.ts";
 import { EACH, flawOf, type LoadJob, type Run, runLoad } from "./http/load.ts";
 import { checkReplies, recordReply } from "./http/replies.ts";
 import {
@@ -51,6 +50,7 @@ import {
 import { type Asker, GUARD, MAIN, SMOKE, type Workload, workloadsOf } from "./http/workloads.ts";
 import { runWrk } from "./http/wrk.ts";
 import { ROOT, snapshotOf } from "./support/child.ts";
+import { addKey } from "./support/keys.ts";
 import { median } from "./support/load.ts";
 import { demand } from "./support/need.ts";
 import { readOptions } from "./support/options.ts";

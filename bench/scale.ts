@@ -30,7 +30,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { addKey } from "../src/auth/keys-file.ts";
 import {
   ask,
   forkServer,
@@ -42,6 +41,7 @@ import {
   visibleWorlds,
 } from "./support/child.ts";
 import { printFreshness } from "./support/fresh.ts";
+import { addKey } from "./support/keys.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { machine, markdown, spread, whole } from "./support/output.ts";

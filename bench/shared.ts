@@ -13,13 +13,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addKey } from "../src/auth/keys-file.ts";
 import { endAll, startRedis } from "../test/support/redis.ts";
 import { type History, type Load, runHistory } from "../test/support/shared-world.ts";
 import { flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";
 import { snapshotOf } from "./support/child.ts";
+import { addKey } from "./support/keys.ts";
 import { demand } from "./support/need.ts";
 import { readOptions } from "./support/options.ts";
 import { fixed, machine, markdown, spread } from "./support/output.ts";

@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { addKey } from "../../src/auth/keys-file.ts";
 import { CORE_DEFAULTS } from "../../src/settings/settings.ts";
 import { type ExportOptions, exportLive, exportOnce } from "../../src/sources/postgres/export.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
@@ -17,6 +16,7 @@ import { fillSql, type Postgres, startPostgres } from "../../test/support/postgr
 import { get, type Program, start } from "../../test/support/process.ts";
 import { startNginx } from "../../test/support/proxies.ts";
 import { NODE_OPTIONS, ROOT } from "./child.ts";
+import { addKey } from "./keys.ts";
 import { demand } from "./need.ts";
 import { fixed, machine, markdown, spread, whole } from "./output.ts";
 

@@ -9,10 +9,9 @@ import { HeldError, withLock } from "../files/ownership.ts";
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import type { Prefixes } from "./admit.ts";
 import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
 
-interface NewKey {
+export interface NewKey {
   readonly name: string;
   readonly kind: KeyKind;
   readonly prefix: string;
@@ -22,7 +21,7 @@ interface NewKey {
   readonly expiresAt?: string | null;
 }
 
-const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
+export const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
 
 /** Makes a key: its token, which is not stored, and its record for a keys file. */
 export function makeKey(key: NewKey): { readonly token: string; readonly record: KeyRecord } {
@@ -119,7 +118,7 @@ function withoutExpired(record: KeyRecord, now: number): KeyRecord {
 export interface ChangeOptions {
   /** Whether a missing file is created; false when absent. */
   readonly create?: boolean;
-  /** Called when the new file is complete on disk, before it takes effect; a throw keeps the old one. */
+  /** Called when the new file is complete on disk, before it takes effect, perhaps again; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
   /** Receives lines for the user: the command waits for the lock, or others can no longer read the file. */
   readonly tell?: ((text: string) => void) | undefined;
@@ -160,44 +159,6 @@ export async function changeRecords(
   });
 }
 
-export interface TokenReceiver extends Pick<ChangeOptions, "tell"> {
-  /**
-   * Receives the token before it takes effect, so that no valid token is lost unseen. A throw cancels the change.
-   */
-  readonly show?: (token: string) => Promise<void>;
-  readonly onDone?: (record: KeyRecord) => void;
-}
-
-/** Changes a file so that one record has a new token. @param change may be called again, with the same token */
-async function changeShowing(
-  file: string,
-  create: boolean,
-  { show, onDone, tell }: TokenReceiver,
-  change: (records: KeyRecord[]) => { token: string; record: KeyRecord; records: KeyRecord[] },
-): Promise<string> {
-  let changed: ReturnType<typeof change> | undefined;
-  let shown: Promise<void> | undefined;
-  const ready = async (): Promise<void> => {
-    shown ??= show?.(changed!.token);
-    await shown;
-  };
-  const apply = (records: KeyRecord[]): KeyRecord[] => {
-    changed = change(records);
-    return changed.records;
-  };
-  await changeRecords(file, apply, { create, ready, tell });
-  onDone?.(changed!.record);
-  return changed!.token;
-}
-
-export interface AddedKey extends NewKey, TokenReceiver {}
-
-/** Makes a key and adds it to a file, which is created if missing. @returns the token, which is not stored */
-export function addKey(file: string, key: AddedKey): Promise<string> {
-  const made = makeKey(key);
-  return changeShowing(file, true, key, (records) => ({ ...made, records: [...records, made.record] }));
-}
-
 /**
  * Changes one record. @param change returns undefined to delete it @throws {KeysFileError} if no record has the id
  */
@@ -210,29 +171,9 @@ export function changeRecord(
   return records.flatMap((record) => (record === found ? (change(record) ?? []) : record));
 }
 
-export interface Rotation extends TokenReceiver {
-  readonly id: string;
-  /** Time for which the previous token still works, in milliseconds; 0 ends it and all earlier ones at once. */
-  readonly overlapMs: number;
-  readonly prefixes: Prefixes;
-  /** Checks the record before anything is shown; a throw cancels the change. */
-  readonly check: (record: KeyRecord) => void;
-}
-
-export async function rotateKey(file: string, rotation: Rotation): Promise<void> {
-  const { id, overlapMs, prefixes, check } = rotation;
-  let token = "";
-  await changeShowing(file, false, rotation, (records) => {
-    const old = foundIn(records, id);
-    check(old);
-    token ||= makeToken(prefixes[old.kind]);
-    const { sha256, previous = [] } = old;
-    const ended = { sha256, expiresAt: formatTime(Date.now() + overlapMs) };
-    const record: KeyRecord = {
-      ...old,
-      sha256: hashToken(token),
-      previous: overlapMs === 0 ? [] : [...previous, ended],
-    };
-    return { token, record, records: changeRecord(records, id, () => record) };
-  });
+/** The record with another token. @param overlapMs time for which the one before still works; 0 ends all earlier ones at once */
+export function rotatedRecord(old: KeyRecord, token: string, overlapMs: number): KeyRecord {
+  const { sha256, previous = [] } = old;
+  const ended = { sha256, expiresAt: formatTime(Date.now() + overlapMs) };
+  return { ...old, sha256: hashToken(token), previous: overlapMs === 0 ? [] : [...previous, ended] };
 }

@@ -1,7 +1,14 @@
 /** `orrery keys …`: the commands that create or change a key; `keys-shown.ts` has the others. */
 
 import { type KeyRecord, KeysFileError } from "../auth/keys.ts";
-import { type AddedKey, addKey, changeRecord, changeRecords, rotateKey } from "../auth/keys-file.ts";
+import {
+  changeRecord,
+  changeRecords,
+  makeKey,
+  makeToken,
+  type NewKey,
+  rotatedRecord,
+} from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
@@ -84,7 +91,7 @@ function readOverlap(text: string, now: number): number {
   return span;
 }
 
-function readAddedKey(options: Options<"keys create">): AddedKey {
+function readNewKey(options: Options<"keys create">): NewKey {
   const prefixes = readPrefixes(options);
   const { name, kind, limit = null, scope, expires } = options.values;
   return {
@@ -97,38 +104,45 @@ function readAddedKey(options: Options<"keys create">): AddedKey {
   };
 }
 
-/** Runs a change that shows a token before it takes effect. @param undone ends the message when the token cannot be shown */
-async function showingToken(
+interface NewToken {
+  readonly token: () => string;
+  readonly create?: boolean;
+  /** Ends the message when the token cannot be shown. */
+  readonly undone: string;
+}
+
+/** Changes a keys file, and shows the new token before it takes effect, so that no valid token is lost unseen. */
+async function changeShowing(
+  file: string,
   io: CommandIo,
-  undone: string,
-  change: (show: (token: string) => Promise<void>) => Promise<unknown>,
+  { token, create = false, undone }: NewToken,
+  change: (records: KeyRecord[]) => KeyRecord[],
 ): Promise<void> {
-  let shown = false;
-  const show = async (token: string): Promise<void> => {
+  let isShown = false;
+  const ready = async (): Promise<void> => {
+    if (isShown) return;
     try {
-      await io.deliver(`${token}\n`);
-      shown = true;
+      await io.deliver(`${token()}\n`);
+      isShown = true;
     } catch (error) {
       const why = systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
       throw new CommandError(`the token cannot be written to standard output: ${why}; ${undone}`);
     }
   };
   try {
-    await withKeysFile(() => change(show));
+    await withKeysFile(() => changeRecords(file, change, { create, ready, tell: io.complain }));
   } catch (error) {
-    if (shown && error instanceof CommandError) error.message += "; the printed token is not valid";
+    if (isShown && error instanceof CommandError) error.message += "; the printed token is not valid";
     throw error;
   }
 }
 
 /** `keys create` */
 export async function createKey(options: Options<"keys create">, io: CommandIo): Promise<void> {
-  const key = readAddedKey(options);
-  const onDone = ({ id }: KeyRecord): void =>
-    io.complain(`orrery: created ${id}; its token is not shown again\n`);
-  await showingToken(io, "no key was made", (show) =>
-    addKey(options.values.keys, { ...key, show, onDone, tell: io.complain }),
-  );
+  const { token, record } = makeKey(readNewKey(options));
+  const made = { token: () => token, create: true, undone: "no key was made" };
+  await changeShowing(options.values.keys, io, made, (records) => [...records, record]);
+  io.complain(`orrery: created ${record.id}; its token is not shown again\n`);
 }
 
 /** Reports a rotation, and until when earlier tokens work. */
@@ -156,14 +170,20 @@ function refuseExpired({ id, expiresAt }: KeyRecord): void {
 /** `keys rotate` */
 export async function rotate(options: Options<"keys rotate">, io: CommandIo): Promise<void> {
   const prefixes = readPrefixes(options);
-  const overlapMs = readOverlap(options.values.overlap, Date.now());
-  await showingToken(io, "the key is as before", (show) =>
-    rotateKey(options.values.keys, {
-      ...{ id: options.positionals[0]!, overlapMs, prefixes, check: refuseExpired, show },
-      onDone: (record) => io.complain(rotatedText(record)),
-      tell: io.complain,
-    }),
+  const { keys, overlap } = options.values;
+  const overlapMs = readOverlap(overlap, Date.now());
+  let token = "";
+  let rotated: KeyRecord | undefined;
+  const change = (old: KeyRecord): KeyRecord => {
+    refuseExpired(old);
+    token ||= makeToken(prefixes[old.kind]);
+    rotated = rotatedRecord(old, token, overlapMs);
+    return rotated;
+  };
+  await changeShowing(keys, io, { token: () => token, undone: "the key is as before" }, (records) =>
+    changeRecord(records, options.positionals[0]!, change),
   );
+  io.complain(rotatedText(rotated!));
 }
 
 async function changeOne(
