@@ -61,10 +61,6 @@ export class CountsFileError extends Error {
 
 const MAX_LINE_BYTES = 65_536;
 
-function headLine(head: CountsHead): string {
-  return `${JSON.stringify({ format: FORMAT, ...head })}\n`;
-}
-
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
@@ -111,7 +107,6 @@ function parseCount(line: string): Count {
   throw new CountsFileError("is damaged: a line that is no count");
 }
 
-/** @param crc32 of all lines before */
 function endLine(keys: number, crc32: number): string {
   return `${JSON.stringify({ keys, crc32: crc32.toString(16).padStart(8, "0") })}\n`;
 }
@@ -227,7 +222,7 @@ export async function sumOfCounts(counters: Counters, window: number): Promise<n
 }
 
 async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters): Promise<void> {
-  let text = headLine(head);
+  let text = `${JSON.stringify({ format: FORMAT, ...head })}\n`;
   let sum = 0;
   let keys = 0;
   let bytes = 0;

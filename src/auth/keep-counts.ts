@@ -27,7 +27,7 @@ import { addUsage, type Counters, createCounters, slotOf, usageOf, windowAt } fr
 
 /** Interval between two writes. A write takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
-/** Interval between two checks of the file while another server writes it: takes it over before a third server can find it. */
+/** Short: this server takes the file over before a third one can find it. */
 const FOLLOW_MS = 50;
 const LAST_MS = 2000;
 const LEFTOVER_MS = 60_000;
@@ -55,6 +55,8 @@ export class CountsKeeper {
   readonly #counters: Counters;
   readonly #observe: Observe;
   readonly #everyMs: number;
+  /** Interval between two checks of the file while another server writes it. */
+  readonly #followMs: number;
   readonly #windowClock: () => number;
   readonly #self: Pick<CountsHead, "writer" | "started">;
   /** The counts that files have added, by the slots of the counters. */
@@ -78,6 +80,7 @@ export class CountsKeeper {
     this.#counters = counters;
     this.#observe = observe;
     this.#everyMs = everyMs;
+    this.#followMs = Math.min(FOLLOW_MS, everyMs);
     this.#windowClock = windowClock;
     this.#self = { writer: randomBytes(8).toString("hex"), started: now() };
     this.#taken = createCounters(counters.windowSeconds);
@@ -118,10 +121,6 @@ export class CountsKeeper {
 
   #window(): number {
     return windowAt(this.#counters, this.#windowClock());
-  }
-
-  get #followMs(): number {
-    return Math.min(FOLLOW_MS, this.#everyMs);
   }
 
   async #tick(): Promise<void> {

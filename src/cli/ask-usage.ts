@@ -6,8 +6,7 @@ import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 
-/** Timeout of a page. */
-const PATIENCE_MS = 15_000;
+const PAGE_TIMEOUT_MS = 15_000;
 /** Most bytes of a page; a server's page has a twentieth of that. */
 const MOST_BYTES = 16_777_216;
 
@@ -54,7 +53,7 @@ async function textOf(response: Response): Promise<string> {
 function whyNoAnswer(error: unknown): string {
   if (error instanceof CommandError) return error.message;
   if (error instanceof Error && error.name === "TimeoutError")
-    return `no answer within ${PATIENCE_MS / 1000} s`;
+    return `no answer within ${PAGE_TIMEOUT_MS / 1000} s`;
   const cause = error instanceof Error ? error.cause : undefined;
   return systemErrorText(cause) ?? "it cannot be reached, or ended the connection without an answer";
 }
@@ -74,7 +73,7 @@ async function askPage({ url, token }: Asked, query: string): Promise<Record<str
     const response = await fetch(new URL(`keys?${query}`, url), {
       // A redirect must not get the token.
       redirect: "manual",
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(PAGE_TIMEOUT_MS),
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     });
     return { status: response.status, text: await textOf(response) };
@@ -93,16 +92,16 @@ async function askPage({ url, token }: Asked, query: string): Promise<Record<str
   return page;
 }
 
-/** Undefined if a page's entry is no usage. */
-function usageIn(entry: unknown): (KeyUsage & { readonly id: string }) | undefined {
-  if (!isObject(entry)) return undefined;
+/** Adds the usage in a page's entry, if it is of a wanted key. */
+function addUsage(found: Map<string, KeyUsage>, entry: unknown, wanted: ReadonlySet<unknown>): void {
+  if (!isObject(entry) || !wanted.has(entry.id)) return;
   const { id, passed, refused, lastUsedAt } = entry;
-  if (typeof id !== "string" || !isCount(passed) || !isObject(refused)) return undefined;
+  if (!isCount(passed) || !isObject(refused)) return;
   const counts = Object.entries(refused).filter((pair): pair is [string, number] => isCount(pair[1]));
-  return {
-    ...{ id, passed, refused: Object.fromEntries(counts) },
+  found.set(id as string, {
+    ...{ passed, refused: Object.fromEntries(counts) },
     lastUsedAt: typeof lastUsedAt === "string" ? lastUsedAt : null,
-  };
+  });
 }
 
 /**
@@ -123,12 +122,7 @@ export async function askUsage(
   let query = ids.length === 1 ? `id=${encodeURIComponent(ids[0]!)}` : "after=0";
   for (let after = 0; ; ) {
     const page = await askPage(asked, query);
-    for (const entry of (page?.keys ?? []) as readonly unknown[]) {
-      const key = usageIn(entry);
-      if (key === undefined || !wanted.has(key.id)) continue;
-      const { id, ...its } = key;
-      found.set(id, its);
-    }
+    for (const entry of (page?.keys ?? []) as readonly unknown[]) addUsage(found, entry, wanted);
     const next = page?.next;
     // Pages only go forward, even if a server says otherwise: the loop must end.
     if (!isCount(next) || next <= after) return found;

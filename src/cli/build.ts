@@ -18,7 +18,6 @@ import { startProgress } from "./terminal.ts";
 /** The files of a build; the first is always present. */
 const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
 
-/** `build` */
 export async function build(options: Options<"build">, io: CommandIo): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
@@ -54,12 +53,10 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
   io.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
 }
 
-/** The number of earlier versions, in words. */
 function countText(count: number): string {
   return `${count || "no"} earlier version${count > 1 ? "s" : ""}`;
 }
 
-/** `rollback` */
 export async function rollback(options: Options<"rollback">, io: CommandIo): Promise<void> {
   const dir = options.positionals[0]!;
   refuseAddress("DIR", dir);

@@ -66,7 +66,6 @@ function fail(problems: readonly string[], { json }: { readonly json: boolean },
   throw new ProblemsError(problems);
 }
 
-/** `check` */
 export async function checkSnapshot(
   options: Options<"check">,
   io: CommandIo,
@@ -123,7 +122,6 @@ function diffText({ from, to, refusals, tables, becomeHidden, moves }: SnapshotD
   return lines.join("");
 }
 
-/** `diff` */
 export async function diff(options: Options<"diff">, io: CommandIo): Promise<void> {
   const [from, to] = options.positionals;
   refuseAddress("FROM", from!);

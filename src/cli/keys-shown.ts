@@ -93,7 +93,6 @@ function keyJson(record: KeyRecord, now: number, usages: Usages) {
   };
 }
 
-/** `keys list` */
 export async function listKeys(options: Options<"keys list">, io: CommandIo): Promise<void> {
   const { values } = options;
   const records = await withKeysFile(() => readRecords(values.keys));
@@ -126,7 +125,6 @@ function showText(record: KeyRecord, now: number, usages: Usages): string {
   ]);
 }
 
-/** `keys show` */
 export async function showKey(options: Options<"keys show">, io: CommandIo): Promise<void> {
   const { values, positionals } = options;
   const record = await withKeysFile(() => readRecord(values.keys, positionals[0]!));

@@ -137,7 +137,6 @@ async function changeShowing(
   }
 }
 
-/** `keys create` */
 export async function createKey(options: Options<"keys create">, io: CommandIo): Promise<void> {
   const { token, record } = makeKey(readNewKey(options));
   const made = { token: () => token, create: true, undone: "no key was made" };
@@ -167,7 +166,6 @@ function refuseExpired({ id, expiresAt }: KeyRecord): void {
   );
 }
 
-/** `keys rotate` */
 export async function rotate(options: Options<"keys rotate">, io: CommandIo): Promise<void> {
   const prefixes = readPrefixes(options);
   const { keys, overlap } = options.values;
@@ -211,7 +209,6 @@ function readChanges({ values }: Options<"keys update">): Partial<KeyRecord> {
   throw new UsageError("nothing to change: give --name, --scope, --limit or --expires");
 }
 
-/** `keys update` */
 export async function updateKey(options: Options<"keys update">, io: CommandIo): Promise<void> {
   const changes = readChanges(options);
   await changeOne(options, io, "updated", (record) => {
@@ -224,17 +221,14 @@ export async function updateKey(options: Options<"keys update">, io: CommandIo):
   });
 }
 
-/** `keys disable` */
 export function disableKey(options: Options<"keys disable">, io: CommandIo): Promise<void> {
   return changeOne(options, io, "disabled", (record) => ({ ...record, active: false }));
 }
 
-/** `keys enable` */
 export function enableKey(options: Options<"keys enable">, io: CommandIo): Promise<void> {
   return changeOne(options, io, "enabled", (record) => ({ ...record, active: true }));
 }
 
-/** `keys delete` */
 export function deleteKey(options: Options<"keys delete">, io: CommandIo): Promise<void> {
   return changeOne(options, io, "deleted", () => undefined);
 }

@@ -223,7 +223,6 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
   });
 }
 
-/** `serve` */
 export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const { values, names } = options;
   const log = await openLog(options);
@@ -253,7 +252,6 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
   }
 }
 
-/** `demo` */
 export async function demo(options: Options<"demo">, io: CommandIo, program: Program): Promise<void> {
   const admin = await program.readAdmin?.(options, true);
   const { values } = options;

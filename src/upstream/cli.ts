@@ -36,7 +36,6 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** A duration in words. */
 function durationText(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
@@ -56,7 +55,6 @@ export class RequestProgress {
   #done = 0;
   /** The end of the last reported wait. */
   #told = 0;
-  /** Requests left, as far as known. */
   left = 0;
 
   constructor(io: CommandIo, what: string) {
@@ -65,7 +63,6 @@ export class RequestProgress {
     this.#bar = startProgress(io, what, "publishing");
   }
 
-  /** Starts another round. */
   restart(): void {
     this.#done = 0;
   }

@@ -57,7 +57,6 @@ export function retryAfterOf(headers: Headers, wallNow = Date.now()): number | u
   return Number.isNaN(date) ? undefined : Math.max(0, untilServerTime(date / 1000, headers, wallNow));
 }
 
-/** The parts of a reply that carry the limit. */
 export interface LimitReply {
   readonly status: number;
   readonly headers: Headers;
@@ -82,7 +81,6 @@ const AT_END = 8;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Keeps requests within the limits. */
 export class RequestBudget {
   readonly #perHour: number | undefined;
   readonly #clock: () => number;
@@ -93,7 +91,7 @@ export class RequestBudget {
   /** Requests sent and not settled. */
   #open = 0;
   /** Consecutive refusals (429). */
-  #refusals = 0;
+  refusals = 0;
   #blockedUntil = Number.NEGATIVE_INFINITY;
   /** While counting: requests that may still be sent in the window, without the open ones. */
   #rest = 0;
@@ -114,11 +112,6 @@ export class RequestBudget {
     if (perHour !== undefined) {
       this.#sent.push(...agesOfSent.map((age) => clock() - age).sort((a, b) => a - b));
     }
-  }
-
-  /** Consecutive refusals (429). */
-  get refusals(): number {
-    return this.#refusals;
   }
 
   /** Requests that may still be sent in this window; undefined when unknown. */
@@ -149,7 +142,7 @@ export class RequestBudget {
     }
     // This reply belongs to a request sent before the refusal: it says nothing about later ones.
     if (now < this.#blockedUntil) return;
-    this.#refusals = 0;
+    this.refusals = 0;
     if (this.#state === "probing") this.#state = "open";
     this.#readLimit(reply.headers, now);
   }
@@ -185,7 +178,6 @@ export class RequestBudget {
     return this.#open < this.#width() ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  /** Maximum requests open at once. */
   #width(): number {
     if (this.#state === "probing") return 1;
     if (this.#state === "open" || this.#rest > NEAR_END) return MOST_AT_ONCE;
@@ -214,11 +206,11 @@ export class RequestBudget {
   }
 
   #refuse(headers: Headers, now: number): void {
-    this.#refusals++;
+    this.refusals++;
     const wall = this.#wallClock();
     const until = numberOf(headers, "x-ratelimit-reset");
     const toReset = until === undefined ? 0 : untilServerTime(until, headers, wall);
-    const growing = growingPause(this.#refusals, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    const growing = growingPause(this.refusals, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     // A window can be over by our clock and not by the server's, which sends no `Date`.
     const guessed = until === undefined ? growing : Math.max(growing, this.#windowMs);
     const asked = retryAfterOf(headers, wall);

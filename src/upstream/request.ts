@@ -85,7 +85,6 @@ function targetOf(from: URL, asked: URL, headers: Headers): URL {
   return to;
 }
 
-/** Follows redirects to the final answer. */
 async function follow(question: SourceRequest, ending: AbortController): Promise<Response> {
   const asked = question.url;
   let { url, token } = question;

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { growingPause } from "../util/process/pauses.ts";
 import { SourceError } from "../util/source-error.ts";
 
-/** Timeouts and pauses. */
 export interface Timing {
   /** Timeout for the head of an answer, connecting included. */
   readonly headMs: number;
@@ -35,7 +34,6 @@ export const TIMING: Timing = {
   mostRetryAfterMs: 300_000,
 };
 
-/** Limits on attempts and waits. */
 export interface RetryPolicy {
   /** Number of consecutive failures that ends the retries. */
   readonly attempts: number;

@@ -79,7 +79,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The error for an unexpected status. */
 function refusalOf(url: string, status: number, headers: Headers, body: unknown): SourceError {
   const said = isObject(body) && typeof body.error === "string" ? `: ${shown(body.error)}` : "";
   const fail = (what: string, isLasting = true): SourceError =>
@@ -107,7 +106,8 @@ function headersOf({ ifMatch, ifNoneMatch, authorization }: UpstreamAsk): Record
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #budget: RequestBudget;
-  #requests = 0;
+  /** Requests sent so far, failed ones included. */
+  requests = 0;
   /** Ends the pauses of requests that wait for the reply of another. */
   #wake = new AbortController();
 
@@ -115,11 +115,6 @@ export class Upstream {
     this.#options = options;
     this.#budget = new RequestBudget(options);
     options.signal.addEventListener("abort", () => this.#wake.abort());
-  }
-
-  /** Requests sent so far, failed ones included. */
-  get requests(): number {
-    return this.#requests;
   }
 
   /** Milliseconds that so many requests take at least, because of the limits. */
@@ -156,7 +151,7 @@ export class Upstream {
     const url = new URL(base + target);
     const { href } = url;
     await this.#take();
-    this.#requests++;
+    this.requests++;
     const question = {
       ...{ url, timing, signal, headers: headersOf(asked), followsRedirects: false },
       token: asked.authorization === undefined ? token() : undefined,
@@ -201,7 +196,6 @@ export class Upstream {
     throw new SourceError(problem, { isLasting: true, status });
   }
 
-  /** Waits until a request may be sent. */
   async #take(): Promise<void> {
     const { signal, onWait } = this.#options;
     for (;;) {
