@@ -392,7 +392,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "gzip is sent to who would rather have none",
-    file: "src/api/pages/accept-encoding.ts",
+    file: "src/api/pages/serve.ts",
     text: "gzip >= (weights.get",
     becomes: "1 >= (weights.get",
     tests: { pages: "are chosen as the client says" },

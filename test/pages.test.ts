@@ -6,11 +6,11 @@ import { after, before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { createOpenApi } from "../src/api/openapi.ts";
-import { takesGzip } from "../src/api/pages/accept-encoding.ts";
-import type { PageRequest } from "../src/api/pages/page-server.ts";
+import { takesGzip } from "../src/api/pages/serve.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { openPages } from "../src/docs-page/reference.ts";
 import { bodyBytes } from "../src/model/body.ts";
+import type { Ask } from "../src/model/message.ts";
 import { cleanUp, serve } from "./support/http-server.ts";
 
 const pages = openPages({ docs: true, cors: true }, "50 a minute")!;
@@ -21,10 +21,22 @@ interface Got {
   readonly body: Buffer;
 }
 
+type More = Partial<Pick<Ask, "method" | "ifMatch" | "ifNoneMatch">> & {
+  readonly acceptEncoding?: string | undefined;
+};
+
+function accepting(encoding: string | undefined): Required<Pick<Ask, "headers">> {
+  return { headers: new Headers(encoding === undefined ? {} : { "Accept-Encoding": encoding }) };
+}
+
 /** Asks; undefined if the path belongs to no page. */
-async function ask(path: string, more: Partial<PageRequest> = {}, from = pages): Promise<Got | undefined> {
-  const none = { ifMatch: undefined, ifNoneMatch: undefined, acceptEncoding: undefined };
-  const reply = await from.answer({ method: "GET", path, ...none, ...more });
+async function ask(path: string, more: More = {}, from = pages): Promise<Got | undefined> {
+  const { acceptEncoding, ...changed } = more;
+  const request: Ask = {
+    ...{ method: "GET", target: path, authorization: undefined, now: 0, ...accepting(acceptEncoding) },
+    ...{ ifMatch: undefined, ifNoneMatch: undefined, ...changed },
+  };
+  const reply = await from.answer(request, path);
   if (reply === undefined) return undefined;
   const headers = new Map<string, string>();
   const list = splitHeaders(reply.headers);
@@ -36,7 +48,7 @@ async function ask(path: string, more: Partial<PageRequest> = {}, from = pages):
   return { status: reply.status, headers, body: bodyBytes(reply.body) };
 }
 
-async function asked(path: string, more: Partial<PageRequest> = {}, from = pages): Promise<Got> {
+async function asked(path: string, more: More = {}, from = pages): Promise<Got> {
   const got = await ask(path, more, from);
   assert.ok(got !== undefined, path);
   return got;
@@ -182,13 +194,13 @@ describe("encodings", () => {
       ...["gzip", "GZIP", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8, *;q=0.1", "*", "x-gzip"],
       ...["deflate,gzip ; q=1", "identity;q=0, gzip;q=0.1", "identity;q=0.5, gzip", "identity, gzip"],
     ]) {
-      assert.equal(takesGzip(header), true, header);
+      assert.equal(takesGzip(accepting(header).headers), true, header);
     }
     for (const header of [
       ...[undefined, "", "identity", "br", "gzip;q=0", "*;q=0", "gzip;q=0, *", "identity;q=1, gzip;q=0.5"],
       ...["gzip;q=2", "gzip;q=x", "gzip;q=", "gzipped", "gzip;q=-1", ",,,", "gzip;q=0.0001"],
     ]) {
-      assert.equal(takesGzip(header), false, header);
+      assert.equal(takesGzip(accepting(header).headers), false, header);
     }
   });
 

@@ -8,9 +8,8 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { judgeConditions } from "../api/conditions.ts";
-import { takesGzip } from "../api/pages/accept-encoding.ts";
 import type { PageFile } from "../api/pages/file.ts";
-import { readPages } from "../api/pages/read.ts";
+import { readPages, takesGzip } from "../api/pages/serve.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { DASHBOARD } from "./dashboard-source.ts";
 import { type AdminRow, ASKS_FOR_TOKEN, adminReply } from "./router.ts";
@@ -58,7 +57,7 @@ export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
       throw error;
     });
     const { hash, headers, gzip, plain } = await page;
-    const isGzipped = takesGzip(asked?.get("accept-encoding") ?? undefined);
+    const isGzipped = takesGzip(asked);
     const etag = `"${hash}${isGzipped ? "-gzip" : ""}"`;
     if (judgeConditions(undefined, known, etag) === 304) {
       return adminReply(304, { ...headers, ETag: etag }, "");

@@ -2,7 +2,7 @@
 
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
-import { takesGzip } from "../api/pages/accept-encoding.ts";
+import { takesGzip } from "../api/pages/serve.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { parseTime } from "../model/time.ts";
 import type { Measured } from "../observe/metrics/exposition.ts";
@@ -105,7 +105,7 @@ function metricsAnswer(server: WatchedServer): AdminRow["answer"] {
     expose ??= load();
     const { contentType, text } = (await expose)(asked?.get("accept") ?? undefined);
     const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
-    if (!takesGzip(asked?.get("accept-encoding") ?? undefined)) return adminReply(200, headers, text);
+    if (!takesGzip(asked)) return adminReply(200, headers, text);
     const body = await compress(text, { level: constants.Z_BEST_SPEED });
     return adminReply(200, { ...headers, "Content-Encoding": "gzip" }, body);
   };

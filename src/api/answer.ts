@@ -30,7 +30,7 @@ import {
   quotaHeaders,
   untaggedHeaders,
 } from "./headers.ts";
-import type { PageServer } from "./pages/page-server.ts";
+import type { PageServer } from "./pages/serve.ts";
 import { readParameters } from "./parameters.ts";
 import { createRouter, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
@@ -106,17 +106,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
 
 /** Answers a path outside the API: with a page, if there is one. */
 function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply> {
-  const { method, ifMatch, ifNoneMatch } = ask;
-  const page = state.pages?.answer({
-    method,
-    path,
-    ifMatch,
-    ifNoneMatch,
-    // Read when a page needs it: most unknown paths have no page, either.
-    get acceptEncoding() {
-      return ask.headers?.get("accept-encoding") ?? undefined;
-    },
-  });
+  const page = state.pages?.answer(ask, path);
   if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
   if (!(page instanceof Promise)) return page;
   return page.then(

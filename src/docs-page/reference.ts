@@ -8,14 +8,12 @@ import { promisify } from "node:util";
 import { constants, gunzipSync, gzip } from "node:zlib";
 import { judgeConditions } from "../api/conditions.ts";
 import { FAULT_BODIES } from "../api/headers.ts";
-import { takesGzip } from "../api/pages/accept-encoding.ts";
 import { LIMIT, type PageFile, type PagesSource, pageHash } from "../api/pages/file.ts";
-import type { PageRequest, PageServer } from "../api/pages/page-server.ts";
-import { readPages } from "../api/pages/read.ts";
+import { type PageServer, readPages, takesGzip } from "../api/pages/serve.ts";
 import { ROUTES } from "../api/routes.ts";
 import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
-import type { Reply } from "../model/message.ts";
+import type { Ask, Reply } from "../model/message.ts";
 import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
 
 /** @internal The setting of the pages. */
@@ -129,12 +127,12 @@ function reply(status: number, headers: string, body: Reply["body"] = ""): Reply
 
 const PRECONDITION_FAILED = '{"error":"Precondition failed"}';
 
-function send(file: File, request: PageRequest): Reply {
-  const isGzipped = takesGzip(request.acceptEncoding);
+function send(file: File, { method, ifMatch, ifNoneMatch, headers }: Ask): Reply {
+  const isGzipped = takesGzip(headers);
   // A strong ETag identifies the bytes that are sent.
   const etag = `"${file.hash}${isGzipped ? "-gzip" : ""}"`;
-  const isHead = request.method === "HEAD";
-  const status = judgeConditions(request.ifMatch, request.ifNoneMatch, etag);
+  const isHead = method === "HEAD";
+  const status = judgeConditions(ifMatch, ifNoneMatch, etag);
   if (status === 412) {
     const lines = `${JSON_LINES}Content-Length: ${PRECONDITION_FAILED.length}\r\n`;
     return reply(status, lines, isHead ? "" : PRECONDITION_FAILED);
@@ -149,29 +147,22 @@ function send(file: File, request: PageRequest): Reply {
   return reply(status, `${file.own}${encoding}${known}Content-Length: ${length}\r\n`, isHead ? "" : body);
 }
 
-function refuse(request: PageRequest): Reply {
-  const body = FAULT_BODIES.methodNotAllowed;
-  const lines = `${JSON_LINES}Allow: GET, HEAD\r\nContent-Length: ${body.length}\r\n`;
-  const { status } = FAULTS.methodNotAllowed;
-  return { ...reply(status, lines, request.method === "HEAD" ? "" : body), fault: "methodNotAllowed" };
-}
-
 /** The redirect of `/`; it has no body and no ETag. */
 const REDIRECT = reply(302, `Location: ${PAGE}\r\n${SHORTLY}Content-Length: 0\r\n`);
+
+/** Answers a request for a page, or for `/` if there is no file. */
+function answerWith(file: File | undefined, ask: Ask): Reply {
+  if (ask.method === "GET" || ask.method === "HEAD") return file === undefined ? REDIRECT : send(file, ask);
+  const body = FAULT_BODIES.methodNotAllowed;
+  const lines = `${JSON_LINES}Allow: GET, HEAD\r\nContent-Length: ${body.length}\r\n`;
+  return { ...reply(FAULTS.methodNotAllowed.status, lines, body), fault: "methodNotAllowed" };
+}
 
 function mayHold(path: string): boolean {
   return path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`);
 }
 
-function answerFrom(files: ReadonlyMap<string, File>, request: PageRequest): Reply | undefined {
-  const { method, path } = request;
-  const file = files.get(path);
-  if (file === undefined && path !== "/") return undefined;
-  if (method !== "GET" && method !== "HEAD") return refuse(request);
-  return file === undefined ? REDIRECT : send(file, request);
-}
-
-const NO_FILES: ReadonlyMap<string, File> = new Map();
+type Files = ReadonlyMap<string, File>;
 
 /**
  * @internal
@@ -184,9 +175,9 @@ export function openPages(
   limit: string,
 ): PageServer | undefined {
   if (!docs) return undefined;
-  let files: ReadonlyMap<string, File> | Promise<ReadonlyMap<string, File>> | undefined;
+  let files: Files | Promise<Files> | undefined;
 
-  async function read(): Promise<ReadonlyMap<string, File>> {
+  async function read(): Promise<Files> {
     try {
       const stored = await readPages(REFERENCE);
       const own = await Promise.all(stored.map((file) => fillIn(file, limit)));
@@ -202,13 +193,15 @@ export function openPages(
   return {
     home: PAGE,
     mayHold,
-    answer(request) {
-      if (request.path === "/") return answerFrom(NO_FILES, request);
-      if (!mayHold(request.path)) return undefined;
+    answer(ask, path) {
+      if (path === "/") return answerWith(undefined, ask);
+      if (!mayHold(path)) return undefined;
+      const answerFrom = (all: Files): Reply | undefined => {
+        const file = all.get(path);
+        return file && answerWith(file, ask);
+      };
       files ??= read();
-      return files instanceof Promise
-        ? files.then((all) => answerFrom(all, request))
-        : answerFrom(files, request);
+      return files instanceof Promise ? files.then(answerFrom) : answerFrom(files);
     },
   };
 }

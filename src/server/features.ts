@@ -1,6 +1,6 @@
 /** Functions that features add to a server. Each is absent without its feature; `src/features.ts` lists the present ones. */
 
-import type { PageServer } from "../api/pages/page-server.ts";
+import type { PageServer } from "../api/pages/serve.ts";
 import type { CountInThread, SharedLimitsPlan } from "../auth/shared.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { FindSource } from "./load/source.ts";

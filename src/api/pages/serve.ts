@@ -1,0 +1,52 @@
+/** Serving sets of pages beside the API: the interface, reading a set, and the choice of an encoding. */
+
+import { pagesText } from "../../install/package.ts";
+import type { Ask, Reply } from "../../model/message.ts";
+import type { PageFile, PagesSource } from "./file.ts";
+
+export interface PageServer {
+  /** Path of the page to which people are led. */
+  readonly home: string;
+  /** Whether a path may be one of the pages. */
+  readonly mayHold: (path: string) => boolean;
+  /**
+   * Answers a request for a path; undefined when there is no such page. Answers at once, since a later answer takes a
+   * write of its own; only the first requests wait until the pages are read. Rejects when they cannot be read.
+   */
+  readonly answer: (ask: Ask, path: string) => Reply | undefined | Promise<Reply | undefined>;
+}
+
+/** Set by the build, which drops the other branch. */
+declare const IS_BUILT: boolean | undefined;
+
+/**
+ * Reads all files of a set, in no order: the build has made them; without a build, the first request makes them from
+ * sources. Rejects when the build's file cannot be read.
+ */
+export async function readPages(source: PagesSource): Promise<readonly PageFile[]> {
+  if (typeof IS_BUILT === "undefined") return await (await import("./make.ts")).makePages(source);
+  return JSON.parse(pagesText(source.name)) as PageFile[];
+}
+
+const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i;
+
+/** The weight of one element; 1 when absent, 0 when malformed. */
+function weightOf(parameter: string | undefined): number {
+  return parameter === undefined ? 1 : Number(WEIGHT.exec(parameter.trim())?.[1] ?? 0);
+}
+
+/**
+ * Whether to send gzip (RFC 9110, 12.5.3): if it is acceptable, and weighs no less than no encoding. Without
+ * `Accept-Encoding` nothing is encoded.
+ */
+export function takesGzip(headers: Ask["headers"]): boolean {
+  const weights = new Map<string, number>();
+  for (const element of (headers?.get("accept-encoding") ?? "").split(",")) {
+    const [coding = "", parameter] = element.split(";");
+    const name = coding.trim().toLowerCase();
+    // If an element comes twice, the first counts.
+    if (!weights.has(name)) weights.set(name, weightOf(parameter));
+  }
+  const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
+  return gzip > 0 && gzip >= (weights.get("identity") ?? 0);
+}
