@@ -16,8 +16,12 @@ import type { CoreOptions } from "./server/open-options.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
 import { SHARED_LIMITS_SETTINGS, type SharedLimitsOptions, shareLimits } from "./shared-limits/settings.ts";
 import { countInThread } from "./shared-limits/waiting.ts";
-import { SIMILAR_THREAD } from "./similar/engine.ts";
-import { openSimilarSearching, SIMILAR_SETTINGS, type SimilarOption } from "./similar/feature.ts";
+import {
+  openSimilarSearching,
+  SIMILAR_SETTINGS,
+  SIMILAR_THREAD,
+  type SimilarOption,
+} from "./similar/feature.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
 import { findUrlSource, SOURCES_SETTINGS, type SourcesOptions } from "./sources/feature.ts";
 import { VERIFY_COMMANDS } from "./verify/commands.ts";

@@ -5,8 +5,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRouter } from "../api/router.ts";
 import { sliceAll } from "../model/body.ts";
-import type { Ask, Reply } from "../model/message.ts";
-import { splitTarget } from "../model/target.ts";
+import { type Ask, type Reply, splitTarget } from "../model/message.ts";
 
 export interface AdminRow {
   /** A GET row answers HEAD, too. */

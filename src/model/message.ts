@@ -65,3 +65,12 @@ export interface Reply {
   /** The limit in its header lines. Set beside {@link etag}. */
   readonly quota?: RateLimit | undefined;
 }
+
+const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
+
+/** Splits a request target at its first `?`; an absolute form loses its authority. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const local = target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
+  const mark = local.indexOf("?");
+  return mark < 0 ? { path: local, query: "" } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
+}

@@ -17,6 +17,9 @@ export const SIMILAR_SETTINGS = [
   },
 ] as const satisfies readonly Setting[];
 
+/** @internal Entry point of the thread. */
+export const SIMILAR_THREAD = "similar/similar-thread";
+
 /** Options of the library for similar search. */
 export interface SimilarOption {
   /**
@@ -32,5 +35,5 @@ export async function openSimilarSearching(
   given: SimilarGiven,
 ): Promise<SimilarSearching | undefined> {
   // Imported on demand, to start sooner without it.
-  return similar ? (await import("./searching.ts")).createSimilarSearching(given) : undefined;
+  return similar ? (await import("./searching.ts")).createSimilarSearching(given, SIMILAR_THREAD) : undefined;
 }

@@ -12,22 +12,17 @@ import { whyNoThread } from "../util/process/connection-limit.ts";
 import { GrowingPauses } from "../util/process/pauses.ts";
 import { causeOfDeath, startWorker } from "../util/process/worker-options.ts";
 import { codeOf } from "../util/system-error.ts";
-import {
-  type FromSimilar,
-  SIMILAR_THREAD,
-  type SimilarEngine,
-  type SimilarOptions,
-  type SimilarTask,
-} from "./engine.ts";
+import type { FromSimilar, SimilarEngine, SimilarOptions, SimilarTask } from "./similar.ts";
 
 /** The share of similar search in the memory for results. */
 const SHARE = 1 / 4;
 
-export async function createSimilarSearching(given: SimilarGiven): Promise<SimilarSearching> {
+/** @param thread entry point of the thread */
+export async function createSimilarSearching(given: SimilarGiven, thread: string): Promise<SimilarSearching> {
   const { threads, pending, observe, count } = given;
   const cacheBytes = Math.floor(given.cacheBytes * SHARE);
   // Imported on demand: with threads, only these need the indexing code.
-  const openHere = threads ? undefined : (await import("./local-similar.ts")).openSimilarHere;
+  const openHere = threads ? undefined : (await import("./similar.ts")).openSimilarHere;
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
@@ -36,7 +31,7 @@ export async function createSimilarSearching(given: SimilarGiven): Promise<Simil
     open(store, index) {
       let generation = store.id;
       const options: SimilarOptions = { store, generation: () => generation, index, cacheBytes, observe };
-      const engine: SimilarEngine = openHere?.(options) ?? new SimilarThread(options);
+      const engine: SimilarEngine = openHere?.(options) ?? new SimilarThread(options, thread);
       void begun.then(() => engine.start());
       return {
         search: boundedSimilar(engine.ask, pending, count),
@@ -57,6 +52,7 @@ const RESTART_MS = 1000;
 /** The thread of a generation; another takes its place when it dies. */
 class SimilarThread implements SimilarEngine {
   readonly #options: SimilarOptions;
+  readonly #thread: string;
   readonly #questions = new Questions(() => this.#end());
   readonly #pauses = new GrowingPauses(RESTART_MS);
   #worker: Worker | undefined;
@@ -65,8 +61,9 @@ class SimilarThread implements SimilarEngine {
   #retired = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: SimilarOptions) {
+  constructor(options: SimilarOptions, thread: string) {
     this.#options = options;
+    this.#thread = thread;
   }
 
   readonly ask: AskPage = (name, term, page, caller) =>
@@ -95,7 +92,7 @@ class SimilarThread implements SimilarEngine {
     const began = performance.now();
     const { store, index, cacheBytes } = this.#options;
     const task: SimilarTask = { store, index, cacheBytes };
-    const worker = startWorker(SIMILAR_THREAD, task);
+    const worker = startWorker(this.#thread, task);
     this.#worker = worker;
     this.#questions.sendTo(worker);
     let cause = "";
@@ -111,7 +108,7 @@ class SimilarThread implements SimilarEngine {
       }
     });
     worker.on("error", (error) => {
-      cause ||= causeOfDeath(SIMILAR_THREAD, error);
+      cause ||= causeOfDeath(this.#thread, error);
       mayWork = codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY";
     });
     worker.on("exit", (status) => {

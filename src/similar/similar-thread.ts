@@ -6,8 +6,15 @@ import { runNow } from "../search/work.ts";
 import { answerInSlices } from "../server/search/questions.ts";
 import { reviveStore } from "../store/generation.ts";
 import { beginWork, stepBack, yieldingCpu } from "../util/process/yield-cpu.ts";
-import type { FromSimilar, SimilarTask } from "./engine.ts";
-import { indexSimilar, keepSimilar, namesIn, openSimilar, type SimilarIndex } from "./similar.ts";
+import {
+  type FromSimilar,
+  indexSimilar,
+  keepSimilar,
+  namesIn,
+  openSimilar,
+  type SimilarIndex,
+  type SimilarTask,
+} from "./similar.ts";
 
 const port = parentPort!;
 const task = workerData as SimilarTask;

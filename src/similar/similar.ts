@@ -11,14 +11,17 @@
  * So a row can be missed; every found row lies within the distance.
  */
 
+import type { Observe } from "../observe/events.ts";
 import { ResultCache } from "../search/cache.ts";
 import { fold } from "../search/fold.ts";
 import { ListedResults, pageOf } from "../search/result-set.ts";
-import type { Searches } from "../search/search.ts";
-import { ranksIn, WHITE_SPACE } from "../search/texts.ts";
+import { Scheduler } from "../search/schedule/scheduler.ts";
+import { openSearch, type Searches, type SearchIndex } from "../search/search.ts";
+import { ranksIn } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
-import type { SearchName } from "../server/search/questions.ts";
-import type { Found, PageOf, Store } from "../store/generation.ts";
+import { termsOf } from "../search/worlds.ts";
+import type { AskPage, SearchAnswer, SearchName } from "../server/search/questions.ts";
+import { BUSY, type Found, type PageOf, type Store } from "../store/generation.ts";
 import { rowsOf } from "../store/lists.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";
@@ -32,9 +35,6 @@ const FIRST_ROWS = 20;
 
 /** Candidates compared between two yields. */
 const AT_ONCE = 16;
-
-/** Words of a query that tell rank classes apart; see the exact search of worlds. */
-const MOST_TERMS = 10;
 
 /** Most edits between a query and a name, by the query's code points. */
 export function mostEdits(codePoints: number): 0 | 1 | 2 {
@@ -64,10 +64,7 @@ export function namesIn({ users, worlds }: SimilarIndex): number {
 }
 
 /** Both similar searches as work: row numbers, best first, {@link MOST_SIMILAR} at most. */
-export interface SimilarSearches {
-  users(term: string): Work<Uint32Array>;
-  worlds(term: string): Work<Uint32Array>;
-}
+export type SimilarSearches = Readonly<Record<SearchName, (term: string) => Work<Uint32Array>>>;
 
 /** @param exact finds the names at distance 0 */
 export function openSimilar(
@@ -84,7 +81,7 @@ export function openSimilar(
     *worlds(term) {
       const found = pageOf(yield* exact.worlds(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
       const exactDocuments = Array.from(found.rows, (row) => positions[row]!);
-      const terms = [...new Set(term.split(WHITE_SPACE))].slice(0, MOST_TERMS);
+      const terms = termsOf(term);
       const classOf = (name: string): number => classOfWorld(name, term, terms);
       const similar = yield* findSimilar(index.worlds, term, exactDocuments, classOf);
       return similar.map((document) => popular.all[document]!);
@@ -190,4 +187,69 @@ const CLASSES = 4;
 /** Distance, class and document in one number: the lower the better. */
 function rankOf(document: number, distance: number, rankClass: number): number {
   return (distance * CLASSES + rankClass) * 2 ** 32 + document;
+}
+
+/** The data of a thread of similar search. */
+export interface SimilarTask {
+  readonly store: Store;
+  /** For the exact search, which gives the names at distance 0. */
+  readonly index: SearchIndex;
+  readonly cacheBytes: number;
+}
+
+/** The sources of the similar search of a generation. */
+export interface SimilarOptions extends SimilarTask {
+  /** Id of the generation that it serves: generations with the same names share a similar search. */
+  readonly generation: () => string;
+  readonly observe: Observe;
+}
+
+/** The similar search of one generation, on a thread or on the calling one. */
+export interface SimilarEngine {
+  readonly ask: AskPage;
+  start(): void;
+  /** Drops the index after the last answer. */
+  retire(): void;
+}
+
+/** Messages from the thread. */
+export type FromSimilar =
+  /** @param names number of distinct names */
+  | { readonly kind: "ready"; readonly names: number }
+  /** The names are too many for an index. */
+  | { readonly kind: "refused"; readonly problem: string }
+  | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };
+
+/** Similar search on the calling thread: names are indexed and searched in slices. */
+export function openSimilarHere(options: SimilarOptions): SimilarEngine {
+  const { store, generation, index, cacheBytes, observe } = options;
+  const scheduler = new Scheduler<Found>();
+  let search: ReturnType<typeof keepSimilar> | undefined;
+  let retired = false;
+
+  async function build(): Promise<void> {
+    const began = performance.now();
+    const indexing = new Scheduler<SimilarIndex>();
+    const made = await indexing.run(() => indexSimilar(store), { key: 0, isGone: () => retired });
+    if (made === BUSY) return;
+    search = keepSimilar(openSimilar(store, made, openSearch(index)), cacheBytes);
+    const ms = Math.round(performance.now() - began);
+    observe({ kind: "similar-ready", generation: generation(), names: namesIn(made), ms });
+  }
+
+  return {
+    async ask(name, term, page, caller) {
+      const find = search;
+      return find && (await scheduler.run(() => find(name, term, page), caller));
+    },
+    start() {
+      if (retired) return;
+      build().catch((error: unknown) =>
+        observe({ kind: "similar-failed", generation: generation(), problem: String(error) }),
+      );
+    },
+    retire() {
+      retired = true;
+    },
+  };
 }

@@ -3,9 +3,9 @@
 import { createRouter } from "../api/router.ts";
 import { ROUTES } from "../api/routes.ts";
 import type { DirectDoor } from "../http/direct.ts";
+import { splitTarget } from "../model/message.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { RESOURCES } from "../model/schema.ts";
-import { splitTarget } from "../model/target.ts";
 import { isObject } from "../util/json.ts";
 import type { Probe } from "./plan.ts";
 

@@ -130,7 +130,7 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     assert.ok(unneeded.length < files.length / 3, unneeded.join());
     assert.ok(
       unneeded.every((file) =>
-        /^((server-)?(local-similar|searching|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|loader|build|command|mirror|keys|openapi|routes)-|^(similar-thread|client)\./.test(
+        /^((server-)?(similar|searching|node-server|url|admin|exposition|keep-counts|keep-shared|chunk)|loader|build|command|mirror|keys|openapi|routes)-|^(similar-thread|client)\./.test(
           file,
         ),
       ),
