@@ -7,9 +7,8 @@ import type { FaultName } from "../model/fault.ts";
 import { FOUND_WORLD_CUT } from "../store/encode.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
-import { oneRow, oneText, rowsPage, tablePage } from "./handlers/envelope.ts";
+import { oneRow, oneText, rowsPage, searchPage, tablePage } from "./handlers/bodies.ts";
 import type { Call, Outcome, Route } from "./handlers/route.ts";
-import { searchPage } from "./handlers/search.ts";
 
 const MISSING = {
   worlds: "worldMissing",

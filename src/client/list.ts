@@ -6,18 +6,14 @@ import type { Words } from "./target.ts";
 
 /** Options of a call that gives one page. */
 export interface PageOptions extends CallOptions {
-  /** Items, 1 to 50; 20 when absent. */
+  /** Items a request, 1 to 50; when absent, 20, or 50 in an iteration over every item. */
   readonly limit?: number;
   /** Items to skip; 0 when absent. */
   readonly offset?: number;
 }
 
 /** Options of an iteration over every item. */
-export interface AllOptions extends CallOptions {
-  /** Items a request, 1 to 50; 50 when absent. */
-  readonly limit?: number;
-  /** Items to skip; 0 when absent. */
-  readonly offset?: number;
+export interface AllOptions extends PageOptions {
   /**
    * What to do when the server's data change before the end: end with {@link SnapshotChangedError}, or start over if no
    * item was given yet. To start over, the first page is held back until the second has arrived. "error" when absent.

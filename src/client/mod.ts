@@ -69,23 +69,17 @@ export interface SearchPage<Item> extends Page<Item> {
 }
 
 /** A list to read by the page or iterate over. */
-export interface List<Words, Result extends Page<unknown>> {
+export interface List<Words, Result extends Page<unknown>, Of extends readonly unknown[] = []> {
   /** One page. */
-  (options?: Words & PageOptions): Promise<Result>;
+  (...args: [...Of, options?: Words & PageOptions]): Promise<Result>;
   /** Every item, from pages of one generation where the server names it. */
-  readonly all: (options?: Words & AllOptions) => AsyncGenerator<Result["data"][number], void, undefined>;
+  readonly all: (
+    ...args: [...Of, options?: Words & AllOptions]
+  ) => AsyncGenerator<Result["data"][number], void, undefined>;
 }
 
 /** A list that belongs to a text or an id. */
-export interface ListOf<Words, Result extends Page<unknown>> {
-  /** One page. */
-  (of: string, options?: Words & PageOptions): Promise<Result>;
-  /** Every item, from pages of one generation where the server names it. */
-  readonly all: (
-    of: string,
-    options?: Words & AllOptions,
-  ) => AsyncGenerator<Result["data"][number], void, undefined>;
-}
+export type ListOf<Words, Result extends Page<unknown>> = List<Words, Result, [of: string]>;
 
 type Get<Data> = (id: string, options?: CallOptions) => Promise<One<Data>>;
 

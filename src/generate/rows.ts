@@ -5,6 +5,7 @@
 
 import type { RowFile } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
+import { formatUuid } from "../model/uuid.ts";
 import type { Values } from "../settings/settings.ts";
 import { createRandom, type Random } from "../util/random.ts";
 import { endWhere } from "../util/sorted.ts";
@@ -25,22 +26,17 @@ interface Plan extends Sizes {
 }
 
 /** A UUID, as four random words. */
-type Id = readonly number[];
+type Id = readonly [number, number, number, number];
 
 function drawId({ word }: Random): Id {
   return [word(), word(), word(), word()];
 }
 
-const DIGITS = Buffer.from("0123456789abcdef");
-/** A buffer for a UUID of version 4, reused for each, and the offsets of its digits. */
-const UUID = Buffer.from("00000000-0000-4000-8000-000000000000");
-const PLACES = Array.from(UUID.keys()).filter((at) => UUID[at] !== 45);
-
-function idText(id: Id): string {
-  for (let at = 0; at < 32; at++) UUID[PLACES[at]!] = DIGITS[(id[at >> 3]! >>> (28 - 4 * (at & 7))) & 15]!;
-  UUID[14] = DIGITS[4]!;
-  UUID[19] = DIGITS[8 | (id[2]! & 3)]!;
-  return UUID.toString("latin1");
+/** A UUID of version 4. */
+function idText([first, second, third, fourth]: Id): string {
+  const version = (second & 0xffff_0fff) | 0x4000;
+  const variant = (third & 0x0fff_ffff) | ((8 | (third & 3)) << 28);
+  return formatUuid(Uint32Array.of(first, version, variant, fourth), 0);
 }
 
 const DAYS = Math.ceil((LAST_MOMENT - FIRST_DAY) / DAY);

@@ -56,6 +56,17 @@ function checkAsk(ask: DirectAsk): void {
   }
 }
 
+function byName(reply: Reply): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = Object.create(null);
+  const list = splitHeaders(reply.headers);
+  for (let at = 0; at < list.length; at += 2) headers[list[at]!.toLowerCase()] = list[at + 1]!;
+  return headers;
+}
+
+function textOf({ body }: Reply): string {
+  return bodyBytes(body).toString("utf8");
+}
+
 /** @internal Creates the adapter to a state. @param caller replaces the `authorization` if given */
 export function createDirectAdapter(state: State, caller?: ChosenCaller): DirectDoor {
   return async (ask) => {
@@ -67,43 +78,12 @@ export function createDirectAdapter(state: State, caller?: ChosenCaller): Direct
       state,
     );
     signal?.throwIfAborted();
-    const headers: Record<string, string> = Object.create(null);
-    const list = splitHeaders(reply.headers);
-    for (let at = 0; at < list.length; at += 2) headers[list[at]!.toLowerCase()] = list[at + 1]!;
-    return { status: reply.status, headers, body: bodyBytes(reply.body).toString("utf8") };
+    return { status: reply.status, headers: byName(reply), body: textOf(reply) };
   };
 }
 
 /** Origin of the URLs that the client requests; nothing is sent there. */
 export const LOCAL_ORIGIN = "http://orrery.local";
-
-class LocalResponse {
-  readonly #reply: Reply;
-  readonly status: number;
-
-  constructor(reply: Reply) {
-    this.#reply = reply;
-    this.status = reply.status;
-  }
-
-  get headers(): Pick<Headers, "get"> {
-    const { etag, headers } = this.#reply;
-    return {
-      get(name) {
-        if (name === "etag" && etag !== undefined) return etag;
-        const list = splitHeaders(headers);
-        const at = list.findIndex(
-          (text, index) => index % 2 === 0 && text.toLowerCase() === name.toLowerCase(),
-        );
-        return at < 0 ? null : list[at + 1]!;
-      },
-    };
-  }
-
-  async text(): Promise<string> {
-    return bodyBytes(this.#reply.body).toString("utf8");
-  }
-}
 
 interface LocalInit {
   readonly headers: { readonly authorization: string; readonly "if-match"?: string };
@@ -112,13 +92,17 @@ interface LocalInit {
 
 /** @internal Creates the `fetch` of a client. @param caller replaces the `authorization` if given */
 export function createLocalFetch(state: State, caller: ChosenCaller | undefined): typeof globalThis.fetch {
-  const local = async (url: string, { headers, signal }: LocalInit): Promise<LocalResponse> => {
+  const local = async (url: string, { headers, signal }: LocalInit) => {
     const { authorization, "if-match": ifMatch } = headers;
     const ask: Ask = {
       ...{ method: "GET", target: url.slice(LOCAL_ORIGIN.length), authorization, caller, ifMatch },
       ...{ ifNoneMatch: undefined, now: Date.now(), isGone: signal ? () => signal.aborted : undefined },
     };
-    return new LocalResponse(await answer(ask, state));
+    const reply = await answer(ask, state);
+    // Most calls read no other header than the ETag.
+    const get = (name: string): string | null =>
+      (name === "etag" && reply.etag) || (byName(reply)[name.toLowerCase()] ?? null);
+    return { status: reply.status, headers: { get }, text: async () => textOf(reply) };
   };
   return local as unknown as typeof globalThis.fetch;
 }

@@ -3,6 +3,7 @@
  * replies, and has no limits beyond those of node:http.
  */
 
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -70,15 +71,11 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
     },
     async leave() {
       stop.isDraining = true;
-      const ended = new Promise<void>((resolve) => server.once("close", resolve));
-      let hasEnded = false;
-      void ended.then(() => {
-        hasEnded = true;
-      });
-      for (let ms = 0; !hasEnded && ms < DEADLINE_MS; ms = performance.now() - stopBegan) {
+      const ended = once(server, "close").then(() => true);
+      const look = (): Promise<boolean> => Promise.race([ended, sleep(LOOK_MS, false)]);
+      for (let ms = 0; ms < DEADLINE_MS && !(await look()); ms = performance.now() - stopBegan) {
         if (ms > GRACE_MS) server.closeIdleConnections();
         stop.givesUpWork = ms > GIVE_UP_MS;
-        await Promise.race([ended, sleep(LOOK_MS)]);
       }
       server.closeAllConnections();
       await ended;

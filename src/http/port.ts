@@ -3,6 +3,7 @@
 import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isNodeBefore } from "../install/runtime.mjs";
 import { codeOf } from "../util/system-error.ts";
 
 /** Other listeners allowed on the same port: none, only threads of this process, or every process that shares it. */
@@ -13,8 +14,7 @@ export function whyNoSharing(
   { node }: { readonly node: string } = process.versions,
   platform: string = process.platform,
 ): string | undefined {
-  const [major = 0, minor = 0] = node.split(".").map(Number);
-  if (major < 22 || (major === 22 && minor < 12)) {
+  if (isNodeBefore({ node }, "22.12")) {
     return `requires Node 22.12 or newer, whose servers can share a port; this is ${node}`;
   }
   if (!["linux", "freebsd", "sunos", "aix", "android"].includes(platform)) {

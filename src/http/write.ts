@@ -10,17 +10,6 @@ import type { Socket } from "node:net";
 import { areCheaperAsText, bodyText, copyBody, type Parts } from "../model/body.ts";
 import type { Reply } from "../model/message.ts";
 
-const STATUS_LINES = new Map(
-  Object.entries(STATUS_CODES).map(([status, reason]) => [
-    Number(status),
-    `HTTP/1.1 ${status} ${reason}\r\n`,
-  ]),
-);
-
-function statusLine(status: number): string {
-  return STATUS_LINES.get(status) ?? `HTTP/1.1 ${status} \r\n`;
-}
-
 let second = 0;
 let date = "";
 
@@ -42,7 +31,7 @@ export function responseText(reply: Reply): string {
 }
 
 function headText({ status, headers }: Reply, connection: string): string {
-  return `${statusLine(status)}${headers}Date: ${dateNow()}\r\n${connection}\r\n`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers}Date: ${dateNow()}\r\n${connection}\r\n`;
 }
 
 /** Header lines of a connection that stays open. @param timeout milliseconds until an idle one is closed */
@@ -51,9 +40,7 @@ export function keepAliveLines(timeout: number): string {
   return `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ""}`;
 }
 
-/**
- * Maximum size of a response built in {@link scratch}: copying a longer one costs as much as new memory.
- */
+/** Maximum size of a response built in {@link scratch}: copying a longer one costs as much as new memory. */
 const SCRATCH_BYTES = 262_144;
 
 let scratch = Buffer.alloc(0);
@@ -103,9 +90,7 @@ export class ReplyWriter {
     this.#socket.uncork();
   }
 
-  /**
-   * One copy into recently used memory costs less than handing several views to the system, or than new memory.
-   */
+  /** One copy into recently used memory costs less than handing several views to the system, or than new memory. */
   #writeParts(body: Parts): void {
     const text = this.#text;
     this.#text = "";

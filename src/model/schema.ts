@@ -85,14 +85,7 @@ export type Served<Fields extends Readonly<Record<string, Field>>> = {
     : never]: Values[Fields[Name]["type"]];
 };
 
-export interface NamedField {
-  readonly name: string;
-  readonly type: FieldType;
-  readonly served: boolean;
-  readonly absent: Field["absent"];
-  readonly refersTo: Field["refersTo"];
-  readonly shows: Field["shows"];
-}
+export type NamedField = { readonly name: string } & { readonly [Key in keyof Required<Field>]: Field[Key] };
 
 function listed(fields: Readonly<Record<string, Field>>): readonly NamedField[] {
   // All objects have the same shape: readers of rows look at them for each value, which is faster so.

@@ -98,7 +98,7 @@ export function* searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf
   }
 }
 
-/** The terms of a query, without those that another one contains. */
+/** The terms of a query, without terms that another term contains. */
 export function termsOf(query: string): readonly string[] {
   const terms = query.split(WHITE_SPACE);
   return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));

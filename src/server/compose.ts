@@ -5,8 +5,9 @@ import { createFixedHeaders } from "../api/headers.ts";
 import { limitText } from "../api/limit-text.ts";
 import { createNotices } from "../auth/notices.ts";
 import { readClients } from "../model/client-address.ts";
-import { AccessLog, type AccessLogOptions, createSampling } from "../observe/access-log.ts";
+import { AccessLog, type AccessLogOptions } from "../observe/access-log.ts";
 import type { Settings } from "../settings/settings.ts";
+import { createSampling } from "../util/sampling.ts";
 import type { ThreadFeatures } from "./features.ts";
 
 export interface StateParts

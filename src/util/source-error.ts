@@ -8,16 +8,13 @@ export class SourceError extends Error {
   /** The status of the reply, if that was at fault. */
   readonly status: number | undefined;
 
-  constructor(message: string, { isLasting = false, retryAfterMs, status }: SourceErrorOptions = {}) {
+  constructor(
+    message: string,
+    { isLasting = false, retryAfterMs, status }: Partial<Omit<SourceError, keyof Error>> = {},
+  ) {
     super(message);
     this.isLasting = isLasting;
     this.retryAfterMs = retryAfterMs;
     this.status = status;
   }
-}
-
-interface SourceErrorOptions {
-  readonly isLasting?: boolean;
-  readonly retryAfterMs?: number | undefined;
-  readonly status?: number | undefined;
 }

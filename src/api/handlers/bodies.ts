@@ -1,9 +1,13 @@
-/** The envelopes around the data. Texts have one char a byte; envelopes are ASCII. */
+/**
+ * The bodies of replies: the envelopes around the data, and the common part of both searches. Texts have one char a
+ * byte; envelopes are ASCII.
+ */
 
 import { type Slices, sliceAll } from "../../model/body.ts";
-import { BUSY, type Busy, type Found } from "../../store/generation.ts";
+import { readTerm } from "../../search/fold.ts";
+import { BUSY, type Busy, type Found, type FoundSimilar } from "../../store/generation.ts";
 import { type Block, type Cut, rowText, sliceRange, sliceRows } from "../../store/table.ts";
-import type { Outcome, Parameters } from "./route.ts";
+import type { Call, Outcome, Parameters } from "./route.ts";
 
 const HEAD = '{"data":[';
 
@@ -49,7 +53,7 @@ export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters
 }
 
 /** A page of a search, at once or later. @param more text after the pagination, comma first */
-export function foundPage(
+function foundPage(
   block: Block,
   found: Found | Busy | Promise<Found | Busy>,
   parameters: Parameters,
@@ -64,4 +68,36 @@ export function foundPage(
   const slices = sliceRows(block, found.rows, cut);
   keepJson?.(slices);
   return page(slices, total, parameters, more);
+}
+
+/** Marks an exact answer in place of a similar one, which may find more later in the same generation. */
+function passing(outcome: Outcome): Outcome {
+  return "fault" in outcome ? outcome : { ...outcome, isPassing: true };
+}
+
+/**
+ * Answers a search, by similar names only where the server has them. Until their index is ready, the exact search
+ * answers and says so.
+ */
+export function searchPage(
+  table: "users" | "worlds",
+  block: Block,
+  call: Call,
+  cut?: Cut,
+): Outcome | Promise<Outcome> {
+  const { search, similar, parameters } = call;
+  const term = readTerm(parameters.q);
+  if (term === "") return { fault: "noQuery" };
+  const exact = (): Found | Busy | Promise<Found | Busy> => search[table](term, parameters, call);
+  if (parameters.match !== "similar" || similar === undefined) {
+    return foundPage(block, exact(), parameters, cut);
+  }
+  const show = (found: FoundSimilar): Outcome | Promise<Outcome> => {
+    if (found !== undefined) return foundPage(block, found, parameters, cut, ',"match":"similar"');
+    const instead = foundPage(block, exact(), parameters, cut, ',"match":"exact"');
+    return instead instanceof Promise ? instead.then(passing) : passing(instead);
+  };
+  const { limit, offset } = parameters;
+  const found = similar[table](term, { limit, offset }, call);
+  return found instanceof Promise ? found.then(show) : show(found);
 }
