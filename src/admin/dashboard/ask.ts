@@ -1,6 +1,6 @@
 /** Requests to the admin listener, each with a timeout; the token that they carry, and its form. */
 
-import { byId, setText, show } from "./dom.ts";
+import { byId, setText } from "./dom.ts";
 import { duration } from "./format.ts";
 
 /** Why a request failed. */
@@ -52,21 +52,20 @@ export function showSignIn(wasSent: boolean | undefined): void {
     holdToken(undefined);
     setText(byId("token-problem"), "The server refused this token.");
   }
-  show(byId("forget"), false);
-  show(byId("content"), false);
+  byId("forget").hidden = byId("content").hidden = true;
   if (!form.hidden) return;
-  show(form, true);
+  form.hidden = false;
   byId("token").focus();
 }
 
 /** Hides the form again. */
 export function hideSignIn(): void {
-  const wasShown = !byId("sign-in").hidden;
-  show(byId("sign-in"), false);
-  show(byId("content"), true);
+  const [form, content] = [byId("sign-in"), byId("content")];
+  content.hidden = false;
   // The head of the page stays in sight.
-  if (wasShown) byId("content").focus({ preventScroll: true });
-  show(byId("forget"), held !== undefined);
+  if (!form.hidden) content.focus({ preventScroll: true });
+  form.hidden = true;
+  byId("forget").hidden = held === undefined;
 }
 
 /** Connects the form. @param again called when the token has changed */
@@ -74,13 +73,10 @@ export function startSigningIn(again: () => void): void {
   byId("sign-in").addEventListener("submit", (event) => {
     event.preventDefault();
     const field = byId<HTMLInputElement>("token");
-    const token = field.value.trim();
-    // A header cannot carry any other text.
-    const isUsable = /^[\x21-\x7e]{1,4096}$/.test(token);
-    setText(byId("token-problem"), isUsable ? "" : "A token has no spaces and no letters beyond ASCII.");
-    if (!isUsable) return;
+    setText(byId("token-problem"), "");
+    // The field takes no text that a header cannot carry.
+    holdToken(field.value.trim());
     field.value = "";
-    holdToken(token);
     again();
   });
   byId("forget").addEventListener("click", () => {

@@ -3,7 +3,7 @@
 import type { KeyStatus, Moment, RouteStatus, Status, ThreadStatus } from "../status.ts";
 import { chartCard, type Line } from "./charts.ts";
 import { byId, type Child, fill, foreign, make } from "./dom.ts";
-import { bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
+import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
 import { type Card, type CardPart, card, type Fact, factList, note, table } from "./parts.ts";
 import { routeName, TILES } from "./tiles.ts";
@@ -75,7 +75,7 @@ function named(figures: Readonly<Record<string, number>>): [name: string, figure
 /** Refusals by reason, most first. */
 function rejected({ requests }: Status): readonly Child[] {
   const reasons = named(requests.rejected).sort(([, a], [, b]) => b - a);
-  if (reasons.length === 0) return [make("p", { class: "hint" }, "Nothing was refused.")];
+  if (reasons.length === 0) return [make("p", { class: "quiet" }, "Nothing was refused.")];
   const facts = reasons.map(([reason, times]): Fact => [reason, count(times)]);
   return [factList(facts, "rejected")];
 }
@@ -87,22 +87,23 @@ function useOf({ passed, refused, lastUsedAt }: KeyStatus, { now }: Status): HTM
   const why = reasons.map(([reason, times]) => `${reason} ${count(times)}`).join(", ");
   const texts = [`${count(passed)} passed`, all === 0 ? "none refused" : `${count(all)} refused (${why})`];
   if (lastUsedAt !== null) {
-    texts.push(`last one ${duration((Date.parse(now) - Date.parse(lastUsedAt)) / 1000)} ago`);
+    texts.push(`last one ${between(lastUsedAt, now)} ago`);
   }
-  return make("small", { class: passed === 0 && all > 0 ? "use problem" : "use" }, texts.join(", "));
+  const kind = passed === 0 && all > 0 ? "problem" : "quiet";
+  return make("div", { class: `use ${kind}` }, texts.join(", "));
 }
 
 function usedOf({ used, limit, remaining }: KeyStatus): Child | readonly Child[] {
   if (limit === null) return [];
   const max = Math.max(1, limit);
   const value = Math.min(used, max);
-  return make("progress", { "aria-label": "Used", max, value, class: remaining === 0 && "spent" });
+  return make("progress", { "aria-label": "Used", max, value, class: remaining === 0 && "problem" });
 }
 
 function limitsText({ limits }: Status): string {
   const { shared, server, since, losses, requests } = limits;
   if (!shared) return "";
-  const state = `The counter server of shared limits is ${server} since ${moment(new Date(since ?? ""), new Date())}`;
+  const state = `The counter server of shared limits is ${server} since ${moment(since ?? "")}`;
   const { waited = null, alone = null, refused = null } = requests ?? {};
   const sent = `${count(waited)} requests waited for it, ${count(alone)} were counted alone, ${count(refused)} refused`;
   return `${state}, lost ${counted(losses, "time")}; ${sent}.`;
@@ -184,7 +185,14 @@ export const CARDS: readonly Card[] = [
       id: "keys",
       caption: "Requests of each key in the window that runs",
       columns: [
-        ["Key", (key, status) => [foreign(key.name, "name"), foreign(key.id, "id code"), useOf(key, status)]],
+        [
+          "Key",
+          (key, status) => [
+            foreign(key.name, "name"),
+            make("div", { class: "id quiet code" }, foreign(key.id)),
+            useOf(key, status),
+          ],
+        ],
         ["Left", ({ remaining }) => make("span", { class: remaining === 0 && "problem" }, count(remaining))],
         ["of", ({ limit }) => count(limit)],
         ["Used", usedOf, SPARE],

@@ -2,7 +2,8 @@
 
 import uPlot from "uplot";
 import type { Moment, Status } from "../status.ts";
-import { bars, type Child, foreign, make } from "./dom.ts";
+import { bars, foreign, make } from "./dom.ts";
+import { clock } from "./format.ts";
 import { type ShownHistory, span } from "./history.ts";
 import { type Card, type CardPart, type CardSettings, card } from "./parts.ts";
 
@@ -29,15 +30,6 @@ interface ChartSettings extends CardSettings {
   readonly isLogarithmic?: true;
 }
 
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const clockWithSeconds = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
-
-/** Formats the moments of the x axis. */
-function writeMoments(moments: readonly number[]): string[] {
-  const isWhole = moments.every((moment) => moment % 60 === 0);
-  return moments.map((moment) => (isWhole ? clock : clockWithSeconds).format(moment * 1000));
-}
-
 /** Two powers of ten around the figures, one to six powers apart. */
 function powersAround(least: number, most: number): [from: number, to: number] {
   const to = Math.max(0, Math.ceil(Math.log10(most)));
@@ -61,7 +53,12 @@ function colourOf(place: HTMLElement, name: string): string {
   return getComputedStyle(place).color;
 }
 
-function optionsOf(settings: ChartSettings, lines: readonly Line[], place: HTMLElement): uPlot.Options {
+function optionsOf(
+  settings: ChartSettings,
+  lines: readonly Line[],
+  place: HTMLElement,
+  [from, to]: ReturnType<typeof span>,
+): uPlot.Options {
   const { write, isStacked, isLogarithmic } = settings;
   const axis: uPlot.Axis = {
     stroke: colourOf(place, "quiet"),
@@ -78,9 +75,15 @@ function optionsOf(settings: ChartSettings, lines: readonly Line[], place: HTMLE
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 26, 0, 0],
-    scales: { y: scaleOf(settings) },
+    scales: { x: { range: [from, to] }, y: scaleOf(settings) },
     axes: [
-      { ...axis, grid: { show: false }, size: 26, space: 70, values: (_, splits) => writeMoments(splits) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 26,
+        space: 70,
+        values: (_, splits) => splits.map((at) => clock.format(at * 1000)),
+      },
       {
         ...axis,
         grid: { stroke: colourOf(place, "grid"), width: 1 },
@@ -116,82 +119,53 @@ function stack(columns: readonly Column[]): Column["figures"][] {
   return stacked;
 }
 
-/** Equal for lists of lines that are drawn alike. */
-function keyOf(lines: readonly Line[]): string {
-  return lines.map(({ label, colour }) => `${colour} ${label}`).join("\n");
+function describe({ title, more = "", write }: ChartSettings, columns: readonly Column[]): string {
+  const parts = columns.map(({ label, figures }) => {
+    const known = figures.filter((figure) => figure !== null);
+    if (known.length === 0) return `${label}: nothing`;
+    return `${label}: now ${write(known.at(-1)!)}, most ${write(Math.max(...known))}`;
+  });
+  return `${title} ${more}, up to 10 minutes back. ${parts.join("; ")}`;
 }
 
-class Chart {
-  readonly #place: HTMLElement;
-  readonly #settings: ChartSettings;
-  #history: ShownHistory | undefined;
-  #columns: readonly Column[] = [];
-  #plot: uPlot | undefined;
+/** A chart and its legend. A drawn chart keeps its lines, colours and width, so each status draws a new one. */
+function chart(settings: ChartSettings): CardPart {
+  const { id, isLow, isStacked, lines, write } = settings;
+  const place = make("div", { id: `${id}-chart`, class: isLow ? "chart low" : "chart", role: "img" });
+  let history: ShownHistory | undefined;
+  let columns: readonly Column[] = [];
+  let plot: uPlot | undefined;
 
-  constructor(settings: ChartSettings) {
-    const { id, isLow } = settings;
-    this.#settings = settings;
-    this.#place = make("div", { id: `${id}-chart`, class: isLow ? "chart low" : "chart", role: "img" });
-    // A drawn chart keeps its colours and its width: a change of either needs a new chart.
-    const renew = (): void => {
-      this.#forget();
-      this.#draw();
-    };
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renew);
-    new ResizeObserver(renew).observe(this.#place);
-  }
+  const draw = (): void => {
+    plot?.destroy();
+    plot = undefined;
+    if (history === undefined || place.clientWidth === 0) return;
+    const figures = isStacked ? stack(columns) : columns.map(({ figures }) => figures);
+    const data = [history.moments, ...figures] as uPlot.AlignedData;
+    plot = new uPlot(optionsOf(settings, columns, place, span(history)), data, place);
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  new ResizeObserver(draw).observe(place);
 
-  show(status: Status, history: ShownHistory): readonly Child[] {
-    const { id, lines, write } = this.#settings;
-    const columns = lines(status).map((line): Column => {
-      return { ...line, figures: history.figures.map((seen) => (seen === undefined ? null : line.of(seen))) };
+  return (status, seen) => {
+    history = seen;
+    columns = lines(status).map((line): Column => {
+      return {
+        ...line,
+        figures: seen.figures.map((moment) => (moment === undefined ? null : line.of(moment))),
+      };
     });
-    if (keyOf(columns) !== keyOf(this.#columns)) this.#forget();
-    this.#history = history;
-    this.#columns = columns;
-    this.#draw();
-    this.#place.setAttribute("aria-label", this.#description());
+    draw();
+    place.setAttribute("aria-label", describe(settings, columns));
     const legend = columns.map(({ label, colour, figures }) => {
       const figure = make("b", {}, write(figures.at(-1) ?? null));
-      return make("li", {}, bars("swatch", 1, [1], [colour]), foreign(label, "name"), figure);
+      return make("li", { class: "row quiet" }, bars("swatch", 1, [1], [colour]), foreign(label), figure);
     });
-    return [this.#place, make("ul", { id: `${id}-legend`, class: "legend" }, ...legend)];
-  }
-
-  #forget(): void {
-    this.#plot?.destroy();
-    this.#plot = undefined;
-  }
-
-  #draw(): void {
-    const place = this.#place;
-    if (this.#history === undefined || place.clientWidth === 0) return;
-    const { moments } = this.#history;
-    const figures = this.#settings.isStacked
-      ? stack(this.#columns)
-      : this.#columns.map(({ figures }) => figures);
-    const plot = this.#plot ?? new uPlot(optionsOf(this.#settings, this.#columns, place), undefined, place);
-    this.#plot = plot;
-    const [min, max] = span(this.#history);
-    plot.batch(() => {
-      plot.setData([moments, ...figures] as uPlot.AlignedData, false);
-      plot.setScale("x", { min, max });
-    });
-  }
-
-  #description(): string {
-    const { title, more = "", write } = this.#settings;
-    const parts = this.#columns.map(({ label, figures }) => {
-      const known = figures.filter((figure) => figure !== null);
-      if (known.length === 0) return `${label}: nothing`;
-      return `${label}: now ${write(known.at(-1)!)}, most ${write(Math.max(...known))}`;
-    });
-    return `${title} ${more}, up to 10 minutes back. ${parts.join("; ")}`;
-  }
+    return [place, make("ul", { id: `${id}-legend`, class: "legend row" }, ...legend)];
+  };
 }
 
 /** A card with a chart and its legend, above other parts. */
 export function chartCard(settings: ChartSettings, ...parts: readonly CardPart[]): Card {
-  const chart = new Chart(settings);
-  return card(settings, (status, history) => chart.show(status, history), ...parts);
+  return card(settings, chart(settings), ...parts);
 }

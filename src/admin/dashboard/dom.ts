@@ -10,29 +10,21 @@ export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   return document.getElementById(id) as Kind;
 }
 
-/** Adds attributes (`true`: one without a value; `false`: none) and children to an element. */
-function equip<Kind extends Element>(
-  element: Kind,
-  attributes: Attributes,
-  children: readonly Child[],
-): Kind {
+type Tags = HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "rect">;
+
+/** @param attributes `true`: one without a value; `false`: none */
+export function make<Tag extends keyof Tags>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): Tags[Tag] {
+  const space = tag === "svg" || tag === "rect" ? "2000/svg" : "1999/xhtml";
+  const element = document.createElementNS(`http://www.w3.org/${space}`, tag) as Tags[Tag];
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false) element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(...children);
   return element;
-}
-
-export function make<Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
-): HTMLElementTagNameMap[Tag] {
-  return equip(document.createElement(tag), attributes, children);
-}
-
-function makeSvg(tag: string, attributes: Attributes, ...children: readonly Child[]): Element {
-  return equip(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
 /** Draws bars in a row. @param widths parts of the whole @param colours numbers of the bars' colours */
@@ -45,10 +37,10 @@ export function bars(
   let x = 0;
   const rects = widths.map((width, at) => {
     x += width;
-    return makeSvg("rect", { x: x - width, width, height: 1, fill: `var(--series-${colours[at]})` });
+    return make("rect", { x: x - width, width, height: 1, fill: `var(--series-${colours[at]})` });
   });
   const frame = { viewBox: `0 0 ${whole} 1`, preserveAspectRatio: "none", "aria-hidden": "true" };
-  return makeSvg("svg", { class: className, ...frame }, ...rects);
+  return make("svg", { class: className, ...frame }, ...rects);
 }
 
 /** Foreign text, such as a name: isolated, so that its direction does not affect its surroundings, and in full in the tool tip. */
@@ -61,15 +53,10 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Shows or hides an element. */
-export function show(element: HTMLElement, isShown: boolean): void {
-  if (element.hidden === isShown) element.hidden = !isShown;
-}
-
 /** Shows an element with a text, or hides it if the text is empty. */
 export function tell(element: HTMLElement, text: string): void {
   setText(element, text);
-  show(element, text !== "");
+  element.hidden = text === "";
 }
 
 /** Whether two elements are equal but for their children. */

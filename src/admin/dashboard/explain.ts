@@ -17,12 +17,11 @@ function block(title: string, lines: readonly Line[]): HTMLElement {
 }
 
 function routeBlock({ route, path, parameters, generation }: Explanation): HTMLElement {
-  const applied = Object.entries(parameters ?? {}).map(([name, value]): Line => [name, String(value)]);
   return block("Route", [
     ["operation", route?.name ?? "none has this path"],
     ["path", route?.path ?? path],
     ["scope", route === null ? null : (route.scope ?? "any key")],
-    ...applied,
+    ...Object.entries(parameters ?? {}).map(([name, value]): Line => [name, String(value)]),
     ["generation", generation],
   ]);
 }
@@ -41,21 +40,23 @@ function keyBlock({ id, name, kind, fault, scopes, expiresAt, quota }: KeyExplan
 
 function searchBlock(search: SearchExplanation): HTMLElement {
   const { table, match, term, terms, total, classes, cache, durationMs } = search;
-  const ranks = (classes ?? []).map(({ meaning, matches }): Line => [meaning, count(matches)]);
   return block("Search", [
     ["in", table],
     ["match", match],
     ["compared as", term],
     ["terms", terms.length > 1 ? terms.join(" · ") : null],
     ["matches", total === null ? "took too long to count" : count(total)],
-    ...ranks,
+    ...(classes ?? []).map(({ meaning, matches }): Line => [meaning, count(matches)]),
     ["in the cache of", `${cache.holding} of ${counted(cache.asked, "thread")}`],
     ["time", durationMs === null ? null : millis(durationMs)],
   ]);
 }
 
 function showVerdict(kind: "good" | "bad", text: string, ...blocks: readonly HTMLElement[]): void {
-  byId("explained").replaceChildren(make("p", { class: "verdict", "data-kind": kind }, text), ...blocks);
+  byId("explained").replaceChildren(
+    make("p", { class: "verdict", "data-kind": kind }, make("b", {}, text)),
+    ...blocks,
+  );
 }
 
 async function explain(): Promise<void> {
@@ -65,11 +66,13 @@ async function explain(): Promise<void> {
   const { value, failure } = await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS);
   if (failure !== undefined) return showVerdict("bad", failure.message || failure.text);
   const { answer, key, search } = value;
-  const blocks = [routeBlock(value)];
-  if (key !== null) blocks.push(keyBlock(key));
-  if (search !== null) blocks.push(searchBlock(search));
+  const blocks = [
+    routeBlock(value),
+    key === null ? [] : keyBlock(key),
+    search === null ? [] : searchBlock(search),
+  ];
   const text = `${answer.status} ${answer.error ?? "OK"}, ${bytes(answer.bytes)}`;
-  showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks);
+  showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks.flat());
 }
 
 export function startExplaining(): void {

@@ -7,28 +7,23 @@ const SPACE = "\u00a0";
 export const NONE = "–";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const tenths = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const hundredths = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+export const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const dayAndClock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-type Figure = number | null | undefined;
-
-function isFigure(value: Figure): value is number {
-  return typeof value === "number" && Number.isFinite(value);
+/** Makes a formatter that writes {@link NONE} for a missing figure. */
+function formatter(write: (value: number) => string) {
+  return (value: number | null | undefined): string =>
+    typeof value === "number" && Number.isFinite(value) ? write(value) : NONE;
 }
 
 /** Three significant digits below a hundred, whole numbers above. */
 function digits(value: number): string {
-  const size = Math.abs(value);
-  if (size === 0 || size >= 99.95) return whole.format(value);
-  return size >= 9.995 ? tenths.format(value) : hundredths.format(value);
+  if (value === 0 || value >= 99.95) return whole.format(value);
+  return value.toFixed(value >= 9.995 ? 1 : 2);
 }
 
 /** "12,345" */
-export function count(value: Figure): string {
-  return isFigure(value) ? whole.format(value) : NONE;
-}
+export const count = formatter((value) => whole.format(value));
 
 /** "1 problem", "2 problems" */
 export function counted(value: number, noun: string): string {
@@ -36,54 +31,54 @@ export function counted(value: number, noun: string): string {
 }
 
 /** Requests a second: "0", "0.25", "12.4", "8,120". */
-export function rate(value: Figure): string {
-  return isFigure(value) ? digits(value) : NONE;
-}
+export const rate = formatter(digits);
 
 /** A part of a whole between 0 and 1: "97.3 %". */
-export function percent(value: Figure): string {
-  if (!isFigure(value)) return NONE;
-  return `${value === 0 || value === 1 ? whole.format(value * 100) : tenths.format(value * 100)}${SPACE}%`;
-}
+export const percent = formatter(
+  (share) => `${(share * 100).toFixed(share === 0 || share === 1 ? 0 : 1)}${SPACE}%`,
+);
 
 /** Milliseconds: "0.14 ms", "12.0 ms", "1.20 s". */
-export function millis(value: Figure): string {
-  if (!isFigure(value)) return NONE;
-  if (value < 1000) return `${digits(value)}${SPACE}ms`;
-  return value < 120_000 ? `${digits(value / 1000)}${SPACE}s` : duration(value / 1000);
-}
+export const millis = formatter((ms) => {
+  if (ms < 1000) return `${digits(ms)}${SPACE}ms`;
+  return ms < 120_000 ? `${digits(ms / 1000)}${SPACE}s` : duration(ms / 1000);
+});
 
 /** Bytes in decimal units, as disks and `--…-bytes` settings count them: "12.3 MB". */
-export function bytes(value: Figure): string {
-  if (!isFigure(value)) return NONE;
+export const bytes = formatter((value) => {
   const units = ["B", "kB", "MB", "GB", "TB"];
   const power = value < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(value) / 3));
   const scaled = value / 1000 ** power;
   return `${power === 0 ? whole.format(scaled) : digits(scaled)}${SPACE}${units[power]}`;
-}
+});
 
-const PARTS: readonly (readonly [unit: string, seconds: number])[] = [
-  ["d", 86_400],
-  ["h", 3600],
-  ["min", 60],
-  ["s", 1],
-];
+const PARTS = { d: 86_400, h: 3600, min: 60, s: 1 };
 
 /** Seconds in their two largest units: "3 d 4 h", "2 min 10 s", "8 s". */
-export function duration(seconds: Figure): string {
-  if (!isFigure(seconds)) return NONE;
-  const total = Math.max(0, Math.floor(seconds));
-  const first = PARTS.findIndex(([, size]) => total >= size);
-  if (first < 0) return `0${SPACE}s`;
-  const [unit, size] = PARTS[first]!;
-  const large = `${Math.floor(total / size)}${SPACE}${unit}`;
-  const next = PARTS[first + 1];
-  const rest = next === undefined ? 0 : Math.floor((total % size) / next[1]);
-  return rest === 0 ? large : `${large} ${rest}${SPACE}${next![0]}`;
+export const duration = formatter((seconds) => {
+  let rest = Math.max(0, Math.floor(seconds));
+  const parts = Object.entries(PARTS).map(([unit, size]) => {
+    const times = Math.floor(rest / size);
+    rest %= size;
+    return times === 0 ? "" : `${times}${SPACE}${unit}`;
+  });
+  const first = parts.findIndex((part) => part !== "");
+  return first < 0
+    ? `0${SPACE}s`
+    : parts
+        .slice(first, first + 2)
+        .join(" ")
+        .trimEnd();
+});
+
+/** The duration between two ISO times. */
+export function between(from: string, to: string): string {
+  return duration((Date.parse(to) - Date.parse(from)) / 1000);
 }
 
 /** A time of today as "14:02:11", of another day with its date; "–" if invalid. */
-export function moment(time: Date, now: Date): string {
-  if (Number.isNaN(time.getTime())) return NONE;
-  return (time.toDateString() === now.toDateString() ? clock : dayAndClock).format(time);
+export function moment(time: Date | string, now = new Date()): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return NONE;
+  return (date.toDateString() === now.toDateString() ? clock : dayAndClock).format(date);
 }

@@ -2,12 +2,12 @@
 
 import type { Status } from "../status.ts";
 import type { Failure } from "./ask.ts";
-import { byId, fill, foreign, make, setText, show, tell } from "./dom.ts";
-import { bytes, counted, duration, moment } from "./format.ts";
+import { byId, fill, foreign, make, setText, tell } from "./dom.ts";
+import { between, bytes, counted, moment } from "./format.ts";
 
 function setState(kind: "good" | "warn" | "bad" | "", name: string): void {
   byId("state").dataset.kind = kind;
-  setText(byId("state-name"), name);
+  setText(byId("state"), name);
   document.title = `${name} · orrery`;
 }
 
@@ -19,11 +19,10 @@ function nameOf(kind: string): string {
 /** Shows the list of problems. A screen reader announces the kinds, not the messages: figures in them may count up. */
 function showProblems({ problems, now }: Status): void {
   const kinds = problems.map(({ kind }) => nameOf(kind)).join(", ");
-  show(byId("problems"), problems.length > 0);
+  byId("problems").hidden = problems.length === 0;
   setText(byId("problems-title"), kinds === "" ? "" : `${counted(problems.length, "problem")}: ${kinds}`);
   const items = problems.map(({ kind, since, message }) => {
-    const seconds = (Date.parse(now) - Date.parse(since)) / 1000;
-    const lasting = `for ${duration(seconds)}, since ${moment(new Date(since), new Date())}`;
+    const lasting = `for ${between(since, now)}, since ${moment(since)}`;
     const name = make("b", {}, nameOf(kind));
     return make("li", {}, name, " ", make("small", {}, lasting), make("br"), foreign(message));
   });
@@ -40,27 +39,23 @@ function reasonOf({ ready, loading, generation }: Status): string {
 
 /** Shows the served generation, and for how long it has been served. */
 function showServed({ generation, now }: Status): void {
-  show(byId("served"), generation !== null);
+  byId("served").hidden = generation === null;
   if (generation === null) return;
   const { id, loadedAt, bytes: size } = generation;
-  const time = duration((Date.parse(now) - Date.parse(loadedAt)) / 1000);
-  const since = make("span", {}, `, served for ${time}, ${bytes(size)} on disk`);
-  fill(byId("served"), "Generation ", foreign(id, "code"), since);
+  const text = `, served for ${between(loadedAt, now)}, ${bytes(size)} on disk`;
+  fill(byId("served"), "Generation ", foreign(id, "code"), text);
 }
 
 /** Shows a status. */
 export function showHealth(status: Status): void {
   const { ready, problems } = status;
-  const name = nameOf(ready.status);
-  const isWell = problems.length === 0 || ready.status !== "ready";
-  setState(
-    isWell && ready.status === "ready" ? "good" : "warn",
-    isWell ? name : `${name}, ${counted(problems.length, "problem")}`,
-  );
+  const isReady = ready.status === "ready";
+  const faults = isReady && problems.length > 0 ? `, ${counted(problems.length, "problem")}` : "";
+  setState(isReady && faults === "" ? "good" : "warn", nameOf(ready.status) + faults);
   showProblems(status);
   showServed(status);
   tell(byId("why"), reasonOf(status));
-  show(byId("trouble"), false);
+  byId("trouble").hidden = true;
 }
 
 /** Shows that there was no answer. Earlier figures stay, marked with their time. */
@@ -68,18 +63,15 @@ export function showTrouble({ kind, text }: Failure, seen: Date | undefined): vo
   const names = { token: "Signed out", gone: "No answer", slow: "In trouble", other: "In trouble" };
   setState("bad", names[kind]);
   const again = kind === "token" ? "" : " It is asked again every few seconds.";
-  const since = seen === undefined ? "" : ` The figures are those of ${moment(seen, new Date())}.`;
+  const since = seen === undefined ? "" : ` The figures are those of ${moment(seen)}.`;
   tell(byId("trouble"), text + again + since);
-  show(byId("why"), false);
-  if (kind !== "token") return;
-  for (const id of ["problems", "served"]) show(byId(id), false);
+  for (const id of kind === "token" ? ["why", "problems", "served"] : ["why"]) byId(id).hidden = true;
 }
 
 /** Shows that an answer could not be displayed: it comes from another version than the page. */
 export function showMisfit(): void {
   setState("", "Unknown");
-  tell(
-    byId("trouble"),
-    "This page does not fit the server's answer, which may be of another version. Load the page again.",
-  );
+  const text =
+    "This page does not fit the server's answer, which may be of another version. Load the page again.";
+  tell(byId("trouble"), text);
 }

@@ -2,35 +2,30 @@
 
 import type { LoadStatus, ReloadReply, Status } from "../status.ts";
 import { ask } from "./ask.ts";
-import { bars, byId, type Child, foreign, make, runOnce, setText, show } from "./dom.ts";
+import { bars, byId, type Child, foreign, make, runOnce, setText } from "./dom.ts";
 import { count, counted, duration, millis, moment, percent } from "./format.ts";
 import { card, note } from "./parts.ts";
 
 const FEW = 5;
 
 function tablesOf({ read, kept }: LoadStatus): string {
-  if (read.length === 0 && kept.length === 0) return "";
-  const parts = [read.length > 0 ? `read ${read.join(", ")}` : "nothing read"];
-  if (kept.length > 0) parts.push(`kept ${kept.join(", ")}`);
-  return parts.join("; ");
+  const readText = read.length > 0 ? `read ${read.join(", ")}` : "nothing read";
+  if (kept.length > 0) return `${readText}; kept ${kept.join(", ")}`;
+  return read.length > 0 ? readText : "";
 }
 
+/** Parts of a load that brought a new generation. */
 function partsOf({ phases, rows }: LoadStatus): string {
-  const parts: string[] = [];
-  if (phases !== null) {
-    const { readMs, packMs, indexMs } = phases;
-    parts.push(`reading ${millis(readMs)}, packing ${millis(packMs)}, indexing ${millis(indexMs)}`);
-  }
-  if (rows !== null) {
-    const { users, worlds, instances } = rows;
-    parts.push(`${counted(users, "user")}, ${counted(worlds, "world")}, ${counted(instances, "instance")}`);
-  }
-  return parts.join(" · ");
+  if (phases === null || rows === null) return "";
+  const { readMs, packMs, indexMs } = phases;
+  const times = `reading ${millis(readMs)}, packing ${millis(packMs)}, indexing ${millis(indexMs)}`;
+  const { users, worlds, instances } = rows;
+  return `${times} · ${counted(users, "user")}, ${counted(worlds, "world")}, ${counted(instances, "instance")}`;
 }
 
 /** Problems as the server words them, line by line. */
 function problemList(problems: readonly string[]): HTMLElement {
-  return make("ul", { class: "problems" }, ...problems.map((problem) => make("li", {}, foreign(problem))));
+  return make("ul", { class: "quiet" }, ...problems.map((problem) => make("li", {}, foreign(problem))));
 }
 
 function problemsOf({ problems, retryMs }: LoadStatus): HTMLElement {
@@ -42,7 +37,7 @@ function problemsOf({ problems, retryMs }: LoadStatus): HTMLElement {
 function makeLoad(load: LoadStatus, time: string): HTMLElement {
   const { at, result, generation, durationMs, phases, problems } = load;
   const kind = result === "unchanged" ? "" : result === "loaded" ? "good" : "bad";
-  const head = make("div", { class: "head" }, make("span", { class: "result", "data-kind": kind }, result));
+  const head = make("div", { class: "row" }, make("b", { "data-kind": kind }, result));
   head.append(make("time", { datetime: at }, time));
   if (generation !== null && result === "loaded") head.append(foreign(generation, "code"));
   if (durationMs !== null) head.append(make("span", { class: "spent-time" }, millis(durationMs)));
@@ -53,8 +48,7 @@ function makeLoad(load: LoadStatus, time: string): HTMLElement {
     const whole = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
     row.append(bars("phases", whole, [readMs, packMs, indexMs], [1, 2, 5]));
   }
-  const texts = [partsOf(load), tablesOf(load)].filter((text) => text !== "");
-  row.append(...texts.map((text) => make("div", { class: "rest" }, text)));
+  row.append(...[partsOf(load), tablesOf(load)].map((text) => make("div", { class: "quiet" }, text)));
   if (problems.length > 0) row.append(problemsOf(load));
   return row;
 }
@@ -64,52 +58,42 @@ function loadingText({ loading, loads }: Status): string {
   return `A load is running for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`;
 }
 
-/** The list: a few loads, or all. A finished load never changes, so its row is made once and stays unfolded. */
-class Loads {
-  readonly #list = make("ol", { id: "loads", class: "loads" });
-  readonly #more = make("button", { id: "more-loads", type: "button", "aria-controls": "loads" });
-  #rows = new Map<string, HTMLElement>();
-  #loads: readonly LoadStatus[] = [];
-  #isWhole = false;
+/** A finished load never changes: its row is made once, so that an unfolded one stays unfolded. */
+let rows: ReadonlyMap<string, HTMLElement> = new Map();
+const list = make("ol", { id: "loads", class: "few" });
+const more = make("button", { id: "more-loads", type: "button", "aria-controls": "loads" });
 
-  constructor() {
-    this.#more.addEventListener("click", () => {
-      this.#isWhole = !this.#isWhole;
-      this.#fill();
-    });
-  }
+/** @param isFew whether the style sheet hides all but a few */
+function showMore(isFew: boolean): void {
+  const others = list.childElementCount - FEW;
+  list.classList.toggle("few", isFew);
+  more.hidden = others <= 0;
+  setText(more, isFew ? `Show ${count(others)} more` : "Show fewer");
+  more.setAttribute("aria-expanded", String(!isFew));
+}
+more.addEventListener("click", () => showMore(!list.classList.contains("few")));
 
-  readonly show = ({ loads }: Status): readonly Child[] => {
-    this.#loads = loads;
-    this.#fill();
-    return [this.#list, this.#more];
-  };
-
-  #fill(): void {
-    const before = this.#rows;
-    const shown = this.#isWhole ? this.#loads : this.#loads.slice(0, FEW);
-    const now = new Date();
-    this.#rows = new Map(
-      shown.map((load) => {
-        const time = moment(new Date(load.at), now);
-        const key = `${load.at} ${load.result} ${time}`;
-        return [key, before.get(key) ?? makeLoad(load, time)];
-      }),
-    );
-    const rows = [...this.#rows.values()];
-    const { children } = this.#list;
-    const isSame = rows.length === children.length && rows.every((row, at) => row === children[at]);
-    if (!isSame) this.#list.replaceChildren(...rows);
-    show(this.#more, this.#loads.length > FEW);
-    setText(this.#more, this.#isWhole ? "Show fewer" : `Show ${count(this.#loads.length - FEW)} more`);
-    this.#more.setAttribute("aria-expanded", String(this.#isWhole));
-  }
+function showLoads({ loads }: Status): readonly Child[] {
+  const before = rows;
+  rows = new Map(
+    loads.map((load) => {
+      const time = moment(load.at);
+      const key = `${load.at} ${load.result} ${time}`;
+      return [key, before.get(key) ?? makeLoad(load, time)];
+    }),
+  );
+  const shown = [...rows.values()];
+  const isSame =
+    shown.length === list.childElementCount && shown.every((row, at) => row === list.children[at]);
+  if (!isSame) list.replaceChildren(...shown);
+  showMore(list.classList.contains("few"));
+  return [list, more];
 }
 
 export const LOADS_CARD = card(
   { id: "loads", title: "Loads", more: "newest first" },
   note("loading", loadingText),
-  new Loads().show,
+  showLoads,
 );
 
 /** A load of tens of millions of rows takes minutes; the page need not wait for longer. */
@@ -119,7 +103,7 @@ function showResult(kind: "good" | "bad" | "", text: string, problems: readonly 
   const result = byId("reload-result");
   result.dataset.kind = kind;
   result.replaceChildren(text, ...(problems.length > 0 ? [problemList(problems)] : []));
-  show(result, true);
+  result.hidden = false;
 }
 
 function keysText({ keys }: ReloadReply): string {

@@ -47,7 +47,7 @@ function showStatus(status: Status): void {
   const facts = [`orrery ${version}`, runtime, `process ${pid}`, `up ${duration(uptimeSeconds)}`];
   setText(byId("about"), [...facts, ...(url === null ? [] : [url])].join(" · "));
   seen = at;
-  setText(byId("updated"), `Updated ${moment(at, at)}`);
+  setText(byId("updated"), `Updated ${moment(at)}`);
   byId("content").classList.remove("old");
 }
 
@@ -123,7 +123,7 @@ byId("pause").addEventListener("click", () => {
   byId("pause").setAttribute("aria-pressed", String(isPaused));
   void round();
   const state = isPaused ? "Paused" : "Updated";
-  setText(byId("updated"), seen === undefined ? "" : `${state} ${moment(seen, new Date())}`);
+  setText(byId("updated"), seen === undefined ? "" : `${state} ${moment(seen)}`);
 });
 document.addEventListener("visibilitychange", round);
 addEventListener("online", round);

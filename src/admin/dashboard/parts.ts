@@ -38,7 +38,7 @@ export function card({ id, title, more = "" }: CardSettings, ...parts: readonly 
 export function note(id: string, textOf: (status: Status) => string, isBad = (_: Status) => false): CardPart {
   return (status) => {
     const text = textOf(status);
-    return [make("p", { id, class: isBad(status) ? "hint problem" : "hint", hidden: text === "" }, text)];
+    return [make("p", { id, class: isBad(status) ? "problem" : "quiet", hidden: text === "" }, text)];
   };
 }
 
@@ -75,17 +75,12 @@ export function table<Item>({ id, caption, columns, items, empty }: TableSetting
     return make("tr", {}, ...cells);
   };
   const body = make("tbody", { id });
-  const whole = make(
-    "table",
-    {},
-    make("caption", { class: "unseen" }, caption),
-    make("thead", {}, make("tr", {}, ...head)),
-    body,
-  );
+  const title = make("caption", { class: "unseen" }, caption);
+  const whole = make("table", {}, title, make("thead", {}, make("tr", {}, ...head)), body);
   return (status) => {
     const rows = items(status).map((item) => rowOf(item, status));
     fill(body, ...rows);
-    return [rows.length > 0 ? whole : make("p", { class: "hint" }, empty)];
+    return [rows.length > 0 ? whole : make("p", { class: "quiet" }, empty)];
   };
 }
 

@@ -80,13 +80,8 @@ export const TILES: Card = {
   show(status) {
     const tiles = tilesOf(status).map(([name, value, more, kind = false]) => {
       const figure = make("dd", { class: "value" }, foreign(value, "name"));
-      return make(
-        "div",
-        { "data-kind": kind },
-        make("dt", {}, name),
-        figure,
-        make("dd", { class: "more" }, more),
-      );
+      const rest = make("dd", { class: "quiet" }, more);
+      return make("div", { "data-kind": kind }, make("dt", {}, name), figure, rest);
     });
     fill(list, ...tiles);
   },
