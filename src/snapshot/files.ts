@@ -7,7 +7,6 @@ import { ROW_FILES, type RowFile } from "../model/model.ts";
 import { codeOf } from "../util/system-error.ts";
 import type { Problems } from "./problems.ts";
 
-/** Name of the optional manifest. */
 export const MANIFEST = "manifest.json";
 
 /** Name of the file of a prepared snapshot, which replaces the row files. */

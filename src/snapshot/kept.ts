@@ -2,9 +2,9 @@
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
-import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
+import { isSame, sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
-import { createIdMap, findWords } from "../store/ids.ts";
+import { createIdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
 import { type FileFingerprints, formsOf, isSameFile } from "./files.ts";
 import type { Before, KeptFile, KeptWorlds } from "./loaded.ts";
@@ -57,25 +57,9 @@ const DEPENDS_ON_WORLDS: ReadonlySet<RowFile> = new Set(["world-stats.ndjson", "
 export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Before): boolean {
   if (!DEPENDS_ON_WORLDS.has(table)) return true;
   const { referred } = stage.worlds;
-  return referred !== undefined && isSame(referred, { ids: store.worlds.ids, hidden: kept.worlds!.hidden });
-}
-
-/** Whether the same ids lead to the same rows, and the same ids are hidden. */
-function isSame(a: Referred, b: Referred): boolean {
-  const hidden = a.hidden.words;
-  return (
-    isSameItems(a.ids.words, b.ids.words, (word, at) => word === b.ids.words[at]) &&
-    isSameItems(hidden, b.hidden.words, (_, at) => at % 4 !== 0 || findWords(b.hidden, hidden, at) >= 0)
-  );
-}
-
-/** The memory is the same if the file was not read again: then no lookup is needed. */
-function isSameItems(
-  a: Uint32Array,
-  b: Uint32Array,
-  isThere: (word: number, at: number) => boolean,
-): boolean {
-  return a === b || (a.length === b.length && a.every(isThere));
+  if (referred === undefined) return false;
+  const { ids, hidden } = referred;
+  return isSame(ids.words, store.worlds.ids.words) && isSame(hidden.words, kept.worlds!.hidden.words);
 }
 
 /** The worlds of a stage for the next load. */

@@ -113,7 +113,6 @@ function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boole
   return true;
 }
 
-/** Reads a file and packs its rows. */
 async function readFile(reading: Reading, file: StoredFile, fingerprint: string): Promise<void> {
   const { stage, problems, before } = reading;
   const { name, table } = file;

@@ -137,13 +137,10 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
 }
 
 export interface Renewed {
-  /** Time of the data. */
   readonly createdAt: string | undefined;
-  /** The folder's fingerprint; see `fingerprintOf`. */
   readonly fingerprint: string;
 }
 
-/** The files that are served, by name. */
 function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes: number; sha256: string }> {
   const { prepared } = kept;
   const files = new Map(kept.files.map((file) => [file.name, file]));

@@ -20,7 +20,6 @@ export interface LoadOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** The served generation: its unchanged files are not read again. */
   readonly before?: Before | undefined;
-  /** Aborts the load. */
   readonly signal?: AbortSignal;
   /** Replaces the file system in tests. */
   readonly files?: FileSystem;
@@ -31,9 +30,7 @@ export interface LoadOptions {
 export interface FileReport {
   readonly file: string;
   readonly table: RowFile;
-  /** Bytes on disk. */
   readonly bytes: number;
-  /** Lines that are not blank. */
   readonly rows: number;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
@@ -44,7 +41,6 @@ export interface FileReport {
 /** A file that was read. */
 export interface KeptFile extends ReadFile {
   readonly table: RowFile;
-  /** Name on disk. */
   readonly name: string;
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
@@ -54,7 +50,6 @@ export interface KeptFile extends ReadFile {
 
 /** References of the worlds file, by number of arrival. */
 export interface KeptWorlds {
-  /** Ids of hidden worlds. */
   readonly hidden: IdMap;
   /** Ids of owners, four words per world. */
   readonly owners: Uint32Array;
@@ -125,14 +120,12 @@ export interface Loaded {
   readonly createdAt: string | undefined;
   /** One per row file, or per row file that a prepared file was made from. */
   readonly reports: readonly FileReport[];
-  /** For the next load. */
   readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;
   /** Milliseconds for reading and validating, and for sorting and packing. */
   readonly readMs: number;
   readonly packMs: number;
-  /** Fingerprint of the files; see `fingerprintOf`. */
   readonly fingerprint: string;
 }
 
@@ -142,13 +135,11 @@ export type Finish = () => Omit<Loaded, "ok" | "fingerprint">;
 /** A snapshot that cannot be served. */
 export interface Refused {
   readonly ok: false;
-  /** One line per problem. */
   readonly problems: readonly string[];
   /** Fingerprint of the files, or undefined when the next check should try again. */
   readonly fingerprint: string | undefined;
   /** The load failed, not its input: a retry at every check would cost much for nothing. */
   readonly died?: true;
-  /** The files changed while they were being read. */
   readonly changed?: true;
 }
 
@@ -157,7 +148,6 @@ export function refusedFor(problem: string, more?: Pick<Refused, "died" | "chang
   return { ok: false, problems: [problem], fingerprint: undefined, ...more };
 }
 
-/** An error of the file system. */
 interface SystemError extends Error {
   readonly code: string;
   readonly syscall: string;
@@ -170,7 +160,6 @@ export function isSystemError(error: unknown): error is SystemError {
   return code !== undefined && syscall !== undefined;
 }
 
-/** The refusal for an error of the file system; the next check should try again. */
 export function unreadable(file: string, error: SystemError): Refused {
   return refusedFor(`${file}: cannot be read: ${systemErrorText(error)}`);
 }

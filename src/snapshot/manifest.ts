@@ -14,7 +14,6 @@ export const FORMAT = "orrery-snapshot/1";
 const MAX_BYTES = 1_048_576;
 const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** A file as the manifest lists it. */
 export interface Listed {
   readonly rows: number;
   readonly bytes: number;
@@ -72,7 +71,6 @@ export function parseManifest(text: string, problems: Problems): Manifest | unde
   return { generation: generation as string, createdAt: createdAt as string | undefined, files: listed };
 }
 
-/** Reads and parses the manifest of a handle. */
 export async function readManifest(handle: FileHandle, problems: Problems): Promise<Manifest | undefined> {
   const buffer = Buffer.alloc(MAX_BYTES + 1);
   let bytes = 0;

@@ -3,7 +3,6 @@ const MOST_PROBLEMS = 20;
 /** The problems of a snapshot, one line each: keeps the first {@link MOST_PROBLEMS} and counts the rest. */
 export class Problems {
   readonly #lines: string[] = [];
-  /** Number of all problems. */
   count = 0;
 
   /** `file: what` */
@@ -21,7 +20,6 @@ export class Problems {
     this.#add(`${file}:${line}: ${field}: ${what}`);
   }
 
-  /** The lines to print. */
   lines(): string[] {
     const more = this.count - this.#lines.length;
     return more > 0 ? [...this.#lines, `… and ${more} more`] : [...this.#lines];

@@ -95,8 +95,7 @@ async function cutPacked(
   handle: FileHandle,
   packing: Exclude<Packing, "plain">,
   take: (chunk: Buffer) => void,
-  cutter: LineCutter,
-  budget: Budget,
+  cut: (unpacked: Buffer) => void,
 ) {
   const unzip = createUnpacker(packing);
   const name = PACKING_NAMES[packing];
@@ -105,8 +104,7 @@ async function cutPacked(
   const ended = new Promise<void>((resolve) => {
     unzip.on("data", (chunk: Buffer) => {
       try {
-        spend(budget, chunk.length);
-        cutter.push(chunk);
+        cut(chunk);
       } catch (error) {
         failure = error as Error;
         unzip.destroy();
@@ -163,15 +161,16 @@ export async function readFileLines(
     onBytes(chunk.length);
   };
   const cutter = new LineCutter(sink);
-  if (file.packing !== "plain") {
-    await cutPacked(file.handle, file.packing, take, cutter, budget);
-  } else {
+  const cut = (chunk: Buffer): void => {
+    spend(budget, chunk.length);
+    cutter.push(chunk);
+  };
+  if (file.packing !== "plain") await cutPacked(file.handle, file.packing, take, cut);
+  else
     for await (const chunk of chunksOf(file.handle)) {
       take(chunk);
-      spend(budget, chunk.length);
-      cutter.push(chunk);
+      cut(chunk);
     }
-  }
   cutter.end();
   return { bytes, sha256: hash.digest("hex"), unpackedBytes: bytesLeft - budget.bytesLeft };
 }

@@ -5,7 +5,6 @@ import { isCount, isObject } from "../util/json.ts";
 import { loadSnapshot } from "./load.ts";
 import { readManifestOf } from "./manifest.ts";
 
-/** The first load failed. */
 export class SnapshotError extends Error {
   override name = "SnapshotError";
   /** One line per problem. */

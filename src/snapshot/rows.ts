@@ -6,7 +6,6 @@ import { parseUuid } from "../model/uuid.ts";
 import { isCount, isObject, notJson } from "../util/json.ts";
 import { type Problems, showValue } from "./problems.ts";
 
-/** A parsed line. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** A checked row before it is staged, by number of the field. One object serves all rows of a file. */

@@ -23,7 +23,6 @@ export interface Dangling {
 /** Most dangling references per file that are reported as examples. */
 const MOST_DANGLING = 20;
 
-/** Numbers of hidden rows of a file, by reason. */
 export type Hidden = Map<string, number>;
 
 /** Staged rows of one file. Columns are by visible row unless they say otherwise. */
@@ -140,7 +139,6 @@ function createVisibility(table: TableName): (row: Arriving, referred: number) =
   };
 }
 
-/** Makes the function that stages the rows of a table. */
 export function createStageRow(stage: Stage, table: TableName, check: RowChecker): StageRow {
   const { ids, lines, visible, numbers, parents, hidden } = stage[table];
   const fields = FIELDS[table];

@@ -1,7 +1,7 @@
 /** Turns staged rows into packed tables, and packed tables into a store: sort, pack, rank, group. */
 
 import type { Period, RowFile, WorldStats } from "../model/model.ts";
-import { sharedUint32, TextColumn } from "./bytes.ts";
+import { isSame, sharedUint32, TextColumn } from "./bytes.ts";
 import { FOUND_WORLD_CUT, platformStatsOf } from "./encode.ts";
 import { ENCODERS } from "./encoders.ts";
 import type { Store } from "./generation.ts";
@@ -58,7 +58,6 @@ export function packRows({ ids, visible, numbers, texts, parents }: ArrivedRows)
   return { table, rows, parents: parentRows };
 }
 
-/** Counts in world order. */
 type Counts = Readonly<Record<CountName, Float64Array>>;
 type CountName = Exclude<keyof WorldStats, "worldId">;
 
@@ -105,8 +104,7 @@ interface Earlier {
 
 /** The earlier of two equal rankings, so that data made from it is recognized as still valid; else the new one. */
 function earlierIfEqual(earlier: Uint32Array | undefined, now: Uint32Array): Uint32Array {
-  const isEqual = earlier?.length === now.length && now.every((row, place) => earlier[place] === row);
-  return isEqual ? earlier : now;
+  return earlier !== undefined && isSame(earlier, now) ? earlier : now;
 }
 
 function rankWorlds(

@@ -19,6 +19,10 @@ export function sharedBytes(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length));
 }
 
+export function isSame(a: Uint32Array, b: Uint32Array): boolean {
+  return a === b || (a.length === b.length && a.every((item, at) => item === b[at]));
+}
+
 /** Growth factor of a full column: copies are few, and untouched memory costs nothing. */
 const GROWTH = 4;
 
@@ -136,12 +140,10 @@ export class TextColumn {
     this.#spare.push(...this.#chunks.splice(0));
   }
 
-  /** Bytes of text `at`. */
   lengthAt(at: number): number {
     return this.#lengths.values[at]!;
   }
 
-  /** Copies text `at` into `target`, at an offset. */
   copyTo(at: number, target: Uint8Array, offset: number): void {
     const address = this.#addresses.values[at]!;
     const chunk = this.#chunks[address >>> CHUNK_BITS]!;

@@ -4,7 +4,6 @@ import { RESOURCES, type ServedPart, servedLayout, VALUE_BYTES } from "../model/
 import { ENCODERS } from "./encoders.ts";
 import type { Cut } from "./table.ts";
 
-/** The platform statistics as JSON, from tables of visible rows. */
 export function platformStatsOf(tables: Record<"users" | "worlds" | "instances", { rows: number }>): string {
   return ENCODERS.platformStats({
     totalUsers: tables.users.rows,
@@ -13,7 +12,6 @@ export function platformStatsOf(tables: Record<"users" | "worlds" | "instances",
   });
 }
 
-/** The least bytes of a part. */
 function leastBytes({ before, field: { type } }: ServedPart): number {
   return before.length + (VALUE_BYTES[type] ?? { text: 0, boolean: 4, count: 1 }[type as "text"]);
 }

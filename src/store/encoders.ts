@@ -23,7 +23,6 @@ export function encodedSchema(name: ResourceName): Parameters<typeof build>[0] {
   return { type: "object", properties: plain, required: [...required] } as Parameters<typeof build>[0];
 }
 
-/** Encoders by name of the schema. */
 export const ENCODERS = Object.fromEntries(
   RESOURCE_NAMES.map((name) => [name, build(encodedSchema(name))]),
 ) as Readonly<Record<ResourceName, Encoder>>;

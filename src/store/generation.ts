@@ -24,7 +24,6 @@ export interface Store {
   readonly instancesByWorld: RowLists;
   /** The fewest bytes at the end of a world's JSON that a search item lacks, the closing brace included. */
   readonly foundWorldTail: number;
-  /** The platform statistics as JSON. */
   readonly platformStats: string;
 }
 
@@ -52,7 +51,6 @@ export type Rows = Uint32Array | number[];
 
 /** A page of the results of a search. */
 export interface Found {
-  /** All matches. */
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
   readonly rows: Rows;
@@ -73,7 +71,6 @@ export interface Caller {
 /** Replaces a result when too many searches wait, or when their callers are gone. */
 export const BUSY = "busy";
 
-/** See {@link BUSY}. */
 export type Busy = typeof BUSY;
 
 /** Both searches over one store. `term` is a folded, trimmed text that is not empty. */
@@ -97,7 +94,6 @@ export interface Generation {
   readonly search: Search;
   /** Undefined unless it was requested. */
   readonly similar: SimilarSearch | undefined;
-  /** The ETag header's value. */
   readonly etag: string;
 }
 

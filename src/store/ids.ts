@@ -84,7 +84,6 @@ export function findId(map: IdMap, text: string): number {
 /** Ids that arrive while a snapshot loads: numbered in order of arrival, and checked for duplicates. */
 export class ArrivingIds {
   #map = { words: new Uint32Array(4096), slots: new Uint32Array(slotCount(1024)) };
-  /** Number of ids so far. */
   length = 0;
   readonly #most: number;
 

@@ -8,7 +8,6 @@ export interface RowLists {
   readonly rows: Uint32Array;
 }
 
-/** Stands for no group. */
 export const NO_GROUP = 0xffff_ffff;
 
 /** @param groupOf the group of each row, or {@link NO_GROUP} */

@@ -53,7 +53,6 @@ export function reviveBlock<B extends Block>(block: B): B {
   return { ...block, bytes: Buffer.from(buffer, byteOffset, byteLength) };
 }
 
-/** One row's JSON. */
 export function rowText(block: Block, row: number): string {
   return block.bytes.toString("latin1", block.starts[row]!, block.starts[row + 1]! - 1);
 }

@@ -40,7 +40,6 @@ function arrayType(itemBytes: number, over: (memory: SharedArrayBuffer, items: n
   return { itemBytes, over };
 }
 
-/** Name of a type of arrays. */
 export type ArrayType = keyof typeof ARRAY_TYPES;
 
 /** The number at a path of a prepared snapshot, or the number of items of the array there. */
