@@ -24,7 +24,6 @@ export class AdminListenError extends Error {
   override name = "AdminListenError";
 }
 
-/** Options of the admin listener. */
 export interface AdminGiven {
   readonly settings: Settings;
   readonly servingThreads: number;
@@ -35,7 +34,6 @@ export interface AdminGiven {
   readonly observe: Observe;
 }
 
-/** A running admin listener. */
 export interface Admin {
   /** Ends with a slash. */
   readonly url: string;
@@ -62,12 +60,10 @@ export interface ServerOptions extends OpenStateOptions {
   readonly admin?: OpenAdmin | undefined;
 }
 
-/** The number of threads from its setting. */
 export function threadsFrom(value: Settings["threads"]): number {
   return value === "auto" ? Math.min(availableParallelism(), MOST_THREADS) : value;
 }
 
-/** A server that accepts requests. */
 export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 
 /**
@@ -137,7 +133,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   opened.beginSimilar();
   opened.beginSaving();
   return {
-    /** Base URL of the API. */
     url,
     /** Undefined without an admin listener; likewise `pagesUrl` without pages. */
     adminUrl: admin?.url,

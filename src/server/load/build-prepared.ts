@@ -15,7 +15,6 @@ export interface BuildOptions {
   readonly maxBytes?: number;
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
-  /** Judges the loaded rows before anything is written. */
   readonly judge?: (visible: VisibleRows) => Promise<void>;
   /** Called before the new file takes the place of the old one. */
   readonly ready?: () => Promise<void>;
@@ -28,7 +27,6 @@ export interface BuildOptions {
 export interface Built {
   readonly ok: true;
   readonly generation: string;
-  /** Bytes of the prepared file. */
   readonly bytes: number;
 }
 

@@ -24,7 +24,6 @@ export interface LoadedSearchable extends Loaded {
   readonly search: CachedSearch;
   /** For other threads that search. */
   readonly index: SearchIndex;
-  /** Milliseconds that indexing took. */
   readonly indexMs: number;
   /** Releases the resources of the search after its last answer. */
   readonly retire: () => void;

@@ -8,7 +8,6 @@ import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
-/** Takes a generation to serve, and the index of its searches. */
 export type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
 
 export interface ServedOptions {
@@ -46,12 +45,10 @@ export class ServedGeneration {
     return { store, kept, index };
   }
 
-  /** Cache counts of this generation's searches. */
   searchCounts(): CacheCounts {
     return this.#loaded?.search.counts() ?? NO_SEARCHES;
   }
 
-  /** Whether the cache holds a page of a search. */
   readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#loaded?.search.holds(...asked) ?? false;
 
   /** Serves a loaded generation, and releases the previous one. */
@@ -102,7 +99,6 @@ export class ServedGeneration {
   }
 }
 
-/** Visible rows of each table. */
 function countsOf(store: Store): { users: number; worlds: number; instances: number } {
   return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
 }

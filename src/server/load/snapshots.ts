@@ -24,7 +24,6 @@ import {
 } from "./served.ts";
 import { folderSource, loadRepaired, type Source } from "./source.ts";
 
-/** @internal */
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly folder: string;
   /** Provides the folder instead, and keeps it current. */
@@ -35,7 +34,6 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly events?: SnapshotEvents | undefined;
 }
 
-/** @internal */
 export interface SnapshotOutcome {
   readonly result: ReloadResult;
   /** Why it was refused, a line each. */
@@ -48,7 +46,6 @@ const RETRY_MS = 5000;
 /** The fingerprint of unreadable files; it equals no other. */
 const UNSEEN = "unseen";
 
-/** @internal Keeps the generation of one folder current. */
 export class SnapshotKeeper {
   readonly #options: SnapshotOptions;
   readonly #source: Source;
@@ -67,9 +64,7 @@ export class SnapshotKeeper {
   #isServed = false;
   /** Fingerprint of the files at the last check, or why it failed. */
   #lastSeen: string | undefined;
-  /** The time of the served data. */
   #createdAt: string | undefined;
-  /** Whether the next load may accept a shrunk snapshot. */
   #allowsShrinkOnce = false;
 
   private constructor(options: SnapshotOptions, onGeneration: TakeGeneration) {
@@ -79,12 +74,7 @@ export class SnapshotKeeper {
     this.served = new ServedGeneration(options, onGeneration);
   }
 
-  /**
-   * Loads the folder and keeps its generation current.
-   *
-   * @param onGeneration called with every generation, the first included
-   * @throws {SnapshotError} when the first load fails
-   */
+  /** @param onGeneration called with every generation, the first included @throws {SnapshotError} when the first load fails */
   static async open(options: SnapshotOptions, onGeneration: TakeGeneration): Promise<SnapshotKeeper> {
     const keeper = new SnapshotKeeper(options, onGeneration);
     await keeper.#load();
@@ -95,11 +85,7 @@ export class SnapshotKeeper {
     return this.served.generation!;
   }
 
-  /**
-   * Loads again; resolves with the outcome of the load that this call requested.
-   *
-   * @param allowShrink whether that load may accept less than half of the users or worlds
-   */
+  /** Loads again; resolves with the outcome of that load. @param allowShrink whether it may accept a shrunk snapshot */
   async reload(allowShrink = false): Promise<SnapshotOutcome> {
     this.#allowsShrinkOnce ||= allowShrink;
     await this.#loads.ask();

@@ -31,7 +31,6 @@ export interface Source {
   readonly ageMs: () => number;
 }
 
-/** The source of a given folder. */
 export function folderSource(folder: string): Source {
   return { refresh: async () => folder, repair: async () => undefined, ageMs: () => 0 };
 }
@@ -58,7 +57,6 @@ export interface SourceQuestion {
   /** The value of `--snapshot`, or the argument of `check`. */
   readonly snapshot: string;
   readonly settings: Values<"serve" | "check">;
-  /** The name of a setting in messages. */
   readonly nameOf: (setting: string) => string;
   /** The value of `XDG_CACHE_HOME`; only asked for where it is needed, since some hosts ask their user first. */
   readonly cacheHome: () => string | undefined;

@@ -25,7 +25,6 @@ export type Task =
       readonly folder: string;
       readonly maxBytes: number | undefined;
       readonly cacheBytes: number;
-      /** Whether to report progress. */
       readonly tellsProgress: boolean;
       /** Above this number of users and worlds, another thread indexes the worlds. */
       readonly mostAlone: number;
@@ -35,7 +34,6 @@ export type Task =
   | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
   | { readonly kind: "index-worlds"; readonly store: Store };
 
-/** From a generation's thread. */
 export type ThreadMessage =
   | { readonly kind: "progress"; readonly share: number }
   | { readonly kind: "refused"; readonly refused: Refused }
@@ -65,7 +63,6 @@ function diedOf(problem: string): Refused {
 /** The searches of one generation, across replacements of their thread. */
 class GenerationThread {
   readonly #observe: Observe;
-  /** Memory for whole results, in the thread. */
   readonly #cacheBytes: number;
   /** To be retired when no more searches come; the thread ends after its last answer. */
   readonly questions = new Questions(() => this.#end());

@@ -153,7 +153,6 @@ function runShort<Result>(work: Work<Result>, began: number): Result | undefined
 
 /** A fair queue: round robin over keys, first in first out within a key. */
 export class FairQueue<Item> {
-  /** In order of turns; no queue is empty. */
   readonly #queues = new Map<number, Item[]>();
   #length = 0;
 
@@ -168,7 +167,6 @@ export class FairQueue<Item> {
     else queue.push(item);
   }
 
-  /** Takes the next item; its key moves to the end. */
   shift(): Item | undefined {
     for (const [key, queue] of this.#queues) {
       const item = queue.shift()!;

@@ -21,18 +21,15 @@ export interface SearchRequest {
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
-  /** Whether the search is for similar names. */
   readonly similar?: true;
 }
 
-/** Searches that are sent together. */
 export interface SearchBatch {
   readonly asked: readonly SearchRequest[];
   /** Numbers of earlier searches whose callers are gone; they get no answer. */
   readonly dropped: readonly number[];
 }
 
-/** The outcome of a search. */
 export type SearchAnswer =
   | { readonly number: number; readonly found: Found }
   | { readonly number: number; readonly problem: string }
@@ -62,7 +59,6 @@ interface Question {
   readonly reject: (error: Error) => void;
 }
 
-/** A thread that can be asked, or a port to one. */
 interface Asked {
   postMessage(batch: SearchBatch): void;
 }
@@ -96,7 +92,6 @@ export class Questions {
     return this.#isDown;
   }
 
-  /** Sends open and later questions to a thread. */
   sendTo(thread: Asked): void {
     this.#thread = thread;
     this.#isDown = false;
@@ -125,7 +120,6 @@ export class Questions {
     });
   };
 
-  /** Gives answers to their callers. */
   settle(answers: readonly SearchAnswer[]): void {
     for (const answer of answers) {
       const question = this.#close(answer.number);
@@ -154,7 +148,6 @@ export class Questions {
     }
   }
 
-  /** No more questions will come. */
   readonly retire = (): void => {
     this.#isRetired = true;
     this.#checkDone();
@@ -217,7 +210,6 @@ export interface Answering {
   readonly isGone?: () => boolean;
   /** Called when a batch arrives while no search runs. */
   readonly onBegin?: () => void;
-  /** Called after each answer. */
   readonly onAnswer?: (sendAnswers: () => void) => void;
 }
 

@@ -46,12 +46,10 @@ export interface SimilarSearching {
   readonly open: (store: Store, index: SearchIndex) => OpenSimilar;
   /** To be called when the first generation is served. */
   readonly begin: () => void;
-  /** Its share of the memory for results. */
   readonly cacheBytes: number;
 }
 
 export interface SimilarGiven {
-  /** Whether it may start threads. */
   readonly threads: boolean;
   /** Memory for the results of all searches of a generation. */
   readonly cacheBytes: number;

@@ -17,7 +17,7 @@ import {
 } from "../../search/search.ts";
 import type { Work } from "../../search/work.ts";
 import type { WorldIndex } from "../../search/worlds.ts";
-import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../../snapshot/load.ts";
+import { type Loaded, loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { type Found, reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";
 import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
@@ -32,12 +32,11 @@ function say(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
-/** The index to search, and the results of a load. */
 interface Ready {
   readonly loaded: Loaded | undefined;
   readonly index: SearchIndex;
-  /** Parts of the index that were reused from the previous one. */
-  readonly known: Partial<SearchIndex>;
+  /** The parts of the index that were not reused from the previous one. */
+  readonly made: Partial<SearchIndex>;
   readonly indexMs: number;
 }
 
@@ -65,9 +64,13 @@ const MUCH_BYTES = 2 ** 25;
 
 /** Takes an index, or loads a folder and indexes it; the temporary data are garbage afterwards. */
 async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
-  if (task.kind === "search") return { loaded: undefined, index: task.index, known: {}, indexMs: 0 };
+  if (task.kind === "search") return { loaded: undefined, index: task.index, made: task.index, indexMs: 0 };
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
-  const loaded = await loadSnapshot(task.folder, { ...optionsOf(task), before });
+  const loaded = await loadSnapshot(task.folder, {
+    maxBytes: task.maxBytes,
+    before,
+    onProgress: progressOf(task),
+  });
   // The task lives as long as the thread does.
   task.before = undefined;
   if (!loaded.ok) return loaded;
@@ -79,7 +82,12 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   const indexed = await indexLoaded(task.folder, loaded, () =>
     isMuch ? indexInTwo(store) : indexStore(store, before),
   );
-  return "problems" in indexed ? indexed : { loaded, known, ...indexed };
+  if ("problems" in indexed) return indexed;
+  const made = {
+    ...(known.users ? {} : { users: indexed.index.users }),
+    ...(known.worlds ? {} : { worlds: indexed.index.worlds }),
+  };
+  return { loaded, made, ...indexed };
 }
 
 /** Makes the searches of an index. @param cacheBytes memory for results, which are kept whole */
@@ -108,27 +116,21 @@ async function run(task: Task): Promise<void> {
   }
   const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
   port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
-  const { loaded, index, known, indexMs } = ready;
-  const made = {
-    ...(known.users ? {} : { users: index.users }),
-    ...(known.worlds ? {} : { worlds: index.worlds }),
-  };
+  const { loaded, made, indexMs } = ready;
   say({ kind: "ready", loaded, made, indexMs });
   // An idle thread never collects its garbage.
   setImmediate(collectGarbage);
 }
 
-function optionsOf(task: Extract<Task, { kind: "load" }>): LoadOptions {
-  const { maxBytes, before, tellsProgress } = task;
+function progressOf({ before, tellsProgress }: Extract<Task, { kind: "load" }>): (share: number) => void {
   let told = 0;
   const isServing = before !== undefined;
-  const onProgress = (share: number): void => {
+  return (share) => {
     if (isServing) yieldCpu(() => {});
     if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
     told = share;
     say({ kind: "progress", share });
   };
-  return { onProgress, maxBytes };
 }
 
 stepBack();

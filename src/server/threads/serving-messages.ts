@@ -34,7 +34,6 @@ export interface StoreToServe {
 /** The map of a key ring; the ring itself stays in its thread. */
 type SentKeys = KeyRing["byHash"];
 
-/** The task of a serving thread. */
 export interface ServingTask {
   readonly settings: Settings;
   /** May be 0 for the first thread; the others use the port that it got. */
@@ -45,9 +44,7 @@ export interface ServingTask {
   readonly writesAccess: boolean;
   /** Request counters in shared memory; when absent, nothing is counted and no figures are requested. */
   readonly requestCells: RequestCells | undefined;
-  /** Counters of each key's requests, by thread. */
   readonly keyUse: readonly KeyUse[] | undefined;
-  /** Memory for search results. */
   readonly cacheBytes: number;
   /** In shared memory. */
   readonly counters: Counters;
@@ -61,7 +58,6 @@ export interface ServingTask {
   readonly generation: StoreToServe;
 }
 
-/** To a serving thread. */
 export type ToServing =
   | (ThreadRequest & { readonly number: number })
   | { readonly kind: "keys"; readonly keys: SentKeys }
@@ -78,7 +74,6 @@ export type ThreadRequest =
   /** Only when all threads have stopped listening. */
   | { readonly kind: "drain" };
 
-/** From a serving thread. */
 export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
   | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
@@ -96,7 +91,6 @@ export interface CacheQuestion {
   readonly page: PageOf;
 }
 
-/** Figures of one thread. */
 export interface ThreadFigures {
   readonly heapUsedBytes: number;
   readonly heapTotalBytes: number;
@@ -107,7 +101,6 @@ export interface ThreadFigures {
   readonly holds: boolean;
 }
 
-/** Figures of the calling thread. */
 export function figuresOfThread(
   eventLoop: EventLoopFigures,
   searches: CacheCounts,
@@ -165,7 +158,6 @@ export class BatchSender {
     this.flush();
   }
 
-  /** Sends all that waits. */
   flush(): void {
     const batch = { lines: this.#lines, observations: this.#observations, dropped: this.#dropped };
     if (batch.lines === "" && batch.observations.length + batch.dropped === 0) return;
@@ -188,7 +180,6 @@ export class BatchSender {
   }
 }
 
-/** Takes a batch in the main thread. */
 export function takeBatch(
   { lines, observations, dropped }: ObservationBatch,
   observe: Observe,

@@ -31,7 +31,6 @@ import {
 /** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;
 
-/** Timeout of a thread's figures, in milliseconds. */
 const FIGURES_MS = 200;
 
 /** A thread died before it listened. */
@@ -43,7 +42,6 @@ export class ServingThreadError extends Error {
   }
 }
 
-/** The part of the threads' task that never changes. */
 type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
 type Served = Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits"> &
@@ -98,8 +96,6 @@ export class ServingThreads {
   }
 
   /**
-   * Starts threads.
-   *
    * @param served its new keys and generations go to the threads from now on
    * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
    */
@@ -219,7 +215,6 @@ export class ServingThreads {
     }
   }
 
-  /** Handles the exit of a thread. */
   #end(thread: Thread, cause: string): void {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
