@@ -38,22 +38,13 @@ const IDS = ["key_1", "__proto__", "constructor", "é\u2028😀", 'a"\\\n', "x".
 let files = 0;
 const newFile = (): string => join(folder, `state-${++files}`);
 
-interface Server {
-  readonly counters: Counters;
-  readonly observations: Observation[];
-  readonly keeper: CountsKeeper;
-  readonly use: (id: string, times: number, now?: number) => void;
-  readonly used: (id: string) => number;
-  readonly kinds: () => string[];
-}
-
 async function open(
   file: string,
   now: () => number = () => NOW,
   ids: readonly string[] = IDS,
   seconds = HOUR,
   everyMs = 5,
-): Promise<Server> {
+) {
   const counters = createCounters(seconds);
   for (const id of ids) slotOf(counters, id);
   const observations: Observation[] = [];
@@ -63,10 +54,10 @@ async function open(
     counters,
     observations,
     keeper,
-    use(id, times, at = now()) {
+    use(id: string, times: number, at = now()) {
       for (let n = 0; n < times; n++) countRequest(counters, slotOf(counters, id), 1e9, at);
     },
-    used: (id) => usageOf(counters, slotOf(counters, id)).used,
+    used: (id: string) => usageOf(counters, slotOf(counters, id)).used,
     kinds: () => observations.map(({ kind }) => kind),
   };
 }
@@ -84,7 +75,7 @@ async function saved(
 }
 
 /** Begins to keep the counts, then stops, which writes them. */
-async function save({ keeper }: Pick<Server, "keeper">): Promise<void> {
+async function save({ keeper }: { readonly keeper: CountsKeeper }): Promise<void> {
   keeper.begin();
   await keeper.stop();
 }

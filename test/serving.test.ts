@@ -5,11 +5,10 @@
 
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { Agent, get } from "node:http";
+import { Agent } from "node:http";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import type { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { whileAlone, whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
@@ -19,7 +18,7 @@ import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { keyRecord, writeKeys } from "./support/place.ts";
 import { freePort, listen } from "./support/ports.ts";
-import { run, until } from "./support/process.ts";
+import { get, run, until } from "./support/process.ts";
 import { workersOf } from "./support/workers.ts";
 
 const THREADS = 4;
@@ -41,16 +40,7 @@ function writeKey(file: string, id: string, limit: number): void {
   writeKeys(file, keyRecord(`svc_sk_${id}`, { id, limit }));
 }
 
-interface Serving {
-  readonly server: RunningServer;
-  readonly snapshot: string;
-  readonly keys: string;
-  readonly workers: Worker[];
-  readonly seen: Observation[];
-  readonly observed: (kind: Observation["kind"]) => Promise<void>;
-}
-
-async function serveInThreads(t: TestContext, name: string, limit = 1_000_000): Promise<Serving> {
+async function serveInThreads(t: TestContext, name: string, limit = 1_000_000) {
   const own = join(folder, name);
   cpSync(snapshot, own, { recursive: true });
   const keys = join(folder, `${name}.json`);
@@ -67,7 +57,7 @@ async function serveInThreads(t: TestContext, name: string, limit = 1_000_000): 
   return {
     server: {
       ...server!,
-      stop(reason) {
+      stop(reason: string) {
         stopped = true;
         return stop(reason);
       },
@@ -76,34 +66,13 @@ async function serveInThreads(t: TestContext, name: string, limit = 1_000_000): 
     keys,
     workers,
     seen,
-    async observed(kind) {
-      while (!seen.some((observation) => observation.kind === kind)) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-    },
+    observed: (kind: Observation["kind"]) => until(() => seen.some((one) => one.kind === kind), kind),
   };
 }
 
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-  readonly etag: string;
-}
-
-function ask(url: string, agent: Agent | undefined = undefined, key = "k"): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const headers = { Authorization: `Bearer svc_sk_${key}` };
-    get(url, { headers, ...(agent ? { agent } : {}) }, (response) => {
-      let body = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        body += chunk;
-      });
-      response.on("end", () =>
-        resolve({ status: response.statusCode!, body, etag: response.headers.etag ?? "" }),
-      );
-    }).on("error", reject);
-  });
+async function ask(url: string, agent?: Agent, key = "k") {
+  const { status, headers, text } = await get(url, { token: `svc_sk_${key}`, ...(agent && { agent }) });
+  return { status, body: text, etag: headers.etag ?? "" };
 }
 
 function rename(folderOf: string, generation: string): void {
@@ -276,8 +245,6 @@ it("the setting takes a number of threads or auto", async () => {
   for (const node of ["20.19.0", "22.11.0"]) assert.match(whyNoSharing({ node }, "linux")!, /22\.12/);
   assert.match(whyNoSharing({ node: "24.0.0" }, "win32")!, /win32/);
 });
-
-after(cleanUp);
 
 /** Starts a server that stops after the test. */
 async function started(

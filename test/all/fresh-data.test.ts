@@ -23,8 +23,8 @@ import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import {
+  assertFailed,
   get,
-  type Outcome,
   type Program,
   run,
   runWell,
@@ -42,12 +42,6 @@ interface Manifest {
 
 const manifestIn = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
-
-function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
-  assert.deepEqual([status, stdout], [1, ""], stderr);
-  assert.match(stderr, line);
-  assert.match(stderr, /^[^\n]+\n$/, "one line");
-}
 
 /** The answers of a server's admin listener. */
 const readyOf = async (server: Served) => JSON.parse((await server.askAdmin("readyz")).text);

@@ -100,6 +100,13 @@ export async function runWell(args: readonly string[], variables: Variables = {}
   return outcome;
 }
 
+/** It must have failed with one line. */
+export function assertFailed({ status, stdout, stderr }: Outcome, line: RegExp): void {
+  assert.deepEqual([status, stdout], [1, ""], stderr);
+  assert.match(stderr, line);
+  assert.match(stderr, /^[^\n]+\n$/, "one line");
+}
+
 /**
  * Polls `check` until it gives a truthy value, and returns that.
  *

@@ -1,18 +1,15 @@
 /** What a server on another runtime must do as on Node. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { BASE, cleanUp, FEW, TOKENS, testOptions } from "./http-server.ts";
-import { type Command, type Served, served, start, until } from "./process.ts";
+import { type Command, residentBytes, type Served, served, start, until } from "./process.ts";
 import { ROOT } from "./program.ts";
 import { askOnce, dial, requestHead, type Wire } from "./raw.ts";
+import { PAGE, SEARCH, STATS } from "./requests.ts";
 import { assertPassesOn } from "./runtimes.ts";
 
-const STATS = `${BASE}/stats`;
-const PAGE = `${BASE}/worlds?limit=50`;
-const SEARCH = `${BASE}/worlds/search?q=world`;
 const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 
 /** The tests on the wire, and the least number in each. Tests that look into a server use one on Node. */
@@ -30,10 +27,6 @@ const PROCESS_TESTS = {
   "test/all/reloads.test.ts": 3,
   "test/all/signals.test.ts": 5,
 };
-
-function residentBytes({ child }: Served): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))![1]) * 1024;
-}
 
 export function describeSameAsOnNode(name: string, runtime: Command, missing: string | false): void {
   describe(`on ${name}, as on Node`, { skip: missing }, () => {
