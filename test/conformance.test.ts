@@ -41,7 +41,7 @@ import {
 import { temporaryFolder } from "./support/folders.ts";
 import { IS_NODE_HTTP } from "./support/http-server.ts";
 import { IS_LONG, part } from "./support/long.ts";
-import { MODEL_OPERATIONS, Model, type ModelSettings, type TestKey } from "./support/model.ts";
+import { MODEL_OPERATIONS, Model, type ModelSettings, type TestKey, testKey } from "./support/model.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { writeTestKeys } from "./support/place.ts";
 import { listen } from "./support/ports.ts";
@@ -395,15 +395,11 @@ describe("with a clock", () => {
   const HOUR = 3_600_000;
   const keys: TestKey[] = [
     ...makeKeys("svc_sk_", "svcx_"),
-    ...["api", "cli"].map((kind) => ({
-      id: `ends-${kind}`,
-      kind: kind as "api" | "cli",
-      token: `${kind === "api" ? "svc_sk_" : "svcx_"}ends`,
-      scopes: ["read:worlds"],
-      limit: null,
-      active: true,
-      expiresAt: "2030-01-01T01:00:00.0019+01:00",
-    })),
+    ...(["api", "cli"] as const).map((kind) =>
+      testKey(`ends-${kind}`, `${kind === "api" ? "svc_sk_" : "svcx_"}ends`, {
+        ...{ kind, scopes: ["read:worlds"], expiresAt: "2030-01-01T01:00:00.0019+01:00" },
+      }),
+    ),
   ];
   const end = Date.UTC(2030, 0, 1) + 1;
   let orrery: Orrery;

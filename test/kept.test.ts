@@ -68,18 +68,12 @@ function watchedFiles(): { files: FileSystem; opened: string[]; read: Set<string
   return { files: { ...realFiles, open }, opened, read };
 }
 
-interface Again {
-  readonly before: Loaded;
-  readonly after: Loaded;
-  readonly opened: readonly string[];
-  /** Tables with rows that the second load read. */
-  readonly read: readonly string[];
-  /** Parts of the index taken from the previous one. */
-  readonly known: readonly string[];
-}
-
-/** Loads, changes, and loads again; the second load must equal one that reuses nothing. */
-async function loadAgain(folder: string, change: () => unknown, options: LoadOptions = {}): Promise<Again> {
+/**
+ * Loads, changes, and loads again; the second load must equal one that reuses nothing.
+ *
+ * @returns in `read` the tables that the second load read, in `known` the parts of the index from the previous one
+ */
+async function loadAgain(folder: string, change: () => unknown, options: LoadOptions = {}) {
   const before = mustLoad(await loadSnapshot(folder));
   const index = before.index ?? indexStore(before.store);
   await change();

@@ -26,16 +26,8 @@ const PLAIN: World = {
   ...{ hasDate: true, hasRetryAfter: true, hasHeaders: true },
 };
 
-interface Run {
-  readonly refused: number;
-  /** Refusals of requests sent although the last reply said that none is left. */
-  readonly windows: number;
-  readonly sent: number;
-  readonly ms: number;
-}
-
 /** Simulates a fixed-window server and slow requests that overtake each other; the clock jumps from event to event. */
-function simulate(requests: number, given: Partial<World>, options: BudgetOptions = {}, seed = 1): Run {
+function simulate(requests: number, given: Partial<World>, options: BudgetOptions = {}, seed = 1) {
   const world = { ...PLAIN, ...given };
   const random = createRandom(seed, "pace");
   let now = 1_000_000;

@@ -12,14 +12,14 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { whileAlone, whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { type RunningServer, startServer, threadsFrom } from "../src/server/server.ts";
+import { startServer, threadsFrom } from "../src/server/server.ts";
 import { MOST_THREADS } from "../src/settings/settings.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { keyRecord, writeKeys } from "./support/place.ts";
 import { freePort, listen } from "./support/ports.ts";
 import { get, run, until } from "./support/process.ts";
-import { workersOf } from "./support/workers.ts";
+import { startInThreads } from "./support/workers.ts";
 
 const THREADS = 4;
 
@@ -47,25 +47,9 @@ async function serveInThreads(t: TestContext, name: string, limit = 1_000_000) {
   writeKey(keys, "k", limit);
   const seen: Observation[] = [];
   const options = await testOptions({ snapshot: own, keys, servingThreads: THREADS, threads: true }, seen);
-  let server: RunningServer | undefined;
-  const workers = await workersOf(async () => {
-    server = await startServer(options);
-  });
-  let stopped = false;
-  const stop = server!.stop;
-  t.after(() => (stopped ? undefined : stop("test")));
   return {
-    server: {
-      ...server!,
-      stop(reason: string) {
-        stopped = true;
-        return stop(reason);
-      },
-    },
-    snapshot: own,
-    keys,
-    workers,
-    seen,
+    ...(await startInThreads(t, options)),
+    ...{ snapshot: own, keys, seen },
     observed: (kind: Observation["kind"]) => until(() => seen.some((one) => one.kind === kind), kind),
   };
 }

@@ -29,14 +29,7 @@ before(async () => {
   await generateSnapshot({ out: small, users: 200, worlds: 300, instances: 60, seed: 5, gzip: false });
 });
 
-interface Opened {
-  readonly orrery: Orrery;
-  readonly seen: Observation[];
-  /** Resolves with the first observation of this kind. */
-  readonly observed: (kind: Observation["kind"]) => Promise<Observation>;
-}
-
-async function open(t: TestContext, snapshot: string, more: Partial<OpenOptions> = {}): Promise<Opened> {
+async function open(t: TestContext, snapshot: string, more: Partial<OpenOptions> = {}) {
   const seen: Observation[] = [];
   const waiting: { kind: Observation["kind"]; resolve: (observation: Observation) => void }[] = [];
   const orrery = await openOrrery({
@@ -49,6 +42,7 @@ async function open(t: TestContext, snapshot: string, more: Partial<OpenOptions>
     ...more,
   });
   t.after(() => orrery.close());
+  /** Resolves with the next observation of this kind. */
   const observed = (kind: Observation["kind"]): Promise<Observation> =>
     new Promise((resolve) => waiting.push({ kind, resolve }));
   return { orrery, seen, observed };
@@ -113,12 +107,9 @@ it("searches in a thread answer as searches on the calling thread do", async (t)
 });
 
 it("a thread that dies is replaced, and the searches that waited for it are answered", async (t) => {
-  let opened: Opened | undefined;
-  const workers = await workersOf(async () => {
-    opened = await open(t, large, { searchCacheBytes: 0 });
-  });
+  const [opened, workers] = await workersOf(() => open(t, large, { searchCacheBytes: 0 }));
   assert.equal(workers.length, 1);
-  const { orrery, observed } = opened!;
+  const { orrery, observed } = opened;
   const before = await search(orrery, "users", "a");
   const died = observed("thread-died");
   const replaced = observed("thread-replaced");

@@ -92,17 +92,13 @@ function startLoad(api: string): { readonly stop: () => Promise<void> } {
   };
 }
 
-interface Watched {
-  readonly page: Page;
-  /** Errors of scripts, messages of the console that do not match `ignore`, and breaches of its policy. */
-  readonly complaints: string[];
-  readonly origins: Set<string>;
-}
+type Watched = Awaited<ReturnType<typeof openPage>>;
 
 /** Opens a page. @param ignore matches messages of the console that a test causes */
-async function openPage(context: BrowserContext, url: string, ignore = /^$/): Promise<Watched> {
+async function openPage(context: BrowserContext, url: string, ignore = /^$/) {
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
+  /** Errors of scripts, messages of the console that do not match `ignore`, and breaches of its policy. */
   const complaints: string[] = [];
   const origins = new Set<string>();
   page.on("pageerror", (error) => complaints.push(String(error.stack)));

@@ -70,10 +70,7 @@ it("a small first snapshot starts no thread and answers as one in a thread does;
   };
   renameSync(first, snapshot);
   const elsewhere = await open(false, snapshot);
-  let here = elsewhere;
-  const atStart = await workersOf(async () => {
-    here = await open(true, snapshot);
-  });
+  const [here, atStart] = await workersOf(() => open(true, snapshot));
   assert.equal(atStart.length, 0);
   const caller = { key: 0, isGone: () => false };
   const ask = async (opened: typeof here, table: "users" | "worlds", term: string): Promise<object> => {
@@ -92,7 +89,7 @@ it("a small first snapshot starts no thread and answers as one in a thread does;
   assert.equal(here.state.generation.etag, elsewhere.state.generation.etag);
   renameSync(snapshot, first);
   renameSync(second, snapshot);
-  const atReload = await workersOf(() => here.reload());
+  const [, atReload] = await workersOf(() => here.reload());
   assert.equal(atReload.length, 1);
   assert.notEqual(here.state.generation.etag, elsewhere.state.generation.etag);
 });

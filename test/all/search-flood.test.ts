@@ -3,19 +3,18 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
-import type { Worker } from "node:worker_threads";
 import { whyNoSharing } from "../../src/http/port.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { BASE_PATH } from "../../src/model/model.ts";
-import { type RunningServer, startServer } from "../../src/server/server.ts";
+import type { RunningServer } from "../../src/server/server.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { cleanUp, testOptions } from "../support/http-server.ts";
 import { assertInTime, within } from "../support/patience.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
 import { until } from "../support/process.ts";
-import { dial, requestHead, type Wire } from "../support/raw.ts";
+import { dial, requestHead } from "../support/raw.ts";
 import { assertPassesOn, findNode } from "../support/runtimes.ts";
-import { workersOf } from "../support/workers.ts";
+import { startInThreads } from "../support/workers.ts";
 
 const WORLDS = 6000;
 /** Default bounds of waiting searches: of a server, and of one key. */
@@ -53,16 +52,12 @@ function longSearch(): string {
   return `${BASE_PATH}/worlds/search?q=${encodeURIComponent(`${pieces.join(" ")} `)}&offset=${number}`;
 }
 
-interface Flood {
-  readonly wires: readonly Wire[];
-  /** Answers by status; "lost" counts connections. */
-  readonly statuses: Map<string, number>;
-  readonly answered: () => number;
-}
+type Flood = Awaited<ReturnType<typeof flood>>;
 
 /** Sends long searches at once, pipelined over connections. */
-async function flood(server: RunningServer, key: string, count: number, connections: number): Promise<Flood> {
+async function flood(server: RunningServer, key: string, count: number, connections: number) {
   const port = Number(new URL(server.url).port);
+  /** Answers by status; "lost" counts connections. */
   const statuses = new Map<string, number>();
   const add = (what: string): void => void statuses.set(what, (statuses.get(what) ?? 0) + 1);
   const wires = await Promise.all(Array.from({ length: connections }, () => dial(port)));
@@ -84,23 +79,9 @@ const allOf = (one: Flood, count: number): Promise<boolean> =>
     90_000,
   );
 
-async function start(
-  t: TestContext,
-  servingThreads = 1,
-): Promise<{ server: RunningServer; workers: Worker[] }> {
-  const options = await testOptions(
-    { snapshot, keys: keysFile, threads: true, servingThreads, searchCacheBytes: 0 },
-    [],
-  );
-  let server: RunningServer | undefined;
-  const workers = await workersOf(async () => {
-    server = await startServer(options);
-  });
-  let stopped: Promise<void> | undefined;
-  const { stop } = server!;
-  const once = { ...server!, stop: (why: string) => (stopped ??= stop(why)) };
-  t.after(() => once.stop("test"));
-  return { server: once, workers };
+async function start(t: TestContext, servingThreads = 1) {
+  const own = { snapshot, keys: keysFile, threads: true, servingThreads, searchCacheBytes: 0 };
+  return startInThreads(t, await testOptions(own, []));
 }
 
 async function askOnce(server: RunningServer, key: string): Promise<number> {

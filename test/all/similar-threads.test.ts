@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import type { Worker } from "node:worker_threads";
 import { whyNoSharing } from "../../src/http/port.ts";
 import type { Observation } from "../../src/mod.ts";
 import { startServer } from "../../src/server/server.ts";
@@ -16,7 +15,6 @@ import {
   folder,
   NAMES,
   namesIn,
-  type Opened,
   open,
   pageOf,
   writeRows,
@@ -31,15 +29,15 @@ describe("the thread for similar names", () => {
 
   it("can be ended at any time", (t) => closesAnyTime(t, true));
 
-  async function openWithThread(t: TestContext): Promise<Opened & { readonly thread: Worker }> {
-    let opened: Opened | undefined;
-    const workers = await workersOf(async () => {
-      opened = await open(t);
+  async function openWithThread(t: TestContext) {
+    const [opened, workers] = await workersOf(async () => {
+      const opening = await open(t);
       // The thread starts after the opening.
       await new Promise((resolve) => setImmediate(resolve));
+      return opening;
     });
     assert.equal(workers.length, 2);
-    return { ...opened!, thread: workers[1]! };
+    return { ...opened, thread: workers[1]! };
   }
 
   it("is replaced when it dies; meanwhile the exact search answers", async (t) => {

@@ -45,20 +45,12 @@ function markOf({ store }: Loaded): "A" | "B" {
   return marks[0] as "A" | "B";
 }
 
-interface Watched {
-  readonly files: FileSystem;
-  /** Calls made so far, in order. */
-  readonly calls: string[];
-  readonly opened: () => number;
-  readonly closed: () => number;
-}
-
 /**
  * The real file system, which announces every call before it is made.
  *
  * @param before gets the call's number, from 1, and its name; an error that it throws is the call's result
  */
-function watched(before: (number: number, call: string) => void): Watched {
+function watched(before: (number: number, call: string) => void) {
   const calls: string[] = [];
   let opened = 0;
   let closed = 0;
@@ -100,7 +92,7 @@ function watched(before: (number: number, call: string) => void): Watched {
 }
 
 /** Records a load without a fault, which must succeed. */
-async function watchLoad(folder: string): Promise<Watched & { readonly loaded: Loaded }> {
+async function watchLoad(folder: string) {
   const clean = watched(() => {});
   return { ...clean, loaded: mustLoad(await loadSnapshot(folder, { files: clean.files })) };
 }

@@ -12,7 +12,7 @@ import type { DifferenceKind } from "../../src/verify/compare.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
 import { rowsOf } from "../support/loaded.ts";
-import { Model, type SnapshotRows } from "../support/model.ts";
+import { Model, type SnapshotRows, testKey } from "../support/model.ts";
 import { DEFAULTS } from "../support/options.ts";
 import { keyRecord } from "../support/place.ts";
 import { serveHttp } from "../support/ports.ts";
@@ -28,18 +28,10 @@ import {
 
 /** Serves rows to a CLI token on a free port, without headers that the specification does not name. @returns its base URL */
 async function servePlainly(t: TestContext, rows: SnapshotRows, token: string): Promise<string> {
-  const key = {
-    id: "cli",
-    kind: "cli",
-    token,
-    scopes: [],
-    limit: null,
-    active: true,
-    expiresAt: null,
-  } as const;
+  const key = testKey("cli", token, { kind: "cli", scopes: [] });
   const prefixes = { apiPrefix: "svc_sk_", cliPrefix: "svcx_" };
   const settings = { ...prefixes, rateLimit: 1000, rateWindow: 3600, cors: false, generation: "plain" };
-  const model = new Model(rows, [{ ...key, scopes: [] }], settings);
+  const model = new Model(rows, [key], settings);
   return await serveHttp(t, ({ url, headers: { authorization } }, response) => {
     const headers = authorization === undefined ? [] : ([["authorization", authorization]] as const);
     const { status, body } = model.ask({ method: "GET", target: url!, headers, now: Date.now() });

@@ -5,7 +5,7 @@ import type { Route } from "../../src/api/handlers/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { RESOURCES } from "../../src/model/schema.ts";
 import type { DoorName, Got, Step } from "./doors.ts";
-import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey } from "./model.ts";
+import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey, testKey } from "./model.ts";
 import { bulkRows, nastyRows, type WriteOptions } from "./snapshot.ts";
 
 // ---------------------------------------------------------------- worlds
@@ -14,17 +14,7 @@ import { bulkRows, nastyRows, type WriteOptions } from "./snapshot.ts";
 const SMALL_KEYS = 120;
 
 export function makeKeys(api: string, cli: string): TestKey[] {
-  const all = ["read:worlds", "read:users", "read:instances"];
-  const key = (id: string, more: Partial<TestKey> = {}): TestKey => ({
-    id,
-    kind: "api",
-    token: `${api}${id}`,
-    scopes: all,
-    limit: null,
-    active: true,
-    expiresAt: null,
-    ...more,
-  });
+  const key = (id: string, more: Partial<TestKey> = {}): TestKey => testKey(id, `${api}${id}`, more);
   const token = (id: string, more: Partial<TestKey> = {}): TestKey =>
     key(id, { kind: "cli", token: `${cli}${id}`, scopes: [], ...more });
   const past = "2001-02-03T04:05:06.789+01:00";

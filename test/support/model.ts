@@ -50,6 +50,11 @@ export interface TestKey {
   expiresAt: string | null;
 }
 
+export function testKey(id: string, token: string, more: Partial<TestKey> = {}): TestKey {
+  const scopes = ["read:worlds", "read:users", "read:instances"];
+  return { id, kind: "api", token, scopes, limit: null, active: true, expiresAt: null, ...more };
+}
+
 export interface ModelSettings {
   apiPrefix: string;
   cliPrefix: string;

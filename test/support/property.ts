@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { openOrrery } from "../../src/mod.ts";
 import { askAndCompare, type Door, directDoor } from "./doors.ts";
 import { temporaryFolder } from "./folders.ts";
-import { MODEL_BASE, Model, type ModelSettings, type SnapshotRows, type TestKey } from "./model.ts";
+import { MODEL_BASE, Model, type ModelSettings, type SnapshotRows, type TestKey, testKey } from "./model.ts";
 import { writeTestKeys } from "./place.ts";
 import { UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
 
@@ -202,25 +202,9 @@ function rowsOfRaw({ users, worlds, counts, instances }: Raw): SnapshotRows {
 
 export const TOKEN = "svcx_property";
 const KEYS: TestKey[] = [
-  { id: "cli", kind: "cli", token: TOKEN, scopes: [], limit: null, active: true, expiresAt: null },
-  {
-    id: "api",
-    kind: "api",
-    token: "svc_sk_all",
-    scopes: ["read:worlds", "read:users", "read:instances"],
-    limit: 5,
-    active: true,
-    expiresAt: null,
-  },
-  {
-    id: "some",
-    kind: "api",
-    token: "svc_sk_some",
-    scopes: ["read:users"],
-    limit: null,
-    active: true,
-    expiresAt: "2001-09-09T01:46:45Z",
-  },
+  testKey("cli", TOKEN, { kind: "cli", scopes: [] }),
+  testKey("api", "svc_sk_all", { limit: 5 }),
+  testKey("some", "svc_sk_some", { scopes: ["read:users"], expiresAt: "2001-09-09T01:46:45Z" }),
 ];
 const SETTINGS: ModelSettings = {
   apiPrefix: "svc_sk_",

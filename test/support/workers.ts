@@ -1,8 +1,10 @@
 /** Finds worker threads that the code under test starts. */
 
 import { Worker } from "node:worker_threads";
+import { type ServerOptions, startServer } from "../../src/server/server.ts";
 
-export async function workersOf(run: () => Promise<unknown>): Promise<Worker[]> {
+/** Calls a function. @returns its result, and the worker threads that it started */
+export async function workersOf<T>(run: () => Promise<T>): Promise<[result: T, workers: Worker[]]> {
   const workers: Worker[] = [];
   const { on } = Worker.prototype;
   // Every thread gets a listener as soon as it is made.
@@ -11,9 +13,17 @@ export async function workersOf(run: () => Promise<unknown>): Promise<Worker[]> 
     return on.apply(this, args);
   } as typeof on;
   try {
-    await run();
+    return [await run(), workers];
   } finally {
     Worker.prototype.on = on;
   }
-  return workers;
+}
+
+/** Starts a server that stops once, after the test at the latest. @returns it, and its worker threads */
+export async function startInThreads(test: { after(done: () => unknown): void }, options: ServerOptions) {
+  const [server, workers] = await workersOf(() => startServer(options));
+  let stopped: Promise<void> | undefined;
+  const once = { ...server, stop: (reason: string) => (stopped ??= server.stop(reason)) };
+  test.after(() => once.stop("test"));
+  return { server: once, workers };
 }
