@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { hashToken } from "../src/auth/keys.ts";
 import { type DirectAsk, type GivenKey, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { openPlace } from "./support/library.ts";
 import { place, TOKEN } from "./support/place.ts";
 import { serveHttp } from "./support/ports.ts";
 
@@ -234,24 +235,9 @@ const target = "/api/public/v1/stats";
 
 const authorization = `Bearer ${TOKEN}`;
 
-async function openGiven(
-  given: Partial<OpenOptions> & Pick<OpenOptions, "snapshot" | "keys">,
-): Promise<Orrery> {
-  return await openOrrery({ threads: false, watch: 0, ...given });
-}
-
-/** Opens the files of a folder that is removed with its test. */
-async function openPlace(t: TestContext, given: Partial<OpenOptions> = {}): Promise<Orrery> {
-  const { snapshot, keys } = place(t);
-  const orrery = await openGiven({ snapshot, keys, ...given });
-  t.after(orrery.close);
-  return orrery;
-}
-
 test("snapshot and keys may be file: URLs", async (t) => {
   const { snapshot, keys } = place(t);
-  const orrery = await openGiven({ snapshot: pathToFileURL(`${snapshot}/`), keys: pathToFileURL(keys) });
-  t.after(orrery.close);
+  const orrery = await open(t, { snapshot: pathToFileURL(`${snapshot}/`), keys: pathToFileURL(keys) });
   assert.equal((await orrery.ask({ target, authorization })).status, 200);
 
   const wrong: [given: Pick<OpenOptions, "snapshot" | "keys">, says: string][] = [
@@ -262,9 +248,9 @@ test("snapshot and keys may be file: URLs", async (t) => {
     [{ snapshot, keys: new URL("data:,x") }, 'option "keys" can be a file: URL only, is a data: URL'],
   ];
   for (const [given, says] of wrong) {
-    await assert.rejects(openGiven(given), { name: "TypeError", message: `openOrrery: ${says}` });
+    await assert.rejects(open(t, given), { name: "TypeError", message: `openOrrery: ${says}` });
   }
-  const elsewhere = openGiven({ snapshot: new URL("file://elsewhere/rows"), keys });
+  const elsewhere = open(t, { snapshot: new URL("file://elsewhere/rows"), keys });
   await assert.rejects(elsewhere, { name: "TypeError", message: /^openOrrery: option "snapshot": / });
 });
 
