@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import EXAMPLES from "../src/api/examples.json" with { type: "json" };
-import { limitText } from "../src/api/limit-text.ts";
 import { createOpenApi } from "../src/api/openapi.ts";
+import { limitText } from "../src/api/pages/file.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/model/fault.ts";
 import { METRICS } from "../src/observe/metrics/table.ts";

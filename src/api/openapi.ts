@@ -6,7 +6,7 @@ import { REQUEST_ID } from "../model/request-ids.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
 import EXAMPLES from "./examples.json" with { type: "json" };
 import type { Route } from "./handlers/route.ts";
-import { limitText } from "./limit-text.ts";
+import { limitText } from "./pages/file.ts";
 import { PARAMETERS } from "./parameters.ts";
 
 /** The introduction of the document. @param limit such as "1,000 an hour" */
@@ -30,19 +30,16 @@ const TAGS: Readonly<Record<string, string>> = {
   stats: "The platform as a whole.",
 };
 
+function condition(name: string, description: string): Json {
+  return { name, in: "header", description, schema: { type: "string" } };
+}
+
 const CONDITIONS: Json = {
-  IfNoneMatch: {
-    name: "If-None-Match",
-    in: "header",
-    description: "The ETag of what the client has: 304 when it is current.",
-    schema: { type: "string" },
-  },
-  IfMatch: {
-    name: "If-Match",
-    in: "header",
-    description: "The ETag of the generation that must answer: 412 when the server has another.",
-    schema: { type: "string" },
-  },
+  IfNoneMatch: condition("If-None-Match", "The ETag of what the client has: 304 when it is current."),
+  IfMatch: condition(
+    "If-Match",
+    "The ETag of the generation that must answer: 412 when the server has another.",
+  ),
 };
 
 type Json = Record<string, unknown>;

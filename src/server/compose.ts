@@ -2,7 +2,7 @@
 
 import type { State } from "../api/answer.ts";
 import { createFixedHeaders } from "../api/headers.ts";
-import { limitText } from "../api/limit-text.ts";
+import { limitText } from "../api/pages/file.ts";
 import { createNotices } from "../auth/notices.ts";
 import { readClients } from "../model/client-address.ts";
 import { AccessLog, type AccessLogOptions } from "../observe/access-log.ts";

@@ -1,7 +1,6 @@
 /** The thread that indexes the names of a generation, then answers similar searches until it is ended. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { openSearch } from "../search/search.ts";
 import { runNow } from "../search/work.ts";
 import { answerInSlices } from "../server/search/questions.ts";
 import { reviveStore } from "../store/generation.ts";
@@ -11,7 +10,6 @@ import {
   indexSimilar,
   keepSimilar,
   namesIn,
-  openSimilar,
   type SimilarIndex,
   type SimilarTask,
 } from "./similar.ts";
@@ -39,7 +37,7 @@ function indexNames(): SimilarIndex | undefined {
 stepBack();
 const index = indexNames();
 if (index !== undefined) {
-  const search = keepSimilar(openSimilar(store, index, openSearch(task.index)), task.cacheBytes);
+  const search = keepSimilar({ ...task, store }, index);
   port.on(
     "message",
     answerInSlices(

@@ -103,11 +103,12 @@ function classOfWorld(name: string, term: string, terms: readonly string[]): num
   return first === 2 && !terms.every((one) => name.includes(one)) ? 3 : first;
 }
 
-/** Puts a cache in front of both searches, so that turning pages takes one search. */
+/** Opens both searches with a cache in front, so that turning pages takes one search. */
 export function keepSimilar(
-  searches: SimilarSearches,
-  cacheBytes: number,
+  { store, index, cacheBytes }: SimilarTask,
+  made: SimilarIndex,
 ): (name: SearchName, term: string, page: PageOf) => Work<Found> {
+  const searches = openSimilar(store, made, openSearch(index));
   const cache = new ResultCache(cacheBytes);
   return function* search(name, term, page) {
     const key = `${name} ${term}`;
@@ -222,7 +223,7 @@ export type FromSimilar =
 
 /** Similar search on the calling thread: names are indexed and searched in slices. */
 export function openSimilarHere(options: SimilarOptions): SimilarEngine {
-  const { store, generation, index, cacheBytes, observe } = options;
+  const { store, generation, observe } = options;
   const scheduler = new Scheduler<Found>();
   let search: ReturnType<typeof keepSimilar> | undefined;
   let retired = false;
@@ -232,7 +233,7 @@ export function openSimilarHere(options: SimilarOptions): SimilarEngine {
     const indexing = new Scheduler<SimilarIndex>();
     const made = await indexing.run(() => indexSimilar(store), { key: 0, isGone: () => retired });
     if (made === BUSY) return;
-    search = keepSimilar(openSimilar(store, made, openSearch(index)), cacheBytes);
+    search = keepSimilar(options, made);
     const ms = Math.round(performance.now() - began);
     observe({ kind: "similar-ready", generation: generation(), names: namesIn(made), ms });
   }
