@@ -87,19 +87,16 @@ export class PostingReader {
  * @param located with few enough postings to list
  */
 export function* listPostings(trigrams: TrigramIndex, located: Located, term: string): Work<Uint32Array> {
-  const { range, offset, isExact } = located;
-  const postings = postingsIn(trigrams, range);
-  if (isExact) return postings;
-  const found = postings.slice();
-  const most = mostVerified(term);
+  const postings = postingsIn(trigrams, located.range);
+  if (located.isExact) return postings;
+  const found = new Uint32Array(postings.length);
+  const reader = new PostingReader(trigrams, located, term);
   let count = 0;
-  for (let at = 0; at < found.length; at += most) {
-    if (at > 0) yield;
-    const kept = keepByText(trigrams, term, offset, found.subarray(at, at + most));
-    found.copyWithin(count, at, at + kept);
-    count += kept;
+  for (let block = reader.next(); block !== undefined; block = reader.next()) {
+    if (count > 0) yield;
+    found.set(block, count);
+    count += block.length;
   }
-  moveBack(trigrams, offset, found, count);
   // A shorter copy, since results may be kept for long.
   return found.slice(0, count);
 }

@@ -29,21 +29,38 @@ export function textAt({ units, starts }: Texts, number: number): string {
 export class TextsBuilder {
   readonly #starts = new Uint32Column();
   readonly #most: number;
+  readonly #kind: string;
   #units = new Uint16Array(1024);
   #length = 0;
 
-  /** @param most code units, with one more for each text */
-  constructor(most = MOST_CODE_UNITS) {
+  /** @param most code units, with one more for each text @param kind name of the texts for the error */
+  constructor(most = MOST_CODE_UNITS, kind = "names") {
     this.#most = most;
+    this.#kind = kind;
   }
 
-  /** Adds a text; it gets the next number. @throws {LimitError} when there are too many code units */
-  add(text: string): void {
+  get count(): number {
+    return this.#starts.length;
+  }
+
+  /** Adds a text, given as a part of one; it gets the next number. @throws {LimitError} when there are too many code units */
+  add(text: string, from = 0, to = text.length): void {
+    const end = this.#length + to - from;
+    checkLimit(end + 1, this.#most, `characters of ${this.#kind}`);
     this.#starts.push(this.#length);
-    checkLimit(this.#length + text.length + 1, this.#most, "characters of names");
-    while (this.#length + text.length >= this.#units.length) this.#units = enlarge(this.#units, this.#most);
-    for (let at = 0; at < text.length; at++) this.#units[this.#length++] = text.charCodeAt(at);
+    while (end >= this.#units.length) this.#units = enlarge(this.#units, this.#most);
+    for (let at = from; at < to; at++) this.#units[this.#length++] = text.charCodeAt(at);
     this.#units[this.#length++] = PAD;
+  }
+
+  /** Whether an added text equals a part of another one. */
+  isEqual(number: number, text: string, from: number, to: number): boolean {
+    const units = this.#units;
+    const start = this.#starts.values[number]!;
+    const end = number + 1 < this.count ? this.#starts.values[number + 1]! : this.#length;
+    if (end - start - 1 !== to - from) return false;
+    for (let at = from; at < to; at++) if (units[start + at - from] !== text.charCodeAt(at)) return false;
+    return true;
   }
 
   finish(): Texts {
@@ -53,6 +70,8 @@ export class TextsBuilder {
     starts[count] = this.#length;
     const units = sharedUint16(this.#length);
     units.set(this.#units.subarray(0, this.#length));
+    // Not kept here: the caller may drop the texts as soon as they are in order.
+    this.#units = new Uint16Array(0);
     return { count, units, starts };
   }
 }
