@@ -78,7 +78,7 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
-  admin: 4250,
+  admin: 4060,
   all: 42_900,
   api: 1355,
   core: 28_350,

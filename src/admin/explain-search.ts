@@ -127,15 +127,8 @@ export function exactSearch({ state, searchIndex }: OpenState, take: TakeSearch)
       const [results, classes, ms] =
         done === BUSY ? [null, null, null] : [done.results, done.classes, Math.round(done.ms * 1000) / 1000];
       take({
-        ...{
-          table,
-          match: "exact",
-          term,
-          terms: termsOf(table, term),
-          total: results?.total ?? null,
-          classes,
-        },
-        ...{ cache: { holding: 0, asked: 0 }, durationMs: ms },
+        ...{ table, match: "exact", term, terms: termsOf(table, term), total: results?.total ?? null },
+        ...{ classes, cache: { holding: 0, asked: 0 }, durationMs: ms },
       });
       return results === null ? BUSY : pageOf(results, page);
     };

@@ -6,7 +6,7 @@ import { byId, type Child, fill, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
 import { type Card, type CardPart, card, type Fact, factList, note, table } from "./parts.ts";
-import { routeName, TILES } from "./tiles.ts";
+import { routeName, sum, TILES } from "./tiles.ts";
 
 function statusLine(label: string, colour: number, holds: RegExp): Line {
   return {
@@ -14,7 +14,7 @@ function statusLine(label: string, colour: number, holds: RegExp): Line {
     colour,
     of({ requests }) {
       const figures = Object.entries(requests.perSecondByStatus);
-      return figures.reduce((sum, [status, each]) => sum + (holds.test(status) ? each : 0), 0);
+      return sum(figures.map(([status, each]) => (holds.test(status) ? each : 0)));
     },
   };
 }
@@ -58,10 +58,7 @@ function latencyLines({ requests }: Status): Line[] {
 }
 
 function errorsOf({ byStatus }: RouteStatus): string {
-  const errors = Object.entries(byStatus).reduce(
-    (sum, [status, times]) => sum + (status >= "4" ? times : 0),
-    0,
-  );
+  const errors = sum(Object.entries(byStatus).map(([status, times]) => (status >= "4" ? times : 0)));
   return errors === 0 ? NONE : count(errors);
 }
 
@@ -80,17 +77,15 @@ function rejected({ requests }: Status): readonly Child[] {
   return [factList(facts, "rejected")];
 }
 
-/** The outcomes of a key's requests: "3 passed, 12 refused (rate limited 12), last one 4 s ago". */
-function useOf({ passed, refused, lastUsedAt }: KeyStatus, { now }: Status): HTMLElement {
+/** A key's name, id and outcomes: "3 passed, 12 refused (rate limited 12), last one 4 s ago". */
+function describeKey({ name, id, passed, refused, lastUsedAt }: KeyStatus, { now }: Status): Child[] {
   const reasons = named(refused);
-  const all = reasons.reduce((sum, [, times]) => sum + times, 0);
+  const all = sum(reasons.map(([, times]) => times));
   const why = reasons.map(([reason, times]) => `${reason} ${count(times)}`).join(", ");
   const texts = [`${count(passed)} passed`, all === 0 ? "none refused" : `${count(all)} refused (${why})`];
-  if (lastUsedAt !== null) {
-    texts.push(`last one ${between(lastUsedAt, now)} ago`);
-  }
-  const kind = passed === 0 && all > 0 ? "problem" : "quiet";
-  return make("div", { class: `use ${kind}` }, texts.join(", "));
+  if (lastUsedAt !== null) texts.push(`last one ${between(lastUsedAt, now)} ago`);
+  const use = make("div", { class: passed === 0 && all > 0 ? "use problem" : "use quiet" }, texts.join(", "));
+  return [foreign(name, "name"), make("div", { class: "id quiet code" }, foreign(id)), use];
 }
 
 function usedOf({ used, limit, remaining }: KeyStatus): Child | readonly Child[] {
@@ -151,13 +146,8 @@ export const CARDS: readonly Card[] = [
     ...{ lines: () => STATUS_LINES, write: rate, least: 1 },
   }),
   chartCard({
-    ...{
-      id: "latency",
-      title: "Latency",
-      more: "99th percentile of the busiest routes",
-      isLogarithmic: true,
-    },
-    ...{ lines: latencyLines, write: millis, least: 1 },
+    ...{ id: "latency", title: "Latency", more: "99th percentile of the busiest routes" },
+    ...{ lines: latencyLines, write: millis, least: 1, isLogarithmic: true },
   }),
   card(
     { id: "routes", title: "Routes" },
@@ -185,14 +175,7 @@ export const CARDS: readonly Card[] = [
       id: "keys",
       caption: "Requests of each key in the window that runs",
       columns: [
-        [
-          "Key",
-          (key, status) => [
-            foreign(key.name, "name"),
-            make("div", { class: "id quiet code" }, foreign(key.id)),
-            useOf(key, status),
-          ],
-        ],
+        ["Key", describeKey],
         ["Left", ({ remaining }) => make("span", { class: remaining === 0 && "problem" }, count(remaining))],
         ["of", ({ limit }) => count(limit)],
         ["Used", usedOf, SPARE],

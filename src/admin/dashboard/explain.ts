@@ -53,10 +53,8 @@ function searchBlock(search: SearchExplanation): HTMLElement {
 }
 
 function showVerdict(kind: "good" | "bad", text: string, ...blocks: readonly HTMLElement[]): void {
-  byId("explained").replaceChildren(
-    make("p", { class: "verdict", "data-kind": kind }, make("b", {}, text)),
-    ...blocks,
-  );
+  const verdict = make("b", { class: "verdict", "data-kind": kind }, text);
+  byId("explained").replaceChildren(verdict, ...blocks);
 }
 
 async function explain(): Promise<void> {

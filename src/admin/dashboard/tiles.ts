@@ -7,7 +7,7 @@ import type { Card } from "./parts.ts";
 
 type Tile = readonly [name: string, value: string, more: string, kind?: "bad" | "warn" | false];
 
-function sum(figures: readonly number[]): number {
+export function sum(figures: readonly number[]): number {
   return figures.reduce((total, figure) => total + figure, 0);
 }
 
