@@ -146,19 +146,12 @@ function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: Bits
 /** The largest k; the largest first page is smaller. */
 const MOST_TOP = 64;
 
-type Class = typeof BEGINNING | typeof IN_NAME | typeof IN_DESCRIPTION;
-/** The name begins with the term, and is longer. */
-const BEGINNING = 0;
-const IN_NAME = 1;
-const IN_DESCRIPTION = 2;
-
 /** The top-k of a list, which must be short: there is no pause. @param k at most its length */
 function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
   const top = new TopDocuments(k, nameOrder, term);
-  if (k <= MOST_TOP) top.takeBeginning();
-  else if (top.hasBeginning) top.takeEntries(entries, BEGINNING);
-  top.takeEntries(entries, IN_NAME);
-  top.takeEntries(entries, IN_DESCRIPTION);
+  top.takeBeginning();
+  top.takeEntries(entries, true);
+  top.takeEntries(entries, false);
   return top.documents;
 }
 
@@ -208,33 +201,31 @@ class TopDocuments {
     this.documents[this.#k - this.room--] = document;
   }
 
-  /** Whether a name begins with the term and is longer. */
-  get hasBeginning(): boolean {
-    return this.range.equalEnd < this.range.end;
-  }
-
   /** Takes the first documents whose names begin with the term and are longer. */
   takeBeginning(): void {
-    if (this.room === 0 || !this.hasBeginning) return;
+    const { equalEnd, end } = this.range;
+    if (this.room === 0 || equalEnd === end) return;
     const { byName } = this.#nameOrder;
+    if (this.room > MOST_TOP) {
+      // Few: they are in a list.
+      const sorted = byName.slice(equalEnd, end).sort();
+      for (let at = 0; at < sorted.length && this.room > 0; at++) this.take(sorted[at]!);
+      return;
+    }
     const smallest = new TopK(this.room);
-    for (let at = this.range.equalEnd; at < this.range.end; at++) {
+    for (let at = equalEnd; at < end; at++) {
       if (byName[at]! < smallest.limit) smallest.add(byName[at]!);
     }
     for (const document of smallest.numbers) this.take(document);
   }
 
-  takeEntries(entries: Uint32Array, rankClass: Class): void {
-    const flag = rankClass === IN_DESCRIPTION ? 0 : 1;
+  /** Takes entries whose names do not begin with the term. @param isInName whether their names, or only descriptions, contain it */
+  takeEntries(entries: Uint32Array, isInName: boolean): void {
+    const flag = isInName ? 1 : 0;
     for (let at = 0; at < entries.length && this.room > 0; at++) {
       if ((entries[at]! & 1) !== flag) continue;
       const document = entries[at]! >>> 1;
-      if (flag === 1) {
-        const begins = this.begins(document);
-        if (begins !== (rankClass === BEGINNING)) continue;
-        if (begins && this.#nameOrder.ranks[document]! < this.range.equalEnd) continue;
-      }
-      this.take(document);
+      if (!isInName || !this.begins(document)) this.take(document);
     }
   }
 

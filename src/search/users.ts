@@ -131,16 +131,10 @@ function isName(trigrams: TrigramIndex, posting: number, length: number): boolea
 function equalNames(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
   const ends = postingsAtEnd(trigrams, postings, term);
   const equal: number[] = [];
-  let isSorted = true;
   for (let at = 0; at < ends.length; at++) {
-    if (!isName(trigrams, ends[at]!, term.length)) continue;
-    const name = textOf(trigrams, ends[at]!);
-    if (equal.length > 0 && equal[equal.length - 1]! > name) isSorted = false;
-    equal.push(name);
+    if (isName(trigrams, ends[at]!, term.length)) equal.push(textOf(trigrams, ends[at]!));
   }
-  if (equal.length === 0) return NO_NAMES;
-  const sorted = Uint32Array.from(equal);
-  return isSorted ? sorted : sorted.sort();
+  return equal.length === 0 ? NO_NAMES : Uint32Array.from(equal).sort();
 }
 
 /*
@@ -168,7 +162,6 @@ function repeatedNames(
   }
   if (found.length === 0) return { names: NO_NAMES, postings: 0 };
   const names = Uint32Array.from(found);
-  if (found.length < 2) return { names, postings: found.length };
   names.sort();
   let count = 0;
   for (const name of names) {
