@@ -39,13 +39,9 @@ function anchorsOf({ text }: Document): string[] {
   );
 }
 
-interface Link {
-  readonly text: string;
-  readonly path: string;
-  readonly anchor: string | undefined;
-}
+type Link = ReturnType<typeof linksOf>[number];
 
-function linksOf({ name, text }: Document): Link[] {
+function linksOf({ name, text }: Document) {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
     if (/^[a-z]+:/.test(target!)) return [];
     const [path, anchor] = target!.split("#");

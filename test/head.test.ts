@@ -106,13 +106,8 @@ interface NodeHead {
   readonly fields: readonly string[];
 }
 
-interface NodeReading {
-  readonly heads: readonly NodeHead[];
-  /** Code of the error that ended the reading. */
-  readonly error: string | undefined;
-}
-
 const heads: NodeHead[] = [];
+/** Code of the error that ended the reading. */
 let error: string | undefined;
 
 const server = createServer({
@@ -132,7 +127,7 @@ server.on("clientError", (cause: NodeJS.ErrnoException) => {
 });
 
 /** Reads one-byte text synchronously: node:http reads a connection that is no socket as soon as it emits data. */
-function readByNode(text: string): NodeReading {
+function readByNode(text: string) {
   heads.length = 0;
   error = undefined;
   const connection = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
@@ -235,7 +230,7 @@ const DIFFERENCES: Readonly<
 /** Node before 24 refuses a tab there; RFC 9110 (5.5) allows it. */
 const TAB_AFTER_LENGTH = /^content-length:[\t ]*\d+ *\t[\t ]*\r$/im;
 
-function isNodesError({ error }: NodeReading, text: string): boolean {
+function isNodesError({ error }: ReturnType<typeof readByNode>, text: string): boolean {
   return error === "HPE_INVALID_CONTENT_LENGTH" && TAB_AFTER_LENGTH.test(text);
 }
 

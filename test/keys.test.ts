@@ -23,11 +23,11 @@ import { describe, it, mock, test } from "node:test";
 import { hashToken } from "../src/auth/keys.ts";
 import { CommandError } from "../src/cli/options.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { runInside as run, type Said } from "./support/inside.ts";
+import { runInside as run } from "./support/inside.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
 import { COMMAND } from "./support/program.ts";
 
-const create = (file: string, ...args: string[]): Promise<Said> =>
+const create = (file: string, ...args: string[]) =>
   run(["keys", "create", "--keys", file, "--name", "n", ...args]);
 
 describe("keys create", () => {

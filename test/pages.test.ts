@@ -15,12 +15,6 @@ import { cleanUp, serve } from "./support/http-server.ts";
 
 const pages = openPages({ docs: true, cors: true }, "50 a minute")!;
 
-interface Got {
-  readonly status: number;
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: Buffer;
-}
-
 type More = Partial<Pick<Ask, "method" | "ifMatch" | "ifNoneMatch">> & {
   readonly acceptEncoding?: string | undefined;
 };
@@ -30,7 +24,7 @@ function accepting(encoding: string | undefined): Required<Pick<Ask, "headers">>
 }
 
 /** Asks; undefined if the path belongs to no page. */
-async function ask(path: string, more: More = {}, from = pages): Promise<Got | undefined> {
+async function ask(path: string, more: More = {}, from = pages) {
   const { acceptEncoding, ...changed } = more;
   const request: Ask = {
     ...{ method: "GET", target: path, authorization: undefined, now: 0, ...accepting(acceptEncoding) },
@@ -48,7 +42,7 @@ async function ask(path: string, more: More = {}, from = pages): Promise<Got | u
   return { status: reply.status, headers, body: bodyBytes(reply.body) };
 }
 
-async function asked(path: string, more: More = {}, from = pages): Promise<Got> {
+async function asked(path: string, more: More = {}, from = pages) {
   const got = await ask(path, more, from);
   assert.ok(got !== undefined, path);
   return got;

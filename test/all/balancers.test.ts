@@ -22,12 +22,6 @@ const BASE = "/api/public/v1";
 /** A key with a limit of two requests. */
 const ONCE = "svc_sk_balancers-once-0000000001";
 
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
 const folder = temporaryFolder();
 
 describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"), concurrency: true }, () => {
@@ -62,11 +56,7 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
       const onTls = (options: ConnectionOptions = {}): TLSSocket =>
         connectTls({ host: "127.0.0.1", port: balancer.port, rejectUnauthorized: false, ...options });
 
-      async function ask(
-        path: string,
-        headers: Record<string, string> = {},
-        localAddress = "127.0.0.1",
-      ): Promise<Answer> {
+      async function ask(path: string, headers: Record<string, string> = {}, localAddress = "127.0.0.1") {
         const session = connect(`https://127.0.0.1:${balancer.port}`, {
           createConnection: () => onTls({ ALPNProtocols: ["h2"], localAddress } as ConnectionOptions),
         });

@@ -106,15 +106,8 @@ class Comparison {
   }
 }
 
-/** Its promise resolves when the connection has closed, and rejects with the first problem. */
-interface Visit {
-  readonly socket: Socket;
-  readonly comparison: Comparison;
-  readonly over: Promise<void>;
-}
-
 /** Opens a connection and compares its replies. @param bytesAtOnce most bytes of one read; the system's choice if absent */
-function visit(port: number, bytesAtOnce?: number, arrived: () => void = () => {}): Visit {
+function visit(port: number, bytesAtOnce?: number, arrived: () => void = () => {}) {
   const comparison = new Comparison();
   let problem: unknown;
   const read = (chunk: Buffer): void => {
@@ -139,6 +132,7 @@ function visit(port: number, bytesAtOnce?: number, arrived: () => void = () => {
   socket.on("error", (error) => {
     problem ??= error;
   });
+  /** Resolves when the connection has closed, and rejects with the first problem. */
   const over = new Promise<void>((resolve, reject) => {
     socket.once("close", () => (problem === undefined ? resolve() : reject(problem)));
   });

@@ -112,12 +112,9 @@ export class Replica {
   }
 }
 
-export interface Seen {
-  statuses: Map<number, number>;
-  broken: string[];
-}
+const nothing = () => ({ statuses: new Map<number, number>(), broken: [] as string[] });
 
-const nothing = (): Seen => ({ statuses: new Map(), broken: [] });
+export type Seen = ReturnType<typeof nothing>;
 
 export function ask(
   port: number,

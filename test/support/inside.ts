@@ -5,14 +5,9 @@ import type { CommandIo } from "../../src/cli/command.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { optionsOf } from "./options.ts";
 
-export interface Said {
-  stdout: string;
-  stderr: string;
-}
-
 /** Runs a command of two words inside this process. @param more replaces a part of its io */
-export async function runInside(args: readonly string[], more: Partial<CommandIo> = {}): Promise<Said> {
-  const said: Said = { stdout: "", stderr: "" };
+export async function runInside(args: readonly string[], more: Partial<CommandIo> = {}) {
+  const said = { stdout: "", stderr: "" };
   const print = (text: string): boolean => {
     said.stdout += text;
     return true;
