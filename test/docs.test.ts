@@ -41,7 +41,7 @@ function anchorsOf({ text }: Document): string[] {
 
 type Link = ReturnType<typeof linksOf>[number];
 
-function linksOf({ name, text }: Document) {
+function linksOf({ name, text }: Document): { text: string; path: string; anchor: string | undefined }[] {
   return [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
     if (/^[a-z]+:/.test(target!)) return [];
     const [path, anchor] = target!.split("#");
