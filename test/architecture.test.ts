@@ -93,7 +93,7 @@ const MOST: Readonly<Record<string, number>> = {
   root: 440,
   model: 845,
   observe: 2115,
-  search: 4246,
+  search: 4225,
   server: 2880,
   settings: 640,
   "shared-limits": 2100,
