@@ -85,31 +85,43 @@ function targetOf(from: URL, asked: URL, headers: Headers): URL {
   return to;
 }
 
+interface Step {
+  readonly ending: AbortController;
+  readonly failure: string;
+  readonly late: SourceError;
+  readonly ms: number;
+}
+
+/** Waits for a step of an exchange. @throws the reason that ended the exchange (`late` after `ms`), or a network error after `failure` */
+async function inTime<Result>(step: Promise<Result>, { ending, failure, late, ms }: Step): Promise<Result> {
+  const timer = setTimeout(() => ending.abort(late), ms);
+  try {
+    return await step;
+  } catch (error) {
+    throw ending.signal.aborted
+      ? ending.signal.reason
+      : new SourceError(`${failure}: ${networkProblem(error)}`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function follow(question: SourceRequest, ending: AbortController): Promise<Response> {
   const asked = question.url;
   let { url, token } = question;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const late = new SourceError(`${asked.href}: no answer within ${question.timing.headMs / 1000} s`);
-    const timer = setTimeout(() => ending.abort(late), question.timing.headMs);
-    let response: Response;
-    try {
-      response = await fetch(url, {
-        headers: {
-          accept: "*/*",
-          // Asks for the file's own bytes: a compressed transfer would change them.
-          "accept-encoding": "identity",
-          "user-agent": "orrery",
-          ...question.headers,
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        },
-        redirect: "manual",
-        signal: ending.signal,
-      });
-    } catch (error) {
-      throw reasonOf(ending, error, `${asked.href}: cannot be reached`);
-    } finally {
-      clearTimeout(timer);
-    }
+    const headers = {
+      accept: "*/*",
+      // Asks for the file's own bytes: a compressed transfer would change them.
+      "accept-encoding": "identity",
+      "user-agent": "orrery",
+      ...question.headers,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+    const head = fetch(url, { headers, redirect: "manual", signal: ending.signal });
+    const failure = `${asked.href}: cannot be reached`;
+    const response = await inTime(head, { ending, failure, late, ms: question.timing.headMs });
     if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
     await response.body?.cancel().catch(() => {});
     url = targetOf(url, asked, response.headers);
@@ -117,11 +129,6 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
     if (url.origin !== asked.origin) token = undefined;
   }
   throw new SourceError(`${asked.href}: more than ${MOST_REDIRECTS} redirects`, { isLasting: true });
-}
-
-/** The reason of a failure: the caller's signal, a timeout, or the network. */
-function reasonOf({ signal }: AbortController, error: unknown, what: string): unknown {
-  return signal.aborted ? signal.reason : new SourceError(`${what}: ${networkProblem(error)}`);
 }
 
 async function* chunksOf(
@@ -137,15 +144,8 @@ async function* chunksOf(
   let bytes = 0;
   for (;;) {
     const began = performance.now();
-    const timer = setTimeout(() => ending.abort(slow), progressMs - waited);
-    let next: Awaited<ReturnType<typeof reader.read>>;
-    try {
-      next = await reader.read();
-    } catch (error) {
-      throw reasonOf(ending, error, `${url.href}: the connection broke`);
-    } finally {
-      clearTimeout(timer);
-    }
+    const failure = `${url.href}: the connection broke`;
+    const next = await inTime(reader.read(), { ending, failure, late: slow, ms: progressMs - waited });
     if (next.done) return;
     waited += performance.now() - began;
     bytes += next.value.length;
