@@ -119,12 +119,19 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
   const maxConnections = adminConnectionLimit();
   const { observe } = given;
 
-  async function answerSafely(ask: Ask): Promise<Reply> {
+  function failed(error: unknown, { method }: Ask): Reply {
+    observe({ kind: "defect", where: "admin", error });
+    return faultReply("internal", method);
+  }
+
+  /** Without a promise unless the row needs one: answers to a pipeline are then written together. */
+  function answerSafely(ask: Ask): Reply | Promise<Reply> {
     try {
-      return forMethod(await answer(ask), ask.method);
+      const reply = answer(ask);
+      if (!(reply instanceof Promise)) return forMethod(reply, ask.method);
+      return reply.then((later) => forMethod(later, ask.method)).catch((error) => failed(error, ask));
     } catch (error) {
-      observe({ kind: "defect", where: "admin", error });
-      return faultReply("internal", ask.method);
+      return failed(error, ask);
     }
   }
 

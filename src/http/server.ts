@@ -191,6 +191,7 @@ export class HttpServer implements ConnectionHost, Listener {
    */
   #makeRoom(limit: number): void {
     if (this.connections.size < limit / 2) return;
+    this.turns.hurry();
     const isFull = this.connections.size >= limit;
     const grown = performance.now() - YOUNG_MS;
     let [victim] = isFull ? this.connections : [];

@@ -18,6 +18,7 @@ const SHARE = 16;
 const LONG_MS = 2;
 
 const SLICE_MS = 1;
+const HURRIED_SLICE_MS = 0.1;
 
 export class Turns {
   #queue: Waiting[] = [];
@@ -25,10 +26,19 @@ export class Turns {
   #isScheduled = false;
   /** Time of the first check in the current turn; undefined before it. */
   #began: number | undefined;
+  #isServing = false;
+  /** Calls of {@link hurry} in this turn and the one before. */
+  #hurries = 0;
+
+  /** Keeps this turn and the next short, so that more connections are accepted: a turn accepts one. */
+  hurry(): void {
+    this.#hurries++;
+    setImmediate(() => setImmediate(() => this.#hurries--));
+  }
 
   /** Whether a connection must leave the turn to others. @param answered its requests in this visit */
   isOver(answered: number): boolean {
-    if (answered === 0) return false;
+    if (answered === 0) return this.#hurries > 0 && !this.#isServing;
     return answered >= SHARE || this.#isLong();
   }
 
@@ -57,10 +67,12 @@ export class Turns {
 
   #serve(): void {
     this.#isScheduled = false;
-    const end = performance.now() + SLICE_MS;
+    const end = performance.now() + (this.#hurries > 0 ? HURRIED_SLICE_MS : SLICE_MS);
+    this.#isServing = true;
     while (this.#first < this.#queue.length && performance.now() < end) {
       this.#queue[this.#first++]!.proceed();
     }
+    this.#isServing = false;
     if (this.#first === this.#queue.length) {
       this.#queue = [];
       this.#first = 0;

@@ -14,8 +14,8 @@ import { askOnce } from "../support/raw.ts";
 
 /** Longest time for an answer, in milliseconds of a quiet machine. */
 const LIMIT_MS = 100;
-/** The same where a crowd's connections replace each other: a new one waits in the system's queue with a hundred of them. */
-const QUEUED_LIMIT_MS = 1000;
+/** The same where a crowd's connections replace each other: a new one waits with a hundred of them to be accepted. */
+const QUEUED_LIMIT_MS = 300;
 const PROBES = 60;
 const ADMIN_TOKEN = "canary-of-admin";
 
