@@ -161,7 +161,8 @@ export class Connection {
     const text = chunk.toString("latin1");
     this.#text = this.#at === this.#text.length ? text : this.#text.slice(this.#at) + text;
     this.#at = 0;
-    if (this.#wait === undefined) this.#parse();
+    if (this.#wait === undefined && this.#host.turns.isHurried) this.#waitFor("turn");
+    else if (this.#wait === undefined) this.#parse();
     else if (this.#text.length > MAX_UNREAD_BYTES) this.socket.destroy();
   }
 

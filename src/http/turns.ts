@@ -26,7 +26,6 @@ export class Turns {
   #isScheduled = false;
   /** Time of the first check in the current turn; undefined before it. */
   #began: number | undefined;
-  #isServing = false;
   /** Calls of {@link hurry} in this turn and the one before. */
   #hurries = 0;
 
@@ -36,9 +35,13 @@ export class Turns {
     setImmediate(() => setImmediate(() => this.#hurries--));
   }
 
+  get isHurried(): boolean {
+    return this.#hurries > 0;
+  }
+
   /** Whether a connection must leave the turn to others. @param answered its requests in this visit */
   isOver(answered: number): boolean {
-    if (answered === 0) return this.#hurries > 0 && !this.#isServing;
+    if (answered === 0) return false;
     return answered >= SHARE || this.#isLong();
   }
 
@@ -67,12 +70,10 @@ export class Turns {
 
   #serve(): void {
     this.#isScheduled = false;
-    const end = performance.now() + (this.#hurries > 0 ? HURRIED_SLICE_MS : SLICE_MS);
-    this.#isServing = true;
+    const end = performance.now() + (this.isHurried ? HURRIED_SLICE_MS : SLICE_MS);
     while (this.#first < this.#queue.length && performance.now() < end) {
       this.#queue[this.#first++]!.proceed();
     }
-    this.#isServing = false;
     if (this.#first === this.#queue.length) {
       this.#queue = [];
       this.#first = 0;
