@@ -219,9 +219,10 @@ function scopeSetOf(names: readonly string[]): ReadonlySet<Scope> {
 /** @internal Creates the lookup from records; every id gets its slot in the counters. */
 export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
   const byHash = new Map<string, Key>();
-  for (const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous = [] } of records) {
+  for (const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous } of records) {
     const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);
-    const earlier = previous.map((token) => ({
+    // Most keys have none, and a file may have a million keys.
+    const earlier = previous?.map((token) => ({
       hash: token.sha256.toLowerCase(),
       expiresAt: Math.min(end, parseTime(token.expiresAt)),
     }));
@@ -236,10 +237,10 @@ export function createKeyRing(records: readonly KeyRecord[], counters: Counters)
       active,
       expiresAt: end,
       slot: slotOf(counters, id),
-      tokens: [hash, ...earlier.map((token) => `${token.hash} ${token.expiresAt}`)].join(" "),
+      tokens: earlier === undefined ? hash : JSON.stringify([hash, earlier]),
     };
     byHash.set(hash, key);
-    for (const token of earlier) byHash.set(token.hash, { ...key, expiresAt: token.expiresAt });
+    for (const token of earlier ?? []) byHash.set(token.hash, { ...key, expiresAt: token.expiresAt });
   }
   return new KeyRing(byHash);
 }
