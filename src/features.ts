@@ -11,19 +11,28 @@ import { CORE_COMMANDS } from "./cli/commands.ts";
 import { DOCS_PAGE_SETTINGS, type DocsPageOptions, openPages, REFERENCE } from "./docs-page/reference.ts";
 import { GENERATE_COMMANDS } from "./generate/commands.ts";
 import { GENERATE_SETTINGS } from "./generate/feature.ts";
+import { CORE_EVENTS } from "./observe/events.ts";
+import { CORE_METRICS } from "./observe/metrics/table.ts";
 import type { Features, ThreadFeatures } from "./server/features.ts";
 import type { CoreOptions } from "./server/open-options.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
-import { SHARED_LIMITS_SETTINGS, type SharedLimitsOptions, shareLimits } from "./shared-limits/settings.ts";
+import {
+  SHARED_LIMITS_EVENTS,
+  SHARED_LIMITS_METRICS,
+  SHARED_LIMITS_SETTINGS,
+  type SharedLimitsOptions,
+  shareLimits,
+} from "./shared-limits/settings.ts";
 import { countInThread } from "./shared-limits/waiting.ts";
 import {
   openSimilarSearching,
+  SIMILAR_EVENTS,
   SIMILAR_SETTINGS,
   SIMILAR_THREAD,
   type SimilarOption,
 } from "./similar/feature.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
-import { findUrlSource, SOURCES_SETTINGS, type SourcesOptions } from "./sources/feature.ts";
+import { findUrlSource, SOURCES_EVENTS, SOURCES_SETTINGS, type SourcesOptions } from "./sources/feature.ts";
 import { VERIFY_COMMANDS } from "./verify/commands.ts";
 import { VERIFY_SETTINGS } from "./verify/feature.ts";
 
@@ -40,19 +49,21 @@ const SETTINGS = [
 
 const COMMANDS = [...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS];
 
-/** @internal */
-declare module "./settings/settings.ts" {
-  /** Makes the features' settings members of `Values`. */
+const EVENTS = { ...SOURCES_EVENTS, ...SIMILAR_EVENTS, ...SHARED_LIMITS_EVENTS };
+const METRICS = { ...SHARED_LIMITS_METRICS };
+
+declare module "./model/feature-rows.ts" {
+  /** Makes the rows members of `Values` and `Observation`. */
   interface FeatureRows {
-    readonly rows: (typeof SETTINGS)[number];
+    /** @internal */
+    readonly settings: (typeof SETTINGS)[number];
+    readonly events: typeof EVENTS;
+    readonly metrics: typeof METRICS;
   }
 }
 
 /** @internal Functions that features add to serving threads. */
-export const IN_THREADS: ThreadFeatures = {
-  countInThread,
-  openPages,
-};
+export const IN_THREADS: ThreadFeatures = { countInThread, openPages };
 
 /** @internal All functions that features add to a server. */
 export const FEATURES: Features = {
@@ -71,16 +82,16 @@ export interface OpenOptions
     SourcesOptions {}
 
 /** @internal The settings of all commands. */
-export const TABLE: readonly Setting[] = /* @__PURE__ */ placed<Setting>(
-  CORE_SETTINGS,
-  SETTINGS,
-  ({ flag }) => flag,
-);
+export const TABLE: readonly Setting[] = /* @__PURE__ */ placed<Setting>(CORE_SETTINGS, SETTINGS);
 
 /** @internal The whole program. The marks let bundlers drop it from threads, which do not use it. */
 export const PROGRAM: Program = {
   settings: TABLE,
-  commands: /* @__PURE__ */ placed<CommandRow>(CORE_COMMANDS, COMMANDS, ({ name }) => name),
+  commands: /* @__PURE__ */ placed<CommandRow>(CORE_COMMANDS, COMMANDS),
+  tables: {
+    events: /* @__PURE__ */ Object.assign({}, CORE_EVENTS, EVENTS),
+    metrics: /* @__PURE__ */ Object.assign({}, CORE_METRICS, METRICS),
+  },
   features: FEATURES,
   readAdmin,
 };

@@ -72,9 +72,7 @@ function findCommand(args: readonly string[]): { row: CommandRow; rest: readonly
   return undefined;
 }
 
-function isHelp(arg: string | undefined): boolean {
-  return arg === "--help" || arg === "-h";
-}
+const isHelp = (arg: string | undefined): boolean => arg === "--help" || arg === "-h";
 
 /** The text for a request of no single command: help for all or for a family, or the version. */
 function textFor(args: readonly string[]): string | undefined {
@@ -144,14 +142,8 @@ run(process.argv.slice(2)).then(
     process.exitCode = status;
   },
   (error: unknown) => {
-    if (error instanceof UsageError) {
-      io.complain(`orrery: ${error.message}\n`);
-      process.exitCode = 2;
-    } else if (error instanceof CommandError) {
-      io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
-      process.exitCode = 1;
-    } else {
-      crash(error);
-    }
+    if (!(error instanceof CommandError || error instanceof UsageError)) crash(error);
+    io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
   },
 );

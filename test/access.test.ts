@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, describe, it } from "node:test";
 import { networkOf } from "../src/auth/notices.ts";
+import { PROGRAM } from "../src/features.ts";
 import { createFetchHandler } from "../src/http/fetch.ts";
 import { Fields } from "../src/http/head.ts";
 import { problemWithProxy, readClients } from "../src/model/client-address.ts";
@@ -196,7 +197,7 @@ describe("a line of the access log", () => {
   it("has the bytes of the object that stands for it", () => {
     for (const [asked, replied, sample] of cases) {
       const [lines, objects]: string[][] = [[], []];
-      const log = createLog("info", { write: (line: string) => objects!.push(line) });
+      const log = createLog(PROGRAM.tables.events, "info", { write: (line: string) => objects!.push(line) });
       const options = { observe: log, prefixes: PREFIXES, keeps: () => sample, clientOf: readClients([]) };
       const fields = ["query", "userAgent"];
       const write = (line: string): unknown => lines!.push(line);

@@ -274,6 +274,7 @@ async function startGiven(
 function startHere({ settings }: World, shared: Shared): Promise<RunningServer> {
   return startServer({
     features: PROGRAM.features,
+    tables: PROGRAM.tables,
     settings: {
       ...DEFAULTS,
       ...shared,

@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { keepStatusBelow } from "../src/cli/console.ts";
 import { CLEAR_LINE, startProgress } from "../src/cli/terminal.ts";
+import { PROGRAM } from "../src/features.ts";
 import { event, type Observation, type Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { openLogFile } from "../src/observe/log/log-file.ts";
@@ -31,7 +32,10 @@ import { get, keepAlive, until } from "./support/process.ts";
 
 function logged(level: string, isTTY: boolean): string[] {
   const lines: string[] = [];
-  const observe = createLog(level, { isPretty: isTTY, write: (text: string) => lines.push(text) });
+  const observe = createLog(PROGRAM.tables.events, level, {
+    isPretty: isTTY,
+    write: (text: string) => lines.push(text),
+  });
   for (const observation of OBSERVATIONS) observe(observation);
   return lines;
 }
@@ -63,14 +67,17 @@ describe("the log", () => {
 
   it("warns of a keys file without keys", () => {
     const lines: string[] = [];
-    const observe = createLog("warn", { write: (text: string) => lines.push(text) });
+    const observe = createLog(PROGRAM.tables.events, "warn", { write: (text: string) => lines.push(text) });
     observe({ kind: "keys-loaded", keys: 0, added: 0, changed: 0, removed: 0 });
     assert.equal((JSON.parse(lines[0]!) as { level: string }).level, "warn");
   });
 
   it("shows a terminal no control characters", () => {
     const lines: string[] = [];
-    const observe = createLog("info", { isPretty: true, write: (text: string) => lines.push(text) });
+    const observe = createLog(PROGRAM.tables.events, "info", {
+      isPretty: true,
+      write: (text: string) => lines.push(text),
+    });
     observe({ kind: "keys-refused", problem: "\u001b[2J\u009b2J\n" });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them
     assert.doesNotMatch(lines[0]!.slice(0, -1), /[\u0000-\u001f\u007f-\u009f]/);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
   countAborted,
@@ -28,7 +29,7 @@ import {
   seriesAt,
   seriesOf,
 } from "../src/observe/metrics/layout.ts";
-import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
+import { ObservedCounts } from "../src/observe/metrics/observed.ts";
 import { watchVitals } from "../src/observe/metrics/vitals.ts";
 
 const agoMs = (ms: number): number => performance.now() - ms;
@@ -187,10 +188,10 @@ function measured(): Measured {
   }
   // The main thread and a serving one.
   for (const thread of [mainThread(cells), 1]) watchVitals(countersOf(cells, thread))(3);
-  const observed = createObservedCounts();
-  countObservation(observed, { kind: "thread-died", role: "serving", cause: "a test" });
-  countObservation(observed, { kind: "snapshot-refused", problems: [], serving: "g" });
-  countObservation(observed, { kind: "snapshot-refused", problems: [], serving: "g", changing: true });
+  const observed = new ObservedCounts(PROGRAM.tables);
+  observed.observe({ kind: "thread-died", role: "serving", cause: "a test" });
+  observed.observe({ kind: "snapshot-refused", problems: [], serving: "g" });
+  observed.observe({ kind: "snapshot-refused", problems: [], serving: "g", changing: true });
   return {
     cells,
     observed,

@@ -7,7 +7,7 @@ import { createOpenApi } from "../src/api/openapi.ts";
 import { limitText } from "../src/api/pages/file.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/model/fault.ts";
-import { METRICS } from "../src/observe/metrics/table.ts";
+import { CORE_METRICS } from "../src/observe/metrics/table.ts";
 
 interface Response {
   readonly $ref?: string;
@@ -92,7 +92,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(named, []);
     for (const { when } of Object.values(FAULTS)) assert.doesNotMatch(when, /--[a-z]/);
     assert.match(FAULTS.busy.when, /waiting, .* `Retry-After`/);
-    assert.match(METRICS.searches.help, /--max-pending-searches/, "nothing tells the operator of it");
+    assert.match(CORE_METRICS.searches.help, /--max-pending-searches/, "nothing tells the operator of it");
   });
 
   it("says how much a key may ask for, as the server has it", () => {

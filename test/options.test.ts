@@ -408,7 +408,7 @@ it("variables that no command reads are reported with the one that may be meant,
     ],
   );
   const lines: string[] = [];
-  const observe = createLog("warn", { write: (line: string) => lines.push(line) });
+  const observe = createLog(PROGRAM.tables.events, "warn", { write: (line: string) => lines.push(line) });
   for (const one of seen) observe(one);
   const messages = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
   assert.deepEqual(
@@ -432,7 +432,7 @@ describe("a snapshot that changes while it is read", () => {
       {
         folder,
         allowShrink: false,
-        observe: createLog("info", { write: (line: string) => lines.push(line) }),
+        observe: createLog(PROGRAM.tables.events, "info", { write: (line: string) => lines.push(line) }),
         load: async () => {
           if (!isFirst) return changed;
           isFirst = false;

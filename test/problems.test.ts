@@ -3,9 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { History, ReadinessKeeper } from "../src/admin/history.ts";
-import { LimitsHistory, type LimitsSettings, RecentProblems } from "../src/admin/problems.ts";
+import { limitsStatus, RecentProblems } from "../src/admin/problems.ts";
 import { PROBLEM_KINDS } from "../src/admin/status.ts";
-import type { Observation } from "../src/observe/events.ts";
+import { PROGRAM } from "../src/features.ts";
+import type { EventRow, Observation } from "../src/observe/events.ts";
+import type { SharedLimitsFigures } from "../src/observe/metrics/table.ts";
+import { ServersAway } from "../src/shared-limits/settings.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const FIGURES = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };
@@ -22,19 +25,20 @@ const REFUSED: Observation = { kind: "snapshot-refused", problems: ["a:1: bad", 
 interface Watched {
   readonly maxAge?: number;
   readonly maxDataAge?: number;
-  readonly limits?: LimitsSettings;
+  readonly limits?: { readonly replicas: number; readonly denies: boolean };
 }
 
 function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched = {}) {
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
   const history = new History();
   const readiness = new ReadinessKeeper(history, { maxAge, maxDataAge });
-  const shared = new LimitsHistory(limits);
-  const problems = new RecentProblems(readiness, shared);
+  const reachability = new ServersAway();
+  const plan = limits && { ...limits, reachability, open: () => assert.fail() };
+  const problems = new RecentProblems(PROGRAM.tables.events, readiness, plan);
   const see = (...observations: readonly Observation[]): void => {
     for (const observation of observations) {
       history.observe(observation);
-      shared.observe(observation);
+      reachability.observe(observation);
       problems.observe(observation);
     }
   };
@@ -43,7 +47,7 @@ function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched
   return {
     readiness,
     problems,
-    shared,
+    shared: (figures?: SharedLimitsFigures) => limitsStatus(plan, figures),
     see,
     kinds,
     pass: (ms: number) => t.mock.timers.setTime(Date.now() + ms),
@@ -62,6 +66,12 @@ describe("problems", () => {
     see({ ...REFUSED, changing: true } as Observation);
     assert.deepEqual(kinds(), []);
     assert.deepEqual(Object.keys(problems.counts()), [...PROBLEM_KINDS]);
+    for (const [kind, { problem, ends = kind }] of Object.entries<EventRow<never>>(PROGRAM.tables.events))
+      if (problem || ends !== kind)
+        assert.ok(
+          PROBLEM_KINDS.some((one) => one === ends),
+          kind,
+        );
   });
 
   it("a refused snapshot lasts until one is taken, or the files are again the served ones", (t) => {
@@ -152,7 +162,7 @@ describe("problems", () => {
 describe("shared limits", () => {
   it("are not shared where nobody asked for it", (t) => {
     const { shared } = watched(t);
-    assert.deepEqual(shared.status(undefined), {
+    assert.deepEqual(shared(), {
       ...{ shared: false, server: null, since: null, losses: 0, away: [] },
       ...{ whenAway: null, replicas: null, requests: null },
     });
@@ -167,11 +177,11 @@ describe("shared limits", () => {
       problem: "late",
       alone: true,
     });
-    assert.equal(shared.status(undefined).server, "reachable");
+    assert.equal(shared().server, "reachable");
     see(away("redis://a"));
     pass(1000);
     see(away("redis://b"), away("redis://a"));
-    const lost = shared.status(FIGURES);
+    const lost = shared(FIGURES);
     assert.deepEqual(
       [lost.server, lost.since, lost.losses, lost.whenAway, lost.replicas],
       ["away", at(0), 2, "share", 3],
@@ -187,9 +197,9 @@ describe("shared limits", () => {
     assert.match(problems.list()[0]!.message, /redis:\/\/a cannot be asked: late\..*divided by 3/);
     pass(1000);
     see({ kind: "limits-back", server: "redis://a", ms: 1 });
-    assert.equal(shared.status(FIGURES).server, "away");
+    assert.equal(shared(FIGURES).server, "away");
     see({ kind: "limits-back", server: "redis://b", ms: 1 });
-    const back = shared.status(FIGURES);
+    const back = shared(FIGURES);
     assert.deepEqual([back.server, back.since, back.losses, back.away], ["reachable", at(2000), 2, []]);
     assert.deepEqual(problems.list(), []);
   });

@@ -10,7 +10,7 @@ import { createLog } from "../src/observe/log/log.ts";
 import { createRequestCells } from "../src/observe/metrics/counters.ts";
 import { createExposition } from "../src/observe/metrics/exposition.ts";
 import { DURATIONS, REQUESTS, SERIES } from "../src/observe/metrics/layout.ts";
-import { countObservation, createObservedCounts } from "../src/observe/metrics/observed.ts";
+import { ObservedCounts } from "../src/observe/metrics/observed.ts";
 import { cleanUp, serve } from "./support/http-server.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
 import { get } from "./support/process.ts";
@@ -54,7 +54,7 @@ it("log lines of every event are those recorded, for machines and for people", (
         const same = line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "TIME").replace(String(process.pid), "PID");
         recording.add(observation.kind, same);
       };
-      createLog("info", { isPretty: isTTY, write })(observation);
+      createLog(PROGRAM.tables.events, "info", { isPretty: isTTY, write })(observation);
     }
   }
   recording.check();
@@ -74,8 +74,8 @@ it("the text of metrics is the one recorded, in both formats", async () => {
     undefined,
     { id: "g-1", loadedAt: 1.5, rows: { users: 1, worlds: 2, instances: 3 } },
   ]) {
-    const observed = createObservedCounts();
-    if (served) for (const observation of OBSERVATIONS) countObservation(observed, observation);
+    const observed = new ObservedCounts(PROGRAM.tables);
+    if (served) for (const observation of OBSERVATIONS) observed.observe(observation);
     const expose = createExposition({
       cells,
       observed,

@@ -24,6 +24,7 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 
 const server = await startServer({
   features: PROGRAM.features,
+  tables: PROGRAM.tables,
   settings: {
     ...DEFAULTS,
     ...{ snapshot: snapshot!, keys: keys!, port: 0, docs: false, watch: 0, rateLimit: 1_000_000_000 },

@@ -1,71 +1,32 @@
-/**
- * Current problems: the counter servers of shared limits that are away, and the list of `/status`, which `/metrics`
- * counts.
- */
+/** The list of problems in `/status`, which `/metrics` counts, and its part on shared limits. */
 
 import type { SharedLimitsPlan } from "../auth/shared.ts";
-import type { Observation, ThreadRole } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../observe/metrics/exposition.ts";
+import { type Observation, rowOf, type Tables, type ThreadRole } from "../observe/events.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import type { ReadinessKeeper } from "./history.ts";
-import {
-  type AwayServer,
-  type LimitsStatus,
-  PROBLEM_KINDS,
-  type Problem,
-  type ProblemKind,
-} from "./status.ts";
+import { type LimitsStatus, PROBLEM_KINDS, type Problem, type ProblemKind } from "./status.ts";
 
-/** Settings of shared limits that `/status` repeats for operators. */
-export type LimitsSettings = Pick<SharedLimitsPlan, "replicas" | "denies">;
-
-/** Tracks from observations which counter servers are away. */
-export class LimitsHistory {
-  /** Undefined if limits are not shared. */
-  readonly settings: LimitsSettings | undefined;
-  readonly #away = new Map<string, AwayServer>();
-  #losses = 0;
-  /** When the first server went away, or the last one came back. */
-  #since = new Date(performance.timeOrigin).toISOString();
-
-  constructor(settings: LimitsSettings | undefined) {
-    this.settings = settings;
+/** The status of shared limits. @param figures undefined until the first snapshot is loaded */
+export function limitsStatus(
+  plan: SharedLimitsPlan | undefined,
+  figures: SharedLimitsFigures | undefined,
+): LimitsStatus {
+  if (plan === undefined) {
+    const none = { server: null, since: null, whenAway: null, replicas: null, requests: null };
+    return { shared: false, losses: 0, away: [], ...none };
   }
-
-  observe(observation: Observation): void {
-    if (observation.kind === "limits-away") {
-      const { server, problem } = observation;
-      const at = new Date().toISOString();
-      if (this.#away.size === 0) this.#since = at;
-      if (!this.#away.has(server)) this.#losses++;
-      this.#away.set(server, { server, since: this.#away.get(server)?.since ?? at, problem });
-    } else if (observation.kind === "limits-back") {
-      this.#away.delete(observation.server);
-      if (this.#away.size === 0) this.#since = new Date().toISOString();
-    }
-  }
-
-  get away(): readonly AwayServer[] {
-    return [...this.#away.values()];
-  }
-
-  /** @param figures undefined until the first snapshot is loaded */
-  status(figures: SharedLimitsFigures | undefined): LimitsStatus {
-    const { settings, away } = this;
-    if (settings === undefined) {
-      const none = { server: null, since: null, whenAway: null, replicas: null, requests: null };
-      return { shared: false, losses: 0, away: [], ...none };
-    }
-    return {
-      shared: true,
-      server: away.length > 0 ? "away" : "reachable",
-      since: this.#since,
-      losses: this.#losses,
-      away,
-      whenAway: settings.denies ? "deny" : "share",
-      replicas: settings.replicas,
-      requests: figures ? { waited: figures.waited, alone: figures.alone, refused: figures.refused } : null,
-    };
-  }
+  const { replicas, denies, reachability } = plan;
+  const { away, losses, since } = reachability;
+  return {
+    shared: true,
+    server: away.length > 0 ? "away" : "reachable",
+    since,
+    losses,
+    away,
+    whenAway: denies ? "deny" : "share",
+    replicas,
+    requests: figures ? { waited: figures.waited, alone: figures.alone, refused: figures.refused } : null,
+  };
 }
 
 /** How long a thread's death is reported, in milliseconds. */
@@ -73,15 +34,6 @@ const DEATH_MS = 600_000;
 
 const UNDATED =
   "The snapshot does not say of when its data are (createdAt in its manifest.json), so --max-data-age does nothing.";
-
-/** Observations that end a problem. */
-const ENDS: ReadonlyMap<Observation["kind"], ProblemKind> = new Map([
-  ["snapshot-loaded", "snapshot-refused"],
-  ["snapshot-unchanged", "snapshot-refused"],
-  ["source-recovered", "source-failed"],
-  ["keys-loaded", "keys-refused"],
-  ["keys-unchanged", "keys-refused"],
-]);
 
 /** Deaths of threads of one role, since the first one that is still reported. */
 interface Deaths {
@@ -95,13 +47,15 @@ interface Deaths {
 
 /** Tracks problems from observations, and from checks that find the served snapshot to be current. */
 export class RecentProblems {
+  readonly #events: Tables["events"];
   readonly #readiness: ReadinessKeeper;
-  readonly #limits: LimitsHistory;
+  readonly #limits: SharedLimitsPlan | undefined;
   /** Problems that an observation begins and another one ends. */
-  readonly #lasting = new Map<ProblemKind, Problem>();
+  readonly #lasting = new Map<string, Problem>();
   readonly #deaths = new Map<ThreadRole, Deaths>();
 
-  constructor(readiness: ReadinessKeeper, limits: LimitsHistory) {
+  constructor(events: Tables["events"], readiness: ReadinessKeeper, limits: SharedLimitsPlan | undefined) {
+    this.#events = events;
     this.#readiness = readiness;
     this.#limits = limits;
   }
@@ -112,28 +66,16 @@ export class RecentProblems {
   };
 
   observe(observation: Observation): void {
-    const ended = ENDS.get(observation.kind);
-    if (ended !== undefined) this.#lasting.delete(ended);
+    const { problem, ends } = rowOf(this.#events, observation);
+    if (ends !== undefined) this.#lasting.delete(ends);
+    const message = problem?.(observation);
+    // A test holds the list of kinds to the rows.
+    if (message !== undefined) this.#begin(observation.kind as ProblemKind, message);
     switch (observation.kind) {
-      case "snapshot-refused":
-        // Files that still change are read again: they are no problem yet.
-        if (!observation.changing) this.#begin(observation.kind, refusedText(observation));
-        break;
       case "snapshot-loaded":
         // The new generation has its own search thread.
         this.#replaced("search");
         break;
-      case "source-failed": {
-        const { kind, problem, copy } = observation;
-        const served = `the copy of generation ${copy} is served`;
-        this.#begin(kind, `The source of the snapshot cannot be used, and ${served}: ${problem}`);
-        break;
-      }
-      case "keys-refused": {
-        const { kind, problem } = observation;
-        this.#begin(kind, `The keys file was refused, and the keys before stay in force: ${problem}`);
-        break;
-      }
       case "thread-died":
         this.#died(observation.role, observation.cause);
         break;
@@ -188,11 +130,12 @@ export class RecentProblems {
   }
 
   #away(): Problem[] {
-    const { away, settings } = this.#limits;
-    const meanwhile = settings?.denies
+    if (this.#limits === undefined) return [];
+    const { denies, replicas, reachability } = this.#limits;
+    const meanwhile = denies
       ? "Requests without a permit are answered with 429."
-      : `Requests are counted alone, within the limit divided by ${settings?.replicas ?? 1}.`;
-    return away.map(({ server, since, problem }) => ({
+      : `Requests are counted alone, within the limit divided by ${replicas}.`;
+    return reachability.away.map(({ server, since, problem }) => ({
       kind: "limits-away",
       since,
       message: `The server of shared limits ${server} cannot be asked: ${problem}. ${meanwhile}`,
@@ -212,11 +155,6 @@ export class RecentProblems {
 
 function isForgotten({ latestAt, missing }: Deaths, now: number): boolean {
   return missing === 0 && now - latestAt > DEATH_MS;
-}
-
-function refusedText({ problems, serving }: Extract<Observation, { kind: "snapshot-refused" }>): string {
-  const more = problems.length > 1 ? ` (the first of ${problems.length} lines; all are in loads)` : "";
-  return `A snapshot was refused, and generation ${serving} is still served: ${problems[0]}${more}`;
 }
 
 function deathText(role: ThreadRole, { count, cause, missing }: Deaths): string {

@@ -3,6 +3,7 @@
 import { packageJson } from "../install/package.ts";
 import type { ThreadFigures } from "../server/threads/serving-messages.ts";
 import { busiestKeys } from "./keys.ts";
+import { limitsStatus } from "./problems.ts";
 import type {
   KeysStatus,
   MemoryStatus,
@@ -155,7 +156,7 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
       loads: history.loads,
       requests: server.rates.requests(),
       keys: keysStatus(server),
-      limits: server.limits.status(server.opened?.sharedLimits?.figures()),
+      limits: limitsStatus(given.sharedLimits, server.opened?.sharedLimits?.figures()),
       searchCache: searchCacheStatus(threads, given.settings.searchCacheBytes),
       memory: memoryStatus(threads),
     };

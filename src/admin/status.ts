@@ -5,6 +5,7 @@
  */
 
 import type { Refusal } from "../auth/key-use.ts";
+import type { AwayServer } from "../auth/shared.ts";
 
 /** Whether the server is ready for requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
@@ -177,7 +178,7 @@ export interface ThreadsStatus {
   readonly restarts: Readonly<Record<"search" | "serving" | "similar", number>>;
 }
 
-/** Kinds of {@link Problem}; a kind that is logged has the same name in the log. */
+/** Kinds of {@link Problem} in their order; an event with `problem` in its row is one of them. */
 export const PROBLEM_KINDS = [
   /** A snapshot was refused, or its folder cannot be read: the previous generation is served. */
   "snapshot-refused",
@@ -205,9 +206,6 @@ export interface Problem {
   /** One line: the fault, its cause, and the consequence. */
   readonly message: string;
 }
-
-/** A server of shared limits (host and port, or socket) that cannot be asked, and why. */
-export type AwayServer = Readonly<Record<"server" | "since" | "problem", string>>;
 
 /** How the limits of API keys are shared with other replicas (`--shared-limits`). */
 export interface LimitsStatus {

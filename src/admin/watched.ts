@@ -3,7 +3,7 @@
 import type { Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
 import { type Figures, figuresOf, readTotals, type Totals } from "../observe/metrics/figures.ts";
-import { countObservation, createObservedCounts } from "../observe/metrics/observed.ts";
+import { ObservedCounts } from "../observe/metrics/observed.ts";
 import { watchVitals } from "../observe/metrics/vitals.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
@@ -17,7 +17,7 @@ import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History, ReadinessKeeper } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
-import { LimitsHistory, RecentProblems } from "./problems.ts";
+import { RecentProblems } from "./problems.ts";
 import type { Latency, RequestsStatus, RouteStatus, ThreadStatus } from "./status.ts";
 
 /** Interval between samples. */
@@ -99,9 +99,8 @@ export interface AskedThread {
 export class WatchedServer {
   readonly given: AdminGiven;
   readonly history = new History();
-  readonly observed = createObservedCounts();
+  readonly observed: ObservedCounts;
   readonly readiness: ReadinessKeeper;
-  readonly limits: LimitsHistory;
   readonly problems: RecentProblems;
   readonly rates: Rates;
   /** Undefined until the first snapshot is loaded. */
@@ -112,19 +111,18 @@ export class WatchedServer {
 
   constructor(given: AdminGiven) {
     this.given = given;
-    const { settings, sharedLimits, requestCells } = given;
+    const { settings, sharedLimits, requestCells, tables } = given;
+    this.observed = new ObservedCounts(tables);
     this.readiness = new ReadinessKeeper(this.history, settings);
-    this.limits = new LimitsHistory(sharedLimits);
-    this.problems = new RecentProblems(this.readiness, this.limits);
+    this.problems = new RecentProblems(tables.events, this.readiness, sharedLimits);
     this.rates = new Rates(requestCells);
     this.#eventLoop = watchEventLoop(watchVitals(countersOf(requestCells, mainThread(requestCells))));
   }
 
   readonly observe: Observe = (observation) => {
     this.history.observe(observation);
-    this.limits.observe(observation);
     this.problems.observe(observation);
-    countObservation(this.observed, observation);
+    this.observed.observe(observation);
   };
 
   readonly snapshotEvents: SnapshotEvents = {

@@ -1,10 +1,7 @@
-/**
- * Shared limits as the core knows them: the counting in each thread, and its figures. The feature that implements these
- * interfaces decides how replicas share limits.
- */
+/** Shared limits as the core knows them; the feature that implements these interfaces decides how they are shared. */
 
 import type { Observe } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../observe/metrics/exposition.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import type { Counters, Quota } from "./limit.ts";
 
 export interface SharedCount {
@@ -13,7 +10,6 @@ export interface SharedCount {
 }
 
 export interface ThreadCount extends SharedCount {
-  /** Takes a message of the asking thread. */
   readonly receive: (message: unknown) => void;
 }
 
@@ -47,10 +43,23 @@ export interface LimitSharing {
   readonly close: () => Promise<void>;
 }
 
+/** A counter server (host and port, or socket) that cannot be asked, and why. */
+export type AwayServer = Readonly<Record<"server" | "since" | "problem", string>>;
+
+/** Which counter servers can be asked. */
+export interface Reachability {
+  readonly away: readonly AwayServer[];
+  /** How often a server went away. */
+  readonly losses: number;
+  /** When the first server went away, or the last one came back; else the start of the process. */
+  readonly since: string;
+}
+
 export interface SharedLimitsPlan {
   readonly replicas: number;
   /** Whether requests are refused while the counter server cannot be asked. */
   readonly denies: boolean;
+  readonly reachability: Reachability;
   /** Begins to share. @param counters in shared memory @throws {SettingError} when a package is missing */
   readonly open: (counters: Counters, observe: Observe) => Promise<LimitSharing>;
 }

@@ -1,5 +1,6 @@
 /** The types of a command, of its input and output, and of the program. */
 
+import type { Tables } from "../observe/events.ts";
 import type { Features } from "../server/features.ts";
 import type { OpenAdmin } from "../server/server.ts";
 import type { Command, Setting } from "../settings/settings.ts";
@@ -39,6 +40,7 @@ export type CommandRows<C extends Command> = readonly { [One in C]: CommandRow<O
 export interface Program {
   readonly settings: readonly Setting[];
   readonly commands: readonly CommandRow[];
+  readonly tables: Tables;
   readonly features: Features;
   /** Reads the function that starts the admin listener; undefined if it is off. @param always whether its default is on */
   readonly readAdmin?: (

@@ -52,10 +52,13 @@ interface ServerLog {
 }
 
 /** Opens console and log. A log on the terminal of the listening line does not repeat that line. @throws {CommandError} */
-async function openLog({ values }: Options<"serve"> | Options<"demo">): Promise<ServerLog> {
+async function openLog(
+  { values }: Options<"serve"> | Options<"demo">,
+  { tables }: Program,
+): Promise<ServerLog> {
   const console = await openConsole(values.logFile, values.logFormat);
   const unsaid = new Set(console.isOneTerminal ? (["listening"] as const) : []);
-  return { console, observe: createLog(values.logLevel, console.log, unsaid) };
+  return { console, observe: createLog(tables.events, values.logLevel, console.log, unsaid) };
 }
 
 /** @param names of its settings, for messages */
@@ -202,8 +205,8 @@ async function runServer(
   for (const found of options.withoutEffect) observe({ kind: "settings-without-effect", ...found });
   // In a log for people, requests get the same kind of lines as other observations.
   const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
-  const { features } = program;
-  const started = { ...own, features, http: httpFrom(options.values), observe, writeAccess };
+  const { features, tables } = program;
+  const started = { ...own, features, tables, http: httpFrom(options.values), observe, writeAccess };
   const server = await start(started, options.names, io, console);
   const stopped = handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
@@ -225,7 +228,7 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
 
 export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const { values, names } = options;
-  const log = await openLog(options);
+  const log = await openLog(options, program);
   readPrefixes(options);
   const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
@@ -256,7 +259,7 @@ export async function demo(options: Options<"demo">, io: CommandIo, program: Pro
   const admin = await program.readAdmin?.(options, true);
   const { values } = options;
   const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
-  const log = await openLog(options);
+  const log = await openLog(options, program);
   readPrefixes(options);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
   await runServer(options, { io, program, log }, { settings, admin }, ({ url, adminUrl, pagesUrl }) => [

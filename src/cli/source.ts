@@ -1,6 +1,7 @@
 /** Snapshots by URL on the command line. */
 
 import { isAddress } from "../files/folders.ts";
+import { observeNothing } from "../observe/events.ts";
 import { findSource, type OpenSource } from "../server/load/source.ts";
 import type { Values } from "../settings/settings.ts";
 import { SourceError } from "../util/source-error.ts";
@@ -49,13 +50,7 @@ export async function fetchSnapshot(
   const open = await sourceOf(snapshot, values, { ...names, snapshot: "URL" }, io, program);
   if (open === undefined) return { folder: snapshot, repair: async () => undefined };
   const bar = startProgress(io, `downloading ${snapshot}`, "checking");
-  let problem: string | undefined;
-  const source = open({
-    onDownload: bar.show,
-    observe(observation) {
-      if (observation.kind === "source-failed") problem = observation.problem;
-    },
-  });
+  const source = open({ onDownload: bar.show, observe: observeNothing });
   const { signal } = new AbortController();
   const run = async <Result>(work: Promise<Result>): Promise<Result> => {
     const result = await work
@@ -63,6 +58,7 @@ export async function fetchSnapshot(
         throw error instanceof SourceError ? new CommandError(error.message) : error;
       })
       .finally(bar.end);
+    const problem = source.problem();
     if (problem !== undefined) throw new CommandError(problem);
     return result;
   };

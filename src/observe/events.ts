@@ -7,9 +7,8 @@
  */
 
 import { FAULTS, type FaultName } from "../model/fault.ts";
-import type { METRICS } from "./metrics/table.ts";
-
-type Metrics = typeof METRICS;
+import type { FeatureRows } from "../model/feature-rows.ts";
+import type { CORE_METRICS, Metric, Metrics } from "./metrics/table.ts";
 
 /** Metrics that count events. */
 export type CountedMetric = {
@@ -32,6 +31,13 @@ export interface EventRow<Fields> {
   readonly line?: (fields: Fields) => Readonly<Record<string, unknown>>;
   /** Logged at every log level. */
   readonly isAlwaysLogged?: true;
+  /**
+   * For an event that begins a problem in the list of operators: one line about the fault, its cause and the
+   * consequence; undefined where it is none.
+   */
+  readonly problem?: (fields: Fields) => string | undefined;
+  /** The event whose problem it ends. */
+  readonly ends?: string;
   /** Metrics that count it. */
   readonly counts?: { readonly [Name in CountedMetric]?: Change<Name> | ((fields: Fields) => Change<Name>) };
   /** Meaning for operators, in the documents. */
@@ -42,6 +48,7 @@ export interface EventRow<Fields> {
 type Reserved = "level" | "time" | "pid" | "event" | "msg" | "kind";
 
 /** Describes an event by its fields: `event<{ ms: number }>({ … })`, or `event<object>` without any. */
+// @__NO_SIDE_EFFECTS__
 export function event<Fields>(
   row: Extract<keyof Fields, Reserved> extends never ? EventRow<Fields> : never,
 ): EventRow<Fields> {
@@ -49,7 +56,7 @@ export function event<Fields>(
 }
 
 /** The job of a thread. */
-export type ThreadRole = Metrics["restarts"]["counted"][number];
+export type ThreadRole = (typeof CORE_METRICS)["restarts"]["counted"][number];
 
 /** Names of tables, such as "users" and "world-stats". */
 interface LoadedTables {
@@ -59,8 +66,8 @@ interface LoadedTables {
   kept: readonly string[];
 }
 
-/** Every event. Events of sources, similar search and shared limits are here since the core and other features read them. */
-export const EVENTS = {
+/** The events of the core; `src/features.ts` adds those of features. */
+export const CORE_EVENTS = {
   listening: event<{ url: string; generation: string }>({
     level: "info",
     text: "listening",
@@ -86,6 +93,7 @@ export const EVENTS = {
   >({
     level: "info",
     text: "snapshot loaded",
+    ends: "snapshot-refused",
     counts: {
       loads: "loaded",
       loadSeconds: ({ ms, readMs, packMs, indexMs }) => ({
@@ -101,6 +109,7 @@ export const EVENTS = {
   "snapshot-unchanged": event<LoadedTables & { generation: string; ms: number }>({
     level: "info",
     text: "snapshot unchanged",
+    ends: "snapshot-refused",
     counts: { loads: "unchanged" },
     meaning: "A load found what is served already.",
   }),
@@ -119,6 +128,11 @@ export const EVENTS = {
       changing
         ? "snapshot changed while it was being read and will be read again, still serving the previous generation"
         : "snapshot refused, still serving the previous generation",
+    problem: ({ changing, problems, serving }) => {
+      if (changing) return undefined;
+      const more = problems.length > 1 ? ` (the first of ${problems.length} lines; all are in loads)` : "";
+      return `A snapshot was refused, and generation ${serving} is still served: ${problems[0]}${more}`;
+    },
     counts: { loads: ({ changing }) => (changing ? "changing" : "refused") },
     meaning:
       "A load failed, and why; warn when the files were still changing and will be read again. Tried again after `retryMs`.",
@@ -153,6 +167,7 @@ export const EVENTS = {
       keys === 0
         ? "keys loaded, but the file has none: every request will be answered with 401"
         : "keys loaded",
+    ends: "keys-refused",
     counts: { keysLoads: "loaded" },
     meaning:
       "Number of keys, and how many were `added`, `changed` and `removed` (a key is its id; at the start all are added); warn when there are none.",
@@ -166,12 +181,14 @@ export const EVENTS = {
   "keys-unchanged": event<{ keys: number }>({
     level: "info",
     text: "keys unchanged",
+    ends: "keys-refused",
     counts: { keysLoads: "unchanged" },
     meaning: "The keys file was read again and holds the keys that are in force.",
   }),
   "keys-refused": event<{ problem: string }>({
     level: "error",
     text: "keys file refused, the previous keys stay in force",
+    problem: ({ problem }) => `The keys file was refused, and the keys before stay in force: ${problem}`,
     counts: { keysLoads: "refused" },
     meaning: "The keys file cannot be used, and why.",
   }),
@@ -316,79 +333,6 @@ export const EVENTS = {
     line: ({ where, error }) => ({ where, err: errorFields(error) }),
     meaning: "A fault of orrery itself; please report it.",
   }),
-  "source-downloaded": event<{
-    generation: string;
-    /** Downloaded files, their bytes, and files that were already here. */
-    files: number;
-    bytes: number;
-    reused: number;
-    ms: number;
-  }>({
-    level: "info",
-    text: "snapshot downloaded",
-    meaning:
-      "A new snapshot has come from its URL: files that were downloaded, their bytes, files that were here already (`reused`), milliseconds.",
-  }),
-  "source-failed": event<{
-    problem: string;
-    /** Generation of the copy, and how long ago the source last confirmed it. */
-    copy: string;
-    ageSeconds: number;
-    /** Delay until the source is asked again. */
-    retryMs: number;
-  }>({
-    level: "warn",
-    text: "the snapshot's source cannot be used, going on with the copy",
-    meaning:
-      "The URL cannot be used, and why; the copy (its generation) is served, which was current `ageSeconds` ago. Asked again after `retryMs`; the same problem is told once.",
-  }),
-  "source-recovered": event<{ ms: number }>({
-    level: "info",
-    text: "the snapshot's source can be used again",
-    meaning: "The URL can be used again.",
-  }),
-  "source-damaged": event<{ place: string }>({
-    level: "warn",
-    text: "the copy of the snapshot is damaged, downloading it again",
-    meaning: "The copy is not what was downloaded; damaged files are downloaded again.",
-  }),
-  "similar-ready": event<{ generation: string; names: number; ms: number }>({
-    level: "info",
-    text: "similar search ready",
-    meaning: "Similar search (`--similar on`) has indexed the `names` of a generation.",
-  }),
-  "similar-failed": event<{
-    generation: string;
-    problem: string;
-    /** Delay until it is tried again; with the next generation if absent. */
-    retryMs?: number;
-  }>({
-    level: "error",
-    text: "similar search cannot be indexed, answering as the exact search does",
-    meaning:
-      "Names cannot be indexed, and why; the exact search answers. Tried again after `retryMs`, or with the next generation.",
-  }),
-  "limits-away": event<{
-    server: string;
-    problem: string;
-    /** Whether requests are counted alone meanwhile, not refused. */
-    alone: boolean;
-  }>({
-    level: "error",
-    text: ({ alone }) =>
-      alone
-        ? "the server of shared limits cannot be asked, counting alone within this replica's share"
-        : "the server of shared limits cannot be asked, refusing requests without a permit",
-    counts: { limitsAway: 1, limitsLosses: 1 },
-    meaning:
-      "The `server` of shared limits cannot be asked, and why (`problem`); `alone` says whether requests pass within this replica's share or are refused without a permit. Told once.",
-  }),
-  "limits-back": event<{ server: string; ms: number }>({
-    level: "info",
-    text: "the server of shared limits can be asked again",
-    counts: { limitsAway: -1 },
-    meaning: "That `server` can be asked again, after so many `ms`.",
-  }),
 } as const satisfies Record<string, EventRow<never>>;
 
 /** Name, message and stack only: an error's other properties could hold anything. */
@@ -403,10 +347,20 @@ type FieldsOf<Row> = Row extends EventRow<infer Fields> ? Fields : never;
 /** Shows a type by its properties. */
 type Flat<Type> = { [Name in keyof Type]: Type[Name] };
 
+type FeatureEvents = FeatureRows extends { readonly events: infer Rows } ? Rows : unknown;
+
+type Events = typeof CORE_EVENTS & FeatureEvents;
+
 /** Any event: the name of its row as `kind`, and the row's fields. */
 export type Observation = {
-  [Kind in keyof typeof EVENTS]: Flat<{ kind: Kind } & FieldsOf<(typeof EVENTS)[Kind]>>;
-}[keyof typeof EVENTS];
+  [Kind in keyof Events]: Flat<{ kind: Kind } & FieldsOf<Events[Kind]>>;
+}[keyof Events];
+
+/** The rows of the core and of all features. */
+export interface Tables {
+  readonly events: { readonly [Kind in keyof Events]: EventRow<never> };
+  readonly metrics: { readonly [Name in keyof Metrics]: Metric };
+}
 
 /** Receives every observation; must not throw. */
 export type Observe = (observation: Observation) => void;
@@ -414,6 +368,6 @@ export type Observe = (observation: Observation) => void;
 export const observeNothing: Observe = () => {};
 
 /** The row of an observation; its functions take the observation. */
-export function rowOf<One extends Observation>({ kind }: One): EventRow<One> {
-  return EVENTS[kind] as EventRow<never> as EventRow<One>;
+export function rowOf<One extends Observation>(events: Tables["events"], { kind }: One): EventRow<One> {
+  return events[kind] as EventRow<One>;
 }

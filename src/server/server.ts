@@ -10,7 +10,7 @@ import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
 import type { HttpOptions } from "../http/server.ts";
 import { BASE_PATH } from "../model/model.ts";
-import type { Observe } from "../observe/events.ts";
+import type { Observe, Tables } from "../observe/events.ts";
 import { createRequestCells, type RequestCells } from "../observe/metrics/counters.ts";
 import { MOST_THREADS, type Settings } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
@@ -31,6 +31,7 @@ export interface AdminGiven {
   /** Counters of requests, and of each key's requests by thread. */
   readonly requestCells: RequestCells;
   readonly keyUse: readonly KeyUse[];
+  readonly tables: Tables;
   readonly observe: Observe;
 }
 
@@ -57,6 +58,7 @@ export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
 export interface ServerOptions extends OpenStateOptions {
   readonly http: HttpOptions;
+  readonly tables: Tables;
   readonly admin?: OpenAdmin | undefined;
 }
 
@@ -84,12 +86,12 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 /** Starts the admin listener, which reports the rest of the start. */
 async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options: ServerOptions }> {
-  const { admin: open, settings, sharedLimits, observe, onProgress } = given;
+  const { admin: open, settings, sharedLimits, tables, observe, onProgress } = given;
   if (open === undefined) return { options: given };
   const servingThreads = threadsFrom(settings.threads);
   const requestCells = createRequestCells(servingThreads);
   const keyUse = createKeyUse(servingThreads, settings.rateWindow);
-  const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, observe });
+  const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, tables, observe });
   observe({ kind: "admin-listening", url: admin.url });
   const options: ServerOptions = {
     ...given,

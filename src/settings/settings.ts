@@ -6,6 +6,7 @@
  */
 
 import { problemWithProxy } from "../model/client-address.ts";
+import type { FeatureRows } from "../model/feature-rows.ts";
 import { SCOPES } from "../model/model.ts";
 
 /** The commands that serve. */
@@ -470,11 +471,7 @@ export const CORE_SETTINGS = [
 
 type CoreRow = (typeof CORE_SETTINGS)[number];
 
-/** The rows of features: `features.ts`, which puts all tables together, adds them here as `rows`. */
-// biome-ignore lint/suspicious/noEmptyInterface: another file adds to it.
-export interface FeatureRows {}
-
-type Row = CoreRow | (FeatureRows extends { readonly rows: infer R } ? R : never);
+type Row = CoreRow | (FeatureRows extends { readonly settings: infer R } ? R : never);
 
 export type Command = CoreCommand | (Row extends { readonly commands: readonly (infer C)[] } ? C : never);
 
@@ -545,13 +542,12 @@ export function readBoolean(text: string): boolean | undefined {
 }
 
 /** Inserts rows of features into a table of the core: each after the row that it names, or at the end. */
-export function placed<R extends { readonly after?: string }>(
+export function placed<R extends { readonly after?: string; readonly flag?: string; readonly name?: string }>(
   core: readonly R[],
   added: readonly R[],
-  nameOf: (row: R) => string,
 ): R[] {
   const following = (name: string | undefined): R[] => added.filter(({ after }) => after === name);
-  return [...core.flatMap((row) => [row, ...following(nameOf(row))]), ...following(undefined)];
+  return [...core.flatMap((row) => [row, ...following(row.flag ?? row.name)]), ...following(undefined)];
 }
 
 /** The settings of one command, in table order. */

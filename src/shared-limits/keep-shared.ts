@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Counters, windowAt } from "../auth/limit.ts";
 import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../observe/metrics/exposition.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import { SettingError } from "../settings/settings.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { Asking, makeAsk } from "./asking.ts";

@@ -1,7 +1,9 @@
-/** The settings of shared limits, and the plan made from them. */
+/** The settings, events and metrics of shared limits, and the plan made from settings. */
 
 import { readFile } from "node:fs/promises";
-import type { SharedLimitsPlan } from "../auth/shared.ts";
+import type { AwayServer, Reachability, SharedLimitsPlan } from "../auth/shared.ts";
+import { type EventRow, event, type Observation } from "../observe/events.ts";
+import type { Metric } from "../observe/metrics/table.ts";
 import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { SharedLimitsSettings } from "./keep-shared.ts";
@@ -62,6 +64,61 @@ export const SHARED_LIMITS_SETTINGS = [
   },
 ] as const satisfies readonly Setting[];
 
+export const SHARED_LIMITS_EVENTS = {
+  "limits-away": event<{
+    server: string;
+    problem: string;
+    /** Whether requests are counted alone meanwhile, not refused. */
+    alone: boolean;
+  }>({
+    level: "error",
+    text: ({ alone }) =>
+      alone
+        ? "the server of shared limits cannot be asked, counting alone within this replica's share"
+        : "the server of shared limits cannot be asked, refusing requests without a permit",
+    counts: { limitsAway: 1, limitsLosses: 1 },
+    meaning:
+      "The `server` of shared limits cannot be asked, and why (`problem`); `alone` says whether requests pass within this replica's share or are refused without a permit. Told once.",
+  }),
+  "limits-back": event<{ server: string; ms: number }>({
+    level: "info",
+    text: "the server of shared limits can be asked again",
+    counts: { limitsAway: -1 },
+    meaning: "That `server` can be asked again, after so many `ms`.",
+  }),
+} as const satisfies Record<string, EventRow<never>>;
+
+export const SHARED_LIMITS_METRICS = {
+  limitsAway: {
+    name: "orrery_shared_limits_away",
+    type: "gauge",
+    labels: [],
+    help: "Servers of --shared-limits that cannot be asked; several only with a cluster.",
+    counted: [],
+  },
+  limitsLosses: {
+    name: "orrery_shared_limits_losses_total",
+    type: "counter",
+    labels: [],
+    help: "How often a server of --shared-limits went away.",
+    counted: [],
+  },
+  limitsAsks: {
+    name: "orrery_shared_limits_asks_total",
+    type: "counter",
+    labels: ["result"],
+    help: "Questions to the servers of --shared-limits: answered, or failed (no answer in time, or none that counts).",
+    values: ({ asks, failures }) => ({ answered: asks - failures, failed: failures }),
+  },
+  limitsRequests: {
+    name: "orrery_shared_limits_requests_total",
+    type: "counter",
+    labels: ["outcome"],
+    help: "Requests that could not be counted at once with --shared-limits: waited (for an answer); while it was away: alone (let through without a permit) or refused.",
+    values: ({ waited, alone, refused }) => ({ waited, alone, refused }),
+  },
+} as const satisfies Record<string, Metric>;
+
 /** Options of the library for shared limits. */
 export interface SharedLimitsOptions {
   /**
@@ -93,14 +150,45 @@ function badPasswordFile(file: string, why: string): SettingError {
   return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
 }
 
+/** @internal Tracks from observations which counter servers are away. */
+export class ServersAway implements Reachability {
+  readonly #away = new Map<string, AwayServer>();
+  losses = 0;
+  since = new Date(performance.timeOrigin).toISOString();
+
+  observe(observation: Observation): void {
+    if (observation.kind === "limits-away") {
+      const { server, problem } = observation;
+      const at = new Date().toISOString();
+      if (this.#away.size === 0) this.since = at;
+      if (!this.#away.has(server)) this.losses++;
+      this.#away.set(server, { server, since: this.#away.get(server)?.since ?? at, problem });
+    } else if (observation.kind === "limits-back") {
+      this.#away.delete(observation.server);
+      if (this.#away.size === 0) this.since = new Date().toISOString();
+    }
+  }
+
+  get away(): readonly AwayServer[] {
+    return [...this.#away.values()];
+  }
+}
+
 /** @internal The plan of given settings; loads the feature when limits are opened. */
 export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
   const { replicas, denies } = settings;
+  const reachability = new ServersAway();
   return {
     replicas,
     denies,
-    open: async (counters, observe) =>
-      (await import("./keep-shared.ts")).keepSharedLimits(settings, counters, observe),
+    reachability,
+    async open(counters, observe) {
+      const { keepSharedLimits } = await import("./keep-shared.ts");
+      return keepSharedLimits(settings, counters, (observation) => {
+        reachability.observe(observation);
+        observe(observation);
+      });
+    },
   };
 }
 

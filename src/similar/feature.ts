@@ -1,5 +1,6 @@
-/** Similar search as a feature: its setting, and how it is opened. */
+/** Similar search as a feature: its setting, its events, and how it is opened. */
 
+import { type EventRow, event } from "../observe/events.ts";
 import type { SimilarGiven, SimilarSearching } from "../server/search/similar.ts";
 import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
 
@@ -19,6 +20,25 @@ export const SIMILAR_SETTINGS = [
 
 /** @internal Entry point of the thread. */
 export const SIMILAR_THREAD = "similar/similar-thread";
+
+export const SIMILAR_EVENTS = {
+  "similar-ready": event<{ generation: string; names: number; ms: number }>({
+    level: "info",
+    text: "similar search ready",
+    meaning: "Similar search (`--similar on`) has indexed the `names` of a generation.",
+  }),
+  "similar-failed": event<{
+    generation: string;
+    problem: string;
+    /** Delay until it is tried again; with the next generation if absent. */
+    retryMs?: number;
+  }>({
+    level: "error",
+    text: "similar search cannot be indexed, answering as the exact search does",
+    meaning:
+      "Names cannot be indexed, and why; the exact search answers. Tried again after `retryMs`, or with the next generation.",
+  }),
+} as const satisfies Record<string, EventRow<never>>;
 
 /** Options of the library for similar search. */
 export interface SimilarOption {

@@ -1,7 +1,8 @@
-/** Settings of snapshots from a URL, a database or another server. */
+/** Settings of snapshots from a URL, a database or another server, and events of snapshots from a URL. */
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { type EventRow, event } from "../observe/events.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
 import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
 import { OTHER_SERVER, problemWithUrl, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
@@ -97,6 +98,48 @@ export const SOURCES_SETTINGS = [
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
 ] as const satisfies readonly Setting[];
+
+export const SOURCES_EVENTS = {
+  "source-downloaded": event<{
+    generation: string;
+    /** Downloaded files, their bytes, and files that were already here. */
+    files: number;
+    bytes: number;
+    reused: number;
+    ms: number;
+  }>({
+    level: "info",
+    text: "snapshot downloaded",
+    meaning:
+      "A new snapshot has come from its URL: files that were downloaded, their bytes, files that were here already (`reused`), milliseconds.",
+  }),
+  "source-failed": event<{
+    problem: string;
+    /** Generation of the copy, and how long ago the source last confirmed it. */
+    copy: string;
+    ageSeconds: number;
+    /** Delay until the source is asked again. */
+    retryMs: number;
+  }>({
+    level: "warn",
+    text: "the snapshot's source cannot be used, going on with the copy",
+    problem: ({ problem, copy }) =>
+      `The source of the snapshot cannot be used, and the copy of generation ${copy} is served: ${problem}`,
+    meaning:
+      "The URL cannot be used, and why; the copy (its generation) is served, which was current `ageSeconds` ago. Asked again after `retryMs`; the same problem is told once.",
+  }),
+  "source-recovered": event<{ ms: number }>({
+    level: "info",
+    text: "the snapshot's source can be used again",
+    ends: "source-failed",
+    meaning: "The URL can be used again.",
+  }),
+  "source-damaged": event<{ place: string }>({
+    level: "warn",
+    text: "the copy of the snapshot is damaged, downloading it again",
+    meaning: "The copy is not what was downloaded; damaged files are downloaded again.",
+  }),
+} as const satisfies Record<string, EventRow<never>>;
 
 /** Options of the library for snapshots by URL. */
 export interface SourcesOptions {

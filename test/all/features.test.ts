@@ -29,7 +29,7 @@ function without(text: string, feature: string): string {
     new RegExp(`^import \\{([^}]*)\\} from "\\./${feature}/.*\\n`, "gm"),
   )) {
     left = left.replace(line, "");
-    for (const name of names!.split(",").map((part) => part.replace("type ", "").trim())) {
+    for (const name of names!.match(/\w+(?=,|\s*$)/g)!) {
       const named = `(\\w+: |\\.\\.\\.)?\\b${name}\\b`;
       left = left.replace(new RegExp(`${named},|,\\s*${named}(?= \\{)|${named}`, "g"), "");
     }

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
-import { countObservation, createObservedCounts } from "../../src/observe/metrics/observed.ts";
+import { PROGRAM as WHOLE } from "../../src/features.ts";
+import { ObservedCounts } from "../../src/observe/metrics/observed.ts";
 import { need } from "../support/need.ts";
 import { listen } from "../support/ports.ts";
 import { until } from "../support/process.ts";
@@ -81,9 +82,9 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
     await late.untilBack();
     assert.equal(await late.countEach("a", LIMIT, 20), 0);
     assert.deepEqual([late.kinds(), other.kinds()], [["limits-away", "limits-back"], []]);
-    const counts = createObservedCounts();
-    for (const observation of late.seen) countObservation(counts, observation);
-    assert.deepEqual([counts.limitsAway, counts.limitsLosses], [{ "": 0 }, { "": 1 }]);
+    const counts = new ObservedCounts(WHOLE.tables);
+    for (const observation of late.seen) counts.observe(observation);
+    assert.deepEqual([counts.values.limitsAway, counts.values.limitsLosses], [{ "": 0 }, { "": 1 }]);
   });
 
   it("heeds what a late answer says of the rest", async (t) => {

@@ -161,6 +161,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
   return {
     observe: (observation) => observations.push(observation),
     features: PROGRAM.features,
+    tables: PROGRAM.tables,
     ...others,
     settings,
     // Threads are slow to start, so only servers that need them for their searches ask for them.

@@ -93,6 +93,7 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   return {
     ...{ refresh: source.refresh.bind(source), repair: source.repair.bind(source) },
     ageMs: () => source.ageMs(),
+    problem: () => source.problem(),
     observed,
     of: <Kind extends Observation["kind"]>(kind: Kind) =>
       observed.filter((entry) => entry.kind === kind) as Extract<Observation, { kind: Kind }>[],

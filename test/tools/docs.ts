@@ -7,12 +7,14 @@ import { PROGRAM } from "../../src/features.ts";
 import { FAULTS } from "../../src/model/fault.ts";
 import { SCHEMAS } from "../../src/model/model.ts";
 import { FIELDS, TABLES } from "../../src/model/schema.ts";
-import { type CountedMetric, EVENTS, type EventRow } from "../../src/observe/events.ts";
-import { METRICS } from "../../src/observe/metrics/table.ts";
+import type { CountedMetric, EventRow } from "../../src/observe/events.ts";
+import type { Metric } from "../../src/observe/metrics/table.ts";
 import { optionRows } from "../../src/server/open-options.ts";
 import { nameOf, type Setting, settingsOf, variableOf } from "../../src/settings/settings.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
+
+const { events: EVENTS, metrics: METRICS } = PROGRAM.tables;
 
 /** Documents with generated sections, by their paths from the root. */
 export const GENERATED: readonly string[] = [
@@ -99,7 +101,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   metrics: () =>
     table(
       ["Metric", "Type", "Labels", "Tells"],
-      Object.values(METRICS).map(({ name, type, labels, help }) => [
+      Object.values<Metric>(METRICS).map(({ name, type, labels, help }) => [
         `\`${name}\``,
         type,
         labels.map((label) => `\`${label}\``).join(" ") || "–",

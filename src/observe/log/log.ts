@@ -1,6 +1,6 @@
 /** The log: one line per observation, JSON for machines, plain text on a terminal. */
 
-import { type Observation, type Observe, rowOf } from "../events.ts";
+import { type Observation, type Observe, rowOf, type Tables } from "../events.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
@@ -46,6 +46,7 @@ const LEVELS = ["debug", "info", "warn", "error", "silent"];
 
 /** Creates the log's listener. @param level of the least severe lines, or "silent" @param omitted events that are not logged */
 export function createLog(
+  events: Tables["events"],
   level: string,
   sink: LogSink,
   omitted: ReadonlySet<Observation["kind"]> = new Set(),
@@ -54,7 +55,7 @@ export function createLog(
   const { pid } = process;
   const observe: Observe = (observation) => {
     const { kind, ...fields } = observation;
-    const { level: usual, levelIf, text, line, isAlwaysLogged } = rowOf(observation);
+    const { level: usual, levelIf, text, line, isAlwaysLogged } = rowOf(events, observation);
     const severity = levelIf?.(observation) ?? usual;
     if (omitted.has(kind) || !(isAlwaysLogged || LEVELS.indexOf(severity) >= least)) return;
     const entry = {

@@ -27,17 +27,7 @@ import {
 import type { ObservedCounts } from "./observed.ts";
 import { processFamilies } from "./process.ts";
 import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
-import { METRICS, type Metric, type MetricName } from "./table.ts";
-
-export interface SharedLimitsFigures {
-  /** Questions to the server, and the unanswered ones among them. */
-  readonly asks: number;
-  readonly failures: number;
-  /** Requests that waited for it, passed while it was away, and were refused while it was away. */
-  readonly waited: number;
-  readonly alone: number;
-  readonly refused: number;
-}
+import type { CORE_METRICS, Metric, SharedLimitsFigures } from "./table.ts";
 
 /** Sources of the metrics. Times are seconds since the epoch. */
 export interface Measured {
@@ -124,14 +114,13 @@ function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", S
   };
 }
 
-/** The values of all metrics that events do not count; empty for a figure that is not known yet. */
-function valuesOf(measured: Measured): Record<Exclude<MetricName, CountedMetric>, Sample[]> {
+/** The values of the core's metrics that events do not count; empty for a figure that is not known yet. */
+function valuesOf(measured: Measured): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
   const { cells, version, isReady, problems, keys } = measured;
   const { active, rejected, searches } = figuresOf(readTotals(cells));
   const served = measured.generation();
   const age = measured.ageSeconds();
   const created = measured.createdAt();
-  const limits = measured.sharedLimits();
   return {
     duration: durationSamples(cells),
     active: one(active),
@@ -150,23 +139,21 @@ function valuesOf(measured: Measured): Record<Exclude<MetricName, CountedMetric>
     rows: served ? by("table", served.rows) : [],
     keys: one(keys()),
     ...vitals(cells),
-    limitsAsks: limits
-      ? by("result", { answered: limits.asks - limits.failures, failed: limits.failures })
-      : [],
-    limitsRequests: limits
-      ? by("outcome", { waited: limits.waited, alone: limits.alone, refused: limits.refused })
-      : [],
   };
 }
 
 /** All own metrics, in the order of their table. */
 function readFamilies(measured: Measured): readonly Family[] {
   const values: Partial<Record<string, Sample[]>> = valuesOf(measured);
-  const { observed } = measured;
-  return Object.entries<Metric>(METRICS).map(([metric, { name, help, type, labels }]) => ({
-    ...{ name, help, type },
-    values: values[metric] ?? by(labels[0], observed[metric as CountedMetric]),
-  }));
+  const { tables, values: counted } = measured.observed;
+  const limits = measured.sharedLimits();
+  return Object.entries<Metric>(tables.metrics).map(
+    ([metric, { name, help, type, labels, values: read }]) => {
+      const counts =
+        read === undefined ? counted[metric as CountedMetric] : limits === undefined ? {} : read(limits);
+      return { name, help, type, values: values[metric] ?? by(labels[0], counts) };
+    },
+  );
 }
 
 export interface Exposition {

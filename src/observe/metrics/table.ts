@@ -1,5 +1,18 @@
 /** The table of the server's own metrics: source of `/metrics` and of the documents' table. */
 
+import type { FeatureRows } from "../../model/feature-rows.ts";
+
+/** Figures of shared limits since the start. */
+export interface SharedLimitsFigures {
+  /** Questions to the server, and the unanswered ones among them. */
+  readonly asks: number;
+  readonly failures: number;
+  /** Requests that waited for it, passed while it was away, and were refused while it was away. */
+  readonly waited: number;
+  readonly alone: number;
+  readonly refused: number;
+}
+
 export interface Metric {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -8,10 +21,12 @@ export interface Metric {
   readonly help: string;
   /** For a metric that counts events: the values of its label; empty without a label. */
   readonly counted?: readonly string[];
+  /** For a metric of shared limits that events do not count: its values by label. */
+  readonly values?: (figures: SharedLimitsFigures) => Readonly<Record<string, number>>;
 }
 
-/** All own metrics. `process.ts` has the metrics of the process and of Node. */
-export const METRICS = {
+/** The metrics of the core; `src/features.ts` adds those of features. `process.ts` has the metrics of the process and of Node. */
+export const CORE_METRICS = {
   duration: {
     name: "http_server_request_duration_seconds",
     type: "histogram",
@@ -143,32 +158,8 @@ export const METRICS = {
     help: "Lines of the log that were not written since its reader was too slow or gone.",
     counted: [],
   },
-  limitsAway: {
-    name: "orrery_shared_limits_away",
-    type: "gauge",
-    labels: [],
-    help: "Servers of --shared-limits that cannot be asked; several only with a cluster.",
-    counted: [],
-  },
-  limitsLosses: {
-    name: "orrery_shared_limits_losses_total",
-    type: "counter",
-    labels: [],
-    help: "How often a server of --shared-limits went away.",
-    counted: [],
-  },
-  limitsAsks: {
-    name: "orrery_shared_limits_asks_total",
-    type: "counter",
-    labels: ["result"],
-    help: "Questions to the servers of --shared-limits: answered, or failed (no answer in time, or none that counts).",
-  },
-  limitsRequests: {
-    name: "orrery_shared_limits_requests_total",
-    type: "counter",
-    labels: ["outcome"],
-    help: "Requests that could not be counted at once with --shared-limits: waited (for an answer); while it was away: alone (let through without a permit) or refused.",
-  },
 } as const satisfies Record<string, Metric>;
 
-export type MetricName = keyof typeof METRICS;
+type FeatureMetrics = FeatureRows extends { readonly metrics: infer Rows } ? Rows : unknown;
+
+export type Metrics = typeof CORE_METRICS & FeatureMetrics;

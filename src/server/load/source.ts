@@ -29,10 +29,17 @@ export interface Source {
   readonly repair: (folder: string, signal: AbortSignal) => Promise<string | undefined>;
   /** Milliseconds since the copy was last known to match the source; 0 while the source is available. */
   readonly ageMs: () => number;
+  /** Why the source is unavailable; undefined while it is available. */
+  readonly problem: () => string | undefined;
 }
 
 export function folderSource(folder: string): Source {
-  return { refresh: async () => folder, repair: async () => undefined, ageMs: () => 0 };
+  return {
+    refresh: async () => folder,
+    repair: async () => undefined,
+    ageMs: () => 0,
+    problem: () => undefined,
+  };
 }
 
 /** Loads a folder of a source. On a failure, repairs a damaged copy and loads once more. */

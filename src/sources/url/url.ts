@@ -94,6 +94,10 @@ export class UrlSource implements Source {
     return confirmed === undefined ? 0 : Math.max(0, Date.now() - confirmed);
   }
 
+  problem(): string | undefined {
+    return this.#failing?.problem;
+  }
+
   async repair(folder: string, signal: AbortSignal): Promise<string | undefined> {
     const copies = this.#copies;
     const copy = await copies.current().catch(() => undefined);
