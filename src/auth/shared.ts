@@ -46,20 +46,12 @@ export interface LimitSharing {
 /** A counter server (host and port, or socket) that cannot be asked, and why. */
 export type AwayServer = Readonly<Record<"server" | "since" | "problem", string>>;
 
-/** Which counter servers can be asked. */
-export interface Reachability {
-  readonly away: readonly AwayServer[];
-  /** How often a server went away. */
-  readonly losses: number;
-  /** When the first server went away, or the last one came back; else the start of the process. */
-  readonly since: string;
-}
-
 export interface SharedLimitsPlan {
   readonly replicas: number;
   /** Whether requests are refused while the counter server cannot be asked. */
   readonly denies: boolean;
-  readonly reachability: Reachability;
+  /** The servers away, how often one went away, and when the first went away or the last one came back. */
+  readonly reachability: Readonly<{ away: readonly AwayServer[]; losses: number; since: string }>;
   /** Begins to share. @param counters in shared memory @throws {SettingError} when a package is missing */
   readonly open: (counters: Counters, observe: Observe) => Promise<LimitSharing>;
 }

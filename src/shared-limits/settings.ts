@@ -1,7 +1,7 @@
 /** The settings, events and metrics of shared limits, and the plan made from settings. */
 
 import { readFile } from "node:fs/promises";
-import type { AwayServer, Reachability, SharedLimitsPlan } from "../auth/shared.ts";
+import type { AwayServer, SharedLimitsPlan } from "../auth/shared.ts";
 import { type EventRow, event, type Observation } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
@@ -151,7 +151,7 @@ function badPasswordFile(file: string, why: string): SettingError {
 }
 
 /** @internal Tracks from observations which counter servers are away. */
-export class ServersAway implements Reachability {
+export class ServersAway {
   readonly #away = new Map<string, AwayServer>();
   losses = 0;
   since = new Date(performance.timeOrigin).toISOString();
