@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "!(isSound && manifest) && ",
+    text: "!(isSound && source.manifest) && ",
     becomes: "false && ",
     tests: { "all/snapshot-faults": "in place, to the same sizes, without a manifest" },
   },
@@ -240,8 +240,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "worlds that did not change keep owners that are gone",
     file: "src/snapshot/kept.ts",
-    text: 'const again = unchanged.has("users.ndjson")',
-    becomes: 'const again = unchanged.has("users.ndjson") || true',
+    text: 'if (unchanged.has("users.ndjson")) return dangling;',
+    becomes: "return dangling;",
     tests: {
       kept: "opens users alone when they changed, and finds the owners of worlds again",
       changing: "after any change a reload is as good as a start",
