@@ -93,7 +93,7 @@ const MOST: Readonly<Record<string, number>> = {
   root: 440,
   model: 847,
   observe: 2049,
-  search: 4225,
+  search: 4355,
   server: 2888,
   settings: 640,
   "shared-limits": 2183,

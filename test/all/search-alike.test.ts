@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BitsetLoan } from "../../src/search/bitset.ts";
-import { findAll } from "../../src/search/conjunction.ts";
+import { findAll, mergeTerms } from "../../src/search/conjunction.ts";
 import type { DocumentSet } from "../../src/search/document-sets.ts";
 import { locate } from "../../src/search/locate.ts";
 import { PostingReader } from "../../src/search/posting-reader.ts";
@@ -134,9 +134,30 @@ describe("words that begin alike", () => {
         random.chance(0.1) ? signs(1 + random.below(3)) : from[random.below(from.length)]!,
       );
       const loan = new BitsetLoan(index.pool);
-      const found = runNow(findAll(index, terms, loan));
+      const found = runNow(findAll(index, terms, loan, round % 2 === 0 ? 64 : undefined));
       assert.deepEqual(entriesOf(found), expected(documents, terms), terms.join(" "));
       loan.end();
     }
   });
+});
+
+test("texts that overlap are joined as far as it is worth it", () => {
+  const pieces = [...slices("https://worlds.example.com/home", 12, 3)];
+  const text = "https://worlds.example.com/hom";
+  for (const shift of pieces.keys()) {
+    const texts = [...pieces.slice(shift), ...pieces.slice(0, shift)];
+    assert.equal(
+      mergeTerms(texts, () => true),
+      text,
+    );
+    assert.equal(
+      mergeTerms(texts, () => false),
+      texts[0],
+    );
+    assert.ok(mergeTerms(texts, (longer) => text.includes(longer) && longer.length <= 15).length <= 15);
+  }
+  assert.equal(
+    mergeTerms(["abc", "cde"], () => true),
+    "abc",
+  );
 });
