@@ -79,9 +79,9 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 4060,
-  all: 42_900,
+  all: 38_450,
   api: 1355,
-  core: 28_350,
+  core: 24_700,
   auth: 1935,
   cli: 1985,
   client: 610,
