@@ -515,6 +515,27 @@ describe("the dashboard", { skip }, () => {
     });
   });
 
+  it("says that it is paused, also when an answer comes after the click", async () => {
+    await withPage(async ({ page }) => {
+      let finish: (() => void) | undefined;
+      await page.route("**/status", async (route) => {
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        await route.continue();
+      });
+      await until(() => finish !== undefined, "a question");
+      await page.click("#pause");
+      await untilText(page, "#updated", /^Paused/);
+      const answered = page.waitForResponse("**/status");
+      finish!();
+      await (await answered).finished();
+      // Two frames later, the page has shown the answer.
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      assert.match(String(await page.locator("#updated").textContent()), /^Paused/);
+    });
+  });
+
   it("stays usable with thousands of loads, of keys and of routes", async () => {
     await withPage(async ({ page }) => {
       const status = JSON.parse((await server.askAdmin("status")).text) as Status;

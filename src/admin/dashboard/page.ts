@@ -23,6 +23,7 @@ const PAST_LIMIT_MS = 3000;
 const history: ShownHistory = { moments: [], figures: [] };
 /** Time of the figures on the page, by this machine's clock. */
 let seen: Date | undefined;
+let isPaused = false;
 /** Start time of the server, from its last status. */
 let startedAt: string | undefined;
 
@@ -30,6 +31,10 @@ let startedAt: string | undefined;
 function takePast({ now, moments }: TimelineReply): void {
   const ahead = Date.now() - Date.parse(now);
   for (const moment of moments) recall(history, (Date.parse(moment.now) + ahead) / 1000, moment);
+}
+
+function showMoment(): void {
+  if (seen !== undefined) setText(byId("updated"), `${isPaused ? "Paused" : "Updated"} ${moment(seen)}`);
 }
 
 function showStatus(status: Status): void {
@@ -47,7 +52,7 @@ function showStatus(status: Status): void {
   const facts = [`orrery ${version}`, runtime, `process ${pid}`, `up ${duration(uptimeSeconds)}`];
   setText(byId("about"), [...facts, ...(url === null ? [] : [url])].join(" · "));
   seen = at;
-  setText(byId("updated"), `Updated ${moment(at)}`);
+  showMoment();
   byId("content").classList.remove("old");
 }
 
@@ -72,7 +77,6 @@ function showFailure(failure: Failure): void {
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let isAsking = false;
-let isPaused = false;
 /** Whether to ask again as soon as the running request ends. */
 let isWanted = false;
 let failures = 0;
@@ -122,8 +126,7 @@ byId("pause").addEventListener("click", () => {
   isPaused = !isPaused;
   byId("pause").setAttribute("aria-pressed", String(isPaused));
   void round();
-  const state = isPaused ? "Paused" : "Updated";
-  setText(byId("updated"), seen === undefined ? "" : `${state} ${moment(seen)}`);
+  showMoment();
 });
 document.addEventListener("visibilitychange", round);
 addEventListener("online", round);
