@@ -6,6 +6,9 @@ import fc from "fast-check";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
+  BOUNDS_MS,
+  BUCKETS,
+  bucketOf,
   countAborted,
   countAnswered,
   countBegun,
@@ -13,24 +16,19 @@ import {
   countRefused,
   createRequestCells,
   forgetThread,
-  mainThread,
-  searchCounter,
-} from "../src/observe/metrics/counters.ts";
-import { createExposition, type Measured } from "../src/observe/metrics/exposition.ts";
-import { figuresOf, quantile, readTotals } from "../src/observe/metrics/figures.ts";
-import {
-  BOUNDS_MS,
-  BUCKETS,
-  bucketOf,
   METHODS,
+  mainThread,
   ROUTE_NAMES,
   SERIES,
   STATUSES,
+  searchCounter,
   seriesAt,
   seriesOf,
-} from "../src/observe/metrics/layout.ts";
+  watchVitals,
+} from "../src/observe/metrics/counters.ts";
+import { createExposition, type Measured } from "../src/observe/metrics/exposition.ts";
+import { figuresOf, quantile, readTotals } from "../src/observe/metrics/figures.ts";
 import { ObservedCounts } from "../src/observe/metrics/observed.ts";
-import { watchVitals } from "../src/observe/metrics/vitals.ts";
 
 const agoMs = (ms: number): number => performance.now() - ms;
 
@@ -147,10 +145,10 @@ describe("a quantile", () => {
     fc.assert(
       fc.property(durations, fc.double({ min: 0.01, max: 1, noNaN: true }), (given, share) => {
         const buckets = new Float64Array(BUCKETS);
-        for (const ms of given) buckets[bucketOf(ms)]!++;
+        for (const ms of given) buckets[bucketOf(BOUNDS_MS, ms)]!++;
         const sorted = given.toSorted((a, b) => a - b);
         const exact = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
-        const bucket = bucketOf(exact);
+        const bucket = bucketOf(BOUNDS_MS, exact);
         const estimate = quantile(buckets, share)!;
         assert.ok(estimate <= BOUNDS_MS[bucket]! + 1e-9, `${estimate} for ${exact}`);
         assert.ok(estimate >= (bucket === 0 ? 0 : BOUNDS_MS[bucket - 1]!), `${estimate} for ${exact}`);
@@ -160,7 +158,7 @@ describe("a quantile", () => {
 
   it("is interpolated", () => {
     const buckets = new Float64Array(BUCKETS);
-    buckets[bucketOf(20)] = 10;
+    buckets[bucketOf(BOUNDS_MS, 20)] = 10;
     assert.equal(quantile(buckets, 0.5), 17.5);
     assert.equal(quantile(buckets, 1), 25);
   });

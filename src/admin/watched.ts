@@ -1,10 +1,9 @@
 /** The listener's knowledge of its server: from observations, and from questions to its threads. */
 
 import type { Observe } from "../observe/events.ts";
-import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
+import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
 import { type Figures, figuresOf, readTotals, type Totals } from "../observe/metrics/figures.ts";
 import { ObservedCounts } from "../observe/metrics/observed.ts";
-import { watchVitals } from "../observe/metrics/vitals.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven } from "../server/server.ts";

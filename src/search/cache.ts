@@ -3,7 +3,7 @@
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
 import type { Observe } from "../observe/events.ts";
-import type { CountSearch, SearchOutcome } from "../observe/metrics/layout.ts";
+import type { CountSearch, SearchOutcome } from "../observe/metrics/counters.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
 import { pageOf, type ResultSet } from "./result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";

@@ -2,9 +2,15 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { countersOf, createRequestCells, type RequestCells } from "../../src/observe/metrics/counters.ts";
+import {
+  countersOf,
+  createRequestCells,
+  REQUESTS,
+  type RequestCells,
+  SERIES,
+  seriesAt,
+} from "../../src/observe/metrics/counters.ts";
 import { type Figures, figuresOf, readTotals } from "../../src/observe/metrics/figures.ts";
-import { REQUESTS, SERIES, seriesAt } from "../../src/observe/metrics/layout.ts";
 import type { Caller, Found, PageOf } from "../../src/store/generation.ts";
 import { BASE, cleanUp, serve, serveOpen, type TestServer, TOKENS, WORLD } from "../support/http-server.ts";
 import { until } from "../support/process.ts";

@@ -1,23 +1,147 @@
-/** Counts requests: each serving thread writes its own counters alone. */
+/**
+ * The counters of each thread, and their labels.
+ *
+ * Every serving thread has its own slice in one shared array, so it counts without synchronization, and a reader sums
+ * over the slices. A slice:
+ *
+ *     active │ heap used │ event loop's delays │ garbage collections, by kind │
+ *     rejected, by reason │ searches, by search × outcome │
+ *     requests, by series │ seconds, by series │ durations, by series × bucket
+ *
+ * A series is a route × method × status: these tables bound their number, independent of client input. The array is
+ * sparse, and memory without counts is never touched.
+ */
 
-import type { FaultName } from "../../model/fault.ts";
+import { constants, PerformanceObserver } from "node:perf_hooks";
+import { getHeapStatistics } from "node:v8";
+import { ROUTES } from "../../api/routes.ts";
+import { FAULTS, type FaultName } from "../../model/fault.ts";
 import type { Reply } from "../../model/message.ts";
-import {
-  ACTIVE,
-  BUCKETS,
-  bucketOf,
-  type CountSearch,
-  DURATIONS,
-  HEAP_USED,
-  NO_STATUS,
-  REJECTED,
-  REQUESTS,
-  reasonOf,
-  SECONDS,
-  SLICE,
-  searchCell,
-  seriesOf,
-} from "./layout.ts";
+
+/** The methods of RFC 9110, and PATCH. The last one stands for all others. */
+export const METHODS = [
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "POST",
+  "PUT",
+  "DELETE",
+  "PATCH",
+  "CONNECT",
+  "TRACE",
+  "_OTHER",
+] as const;
+
+/** Path patterns as in the access log; the first stands for requests that matched none. */
+export const ROUTE_NAMES: readonly string[] = ["", ...ROUTES.map(({ path }) => path)];
+
+/** Stands for requests whose peer was gone before the answer: no status was sent. */
+export const NO_STATUS = 0;
+
+/** Statuses that are ever sent, in order. The first is {@link NO_STATUS}. */
+export const STATUSES: readonly number[] = [
+  ...new Set([NO_STATUS, 200, 204, 302, 304, ...Object.values(FAULTS).map(({ status }) => status)]),
+].sort((a, b) => a - b);
+
+/** Errors that are no rejection: answers of completed operations, a defect, and errors that no server sends. */
+const ANSWERS: ReadonlySet<string> = new Set<FaultName>([
+  "worldMissing",
+  "userMissing",
+  "instanceMissing",
+  "snapshotChanged",
+  "internal",
+  "closed",
+]);
+
+const REJECTIONS = (Object.keys(FAULTS) as FaultName[]).filter((name) => !ANSWERS.has(name));
+
+/** Reasons of rejections in metrics: the errors' names in snake case, such as `rate_limited`. */
+export const REASONS: readonly string[] = REJECTIONS.map((name) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+);
+
+export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] as const;
+export type SearchKind = (typeof SEARCHES)[number];
+
+/**
+ * `joined` searches waited for the same running search; `busy` ones were refused, since too many wait; `dropped` ones
+ * lost their client. Similar searches count as `searched`: it is unknown whether a cache had the result.
+ */
+export const OUTCOMES = ["cached", "joined", "searched", "busy", "dropped"] as const;
+export type SearchOutcome = (typeof OUTCOMES)[number];
+
+/** Called once for each search, at its end; not for a search that failed with an error. */
+export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
+
+/**
+ * Upper ends of the buckets of durations, in milliseconds; an unbounded bucket follows. From 5 ms on they follow
+ * OpenTelemetry's conventions; the shorter ones are for quantiles, since most answers take less.
+ */
+export const BOUNDS_MS: readonly number[] = [
+  0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,
+];
+export const FIRST_SHOWN: number = BOUNDS_MS.indexOf(5);
+export const BUCKETS: number = BOUNDS_MS.length + 1;
+
+export const SERIES: number = ROUTE_NAMES.length * METHODS.length * STATUSES.length;
+
+/** Upper ends of the buckets of the event loop's delays, in seconds. */
+export const DELAY_BOUNDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+];
+
+/** Kinds of garbage collections, and the upper ends of their buckets in seconds. */
+export const COLLECTION_KINDS = ["major", "minor", "incremental", "weakcb"] as const;
+export const COLLECTION_BOUNDS: readonly number[] = [0.001, 0.01, 0.1, 1, 2, 5];
+
+export function histogramCells(bounds: readonly number[]): number {
+  return bounds.length + 2;
+}
+
+export const ACTIVE = 0;
+export const HEAP_USED = 1;
+export const DELAYS = 2;
+export const COLLECTIONS: number = DELAYS + histogramCells(DELAY_BOUNDS);
+export const REJECTED: number = COLLECTIONS + COLLECTION_KINDS.length * histogramCells(COLLECTION_BOUNDS);
+export const SEARCHED: number = REJECTED + REASONS.length;
+export const REQUESTS: number = SEARCHED + SEARCHES.length * OUTCOMES.length;
+export const SECONDS: number = REQUESTS + SERIES;
+export const DURATIONS: number = SECONDS + SERIES;
+
+/** Cells of 8 bytes in a memory page: no two threads write to the same page. */
+const PAGE = 512;
+
+export const SLICE: number = Math.ceil((DURATIONS + SERIES * BUCKETS) / PAGE) * PAGE;
+
+const METHOD_NUMBERS = new Map<string, number>(METHODS.map((name, number) => [name, number]));
+const OTHER_METHOD = METHODS.length - 1;
+const ROUTE_NUMBERS = new Map(ROUTE_NAMES.map((name, number) => [name, number]));
+const REASON_NUMBERS = new Map(REJECTIONS.map((name, number) => [name, number]));
+const STATUS_NUMBERS = new Uint8Array(600);
+for (const [number, status] of STATUSES.entries()) STATUS_NUMBERS[status] = number;
+
+/** Number of the series of a request. Unknown values count as `_OTHER` method, no route, no status. */
+export function seriesOf(method: string, route: string, status: number): number {
+  const methodNumber = method === "GET" ? 0 : (METHOD_NUMBERS.get(method) ?? OTHER_METHOD);
+  const routeNumber = ROUTE_NUMBERS.get(route) ?? 0;
+  return (routeNumber * METHODS.length + methodNumber) * STATUSES.length + STATUS_NUMBERS[status]!;
+}
+
+export function seriesAt(series: number): { route: string; method: string; status: number } {
+  const rest = Math.floor(series / STATUSES.length);
+  return {
+    route: ROUTE_NAMES[Math.floor(rest / METHODS.length)]!,
+    method: METHODS[rest % METHODS.length]!,
+    status: STATUSES[series % STATUSES.length]!,
+  };
+}
+
+/** Number of a value's bucket. @param bounds upper ends of all buckets but the last */
+export function bucketOf(bounds: readonly number[], value: number): number {
+  let bucket = 0;
+  while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
+  return bucket;
+}
 
 /** The counters of all threads, a slice each, in shared memory. */
 export type RequestCells = Float64Array<SharedArrayBuffer>;
@@ -88,16 +212,60 @@ function countRequest(
   const series = seriesOf(method, route, status);
   counters[REQUESTS + series]!++;
   counters[SECONDS + series]! += ms / 1000;
-  counters[DURATIONS + series * BUCKETS + bucketOf(ms)]!++;
+  counters[DURATIONS + series * BUCKETS + bucketOf(BOUNDS_MS, ms)]!++;
 }
 
 function countRejected(counters: RequestCounters, fault: FaultName): void {
-  const reason = reasonOf(fault);
+  const reason = REASON_NUMBERS.get(fault);
   if (reason !== undefined) counters[REJECTED + reason]!++;
 }
 
 export function searchCounter(counters: RequestCounters): CountSearch {
   return (search, outcome) => {
-    counters[searchCell(search, outcome)]!++;
+    counters[SEARCHED + SEARCHES.indexOf(search) * OUTCOMES.length + OUTCOMES.indexOf(outcome)]!++;
+  };
+}
+
+/** Adds to a histogram: counts by bucket, followed by the sum. */
+function add(counters: RequestCounters, from: number, bounds: readonly number[], seconds: number): void {
+  counters[from + bucketOf(bounds, seconds)]!++;
+  counters[from + bounds.length + 1]! += seconds;
+}
+
+/** Node's numbers of {@link COLLECTION_KINDS}. */
+const KIND_NUMBERS: readonly (number | undefined)[] = [
+  constants.NODE_PERFORMANCE_GC_MAJOR,
+  constants.NODE_PERFORMANCE_GC_MINOR,
+  constants.NODE_PERFORMANCE_GC_INCREMENTAL,
+  constants.NODE_PERFORMANCE_GC_WEAKCB,
+];
+
+function watchCollections(counters: RequestCounters): void {
+  const { supportedEntryTypes } = PerformanceObserver as { supportedEntryTypes?: readonly string[] };
+  if (!supportedEntryTypes?.includes("gc")) return;
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      const { duration, detail } = entry as { duration: number; detail?: { kind?: number } };
+      const kind = KIND_NUMBERS.indexOf(detail?.kind);
+      if (kind < 0) continue;
+      const from = COLLECTIONS + kind * histogramCells(COLLECTION_BOUNDS);
+      add(counters, from, COLLECTION_BOUNDS, duration / 1000);
+    }
+  });
+  observer.observe({ entryTypes: ["gc"] });
+}
+
+const HEAP_EVERY = 50;
+
+/**
+ * Watches the calling thread for good. @returns a function to call with a delay of its event loop, in milliseconds, fifty
+ * times a second
+ */
+export function watchVitals(counters: RequestCounters): (delayMs: number) => void {
+  watchCollections(counters);
+  let delays = 0;
+  return (ms) => {
+    add(counters, DELAYS, DELAY_BOUNDS, ms / 1000);
+    if (delays++ % HEAP_EVERY === 0) counters[HEAP_USED] = getHeapStatistics().used_heap_size;
   };
 }

@@ -2,8 +2,6 @@
 
 import { BASE_PATH } from "../../model/model.ts";
 import type { CountedMetric } from "../events.ts";
-import { mainThread, type RequestCells } from "./counters.ts";
-import { figuresOf, readTotals } from "./figures.ts";
 import {
   BOUNDS_MS,
   BUCKETS,
@@ -16,14 +14,17 @@ import {
   FIRST_SHOWN,
   HEAP_USED,
   histogramCells,
+  mainThread,
   NO_STATUS,
   REASONS,
   REQUESTS,
+  type RequestCells,
   SECONDS,
   SERIES,
   SLICE,
   seriesAt,
-} from "./layout.ts";
+} from "./counters.ts";
+import { figuresOf, readTotals } from "./figures.ts";
 import type { ObservedCounts } from "./observed.ts";
 import { processFamilies } from "./process.ts";
 import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
@@ -52,24 +53,17 @@ export interface Measured {
   readonly sharedLimits: () => SharedLimitsFigures | undefined;
 }
 
-const SHOWN_BOUNDS = BOUNDS_MS.slice(FIRST_SHOWN).map((ms) => ms / 1000);
+const BOUNDS = BOUNDS_MS.map((ms) => ms / 1000);
 
 function durationSamples(cells: RequestCells): Sample[] {
+  const slices = firstSlices(mainThread(cells) + 1);
   const samples: Sample[] = [];
   for (let series = 0; series < SERIES; series++) {
-    let count = 0;
-    for (let slice = 0; slice < cells.length; slice += SLICE) count += cells[slice + REQUESTS + series]!;
-    if (count === 0) continue;
-    const shown = new Array<number>(SHOWN_BOUNDS.length + 1).fill(0);
-    let seconds = 0;
-    for (let slice = 0; slice < cells.length; slice += SLICE) {
-      seconds += cells[slice + SECONDS + series]!;
-      const from = slice + DURATIONS + series * BUCKETS;
-      for (let bucket = 0; bucket < BUCKETS; bucket++) {
-        shown[Math.max(0, bucket - FIRST_SHOWN)]! += cells[from + bucket]!;
-      }
-    }
-    samples.push(...histogram(requestLabels(series), shown, SHOWN_BOUNDS, seconds));
+    if (slices.every((slice) => cells[slice * SLICE + REQUESTS + series] === 0)) continue;
+    const counts = sums(cells, slices, DURATIONS + series * BUCKETS, BUCKETS);
+    const [seconds] = sums(cells, slices, SECONDS + series, 1);
+    // Samples of buckets are cumulative, so the shorter buckets are in the first shown one.
+    samples.push(...histogram(requestLabels(series), counts, BOUNDS, seconds!).slice(FIRST_SHOWN));
   }
   return samples;
 }
@@ -83,33 +77,34 @@ function requestLabels(series: number): Labels {
   });
 }
 
+function firstSlices(count: number): number[] {
+  return Array.from({ length: count }, (_, number) => number);
+}
+
 function sums(cells: RequestCells, slices: readonly number[], from: number, length: number): number[] {
   return Array.from({ length }, (_, at) =>
     slices.reduce((total, slice) => total + cells[slice * SLICE + from + at]!, 0),
   );
 }
 
-function histogramAt(labels: Labels, summed: readonly number[], bounds: readonly number[]): Sample[] {
-  return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
-}
-
 function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", Sample[]> {
   const main = mainThread(cells);
-  const serving = Array.from({ length: main }, (_, number) => number);
+  const serving = firstSlices(main);
   const isThreaded = sums(cells, serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
   const groups = [
     { labels: labelsOf({ thread: "main" }), slices: [main] },
     ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
   ];
-  const collectionCells = histogramCells(COLLECTION_BOUNDS);
+  const read = (labels: Labels, slices: readonly number[], from: number, bounds: readonly number[]) => {
+    const summed = sums(cells, slices, from, histogramCells(bounds));
+    return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
+  };
   return {
-    delay: groups.flatMap(({ labels, slices }) =>
-      histogramAt(labels, sums(cells, slices, DELAYS, histogramCells(DELAY_BOUNDS)), DELAY_BOUNDS),
-    ),
+    delay: groups.flatMap(({ labels, slices }) => read(labels, slices, DELAYS, DELAY_BOUNDS)),
     heap: groups.map(({ labels, slices }) => ({ labels, value: sums(cells, slices, HEAP_USED, 1)[0]! })),
     collections: COLLECTION_KINDS.flatMap((kind, at) => {
-      const summed = sums(cells, [...serving, main], COLLECTIONS + at * collectionCells, collectionCells);
-      return histogramAt(labelsOf({ kind }), summed, COLLECTION_BOUNDS);
+      const from = COLLECTIONS + at * histogramCells(COLLECTION_BOUNDS);
+      return read(labelsOf({ kind }), [...serving, main], from, COLLECTION_BOUNDS);
     }),
   };
 }

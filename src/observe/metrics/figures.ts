@@ -2,7 +2,6 @@
  * Figures from the counters: sums over all threads, by route and status, since the start or since an earlier moment.
  */
 
-import type { RequestCells } from "./counters.ts";
 import {
   ACTIVE,
   BOUNDS_MS,
@@ -13,45 +12,40 @@ import {
   REASONS,
   REJECTED,
   REQUESTS,
+  type RequestCells,
   ROUTE_NAMES,
   SEARCHED,
   SEARCHES,
   SERIES,
   SLICE,
   STATUSES,
-} from "./layout.ts";
+} from "./counters.ts";
 
-/** The sums at one moment. A few kilobytes: callers can keep some to compute differences. */
-export interface Totals {
-  readonly requests: Float64Array;
-  readonly durations: Float64Array;
-  readonly active: number;
-  readonly rejected: Float64Array;
-  readonly searches: Float64Array;
-}
+/**
+ * The sums at one moment: the cells of a slice before its requests, then requests by route × status, then durations by
+ * route × bucket. A few kilobytes: callers can keep some to compute differences.
+ */
+export type Totals = Float64Array;
+
+const BY_STATUS = REQUESTS;
+const BY_BUCKET = BY_STATUS + ROUTE_NAMES.length * STATUSES.length;
 
 export function readTotals(cells: RequestCells): Totals {
-  const requests = new Float64Array(ROUTE_NAMES.length * STATUSES.length);
-  const durations = new Float64Array(ROUTE_NAMES.length * BUCKETS);
-  const rejected = new Float64Array(REASONS.length);
-  const searches = new Float64Array(SEARCHES.length * OUTCOMES.length);
-  let active = 0;
+  const totals = new Float64Array(BY_BUCKET + ROUTE_NAMES.length * BUCKETS);
   for (let slice = 0; slice < cells.length; slice += SLICE) {
-    active += cells[slice + ACTIVE]!;
-    for (let at = 0; at < rejected.length; at++) rejected[at]! += cells[slice + REJECTED + at]!;
-    for (let at = 0; at < searches.length; at++) searches[at]! += cells[slice + SEARCHED + at]!;
+    for (let at = 0; at < REQUESTS; at++) totals[at]! += cells[slice + at]!;
     for (let series = 0; series < SERIES; series++) {
       const count = cells[slice + REQUESTS + series]!;
       if (count === 0) continue;
       const route = Math.floor(series / (METHODS.length * STATUSES.length));
-      requests[route * STATUSES.length + (series % STATUSES.length)]! += count;
+      totals[BY_STATUS + route * STATUSES.length + (series % STATUSES.length)]! += count;
       const from = slice + DURATIONS + series * BUCKETS;
       for (let bucket = 0; bucket < BUCKETS; bucket++) {
-        durations[route * BUCKETS + bucket]! += cells[from + bucket]!;
+        totals[BY_BUCKET + route * BUCKETS + bucket]! += cells[from + bucket]!;
       }
     }
   }
-  return { requests, durations, active, rejected, searches };
+  return totals;
 }
 
 /** Durations of requests in milliseconds, estimated from their buckets. */
@@ -83,34 +77,31 @@ export interface Figures {
 
 /** Figures of sums. @param since earlier sums of the same cells, which are subtracted */
 export function figuresOf(totals: Totals, since?: Totals): Figures {
-  const requests = difference(totals.requests, since?.requests);
-  const durations = difference(totals.durations, since?.durations);
-  const rejected = difference(totals.rejected, since?.rejected);
-  const searches = difference(totals.searches, since?.searches);
+  const counts = since === undefined ? totals : totals.map((value, at) => value - since[at]!);
+  const part = (from: number, length: number): Totals => counts.subarray(from, from + length);
   const overall = new Float64Array(STATUSES.length);
   const routes: RouteFigures[] = [];
   for (const [number, route] of ROUTE_NAMES.entries()) {
-    const own = requests.subarray(number * STATUSES.length, (number + 1) * STATUSES.length);
+    const own = part(BY_STATUS + number * STATUSES.length, STATUSES.length);
     for (let at = 0; at < own.length; at++) overall[at]! += own[at]!;
     const total = sum(own);
     if (total === 0) continue;
-    const buckets = durations.subarray(number * BUCKETS, (number + 1) * BUCKETS);
-    routes.push({ route, total, byStatus: named(STATUSES, own), latency: quantilesOf(buckets) });
+    const latency = quantilesOf(part(BY_BUCKET + number * BUCKETS, BUCKETS));
+    routes.push({ route, total, byStatus: named(STATUSES, own), latency });
   }
   return {
     total: sum(overall),
     byStatus: named(STATUSES, overall),
-    active: totals.active,
+    active: totals[ACTIVE]!,
     routes,
-    rejected: named(REASONS, rejected),
+    rejected: named(REASONS, part(REJECTED, REASONS.length)),
     searches: SEARCHES.flatMap((search, at) =>
-      OUTCOMES.map((outcome, of) => ({ search, outcome, total: searches[at * OUTCOMES.length + of]! })),
+      OUTCOMES.map((outcome, of) => ({
+        ...{ search, outcome },
+        total: counts[SEARCHED + at * OUTCOMES.length + of]!,
+      })),
     ),
   };
-}
-
-function difference(now: Float64Array, before: Float64Array | undefined): Float64Array {
-  return before === undefined ? now : now.map((value, at) => value - before[at]!);
 }
 
 function sum(values: Float64Array): number {

@@ -8,7 +8,7 @@
  */
 
 import { setImmediate } from "node:timers";
-import type { CountSearch } from "../../observe/metrics/layout.ts";
+import type { CountSearch } from "../../observe/metrics/counters.ts";
 import { CachedSearch, type FindResults, type UncachedSearch } from "../../search/cache.ts";
 import { PartialResults, RETAINED, type ResultSet } from "../../search/result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";

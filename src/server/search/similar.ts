@@ -1,7 +1,7 @@
 /** Similar search as the core knows it: its interface, and the bound of its waiting searches. */
 
 import type { Observe } from "../../observe/events.ts";
-import type { CountSearch } from "../../observe/metrics/layout.ts";
+import type { CountSearch } from "../../observe/metrics/counters.ts";
 import { whyBusy } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
