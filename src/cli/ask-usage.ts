@@ -17,12 +17,7 @@ export interface KeyUsage {
   readonly lastUsedAt: string | null;
 }
 
-interface Asked {
-  readonly url: URL;
-  readonly token: string | undefined;
-}
-
-async function readAsked(address: string, { values, names }: Options<"keys list">): Promise<Asked> {
+async function readAsked(address: string, { values, names }: Options<"keys list">) {
   let url: URL | undefined;
   if (/^https?:\/\//i.test(address) && URL.canParse(address)) url = new URL(address);
   if (url === undefined || url.username !== "" || url.password !== "" || url.search !== "") {
@@ -65,7 +60,10 @@ const STATUSES: Readonly<Record<number, string>> = {
 };
 
 /** Asks for one page. @returns undefined when no key has the requested id */
-async function askPage({ url, token }: Asked, query: string): Promise<Record<string, unknown> | undefined> {
+async function askPage(
+  { url, token }: Awaited<ReturnType<typeof readAsked>>,
+  query: string,
+): Promise<Record<string, unknown> | undefined> {
   const fail = (why: string): never => {
     throw new CommandError(`--usage: ${url.origin}${url.pathname}: ${why}`);
   };

@@ -15,13 +15,7 @@ function plain(text: string): string {
 }
 
 /** The completion of a flag's value in each shell. */
-interface ValueText {
-  readonly bash: string;
-  readonly zsh: string;
-  readonly fish: string;
-}
-
-function valueTextOf({ kind, choices, value }: Setting): ValueText {
+function valueTextOf({ kind, choices, value }: Setting): Record<"bash" | "zsh" | "fish", string> {
   // The value is optional, so the next word is offered as well.
   if (kind === "flag") return { bash: "values='on off'", zsh: "::value:(on off)", fish: " -a 'on off'" };
   if (choices !== undefined) {
@@ -36,37 +30,24 @@ function valueTextOf({ kind, choices, value }: Setting): ValueText {
   return { bash: `reply=${quote("-W ''")}`, zsh: ":value: ", fish: " -x" };
 }
 
-interface Row {
-  readonly name: string;
-  readonly summary: string;
-  readonly takesFolder: boolean;
-  /** Words that it takes besides its flags, if they are known. */
-  readonly words: readonly string[];
-  readonly flags: readonly { readonly flag: string; readonly meaning: string; readonly value?: ValueText }[];
-}
-
-function rowOf(row: CommandRow, settings: readonly Setting[]): Row {
+function rowOf(row: CommandRow, settings: readonly Setting[]) {
   const { name, summary } = row;
   const positionals = positionalsOf(row);
   const flags = settingsOf(settings, name).map((setting) => ({ ...setting, value: valueTextOf(setting) }));
+  // Words that it takes besides its flags, if they are known.
+  const words: readonly string[] = positionals.includes("SHELL") ? Object.keys(SHELLS) : [];
   return {
-    name,
-    summary,
+    ...{ name, summary, words },
     takesFolder: positionals.some((word) => word !== "ID" && word !== "SHELL"),
-    words: positionals.includes("SHELL") ? Object.keys(SHELLS) : [],
-    flags: [...flags, { flag: "help", meaning: "Show the options of the command." }],
+    flags: [...flags, { flag: "help", meaning: "Show the options of the command.", value: undefined }],
   };
 }
 
-interface Grammar {
-  readonly rows: readonly Row[];
-  /** First words, each with its summary. */
-  readonly first: ReadonlyMap<string, string>;
-  /** Second words by the first, if any. */
-  readonly second: ReadonlyMap<string, readonly string[]>;
-}
+type Row = ReturnType<typeof rowOf>;
+type Grammar = ReturnType<typeof grammarOf>;
 
-function grammarOf(rows: readonly Row[]): Grammar {
+function grammarOf(rows: readonly Row[]) {
+  // First words, each with its summary; second words by the first, if any.
   const first = new Map<string, string>();
   const second = new Map<string, string[]>();
   for (const { name, summary } of rows) {

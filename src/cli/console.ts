@@ -10,32 +10,16 @@ import { createSink, EXIT_PATIENCE_MS } from "../observe/log/sink.ts";
 import { failureAt } from "./options.ts";
 import { CLEAR_LINE } from "./terminal.ts";
 
-export interface Console {
-  /** Standard error, or a file. On a terminal a status line stays below the lines of the log. */
-  readonly log: LogSink;
-  /** Whether standard error is a terminal and the log goes there. */
-  readonly isTerminal: boolean;
-  /** Replaces the status line; the text begins with {@link CLEAR_LINE}, which alone removes the line. For terminals. */
-  readonly status: (text: string) => void;
-  /** Prints to standard output, below the earlier lines of standard error. */
-  readonly announce: (text: string) => Promise<void>;
-  /** Whether a log for people shares the terminal of standard output, so that no line should appear twice. */
-  readonly isOneTerminal: boolean;
-  /** Opens the log file again; resolves with the problem, if any. Undefined when the log goes to standard error. */
-  readonly reopenLog: (() => Promise<string | undefined>) | undefined;
-  /** Resolves when everything is written, or after a timeout. */
-  readonly flush: () => Promise<void>;
-}
+export type Console = Awaited<ReturnType<typeof openConsole>>;
 
 /** Keeps a status line below other lines. @returns writes the other lines, and replaces the status line */
-export function keepStatusBelow(write: (text: string, isBulk?: boolean) => void): {
-  readonly write: (text: string, isBulk?: boolean) => void;
-  readonly status: (text: string) => void;
-} {
+export function keepStatusBelow(write: (text: string, isBulk?: boolean) => void) {
   let current = "";
   return {
-    write: (text, isBulk) => write(current === "" ? text : CLEAR_LINE + text + current, isBulk),
-    status(text) {
+    write: (text: string, isBulk?: boolean) =>
+      write(current === "" ? text : CLEAR_LINE + text + current, isBulk),
+    /** Replaces the status line; the text begins with {@link CLEAR_LINE}, which alone removes the line. */
+    status(text: string): void {
       current = text === CLEAR_LINE ? "" : text;
       write(text);
     },
@@ -55,28 +39,35 @@ async function openFile(file: string): Promise<LogFile> {
 }
 
 /** Opens the outputs of a server. @throws {CommandError} when the log file cannot be opened */
-export async function openConsole(logFile?: string, format = "auto"): Promise<Console> {
+export async function openConsole(logFile?: string, format = "auto") {
   const file = logFile === undefined ? undefined : await openFile(logFile);
   const errors = createSink(2);
   const output = createSink(1);
   const { write, status } = keepStatusBelow((text, isBulk) => errors.write(text, isBulk));
   const isTerminal = file === undefined && errors.isTTY;
   const isPretty = format === "pretty" || (format === "auto" && isTerminal);
+  const log: LogSink = {
+    isPretty,
+    write: file === undefined ? write : (text, isBulk) => file.write(text, isBulk),
+    onDropped: (listener) => (file ?? errors).onDropped(listener),
+  };
   return {
-    log: {
-      isPretty,
-      write: file === undefined ? write : (text, isBulk) => file.write(text, isBulk),
-      onDropped: (listener) => (file ?? errors).onDropped(listener),
-    },
+    /** Standard error, or a file. On a terminal a status line stays below the lines of the log. */
+    log,
+    /** Whether standard error is a terminal and the log goes there. */
     isTerminal,
     status,
-    async announce(text) {
+    /** Prints to standard output, below the earlier lines of standard error. */
+    async announce(text: string): Promise<void> {
       if (errors.isTTY) await errors.flush(EXIT_PATIENCE_MS);
       output.write(text);
     },
+    /** Whether a log for people shares the terminal of standard output, so that no line should appear twice. */
     isOneTerminal: isTerminal && isPretty && isOneTerminal(),
+    /** Opens the log file again; resolves with the problem, if any. */
     reopenLog: file && (() => file.reopen()),
-    async flush() {
+    /** Resolves when everything is written, or after a timeout. */
+    async flush(): Promise<void> {
       await Promise.all([errors, output, file].map((sink) => sink?.flush(EXIT_PATIENCE_MS)));
     },
   };

@@ -34,16 +34,8 @@ export function valueText({ kind, value, choices }: Setting): string {
 const WIDTH = 100;
 const INDENT = 36;
 
-/** Breaks a text into lines that fit after the indent. */
-function wrap(text: string): string[] {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1)!;
-    if (line !== "" && line.length + 1 + word.length > WIDTH - INDENT) lines.push(word);
-    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
-  }
-  return lines;
-}
+/** Lines of a text that fit after the indent; a longer word has a line of its own. */
+const LINES = new RegExp(`\\S.{0,${WIDTH - INDENT - 1}}(?!\\S)|\\S+`, "g");
 
 function optionLines(command: string, setting: Setting): string {
   const left = `  --${setting.flag} ${valueText(setting)}`;
@@ -55,7 +47,7 @@ function optionLines(command: string, setting: Setting): string {
   ];
   // Backticks are for the documents.
   const meaning = setting.meaning.replaceAll("`", "");
-  const right = wrap(notes.length > 0 ? `${meaning} [${notes.join("; ")}]` : meaning);
+  const right = (notes.length > 0 ? `${meaning} [${notes.join("; ")}]` : meaning).match(LINES)!;
   const first = left.length < INDENT ? [`${left.padEnd(INDENT)}${right.shift()!}`] : [left];
   return [...first, ...right.map((line) => " ".repeat(INDENT) + line)].join("\n");
 }

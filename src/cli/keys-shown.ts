@@ -11,14 +11,8 @@ import { withKeysFile } from "./keys.ts";
 import type { Options } from "./options.ts";
 import { formatColumns, jsonText } from "./terminal.ts";
 
-interface KeyState {
-  readonly state: "active" | "disabled" | "expired";
-  /** The scopes that grant something; all for a CLI token. */
-  readonly scopes: readonly string[];
-  readonly unknownScopes: readonly string[];
-}
-
-function stateOf({ kind, active, expiresAt, scopes }: KeyRecord, now: number): KeyState {
+/** Whether a key can be used, and the scopes that grant something; all for a CLI token. */
+function stateOf({ kind, active, expiresAt, scopes }: KeyRecord, now: number) {
   const isKnown = (scope: string): boolean => SCOPES.some((known) => known === scope);
   const state = !active
     ? "disabled"
@@ -27,14 +21,10 @@ function stateOf({ kind, active, expiresAt, scopes }: KeyRecord, now: number): K
       : "active";
   // A CLI token has neither limit nor scopes, whatever its record says.
   if (kind === "cli") return { state, scopes: SCOPES, unknownScopes: [] };
-  return {
-    state,
-    scopes: scopes.filter(isKnown),
-    unknownScopes: scopes.filter((scope) => !isKnown(scope)),
-  };
+  return { state, scopes: scopes.filter(isKnown), unknownScopes: scopes.filter((scope) => !isKnown(scope)) };
 }
 
-function scopesText({ kind }: KeyRecord, { scopes, unknownScopes }: KeyState): string {
+function scopesText({ kind }: KeyRecord, { scopes, unknownScopes }: ReturnType<typeof stateOf>): string {
   if (kind === "cli") return "all";
   const known = scopes.length > 0 ? scopes.join(",") : "none, grants nothing";
   return unknownScopes.length > 0 ? `${known} (unknown: ${unknownScopes.join(",")})` : known;

@@ -13,22 +13,8 @@ import { type Options, positionalsOf, UsageError } from "./options.ts";
 /** Names of a snapshot's files. */
 const OF_SNAPSHOTS: ReadonlySet<string> = new Set([MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]);
 
-interface Named {
-  /** For messages: the flag, the variable or the word. */
-  readonly name: string;
-  readonly path: string;
-  readonly isWritten: boolean;
-}
-
-/** The target of a path: equal for two spellings of one file, also by links. */
-interface Place {
-  readonly file: string;
-  /** The same for its folder; `base` is its name in there. */
-  readonly folder: string;
-  readonly base: string;
-}
-
-function namedBy(row: CommandRow, options: Options, table: readonly Setting[]): Named[] {
+/** The words and settings that name a file or folder; `name` is for messages. */
+function namedBy(row: CommandRow, options: Options, table: readonly Setting[]) {
   const words = positionalsOf(row).flatMap((name, at) =>
     name.startsWith("DIR") ? [{ name, path: options.positionals[at]!, isWritten: false }] : [],
   );
@@ -50,8 +36,11 @@ async function identityOf(path: string): Promise<string | undefined> {
   return above === path ? path : join((await identityOf(above)) ?? above, basename(path));
 }
 
-/** @returns undefined if it is unknown: for a device, or for links in a circle, which fail when the path is used */
-async function placeOf(path: string): Promise<Place | undefined> {
+/**
+ * The target of a path, its folder, and its name in there: equal for two spellings of one file, also by links. Undefined
+ * for a device, and for links in a circle, which fail when the path is used.
+ */
+async function placeOf(path: string) {
   const real = await behindLinks(path).catch(() => undefined);
   if (real === undefined) return undefined;
   const [file, folder] = await Promise.all([identityOf(real), identityOf(dirname(real))]);
@@ -60,8 +49,8 @@ async function placeOf(path: string): Promise<Place | undefined> {
 
 /** Why a place must not be written, if another name leads to it. */
 function problemOf(
-  place: Place | undefined,
-  other: { readonly name: string; readonly place: Place | undefined },
+  place: Awaited<ReturnType<typeof placeOf>>,
+  other: { readonly name: string; readonly place: typeof place },
 ): string | undefined {
   if (place === undefined || other.place === undefined) return undefined;
   if (other.place.file === place.file) return `is the same file as ${other.name}`;

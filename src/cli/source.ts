@@ -30,14 +30,9 @@ export function sourceOf(
   });
 }
 
-export interface Fetched {
-  readonly folder: string;
-  /** @returns the folder to read instead, if this one was damaged */
-  readonly repair: () => Promise<string | undefined>;
-}
-
 /**
- * Gives the folder of a snapshot, after downloading one by URL.
+ * Gives the folder of a snapshot, after downloading one by URL, and a function that resolves to the folder to read instead
+ * if this one was damaged.
  *
  * @throws {CommandError} when it cannot be downloaded, even with an older copy: that is not the requested snapshot
  */
@@ -45,7 +40,7 @@ export async function fetchSnapshot(
   { values, names, positionals }: Options<"check">,
   io: CommandIo,
   program: Program,
-): Promise<Fetched> {
+): Promise<{ readonly folder: string; readonly repair: () => Promise<string | undefined> }> {
   const snapshot = positionals[0]!;
   const open = await sourceOf(snapshot, values, { ...names, snapshot: "URL" }, io, program);
   if (open === undefined) return { folder: snapshot, repair: async () => undefined };

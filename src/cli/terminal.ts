@@ -2,6 +2,8 @@
 
 import type { CommandIo } from "./command.ts";
 
+export type ProgressBar = ReturnType<typeof startProgress>;
+
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
@@ -32,28 +34,19 @@ const PATIENCE_MS = 400;
 /** Goes to the start of a terminal's line and clears it. */
 export const CLEAR_LINE = "\r\u001b[K";
 
-export interface ProgressBar {
-  /** Shows a share, from 0 to 1, and some words on it. */
-  readonly show: (share: number, words?: string) => void;
-  /** Removes the bar. */
-  readonly end: () => void;
-}
-
-/** The output for a bar, which only a terminal shows. */
-export type BarPlace = Pick<CommandIo, "isTerminal" | "complain" | "columns">;
-
-/** Starts a bar. @param what the work in progress @param whatNext the work after it */
+/** Starts a bar, which only a terminal shows. @param what the work in progress @param whatNext the work after it */
 export function startProgress(
-  { isTerminal, complain, columns }: BarPlace,
+  { isTerminal, complain, columns }: Pick<CommandIo, "isTerminal" | "complain" | "columns">,
   what: string,
   whatNext = "sorting and indexing",
-): ProgressBar {
+) {
   const began = performance.now();
   // A bar that wraps could not be cleared.
   const room = (columns || 80) - 1;
   let shown = "";
   return {
-    show(share, words = "") {
+    /** Shows a share, from 0 to 1, and some words on it. */
+    show(share: number, words = ""): void {
       const percent = Math.floor(share * 100);
       const now = `${percent} ${words}`;
       if (!isTerminal || now === shown || performance.now() - began < PATIENCE_MS) return;
@@ -64,7 +57,7 @@ export function startProgress(
       const texts = [`${what} ${bar}${next}`, `${what} ${bar}`, `${bar}${next}`, bar, `${percent} %`];
       complain(CLEAR_LINE + (texts.find((text) => text.length <= room) ?? ""));
     },
-    end() {
+    end(): void {
       if (shown !== "") complain(CLEAR_LINE);
     },
   };
