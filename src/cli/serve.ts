@@ -24,12 +24,7 @@ import { ServingThreadError } from "../server/threads/serving-threads.ts";
 import { defaultsOf, readsVariable, type Setting, SettingError, variableOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
 import { nearest } from "../util/distance.ts";
-import {
-  IGNORED_SIGNALS,
-  REOPEN_SIGNAL,
-  releaseSignals,
-  STOP_SIGNALS,
-} from "../util/process/early-signals.ts";
+import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
@@ -120,32 +115,32 @@ export function takeSignals(
   let server: RunningServer | undefined;
   let stopping = false;
   let stopped = (_done: Promise<void>): void => {};
-  // Ignored while the first snapshot loads: there is nothing to reload.
-  process.on("SIGHUP", () => void server?.reload());
-  for (const signal of STOP_SIGNALS) {
-    process.on(signal, () => {
-      if (stopping) io.exit(SIGNAL_STATUS[signal]);
-      stopping = true;
-      if (server !== undefined) {
-        stopped(server.stop(signal));
-        return;
-      }
-      // No request waits for an answer yet.
-      observe({ kind: "stopping", signal });
-      observe({ kind: "stopped", ms: 0 });
-      void console.flush().finally(() => io.exit(0));
-    });
-  }
+  const stop = (signal: keyof typeof SIGNAL_STATUS): void => {
+    if (stopping) io.exit(SIGNAL_STATUS[signal]);
+    stopping = true;
+    if (server !== undefined) {
+      stopped(server.stop(signal));
+      return;
+    }
+    // No request waits for an answer yet.
+    observe({ kind: "stopping", signal });
+    observe({ kind: "stopped", ms: 0 });
+    void console.flush().finally(() => io.exit(0));
+  };
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
   const { reopenLog } = console;
   const reopen = async (): Promise<void> => {
     const problem = await reopenLog?.();
     observe(problem === undefined ? { kind: "log-reopened" } : { kind: "log-reopen-failed", problem });
   };
-  for (const signal of IGNORED_SIGNALS) {
-    process.on(signal, signal === REOPEN_SIGNAL && reopenLog !== undefined ? reopen : ignore);
-  }
-  for (const signal of releaseSignals()) ignore(signal);
+  const early = releaseSignals((signal) => {
+    if (signal === "SIGINT" || signal === "SIGTERM") stop(signal);
+    // Ignored while the first snapshot loads: there is nothing to reload.
+    else if (signal === "SIGHUP") void server?.reload();
+    else if (signal === "SIGUSR2" && reopenLog !== undefined) void reopen();
+    else ignore(signal);
+  });
+  for (const signal of early) ignore(signal);
   return (running) => {
     server = running;
     return new Promise((resolve) => {
