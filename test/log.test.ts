@@ -19,12 +19,12 @@ import { after, describe, it } from "node:test";
 import { keepStatusBelow } from "../src/cli/console.ts";
 import { CLEAR_LINE, startProgress } from "../src/cli/terminal.ts";
 import { PROGRAM } from "../src/features.ts";
+import { createSampling } from "../src/observe/access-log.ts";
 import { event, type Observation, type Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { openLogFile } from "../src/observe/log/log-file.ts";
 import { Sink } from "../src/observe/log/sink.ts";
 import { BatchSender, type ObservationBatch, takeBatch } from "../src/server/threads/serving-messages.ts";
-import { createSampling } from "../src/util/sampling.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, serve, TOKENS } from "./support/http-server.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
@@ -329,7 +329,7 @@ after(cleanUp);
 describe("a sample", () => {
   it("has one of each block, for which it stands", () => {
     for (const every of [1, 2, 7, 100]) {
-      const keeps = createSampling({ every, slowMs: 500 });
+      const keeps = createSampling(every, 500);
       for (let block = 0; block < 50; block++) {
         const kept = Array.from({ length: every }, () => keeps(200, 1)).filter((sample) => sample > 0);
         assert.deepEqual(kept, [every]);
@@ -338,14 +338,14 @@ describe("a sample", () => {
   });
 
   it("has any of a block, so that a rhythm hides nothing", () => {
-    const keeps = createSampling({ every: 10, slowMs: 500 });
+    const keeps = createSampling(10, 500);
     const at = new Set<number>();
     for (let request = 0; request < 10_000; request++) if (keeps(200, 1) > 0) at.add(request % 10);
     assert.equal(at.size, 10);
   });
 
   it("leaves out no failure and nothing slow, and counts them for themselves", () => {
-    const keeps = createSampling({ every: 1e9, slowMs: 500 }, () => 0.5);
+    const keeps = createSampling(1e9, 500, () => 0.5);
     const cases: [status: number, ms: number, sample: number][] = [
       [200, 499.999, 0],
       [200, 500, 1],

@@ -364,7 +364,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "slow requests are left out of a sample",
-    file: "src/util/sampling.ts",
+    file: "src/observe/access-log.ts",
     text: "if (status >= 500 || ms >= slowMs) return 1;",
     becomes: "if (status >= 500) return 1;",
     tests: { log: "leaves out no failure and nothing slow" },

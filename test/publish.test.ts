@@ -21,17 +21,15 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { findEarlier, keepEarlier } from "../src/files/earlier.ts";
-import {
-  currentVersion,
-  OccupiedError,
-  type PublishOptions,
-  publishVersion,
-  versionsOf,
-} from "../src/files/publish.ts";
+import { currentVersion, OccupiedError, publishVersion, versionsOf } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 /** Publishes a version that holds one file. */
-async function publish(dir: string, text: string, options?: PublishOptions): Promise<string> {
+async function publish(
+  dir: string,
+  text: string,
+  options?: Parameters<typeof publishVersion>[2],
+): Promise<string> {
   const fill = async (folder: string): Promise<string> => {
     await writeFile(join(folder, "file"), text);
     return folder;

@@ -4,7 +4,7 @@ import { fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { ForeignFileError } from "../files/foreign.ts";
-import { LOG_BEGINNING, type LogSink } from "../observe/log/log.ts";
+import type { LogSink } from "../observe/log/log.ts";
 import { type LogFile, openLogFile } from "../observe/log/log-file.ts";
 import { createSink, EXIT_PATIENCE_MS } from "../observe/log/sink.ts";
 import { failureAt } from "./options.ts";
@@ -32,7 +32,7 @@ function isOneTerminal(): boolean {
 
 async function openFile(file: string): Promise<LogFile> {
   try {
-    return await openLogFile(resolve(file), LOG_BEGINNING);
+    return await openLogFile(resolve(file));
   } catch (error) {
     throw failureAt(`cannot open the log file ${file}`, error, ForeignFileError);
   }

@@ -18,14 +18,6 @@ export interface NewFileOptions {
   readonly keepsOwner?: boolean;
 }
 
-/** A new file that is complete on the disk, but not yet in its place. */
-export interface NewFile {
-  /** Renames it into place; resolves once that would survive a power cut, as far as the system can sync folders. */
-  readonly commit: () => Promise<void>;
-  /** Removes it; never fails, and does nothing after a commit. */
-  readonly discard: () => Promise<void>;
-}
-
 /** A new temporary name beside a file, for its replacement. */
 export function temporaryOf(file: string): string {
   return `${file}.${randomBytes(8).toString("hex")}.tmp`;
@@ -53,8 +45,10 @@ export async function syncToDisk(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
+export type NewFile = Awaited<ReturnType<typeof writeNewFile>>;
+
 /**
- * Writes the new file beside its place; removes it on failure.
+ * Writes the new file beside its place, complete on the disk; removes it on failure.
  *
  * @param file without symbolic links
  * @throws errors of `contents` and of the file system
@@ -63,8 +57,9 @@ export async function writeNewFile(
   file: string,
   contents: Contents,
   { mode, keepsOwner = false }: NewFileOptions = {},
-): Promise<NewFile> {
+) {
   const temporary = temporaryOf(file);
+  /** Removes it; never fails, and does nothing after a commit. */
   const discard = (): Promise<void> => rm(temporary, { force: true }).catch(() => {});
   try {
     const handle = await open(temporary, "wx+", mode);
@@ -85,7 +80,8 @@ export async function writeNewFile(
     throw error;
   }
   return {
-    async commit() {
+    /** Renames it into place; resolves once that would survive a power cut, as far as the system can sync folders. */
+    async commit(): Promise<void> {
       await rename(temporary, file);
       await syncToDisk(dirname(file)).catch(() => {});
     },
@@ -93,21 +89,17 @@ export async function writeNewFile(
   };
 }
 
-export interface ReplaceOptions extends NewFileOptions {
-  /** Called when the new file is complete on the disk; if it throws, the old file stays. */
-  readonly ready?: () => Promise<void>;
-}
-
 /**
  * Replaces or creates a file.
  *
  * @param file without symbolic links
+ * @param options `ready` is called when the new file is complete on the disk; if it throws, the old file stays
  * @throws errors of `contents`, of `ready` and of the file system; the old file then stays
  */
 export async function replaceFile(
   file: string,
   contents: Contents,
-  { ready, ...options }: ReplaceOptions = {},
+  { ready, ...options }: NewFileOptions & { readonly ready?: () => Promise<void> } = {},
 ): Promise<void> {
   const made = await writeNewFile(file, contents, options);
   try {

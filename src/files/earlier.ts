@@ -74,16 +74,6 @@ export async function keepEarlier(
   return kept;
 }
 
-interface Earlier {
-  /** Its folder, and the folder of the published version. */
-  readonly folder: string;
-  readonly current: string;
-  /** Number of versions that are older still. */
-  readonly older: number;
-  /** Publishes it. @throws errors of the file system */
-  readonly publish: () => Promise<void>;
-}
-
 /** Replaces a plain folder's files by links to a version's. A kill at any moment leaves files that fit together. */
 async function linkFiles(place: string, folder: string, names: readonly string[]): Promise<void> {
   const [first, ...others] = names;
@@ -106,11 +96,7 @@ async function linkFiles(place: string, folder: string, names: readonly string[]
  * @returns the version; the number of earlier versions if `steps` exceeds it
  * @throws {OccupiedError} when `dir` is neither; errors of the file system
  */
-export async function findEarlier(
-  dir: string,
-  steps: number,
-  names: readonly string[],
-): Promise<Earlier | number> {
+export async function findEarlier(dir: string, steps: number, names: readonly string[]) {
   const place = resolve(dir);
   const versions = versionsOf(place);
   const isLink = (await lstat(place)).isSymbolicLink();
@@ -125,7 +111,11 @@ export async function findEarlier(
   if (name === undefined) return earlier.length;
   const folder = join(versions, name);
   return {
-    ...{ folder, current: join(versions, current!), older: earlier.length - steps },
+    /** The folder of the version, and of the published one. */
+    ...{ folder, current: join(versions, current!) },
+    /** Number of versions that are older still. */
+    older: earlier.length - steps,
+    /** Publishes the version. @throws errors of the file system */
     publish: () => (isLink ? switchLink(place, folder) : linkFiles(place, folder, names)),
   };
 }

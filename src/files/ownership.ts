@@ -33,15 +33,8 @@ export class LostError extends Error {
   override name = "LostError";
 }
 
-export interface Hold {
-  /** @throws {LostError} when another process owns it by now; call it right before the protected step */
-  readonly assertHeld: () => Promise<void>;
-  /** Removes the mark, unless another process owns it by now; never fails. */
-  readonly release: () => Promise<void>;
-}
-
-export interface HoldOptions {
-  /** Age at which a mark that was not renewed counts as abandoned, in milliseconds; two minutes when absent. */
+interface HoldOptions {
+  /** Age at which a mark that was not renewed counts as abandoned, in milliseconds. */
   readonly staleMs?: number;
   /** How long to wait for a live owner, in milliseconds; 0 when absent. */
   readonly patienceMs?: number;
@@ -131,7 +124,7 @@ async function removeDead(mark: string, staleMs: number): Promise<void> {
 }
 
 /** Makes the mark. @throws an error with the code EEXIST where one exists; other errors of the file system */
-async function claim(mark: string): Promise<Hold> {
+async function claim(mark: string) {
   const { pid } = process;
   // Distinguishes it from other marks of this process.
   const number = randomBytes(8).toString("hex");
@@ -152,10 +145,12 @@ async function claim(mark: string): Promise<Hold> {
     utimes(mark, now, now).catch(() => {});
   }, RENEW_MS).unref();
   return {
-    async assertHeld() {
+    /** @throws {LostError} when another process owns it by now; call it right before the protected step */
+    async assertHeld(): Promise<void> {
       if (!(await isMine())) throw new LostError(`${mark}: is another process's by now`);
     },
-    async release() {
+    /** Removes the mark, unless another process owns it by now; never fails. */
+    async release(): Promise<void> {
       clearInterval(renewal);
       if (await isMine()) await removeMark(mark).catch(() => {});
     },
@@ -168,10 +163,7 @@ async function claim(mark: string): Promise<Hold> {
  * @param mark path of the mark; the marked file or folder may be made later
  * @throws {HeldError} when a live process still owns it after `patienceMs`; errors of the file system
  */
-export async function hold(
-  mark: string,
-  { staleMs = STALE_MS, patienceMs = 0, onWait }: HoldOptions = {},
-): Promise<Hold> {
+export async function hold(mark: string, { staleMs = STALE_MS, patienceMs = 0, onWait }: HoldOptions = {}) {
   const began = performance.now();
   for (;;) {
     try {
@@ -210,7 +202,7 @@ const PATIENCE_MS = 60_000;
  */
 export async function withLock<T>(
   file: string,
-  run: (assertHeld: Hold["assertHeld"]) => Promise<T>,
+  run: (assertHeld: () => Promise<void>) => Promise<T>,
   tell: (text: string) => void = () => {},
 ): Promise<T> {
   const lock = `${file}.lock`;

@@ -28,20 +28,13 @@ export function versionsOf(dir: string): string {
   return `${resolve(dir)}.versions`;
 }
 
-interface Versions {
-  /** Names of completed versions, oldest first. */
-  readonly complete: readonly string[];
-  /** Names of versions with the mark of a dead process. */
-  readonly dead: readonly string[];
-}
-
 /** Whether a path exists, if only as a broken link. */
 export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
-/** @throws errors of the file system */
-export async function listVersions(versions: string): Promise<Versions> {
+/** Names of versions: complete ones, oldest first, and ones with the mark of a dead process. @throws errors of the file system */
+export async function listVersions(versions: string) {
   const entries = await readdir(versions);
   const names = new Set(entries.flatMap((entry) => OURS.exec(entry)?.[1] ?? []));
   const complete: string[] = [];
@@ -150,13 +143,6 @@ export async function switchLink(dir: string, folder: string): Promise<void> {
 /** The previous version: a reader may have it open. */
 const KEEP = 1;
 
-export interface PublishOptions {
-  /** Number of earlier versions to keep; 1 when absent. */
-  readonly keep?: number | undefined;
-  /** Whether the version replaces the one that it was made from, which is then removed. */
-  readonly replaces?: boolean;
-}
-
 /**
  * Makes a version and publishes it.
  *
@@ -167,6 +153,8 @@ export interface PublishOptions {
  * @param dir the place of the link; folders above it are made when missing
  * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
  *   any, which it must only read (it may hard-link files from there)
+ * @param options `keep` is the number of earlier versions to keep; `replaces` tells whether the version replaces the one that
+ *   it was made from, which is then removed
  * @returns the result of `fill`
  * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; errors of
  *   `fill` and of the file system
@@ -174,7 +162,7 @@ export interface PublishOptions {
 export async function publishVersion<Result>(
   dir: string,
   fill: (folder: string, current: string | undefined) => Promise<Result | undefined>,
-  { keep = KEEP, replaces = false }: PublishOptions = {},
+  { keep = KEEP, replaces = false }: { readonly keep?: number | undefined; readonly replaces?: boolean } = {},
 ): Promise<Result | undefined> {
   const place = resolve(dir);
   const versions = versionsOf(place);

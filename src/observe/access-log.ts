@@ -4,11 +4,34 @@ import { randomBytes } from "node:crypto";
 import type { ClientOf } from "../model/client-address.ts";
 import { type Ask, type Reply, splitTarget } from "../model/message.ts";
 import { requestIdOf, traceOf } from "../model/request-ids.ts";
-import type { Keeps } from "../util/sampling.ts";
 import type { Observe } from "./events.ts";
 import { timeOf } from "./log/log.ts";
 
 type Prefixes = Readonly<Record<"api" | "cli", string>>;
+
+/**
+ * Judges a request: 0 to leave it out, else the number of requests that its line stands for. Failures (5xx) and slow requests
+ * are always kept; client errors (4xx) are sampled, since their number is unbounded.
+ */
+type Keeps = (status: number, ms: number) => number;
+
+/**
+ * Keeps one request of each block, at a random position, so that clients with a fixed rhythm appear, too.
+ *
+ * @param every length of a block @param slowMs a request is slow from this many milliseconds on
+ */
+export function createSampling(every: number, slowMs: number, random: () => number = Math.random): Keeps {
+  let left = 0;
+  let chosen = 0;
+  return (status, ms) => {
+    if (status >= 500 || ms >= slowMs) return 1;
+    if (left === 0) {
+      left = every;
+      chosen = 1 + Math.floor(random() * every);
+    }
+    return left-- === chosen ? every : 0;
+  };
+}
 
 export interface AccessLogOptions {
   /** Receives one object per request, unless `write` is given. */

@@ -5,9 +5,8 @@ import { createFixedHeaders } from "../api/headers.ts";
 import { limitText } from "../api/pages/file.ts";
 import { createNotices } from "../auth/notices.ts";
 import { readClients } from "../model/client-address.ts";
-import { AccessLog, type AccessLogOptions } from "../observe/access-log.ts";
+import { AccessLog, type AccessLogOptions, createSampling } from "../observe/access-log.ts";
 import type { Settings } from "../settings/settings.ts";
-import { createSampling } from "../util/sampling.ts";
 import type { ThreadFeatures } from "./features.ts";
 
 export interface StateParts
@@ -25,7 +24,7 @@ export function composeState(settings: Settings, parts: StateParts): State {
     observe,
     write: parts.writeAccess,
     prefixes,
-    keeps: createSampling({ every: settings.accessLogSample, slowMs: settings.slowMs }),
+    keeps: createSampling(settings.accessLogSample, settings.slowMs),
     clientOf,
     fields: settings.accessLogFields,
   };

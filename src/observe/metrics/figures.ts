@@ -48,52 +48,29 @@ export function readTotals(cells: RequestCells): Totals {
   return totals;
 }
 
-/** Durations of requests in milliseconds, estimated from their buckets. */
-export interface Quantiles {
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
-
-export interface RouteFigures {
-  /** Path pattern below the API's base path, such as `/worlds/:id`; "" for requests that matched none. */
-  readonly route: string;
-  readonly total: number;
-  /** By status, such as `{"200": 12}`; "0" counts requests whose peer was gone before the answer. */
-  readonly byStatus: Readonly<Record<string, number>>;
-  readonly latency: Quantiles | undefined;
-}
-
-export interface Figures {
-  readonly total: number;
-  readonly byStatus: Readonly<Record<string, number>>;
-  readonly active: number;
-  /** Routes with requests, in the order of the route table. */
-  readonly routes: readonly RouteFigures[];
-  /** By reason, such as `{"rate_limited": 5}`; only reasons that occurred. */
-  readonly rejected: Readonly<Record<string, number>>;
-  /** By search and outcome, zeros included. */
-  readonly searches: readonly { readonly search: string; readonly outcome: string; readonly total: number }[];
-}
+export type Figures = ReturnType<typeof figuresOf>;
 
 /** Figures of sums. @param since earlier sums of the same cells, which are subtracted */
-export function figuresOf(totals: Totals, since?: Totals): Figures {
+export function figuresOf(totals: Totals, since?: Totals) {
   const counts = since === undefined ? totals : totals.map((value, at) => value - since[at]!);
   const part = (from: number, length: number): Totals => counts.subarray(from, from + length);
   const overall = new Float64Array(STATUSES.length);
-  const routes: RouteFigures[] = [];
-  for (const [number, route] of ROUTE_NAMES.entries()) {
+  // Routes with requests, as path patterns below the API's base path; "" for requests that matched none.
+  const routes = ROUTE_NAMES.flatMap((route, number) => {
     const own = part(BY_STATUS + number * STATUSES.length, STATUSES.length);
     for (let at = 0; at < own.length; at++) overall[at]! += own[at]!;
     const total = sum(own);
-    if (total === 0) continue;
+    if (total === 0) return [];
     const latency = quantilesOf(part(BY_BUCKET + number * BUCKETS, BUCKETS));
-    routes.push({ route, total, byStatus: named(STATUSES, own), latency });
-  }
+    return [{ route, total, byStatus: named(STATUSES, own), latency }];
+  });
   return {
     total: sum(overall),
+    /** Such as `{"200": 12}`; "0" counts requests whose peer was gone before the answer. */
     byStatus: named(STATUSES, overall),
     active: totals[ACTIVE]!,
     routes,
+    /** By reason, such as `{"rate_limited": 5}`; only reasons that occurred. */
     rejected: named(REASONS, part(REJECTED, REASONS.length)),
     searches: SEARCHES.flatMap((search, at) =>
       OUTCOMES.map((outcome, of) => ({
@@ -113,7 +90,8 @@ function named(names: readonly (string | number)[], values: Float64Array): Recor
   return Object.fromEntries(entries.filter(([, value]) => value !== 0));
 }
 
-function quantilesOf(buckets: Float64Array): Quantiles | undefined {
+/** Durations of requests in milliseconds, estimated from their buckets; undefined without requests. */
+function quantilesOf(buckets: Float64Array) {
   const p50Ms = quantile(buckets, 0.5);
   const p99Ms = quantile(buckets, 0.99);
   return p50Ms === undefined || p99Ms === undefined ? undefined : { p50Ms, p99Ms };
