@@ -9,7 +9,6 @@ import {
   positionalsOf,
   readPrefixes,
   UsageError,
-  type WithoutEffect,
 } from "../src/cli/options.ts";
 import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
@@ -328,7 +327,7 @@ describe("a password that stands in the wrong place", () => {
 const serveOptions = (args: readonly string[], environment: Environment = {}): Options<"serve"> =>
   read("serve", [...SERVE, ...args], environment);
 
-const told = (args: readonly string[], environment: Environment = {}): readonly WithoutEffect[] =>
+const told = (args: readonly string[], environment: Environment = {}): Options["withoutEffect"] =>
   serveOptions(args, environment).withoutEffect;
 
 test("settings of what is off are told, with what turns it on", () => {

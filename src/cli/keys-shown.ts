@@ -1,14 +1,20 @@
-/** `orrery keys list` and `orrery keys show`: keys as they stand in their file. */
+/**
+ * `orrery keys list` and `orrery keys show`: keys as they stand in their file, and the counts of each key's requests from an
+ * admin listener (`GET /keys`).
+ */
 
 import { unknownFieldsOf, unknownFieldWarnings } from "../auth/key-changes.ts";
 import type { KeyRecord } from "../auth/keys.ts";
 import { readRecord, readRecords } from "../auth/keys-file.ts";
+import { readToken } from "../files/token-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
-import { askUsage, type KeyUsage } from "./ask-usage.ts";
+import { isCount, isObject } from "../util/json.ts";
+import { SourceError } from "../util/source-error.ts";
+import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { withKeysFile } from "./keys.ts";
-import type { Options } from "./options.ts";
+import { CommandError, type Options, UsageError } from "./options.ts";
 import { formatColumns, jsonText } from "./terminal.ts";
 
 /** Whether a key can be used, and the scopes that grant something; all for a CLI token. */
@@ -33,8 +39,130 @@ function scopesText({ kind }: KeyRecord, { scopes, unknownScopes }: ReturnType<t
 const limitText = ({ kind, limit }: KeyRecord): string =>
   kind === "cli" ? "none" : limit === null ? "default" : String(limit);
 
-/** By id; undefined when no server was asked. */
-type Usages = ReadonlyMap<string, KeyUsage> | undefined;
+const PAGE_TIMEOUT_MS = 15_000;
+/** Most bytes of a page; a server's page has a twentieth of that. */
+const MOST_BYTES = 16_777_216;
+
+/** A key's requests in the current window. */
+interface KeyUsage {
+  readonly passed: number;
+  readonly refused: Readonly<Record<string, number>>;
+  readonly lastUsedAt: string | null;
+}
+
+async function readAsked(address: string, { values, names }: Options<"keys list">) {
+  let url: URL | undefined;
+  if (/^https?:\/\//i.test(address) && URL.canParse(address)) url = new URL(address);
+  if (url === undefined || url.username !== "" || url.password !== "" || url.search !== "") {
+    throw new UsageError(
+      "--usage: must be the http: or https: URL of an admin listener, without a user and a query",
+    );
+  }
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  const { adminTokenFile: file } = values;
+  try {
+    return { url, token: file === undefined ? undefined : await readToken(file, names.adminTokenFile) };
+  } catch (error) {
+    throw error instanceof SourceError ? new CommandError(error.message) : error;
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) throw new CommandError("the reply is too large for an admin listener's");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function whyNoAnswer(error: unknown): string {
+  if (error instanceof CommandError) return error.message;
+  if (error instanceof Error && error.name === "TimeoutError")
+    return `no answer within ${PAGE_TIMEOUT_MS / 1000} s`;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return systemErrorText(cause) ?? "it cannot be reached, or ended the connection without an answer";
+}
+
+const STATUSES: Readonly<Record<number, string>> = {
+  401: "a token is asked for, and not this one: give --admin-token-file the file that the server was given",
+  404: "it has no /keys: is it the admin listener of a server of this version?",
+  503: "the server has not loaded its first snapshot, or is too busy to say; try again",
+};
+
+/** Asks for one page. @returns undefined when no key has the requested id */
+async function askPage(
+  { url, token }: Awaited<ReturnType<typeof readAsked>>,
+  query: string,
+): Promise<Record<string, unknown> | undefined> {
+  const fail = (why: string): never => {
+    throw new CommandError(`--usage: ${url.origin}${url.pathname}: ${why}`);
+  };
+  const ask = async (): Promise<{ status: number; text: string }> => {
+    const response = await fetch(new URL(`keys?${query}`, url), {
+      // A redirect must not get the token.
+      redirect: "manual",
+      signal: AbortSignal.timeout(PAGE_TIMEOUT_MS),
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    });
+    return { status: response.status, text: await textOf(response) };
+  };
+  const { status, text } = await ask().catch((error: unknown) => fail(whyNoAnswer(error)));
+  if (status === 404 && query.startsWith("id=") && text.includes("No key has this id")) return undefined;
+  if (status !== 200) return fail(STATUSES[status] ?? `it answered ${status}`);
+  let page: unknown;
+  try {
+    page = JSON.parse(text);
+  } catch {
+    // Fails below.
+  }
+  if (!isObject(page) || !Array.isArray(page.keys))
+    return fail("it is no admin listener: the reply is no list of keys");
+  return page;
+}
+
+/** Adds the usage in a page's entry, if it is of a wanted key. */
+function addUsage(found: Map<string, KeyUsage>, entry: unknown, wanted: ReadonlySet<unknown>): void {
+  if (!isObject(entry) || !wanted.has(entry.id)) return;
+  const { id, passed, refused, lastUsedAt } = entry;
+  if (!isCount(passed) || !isObject(refused)) return;
+  const counts = Object.entries(refused).filter((pair): pair is [string, number] => isCount(pair[1]));
+  found.set(id as string, {
+    ...{ passed, refused: Object.fromEntries(counts) },
+    lastUsedAt: typeof lastUsedAt === "string" ? lastUsedAt : null,
+  });
+}
+
+/**
+ * Asks for the usage of keys, if `--usage` is given. One key is requested by its id; for several, all pages are read.
+ *
+ * @returns usage by id, without keys that the server does not know; undefined without `--usage`
+ * @throws {UsageError} when the URL is none, {@link CommandError} when it gives no usage
+ */
+async function askUsage(
+  options: Options<"keys list">,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KeyUsage> | undefined> {
+  const { usage } = options.values;
+  if (usage === undefined) return undefined;
+  const asked = await readAsked(usage, options);
+  const wanted = new Set(ids);
+  const found = new Map<string, KeyUsage>();
+  let query = ids.length === 1 ? `id=${encodeURIComponent(ids[0]!)}` : "after=0";
+  for (let after = 0; ; ) {
+    const page = await askPage(asked, query);
+    for (const entry of (page?.keys ?? []) as readonly unknown[]) addUsage(found, entry, wanted);
+    const next = page?.next;
+    // Pages only go forward, even if a server says otherwise: the loop must end.
+    if (!isCount(next) || next <= after) return found;
+    after = next;
+    query = `after=${next}`;
+  }
+}
+
+type Usages = Awaited<ReturnType<typeof askUsage>>;
 
 const USAGE_TITLES = ["passed", "refused", "last used"];
 

@@ -35,12 +35,7 @@ function readScopes(scopes: readonly string[]): string[] {
   return [...new Set(scopes)];
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** Explains why a text is no date or time. */
 function problemWithTime(text: string): string {
@@ -72,9 +67,7 @@ function readExpiry(text: string, now: number): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
   const at = span === undefined ? parseTime(time) : now + span;
   if (Number.isNaN(at)) throw new UsageError(`--expires: ${problemWithTime(text)}`);
-  if (at > LAST) {
-    throw new UsageError(`--expires: ${JSON.stringify(text)} is after the year 9999`);
-  }
+  if (at > LAST) throw new UsageError(`--expires: ${JSON.stringify(text)} is after the year 9999`);
   // A key that is expired from the start is a mistake: a year mistyped, or a zero too few.
   if (at <= now) throw new UsageError(`--expires: must be in the future, is ${formatTime(at)}`);
   return formatTime(at);
@@ -104,18 +97,15 @@ function readNewKey(options: Options<"keys create">): NewKey {
   };
 }
 
-interface NewToken {
-  readonly token: () => string;
-  readonly create?: boolean;
-  /** Ends the message when the token cannot be shown. */
-  readonly undone: string;
-}
-
-/** Changes a keys file, and shows the new token before it takes effect, so that no valid token is lost unseen. */
+/**
+ * Changes a keys file, and shows the new token before it takes effect, so that no valid token is lost unseen.
+ *
+ * @param made `undone` ends the message when the token cannot be shown
+ */
 async function changeShowing(
   file: string,
   io: CommandIo,
-  { token, create = false, undone }: NewToken,
+  { token, create = false, undone }: { token: () => string; create?: boolean; undone: string },
   change: (records: KeyRecord[]) => KeyRecord[],
 ): Promise<void> {
   let isShown = false;

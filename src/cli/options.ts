@@ -56,32 +56,20 @@ export function nameSetting(error: unknown, names: Readonly<Record<string, strin
   return error.isMisuse ? new UsageError(message) : new CommandError(message);
 }
 
-type Names<V> = { readonly [Name in keyof V]: string };
-
-/** Given settings that have no effect, and the reason. */
-export interface WithoutEffect {
-  /** Their flags or variables. */
-  readonly settings: readonly string[];
-  readonly why: string;
-}
-
 /** The settings of one call, checked. */
 export interface Options<C extends Command = Command> {
   readonly positionals: readonly string[];
   readonly values: Values<C>;
   /** The name of each value, for messages: its variable if that gave it, else its flag. */
-  readonly names: Names<Values<C>>;
+  readonly names: { readonly [Name in keyof Values<C>]: string };
   readonly given: ReadonlySet<string>;
-  /** Settings that need another one that is not given. */
-  readonly withoutEffect: readonly WithoutEffect[];
+  /** Flags or variables of settings that have no effect, as without another setting, and why. */
+  readonly withoutEffect: readonly { readonly settings: readonly string[]; readonly why: string }[];
 }
 
 /** The words that a command takes besides its settings: they stand first in its usage. */
 export function positionalsOf({ usage }: { readonly usage: string }): string[] {
-  return usage
-    .replace(/--.*/, "")
-    .split(" ")
-    .filter((word) => word !== "");
+  return usage.replace(/--.*/, "").match(/\S+/g) ?? [];
 }
 
 type Given = string | string[] | undefined;
@@ -153,13 +141,13 @@ function check(command: Command, setting: Setting, texts: readonly string[], nam
   }
 }
 
-interface Read extends Pick<Options, "given"> {
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly names: Readonly<Record<string, string>>;
-}
-
 /** Checks `notWith` and `needs` of the given settings. @throws {UsageError} */
-function checkRelations(settings: readonly Setting[], { values, names, given }: Read): WithoutEffect[] {
+function checkRelations(
+  settings: readonly Setting[],
+  values: Readonly<Record<string, unknown>>,
+  names: Readonly<Record<string, string>>,
+  given: ReadonlySet<string>,
+) {
   const found = new Map<string, string[]>();
   for (const { flag, needs, notWith } of settings) {
     const name = nameOf(flag);
@@ -215,9 +203,9 @@ export function readOptions<C extends Command>(
     if (argument !== undefined || variable) given.add(name);
     values[name] = readValue(setting, texts);
   }
-  const withoutEffect = checkRelations(settings, { values, names, given });
-  const read = { positionals: parsed.positionals, values, names, given, withoutEffect };
-  return read as unknown as Options<C>;
+  const withoutEffect = checkRelations(settings, values, names, given);
+  const { positionals } = parsed;
+  return { positionals, values, names, given, withoutEffect } as unknown as Options<C>;
 }
 
 /** The prefixes of tokens, by their kind. @throws {UsageError} naming the settings at fault */

@@ -39,18 +39,12 @@ import {
   UsageError,
 } from "./options.ts";
 import { sourceOf } from "./source.ts";
-import { startProgress } from "./terminal.ts";
+import { type ProgressBar, startProgress } from "./terminal.ts";
 
-interface ServerLog {
-  readonly console: Console;
-  readonly observe: Observe;
-}
+type ServerLog = Awaited<ReturnType<typeof openLog>>;
 
 /** Opens console and log. A log on the terminal of the listening line does not repeat that line. @throws {CommandError} */
-async function openLog(
-  { values }: Options<"serve"> | Options<"demo">,
-  { tables }: Program,
-): Promise<ServerLog> {
+async function openLog({ values }: Options<"serve"> | Options<"demo">, { tables }: Program) {
   const console = await openConsole(values.logFile, values.logFormat);
   const unsaid = new Set(console.isOneTerminal ? (["listening"] as const) : []);
   return { console, observe: createLog(tables.events, values.logLevel, console.log, unsaid) };
@@ -67,23 +61,14 @@ async function start(
   const download = startProgress(place, `downloading ${options.settings.snapshot}`, "checking");
   const bar = startProgress(place, `loading ${options.settings.snapshot}`);
   let isOver = false;
+  const showing = (one: ProgressBar) => (share: number) => isOver || one.show(share);
   try {
-    return await startServer({
-      ...options,
-      startsHere: true,
-      onDownload: (share) => {
-        if (!isOver) download.show(share);
-      },
-      onProgress: (share) => {
-        if (!isOver) bar.show(share);
-      },
-    });
+    const shown = { onDownload: showing(download), onProgress: showing(bar) };
+    return await startServer({ ...options, startsHere: true, ...shown });
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    const isTold = [KeysFileError, ServingThreadError, AdminListenError].some(
-      (kind) => error instanceof kind,
-    );
-    if (isTold) throw new CommandError((error as Error).message);
+    const told = [KeysFileError, ServingThreadError, AdminListenError];
+    if (told.some((kind) => error instanceof kind)) throw new CommandError((error as Error).message);
     if (error instanceof SettingError) throw nameSetting(error, names);
     const { host, port } = options.settings;
     const where = `cannot listen on ${host} port ${port}`;

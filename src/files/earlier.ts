@@ -93,7 +93,7 @@ async function linkFiles(place: string, folder: string, names: readonly string[]
  * @param dir a link that {@link publishVersion} made, or a plain folder with versions that {@link keepEarlier} keeps
  * @param steps versions to go back; 1 is the previous one
  * @param names of the files in a plain folder
- * @returns the version; the number of earlier versions if `steps` exceeds it
+ * @returns the version and its folder; the number of earlier versions if `steps` exceeds it
  * @throws {OccupiedError} when `dir` is neither; errors of the file system
  */
 export async function findEarlier(dir: string, steps: number, names: readonly string[]) {
@@ -111,8 +111,7 @@ export async function findEarlier(dir: string, steps: number, names: readonly st
   if (name === undefined) return earlier.length;
   const folder = join(versions, name);
   return {
-    /** The folder of the version, and of the published one. */
-    ...{ folder, current: join(versions, current!) },
+    folder,
     /** Number of versions that are older still. */
     older: earlier.length - steps,
     /** Publishes the version. @throws errors of the file system */

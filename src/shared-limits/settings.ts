@@ -92,14 +92,12 @@ export const SHARED_LIMITS_METRICS = {
   limitsAway: {
     name: "orrery_shared_limits_away",
     type: "gauge",
-    labels: [],
     help: "Servers of --shared-limits that cannot be asked; several only with a cluster.",
     counted: [],
   },
   limitsLosses: {
     name: "orrery_shared_limits_losses_total",
     type: "counter",
-    labels: [],
     help: "How often a server of --shared-limits went away.",
     counted: [],
   },

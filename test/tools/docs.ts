@@ -101,7 +101,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
   metrics: () =>
     table(
       ["Metric", "Type", "Labels", "Tells"],
-      Object.values<Metric>(METRICS).map(({ name, type, labels, help }) => [
+      Object.values<Metric>(METRICS).map(({ name, type, labels = [], help }) => [
         `\`${name}\``,
         type,
         labels.map((label) => `\`${label}\``).join(" ") || "–",

@@ -146,7 +146,7 @@ function readFamilies(measured: Measured): readonly Family[] {
     ([metric, { name, help, type, labels, values: read }]) => {
       const counts =
         read === undefined ? counted[metric as CountedMetric] : limits === undefined ? {} : read(limits);
-      return { name, help, type, values: values[metric] ?? by(labels[0], counts) };
+      return { name, help, type, values: values[metric] ?? by(labels?.[0], counts) };
     },
   );
 }

@@ -14,7 +14,7 @@ export class ObservedCounts {
     this.tables = tables;
     const counts = Object.entries<Metric>(tables.metrics).flatMap(([name, { type, labels, counted }]) => {
       if (counted === undefined) return [];
-      const values = labels.length === 0 ? [""] : type === "counter" ? counted : [];
+      const values = labels === undefined ? [""] : type === "counter" ? counted : [];
       return [[name, Object.fromEntries(values.map((value) => [value, 0]))]];
     });
     this.values = Object.fromEntries(counts);

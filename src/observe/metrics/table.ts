@@ -17,7 +17,7 @@ export interface Metric {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
   /** Names of its labels. Their values come from tables of this program: none is ever a key, a token or a client's text. */
-  readonly labels: readonly string[];
+  readonly labels?: readonly string[];
   readonly help: string;
   /** For a metric that counts events: the values of its label; empty without a label. */
   readonly counted?: readonly string[];
@@ -36,7 +36,6 @@ export const CORE_METRICS = {
   active: {
     name: "http_server_active_requests",
     type: "gauge",
-    labels: [],
     help: "Requests of the API that are being answered.",
   },
   rejected: {
@@ -60,7 +59,6 @@ export const CORE_METRICS = {
   ready: {
     name: "orrery_ready",
     type: "gauge",
-    labels: [],
     help: "Whether /readyz answers 200.",
   },
   problems: {
@@ -78,19 +76,16 @@ export const CORE_METRICS = {
   loaded: {
     name: "orrery_generation_loaded_timestamp_seconds",
     type: "gauge",
-    labels: [],
     help: "When the generation began to be served.",
   },
   created: {
     name: "orrery_snapshot_created_timestamp_seconds",
     type: "gauge",
-    labels: [],
     help: "The moment of the data that are served: createdAt in the manifest of the snapshot, where it has one.",
   },
   age: {
     name: "orrery_snapshot_age_seconds",
     type: "gauge",
-    labels: [],
     help: "Time since the last load or look that found the snapshot to be what is served; the age of /readyz.",
   },
   rows: {
@@ -116,7 +111,6 @@ export const CORE_METRICS = {
   keys: {
     name: "orrery_keys",
     type: "gauge",
-    labels: [],
     help: "API keys and CLI tokens that the server knows.",
   },
   keysLoads: {
@@ -154,7 +148,6 @@ export const CORE_METRICS = {
   droppedLines: {
     name: "orrery_log_lines_dropped_total",
     type: "counter",
-    labels: [],
     help: "Lines of the log that were not written since its reader was too slow or gone.",
     counted: [],
   },

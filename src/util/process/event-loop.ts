@@ -6,11 +6,7 @@
 import { performance } from "node:perf_hooks";
 
 /** Delays of about the last ten seconds, and the recent utilization of the loop. */
-export interface EventLoopFigures {
-  /** Busy share of the last 5 to 10 seconds, 0 to 1; null where the runtime does not report it. */
-  readonly utilization: number | null;
-  readonly delay: { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number } | null;
-}
+export type EventLoopFigures = ReturnType<ReturnType<typeof watchEventLoop>>;
 
 const INTERVAL_MS = 20;
 /** Delays of about ten seconds. */
@@ -18,25 +14,20 @@ const SAMPLES = 512;
 /** Delays between two marks of the utilization: about five seconds. */
 const MARK = 256;
 
-type Utilization = ReturnType<typeof performance.eventLoopUtilization>;
-
 /** Bun and Deno have the function, but it always returns 0. */
 const TELLS_UTILIZATION = !("bun" in process.versions || "deno" in process.versions);
-
-function utilization(): Utilization | undefined {
-  return TELLS_UTILIZATION ? performance.eventLoopUtilization() : undefined;
-}
 
 function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
 /** Watches for good; the timer does not keep the process alive. @param onDelay receives each delay, in milliseconds */
-export function watchEventLoop(onDelay: (ms: number) => void = () => {}): () => EventLoopFigures {
+export function watchEventLoop(onDelay: (ms: number) => void = () => {}) {
   const delays = new Float64Array(SAMPLES);
   let count = 0;
   let last = performance.now();
-  let before = utilization();
+  const utilizationNow = () => (TELLS_UTILIZATION ? performance.eventLoopUtilization() : undefined);
+  let before = utilizationNow();
   let mark = before;
   setInterval(() => {
     const now = performance.now();
@@ -46,14 +37,15 @@ export function watchEventLoop(onDelay: (ms: number) => void = () => {}): () => 
     onDelay(delay);
     if (count % MARK !== 0) return;
     before = mark;
-    mark = utilization();
+    mark = utilizationNow();
   }, INTERVAL_MS).unref();
   return () => {
     const seen = delays.slice(0, Math.min(count, SAMPLES)).sort();
     const at = (share: number): number => rounded(seen[Math.floor(share * (seen.length - 1))]!);
     const delay = seen.length === 0 ? null : { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
-    if (before === undefined) return { utilization: null, delay };
-    const busy = performance.eventLoopUtilization(before).utilization;
-    return { utilization: Number.isFinite(busy) ? Math.round(busy * 1000) / 1000 : null, delay };
+    const busy = before && performance.eventLoopUtilization(before).utilization;
+    // The busy share of the last 5 to 10 seconds, 0 to 1; null where the runtime does not report it.
+    const utilization = busy !== undefined && Number.isFinite(busy) ? Math.round(busy * 1000) / 1000 : null;
+    return { utilization, delay };
   };
 }
