@@ -7,7 +7,7 @@ import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
-import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/descriptor.ts";
+import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
 import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";

@@ -6,7 +6,7 @@ import { isatty } from "node:tty";
 import { ForeignFileError } from "../files/foreign.ts";
 import type { LogSink } from "../observe/log/log.ts";
 import { type LogFile, openLogFile } from "../observe/log/log-file.ts";
-import { createSink, EXIT_PATIENCE_MS } from "../observe/log/sink.ts";
+import { EXIT_PATIENCE_MS, openWithoutBlocking, Sink } from "../observe/log/sink.ts";
 import { failureAt } from "./options.ts";
 import { CLEAR_LINE } from "./terminal.ts";
 
@@ -41,8 +41,8 @@ async function openFile(file: string): Promise<LogFile> {
 /** Opens the outputs of a server. @throws {CommandError} when the log file cannot be opened */
 export async function openConsole(logFile?: string, format = "auto") {
   const file = logFile === undefined ? undefined : await openFile(logFile);
-  const errors = createSink(2);
-  const output = createSink(1);
+  const errors = new Sink(openWithoutBlocking(2));
+  const output = new Sink(openWithoutBlocking(1));
   const { write, status } = keepStatusBelow((text, isBulk) => errors.write(text, isBulk));
   const isTerminal = file === undefined && errors.isTTY;
   const isPretty = format === "pretty" || (format === "auto" && isTerminal);

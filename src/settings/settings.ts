@@ -68,7 +68,7 @@ export const MOST_THREADS = 64;
 
 const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
 
-/** The row of all commands that read a snapshot. */
+// Rows that commands of features have, too.
 export const MAX_SNAPSHOT_BYTES = {
   flag: "max-snapshot-bytes",
   kind: "integer",
@@ -78,7 +78,6 @@ export const MAX_SNAPSHOT_BYTES = {
   meaning: "Maximum uncompressed size of a snapshot, all files together.",
 } as const;
 
-/** The row of all commands that replace a snapshot. */
 export const ALLOW_SHRINK = {
   flag: "allow-shrink",
   kind: "flag",
@@ -86,7 +85,6 @@ export const ALLOW_SHRINK = {
     "Accept a new snapshot that has less than half of the users or worlds of the one that it replaces.",
 } as const;
 
-/** The row of all commands that publish versions. */
 export const KEEP = {
   flag: "keep",
   kind: "integer",
@@ -97,7 +95,6 @@ export const KEEP = {
   meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
 } as const;
 
-/** The row of all commands that write a snapshot to a folder. */
 export const OUT = {
   flag: "out",
   kind: "text",
@@ -107,7 +104,6 @@ export const OUT = {
   meaning: "Directory to write the snapshot to; created if missing.",
 } as const;
 
-/** The row of all commands whose result can be JSON. */
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
 const COUNT = { kind: "integer", value: "N", min: 1 } as const;

@@ -4,18 +4,7 @@
  */
 
 /** A stream of random numbers. */
-export interface Random {
-  /** A whole number from 0 to 2^32 - 1. */
-  readonly word: () => number;
-  /** A number from 0 up to, not including, 1. */
-  readonly unit: () => number;
-  /** A whole number from 0 to `count - 1`; 0 when count is 0. */
-  readonly below: (count: number) => number;
-  /** True with the given chance, from 0 to 1. */
-  readonly chance: (chance: number) => boolean;
-  /** Begins the stream of a row, a whole number from 0, so that any row can be drawn again without the rows before it. */
-  readonly startRow: (row: number) => void;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 const TWO_32 = 4_294_967_296;
 /** Numbers dropped at first, since they still show the seed; fewer for a row, since its state is hashed before. */
@@ -34,7 +23,7 @@ function mix(word: number): number {
  *
  * @param seed any safe integer
  */
-export function createRandom(seed: number, name: string): Random {
+export function createRandom(seed: number, name: string) {
   const low = seed >>> 0;
   const high = Math.floor(seed / TWO_32) >>> 0;
   let key = 0x9e3779b9;
@@ -42,6 +31,7 @@ export function createRandom(seed: number, name: string): Random {
   // The state a, b, c and a counter; a typed array avoids an allocation at every draw.
   const state = Int32Array.of(low, high, key, 1);
 
+  /** A whole number from 0 to 2^32 - 1. */
   function word(): number {
     const [b, c] = [state[1]!, state[2]!];
     const sum = (state[0]! + b + state[3]!) | 0;
@@ -51,8 +41,10 @@ export function createRandom(seed: number, name: string): Random {
     state[3]!++;
     return sum >>> 0;
   }
+  /** A number from 0 up to, not including, 1. */
   const unit = (): number => word() / TWO_32;
 
+  /** Begins the stream of a row, a whole number from 0, so that any row can be drawn again without the rows before it. */
   function startRow(row: number): void {
     state[0] = mix(low ^ mix(row + 0x9e3779b9));
     state[1] = mix(high ^ mix(Math.floor(row / TWO_32) + 0x7f4a7c15));
@@ -62,6 +54,11 @@ export function createRandom(seed: number, name: string): Random {
   }
 
   for (let round = 0; round < WARM_UP; round++) word();
-  const below = (count: number): number => Math.floor(unit() * count);
-  return { word, unit, below, chance: (chance) => unit() < chance, startRow };
+  return {
+    ...{ word, unit, startRow },
+    /** A whole number from 0 to `count - 1`; 0 when count is 0. */
+    below: (count: number) => Math.floor(unit() * count),
+    /** True with the given chance, from 0 to 1. */
+    chance: (chance: number) => unit() < chance,
+  };
 }

@@ -151,13 +151,6 @@ function readFamilies(measured: Measured): readonly Family[] {
   );
 }
 
-export interface Exposition {
-  readonly contentType: string;
-  readonly text: string;
-}
-
-export type Expose = (accept: string | undefined) => Exposition;
-
 /** The largest weight, 0 to 1, that `Accept` gives a type by name; undefined if it does not name the type. */
 function weightOf(accept: string, wanted: string): number | undefined {
   const weights = accept.split(",").flatMap((range) => {
@@ -184,8 +177,8 @@ function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): s
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
 }
 
-export function createExposition(measured: Measured): Expose {
-  return (accept) => {
+export function createExposition(measured: Measured) {
+  return (accept: string | undefined) => {
     const isOpenMetrics = wantsOpenMetrics(accept);
     const texts = [...readFamilies(measured), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
     return isOpenMetrics
