@@ -10,6 +10,7 @@ import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
+import { SourceError } from "./util/source-error.ts";
 import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";
 
 /** Shows `launch.mjs` that this file is not empty. */
@@ -142,7 +143,8 @@ run(process.argv.slice(2)).then(
     process.exitCode = status;
   },
   (error: unknown) => {
-    if (!(error instanceof CommandError || error instanceof UsageError)) crash(error);
+    if (!(error instanceof CommandError || error instanceof UsageError || error instanceof SourceError))
+      crash(error);
     io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
     process.exitCode = error instanceof UsageError ? 2 : 1;
   },

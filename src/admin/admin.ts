@@ -5,14 +5,13 @@
  */
 
 import { isIPv4, isIPv6 } from "node:net";
-import { CommandError, type Options, UsageError } from "../cli/options.ts";
+import { type Options, UsageError } from "../cli/options.ts";
 import { readToken } from "../files/token-file.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { type Admin, type AdminGiven, AdminListenError, type OpenAdmin } from "../server/server.ts";
 import { adminConnectionLimit } from "../util/process/connection-limit.ts";
-import { SourceError } from "../util/source-error.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import { createAdminRouter, errorReply } from "./router.ts";
 import { adminRows } from "./rows.ts";
@@ -60,7 +59,7 @@ export interface AdminSettings {
  * Reads the settings; undefined if the listener is off.
  *
  * @param spare the default address; without it the listener is off by default
- * @throws {UsageError} {@link CommandError} naming the setting
+ * @throws {UsageError} or {@link SourceError} naming the setting
  */
 export async function readAdminSettings(
   options: Options<"serve" | "demo">,
@@ -84,10 +83,7 @@ export async function readAdminSettings(
     );
   }
   if (file === undefined) return { address };
-  const token = await readToken(file, options.names.adminTokenFile).catch((error: unknown) => {
-    throw error instanceof SourceError ? new CommandError(error.message) : error;
-  });
-  return { address, token };
+  return { address, token: await readToken(file, options.names.adminTokenFile) };
 }
 
 const LIMITS: HttpLimits = {

@@ -57,7 +57,7 @@ export const ADMIN_SETTINGS = [
  * Returns the function that starts the listener; undefined if it is off.
  *
  * @param always whether it is on by default
- * @throws {UsageError} {@link CommandError} naming the setting
+ * @throws {UsageError} or {@link SourceError} naming the setting
  */
 export async function readAdmin(
   options: Options<"serve" | "demo">,

@@ -6,7 +6,7 @@ import { isatty } from "node:tty";
 import { ForeignFileError } from "../files/foreign.ts";
 import type { LogSink } from "../observe/log/log.ts";
 import { type LogFile, openLogFile } from "../observe/log/log-file.ts";
-import { EXIT_PATIENCE_MS, openWithoutBlocking, Sink } from "../observe/log/sink.ts";
+import { openWithoutBlocking, Sink } from "../observe/log/sink.ts";
 import { failureAt } from "./options.ts";
 import { CLEAR_LINE } from "./terminal.ts";
 
@@ -59,7 +59,7 @@ export async function openConsole(logFile?: string, format = "auto") {
     status,
     /** Prints to standard output, below the earlier lines of standard error. */
     async announce(text: string): Promise<void> {
-      if (errors.isTTY) await errors.flush(EXIT_PATIENCE_MS);
+      if (errors.isTTY) await errors.flush();
       output.write(text);
     },
     /** Whether a log for people shares the terminal of standard output, so that no line should appear twice. */
@@ -68,7 +68,7 @@ export async function openConsole(logFile?: string, format = "auto") {
     reopenLog: file && (() => file.reopen()),
     /** Resolves when everything is written, or after a timeout. */
     async flush(): Promise<void> {
-      await Promise.all([errors, output, file].map((sink) => sink?.flush(EXIT_PATIENCE_MS)));
+      await Promise.all([errors, output, file].map((sink) => sink?.flush()));
     },
   };
 }

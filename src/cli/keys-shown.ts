@@ -10,7 +10,6 @@ import { readToken } from "../files/token-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isCount, isObject } from "../util/json.ts";
-import { SourceError } from "../util/source-error.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { withKeysFile } from "./keys.ts";
@@ -60,11 +59,7 @@ async function readAsked(address: string, { values, names }: Options<"keys list"
   }
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   const { adminTokenFile: file } = values;
-  try {
-    return { url, token: file === undefined ? undefined : await readToken(file, names.adminTokenFile) };
-  } catch (error) {
-    throw error instanceof SourceError ? new CommandError(error.message) : error;
-  }
+  return { url, token: file === undefined ? undefined : await readToken(file, names.adminTokenFile) };
 }
 
 async function textOf(response: Response): Promise<string> {
@@ -139,7 +134,7 @@ function addUsage(found: Map<string, KeyUsage>, entry: unknown, wanted: Readonly
  * Asks for the usage of keys, if `--usage` is given. One key is requested by its id; for several, all pages are read.
  *
  * @returns usage by id, without keys that the server does not know; undefined without `--usage`
- * @throws {UsageError} when the URL is none, {@link CommandError} when it gives no usage
+ * @throws {UsageError} when the URL is none, {@link CommandError} when it gives no usage, or the error of {@link readToken}
  */
 async function askUsage(
   options: Options<"keys list">,

@@ -4,7 +4,6 @@ import { isAddress } from "../files/folders.ts";
 import { observeNothing } from "../observe/events.ts";
 import { findSource, type OpenSource } from "../server/load/source.ts";
 import type { Values } from "../settings/settings.ts";
-import { SourceError } from "../util/source-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { CommandError, nameSetting, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./terminal.ts";
@@ -34,7 +33,8 @@ export function sourceOf(
  * Gives the folder of a snapshot, after downloading one by URL, and a function that resolves to the folder to read instead
  * if this one was damaged.
  *
- * @throws {CommandError} when it cannot be downloaded, even with an older copy: that is not the requested snapshot
+ * @throws {SourceError} or {@link CommandError} when it cannot be downloaded, even with an older copy: that is another
+ *   snapshot than the requested one
  */
 export async function fetchSnapshot(
   { values, names, positionals }: Options<"check">,
@@ -48,11 +48,7 @@ export async function fetchSnapshot(
   const source = open({ onDownload: bar.show, observe: observeNothing });
   const { signal } = new AbortController();
   const run = async <Result>(work: Promise<Result>): Promise<Result> => {
-    const result = await work
-      .catch((error: unknown) => {
-        throw error instanceof SourceError ? new CommandError(error.message) : error;
-      })
-      .finally(bar.end);
+    const result = await work.finally(bar.end);
     const problem = source.problem();
     if (problem !== undefined) throw new CommandError(problem);
     return result;

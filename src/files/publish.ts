@@ -48,12 +48,6 @@ export async function listVersions(versions: string) {
   return { complete: complete.sort(), dead };
 }
 
-/** The `count` newest of the names, which come oldest first; `first` counts as the newest. */
-function newest(names: readonly string[], count: number, first: string | undefined): Set<string> {
-  const order = [...names.filter((name) => name !== first), ...names.filter((name) => name === first)];
-  return new Set(order.slice(Math.max(0, order.length - count)));
-}
-
 async function removeVersion(versions: string, name: string): Promise<void> {
   await rm(join(versions, name), { recursive: true, force: true });
   await removeMarks(versions, name);
@@ -77,9 +71,10 @@ export async function prune(
 ): Promise<void> {
   const { complete, dead } = await listVersions(versions);
   const now = await current();
-  const others = complete.filter((name) => name !== now);
-  const kept = newest(others, keep, previous);
-  for (const name of others) if (!kept.has(name)) await removeVersion(versions, name);
+  // Oldest first; the previous version counts as the newest.
+  const others = complete.filter((name) => name !== now && name !== previous);
+  if (previous !== undefined && previous !== now && complete.includes(previous)) others.push(previous);
+  for (const name of others.slice(0, Math.max(0, others.length - keep))) await removeVersion(versions, name);
   for (const name of dead) await (name === now ? removeMarks : removeVersion)(versions, name);
 }
 

@@ -106,11 +106,6 @@ export function loggedPath(target: string, route: string, prefixes: Prefixes): s
   return loggedText(path.split("#", 1)[0]!, "/", prefixes).replaceAll(" ", "%20");
 }
 
-function loggedQuery(target: string, prefixes: Prefixes): string | undefined {
-  const query = splitTarget(target).query.split("#", 1)[0]!;
-  return query === "" ? undefined : loggedText(query, "&", prefixes).replaceAll(" ", "%20");
-}
-
 function encodeUnit(unit: string): string {
   const code = unit.charCodeAt(0);
   return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
@@ -129,10 +124,6 @@ function withId(reply: Reply, id: string): Reply {
   const { status, headers, body, route, keyId, fault, quota } = reply;
   const lines = `${headers}X-Request-Id: ${id}\r\n`;
   return { status, headers: lines, body, route, keyId, fault, etag: undefined, quota };
-}
-
-function quotedMethod(method: string): string {
-  return method === "GET" ? '"GET"' : quoted(method.slice(0, MAX_METHOD));
 }
 
 /** A field of a line, or "" without a value. @param value visible ASCII and spaces */
@@ -184,7 +175,8 @@ export class AccessLog {
   }
 
   #query({ target }: Ask): string | undefined {
-    return this.#hasQuery ? loggedQuery(target, this.#options.prefixes) : undefined;
+    const query = this.#hasQuery ? splitTarget(target).query.split("#", 1)[0] : undefined;
+    return query ? loggedText(query, "&", this.#options.prefixes).replaceAll(" ", "%20") : undefined;
   }
 
   #userAgent({ headers }: Ask): string | undefined {
@@ -197,8 +189,9 @@ export class AccessLog {
     const { clientOf, prefixes } = this.#options;
     const { route, status, body, keyId, fault } = reply;
     const trace = traceOf(ask.headers);
+    const method = ask.method === "GET" ? '"GET"' : quoted(ask.method.slice(0, MAX_METHOD));
     return (
-      `{"level":"info","time":"${timeOf(ask.now)}${AFTER_TIME}${id}","method":${quotedMethod(ask.method)},"path":` +
+      `{"level":"info","time":"${timeOf(ask.now)}${AFTER_TIME}${id}","method":${method},"path":` +
       quotedVisible(loggedPath(ask.target, route, prefixes)) +
       optional("query", this.#query(ask)) +
       `${this.#outcome(route, status)}${body.length},"ms":${ms}${this.#caller(keyId, clientOf(ask))}` +

@@ -23,7 +23,7 @@ const SLOW_RETRY_MS = 5;
 /** Retry interval while writes fail: the pipe has no reader, or the disk is full. */
 const FAILED_RETRY_MS = 500;
 
-export const EXIT_PATIENCE_MS = 500;
+const EXIT_PATIENCE_MS = 500;
 /** A flush does not wait for a reader that has taken nothing for this time. */
 const GONE_MS = 5000;
 
@@ -150,7 +150,7 @@ export class Sink {
   }
 
   /** Resolves when everything is written, or after `patienceMs`. */
-  flush(patienceMs: number): Promise<void> {
+  flush(patienceMs = EXIT_PATIENCE_MS): Promise<void> {
     if (this.#waiting === 0) return Promise.resolve();
     this.#isUrgent = true;
     this.#writeNext();
