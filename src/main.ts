@@ -103,8 +103,8 @@ function noCommand(args: readonly string[]): UsageError {
   return new UsageError(`there is no command ${JSON.stringify(given)}${help} (see orrery --help)`);
 }
 
-/** Runs a command line; resolves to its exit status. */
-async function run(args: readonly string[]): Promise<number> {
+/** Runs a command line. */
+async function run(args: readonly string[]): Promise<void> {
   // `help serve` is `serve --help`.
   if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))
     return await run([...args.slice(1), "--help"]);
@@ -113,7 +113,7 @@ async function run(args: readonly string[]): Promise<number> {
     const text = found === undefined ? textFor(args) : helpFor(found.row, PROGRAM.settings);
     if (text === undefined) throw noCommand(args);
     io.print(text);
-    return 0;
+    return;
   }
   const { row, rest } = found;
   try {
@@ -124,7 +124,6 @@ async function run(args: readonly string[]): Promise<number> {
     if (error instanceof UsageError) error.message += ` (see orrery ${row.name} --help)`;
     throw error;
   }
-  return 0;
 }
 
 /** Reports an uncaught error, and ends the process. */
@@ -138,14 +137,9 @@ function crash(error: unknown): never {
 process.on("uncaughtException", crash);
 
 // No await at the top: the one-file program is CommonJS.
-run(process.argv.slice(2)).then(
-  (status) => {
-    process.exitCode = status;
-  },
-  (error: unknown) => {
-    if (!(error instanceof CommandError || error instanceof UsageError || error instanceof SourceError))
-      crash(error);
-    io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
-    process.exitCode = error instanceof UsageError ? 2 : 1;
-  },
-);
+run(process.argv.slice(2)).catch((error: unknown) => {
+  if (!(error instanceof CommandError || error instanceof UsageError || error instanceof SourceError))
+    crash(error);
+  io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+});

@@ -90,7 +90,7 @@ const MOST: Readonly<Record<string, number>> = {
   generate: 940,
   http: 1925,
   install: 196,
-  root: 440,
+  root: 436,
   model: 847,
   observe: 1938,
   search: 4355,
