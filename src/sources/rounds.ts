@@ -2,12 +2,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandIo } from "../cli/command.ts";
-import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
+import { failureAt, type Options, ProblemsError } from "../cli/options.ts";
 import { HeldError } from "../files/ownership.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
 import { ShrunkError } from "../snapshot/refusals.ts";
-import { explainUpstream, stopSignal } from "../upstream/cli.ts";
+import { stopSignal } from "../upstream/cli.ts";
+import { SourceError } from "../util/source-error.ts";
 import { BadRowsError } from "./row-folder.ts";
 
 /** Result of a round. */
@@ -36,9 +37,7 @@ function isOfPlace(error: unknown): boolean {
 /** The error to report for an error; defects stay unchanged. */
 function explain(error: unknown, out: string): unknown {
   if (error instanceof BadRowsError) return new ProblemsError(error.problems);
-  if (isOfPlace(error) || error instanceof ShrunkError)
-    return new CommandError(`${out}: ${(error as Error).message}`);
-  return explainUpstream(error, out);
+  return failureAt(out, error, OccupiedError, HeldError, ShrunkError);
 }
 
 function failureOf(error: unknown): string {
@@ -80,7 +79,8 @@ async function attempt(
     if (signal.aborted) return undefined;
     const explained = explain(error, out);
     // An occupied place and a defect persist.
-    if (isOfPlace(error) || explained === error) throw error;
+    const isDefect = explained === error && !(error instanceof SourceError);
+    if (isOfPlace(error) || isDefect) throw error;
     return failureOf(explained);
   }
 }
@@ -117,7 +117,7 @@ async function repeat(rounds: Repeating, seconds: number): Promise<void> {
   }
 }
 
-/** Runs one round, or repeated ones with `--every`; a signal ends the process. @throws {CommandError}; defects */
+/** Runs one round, or repeated ones with `--every`; a signal ends the process. @throws {CommandError} or {@link SourceError}; defects */
 export async function runRounds(
   options: Options<"export" | "mirror">,
   io: CommandIo,

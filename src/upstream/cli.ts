@@ -7,8 +7,6 @@ import { BASE_PATH } from "../model/model.ts";
 import { readManifestOf } from "../snapshot/manifest.ts";
 import { isObject } from "../util/json.ts";
 import { STOP_SIGNALS } from "../util/process/early-signals.ts";
-import { SourceError } from "../util/source-error.ts";
-import { systemErrorText } from "../util/system-error.ts";
 import { problemWithUrl } from "./settings.ts";
 
 /** The base URL of a server's operations, without a trailing slash. @throws {UsageError} naming the setting */
@@ -18,13 +16,6 @@ export function readServer(address: string, name: string): string {
   const { origin, pathname } = new URL(address);
   const path = pathname.replace(/\/+$/, "");
   return origin + (path.endsWith(BASE_PATH) ? path : path + BASE_PATH);
-}
-
-/** The error to report for an error; defects stay unchanged. @param place the folder that the command works on */
-export function explainUpstream(error: unknown, place: string): unknown {
-  if (error instanceof SourceError) return new CommandError(error.message);
-  const why = systemErrorText(error);
-  return why === undefined ? error : new CommandError(`${place}: ${why}`);
 }
 
 /** Aborts when a signal stops the process; the reason is a {@link CommandError}. */

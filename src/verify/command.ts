@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { hashToken } from "../auth/keys.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
-import { CommandError, type Options, ProblemsError } from "../cli/options.ts";
+import { CommandError, failureAt, type Options, ProblemsError } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
 import { formatColumns } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
@@ -12,7 +12,7 @@ import { observeNothing } from "../observe/events.ts";
 import { type OpenState, openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
-import { explainUpstream, RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
+import { RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
 import { TIMING } from "../upstream/retry.ts";
 import { Upstream } from "../upstream/upstream.ts";
 import type { Difference } from "./compare.ts";
@@ -108,7 +108,7 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
       close();
     }
   } catch (error) {
-    throw explainUpstream(error, folder);
+    throw failureAt(folder, error);
   } finally {
     progress.end();
   }
