@@ -53,10 +53,12 @@ const EVENTS = { ...SOURCES_EVENTS, ...SIMILAR_EVENTS, ...SHARED_LIMITS_EVENTS }
 const METRICS = { ...SHARED_LIMITS_METRICS };
 
 declare module "./model/feature-rows.ts" {
-  /** Makes the rows members of `Values` and `Observation`. */
+  /** Makes the rows members of `Values`, `Command` and `Observation`. */
   interface FeatureRows {
     /** @internal */
     readonly settings: (typeof SETTINGS)[number];
+    /** @internal */
+    readonly commands: typeof COMMANDS;
     readonly events: typeof EVENTS;
     readonly metrics: typeof METRICS;
   }

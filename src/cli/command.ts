@@ -22,7 +22,7 @@ export interface CommandIo {
   readonly exit: (status: number) => never;
 }
 
-export interface CommandRow<C extends Command = Command> {
+export interface CommandRow<C extends string = Command> {
   /** Its words, in order. */
   readonly name: C;
   /** For a feature's command: the core command that it follows in lists. */
@@ -30,11 +30,11 @@ export interface CommandRow<C extends Command = Command> {
   /** The words that it takes besides its settings, and the settings that it needs. */
   readonly usage: string;
   readonly summary: string;
-  run(options: Options<C>, io: CommandIo, program: Program): Promise<void>;
+  run(options: Options<C & Command>, io: CommandIo, program: Program): Promise<void>;
 }
 
 /** Rows of commands, each with its own options. */
-export type CommandRows<C extends Command> = readonly { [One in C]: CommandRow<One> }[C][];
+export type CommandRows<C extends string> = readonly { [One in C]: CommandRow<One> }[C][];
 
 /** The parts of the program: the tables of the core and of all features. */
 export interface Program {

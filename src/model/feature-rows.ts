@@ -1,3 +1,3 @@
-/** Types of the rows that features add to tables: `src/features.ts` declares them as `settings`, `events` and `metrics`. */
+/** Types of the rows that features add to tables, by table: `src/features.ts` declares them. */
 // biome-ignore lint/suspicious/noEmptyInterface: another file adds to it.
 export interface FeatureRows {}

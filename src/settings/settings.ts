@@ -469,7 +469,10 @@ type CoreRow = (typeof CORE_SETTINGS)[number];
 
 type Row = CoreRow | (FeatureRows extends { readonly settings: infer R } ? R : never);
 
-export type Command = CoreCommand | (Row extends { readonly commands: readonly (infer C)[] } ? C : never);
+/** The names of all commands, features' included. */
+export type Command =
+  | CoreCommand
+  | (FeatureRows extends { readonly commands: readonly { readonly name: infer C }[] } ? C : never);
 
 type RowOf<C extends string, R> = R extends { readonly commands: readonly (infer Of)[] }
   ? C extends Of
