@@ -8,6 +8,7 @@ import { ADMIN_SETTINGS, readAdmin } from "./admin/feature.ts";
 import type { PagesSource } from "./api/pages/file.ts";
 import type { CommandRow, Program } from "./cli/command.ts";
 import { CORE_COMMANDS } from "./cli/commands.ts";
+import { DOCS_PAGE_COMMANDS } from "./docs-page/commands.ts";
 import { DOCS_PAGE_SETTINGS, type DocsPageOptions, openPages, REFERENCE } from "./docs-page/reference.ts";
 import { GENERATE_COMMANDS } from "./generate/commands.ts";
 import { GENERATE_SETTINGS } from "./generate/feature.ts";
@@ -47,7 +48,7 @@ const SETTINGS = [
   ...VERIFY_SETTINGS,
 ] as const;
 
-const COMMANDS = [...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS];
+const COMMANDS = [...DOCS_PAGE_COMMANDS, ...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS];
 
 const EVENTS = { ...SOURCES_EVENTS, ...SIMILAR_EVENTS, ...SHARED_LIMITS_EVENTS };
 const METRICS = { ...SHARED_LIMITS_METRICS };

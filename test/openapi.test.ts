@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import EXAMPLES from "../src/api/examples.json" with { type: "json" };
-import { createOpenApi } from "../src/api/openapi.ts";
 import { limitText } from "../src/api/pages/file.ts";
 import { ROUTES } from "../src/api/routes.ts";
+import EXAMPLES from "../src/docs-page/examples.json" with { type: "json" };
+import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/model/fault.ts";
 import { CORE_METRICS } from "../src/observe/metrics/table.ts";
 

@@ -2,9 +2,9 @@
 
 import { after, it } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
-import { createOpenApi } from "../src/api/openapi.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
+import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { PROGRAM } from "../src/features.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { createRequestCells, DURATIONS, REQUESTS, SERIES } from "../src/observe/metrics/counters.ts";

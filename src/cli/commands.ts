@@ -92,16 +92,6 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     run: async (options, io) => (await import("./build.ts")).rollback(options, io),
   },
   {
-    name: "openapi",
-    usage: "",
-    summary: "Print the OpenAPI document of the API.",
-    run: async (_options, io) => {
-      const { createOpenApi } = await import("../api/openapi.ts");
-      const { ROUTES } = await import("../api/routes.ts");
-      io.print(`${JSON.stringify(createOpenApi(ROUTES), null, 2)}\n`);
-    },
-  },
-  {
     name: "completion",
     usage: "SHELL",
     summary: "Print completions for bash, zsh or fish.",

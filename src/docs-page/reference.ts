@@ -43,7 +43,7 @@ declare const IS_BUILT: boolean | undefined;
 
 async function makeDocument(): Promise<unknown> {
   if (typeof IS_BUILT === "undefined") {
-    return (await import("../api/openapi.ts")).createOpenApi(ROUTES, LIMIT);
+    return (await import("./openapi.ts")).createOpenApi(ROUTES, LIMIT);
   }
   return undefined;
 }

@@ -24,7 +24,7 @@ const KEYS = [
 
 export type CoreCommand =
   | (typeof SERVING | typeof KEYS)[number]
-  | ("check" | "diff" | "build" | "rollback" | "openapi" | "completion");
+  | ("check" | "diff" | "build" | "rollback" | "completion");
 
 /**
  * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { createOpenApi } from "../../src/api/openapi.ts";
 import { ROUTES } from "../../src/api/routes.ts";
+import { createOpenApi } from "../../src/docs-page/openapi.ts";
 import { collectGarbage } from "../../src/util/process/collect.ts";
 import { BASE, cleanUp, FEW, serve, serveOpen, TOKENS } from "../support/http-server.ts";
 import { until } from "../support/process.ts";

@@ -5,7 +5,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { BASE_PATH, type Instance, type World } from "../../src/model/model.ts";
 
-export const EXAMPLES_FILE = fileURLToPath(new URL("../../src/api/examples.json", import.meta.url));
+export const EXAMPLES_FILE = fileURLToPath(new URL("../../src/docs-page/examples.json", import.meta.url));
 
 const TOKEN = "svcx_of-the-examples";
 

@@ -1,13 +1,13 @@
 /** The OpenAPI 3.1 document, made from route rows. */
 
+import type { Route } from "../api/handlers/route.ts";
+import { limitText } from "../api/pages/file.ts";
+import { PARAMETERS } from "../api/parameters.ts";
 import { BARE_FAULTS, FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model/model.ts";
 import { REQUEST_ID } from "../model/request-ids.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
 import EXAMPLES from "./examples.json" with { type: "json" };
-import type { Route } from "./handlers/route.ts";
-import { limitText } from "./pages/file.ts";
-import { PARAMETERS } from "./parameters.ts";
 
 /** The introduction of the document. @param limit such as "1,000 an hour" */
 const descriptionOf = (

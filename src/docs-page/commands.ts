@@ -1,0 +1,17 @@
+/** The command that prints the OpenAPI document. */
+
+import type { CommandRows } from "../cli/command.ts";
+
+export const DOCS_PAGE_COMMANDS: CommandRows<"openapi"> = [
+  {
+    name: "openapi",
+    after: "rollback",
+    usage: "",
+    summary: "Print the OpenAPI document of the API.",
+    run: async (_options, io) => {
+      const { createOpenApi } = await import("./openapi.ts");
+      const { ROUTES } = await import("../api/routes.ts");
+      io.print(`${JSON.stringify(createOpenApi(ROUTES), null, 2)}\n`);
+    },
+  },
+];
