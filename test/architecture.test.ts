@@ -79,7 +79,7 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 4060,
-  all: 38_450,
+  all: 38_080,
   api: 1055,
   core: 24_050,
   auth: 1935,
