@@ -78,10 +78,10 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
-  admin: 4060,
+  admin: 4458,
   all: 38_080,
-  api: 1055,
-  core: 24_050,
+  api: 1054,
+  core: 23_570,
   auth: 1935,
   cli: 1848,
   client: 610,
@@ -92,7 +92,7 @@ const MOST: Readonly<Record<string, number>> = {
   install: 196,
   root: 439,
   model: 847,
-  observe: 1938,
+  observe: 1462,
   search: 4355,
   server: 2888,
   settings: 635,

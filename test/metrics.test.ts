@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { createExposition, type Measured } from "../src/admin/metrics/exposition.ts";
+import { figuresOf, quantile, readTotals } from "../src/admin/metrics/figures.ts";
+import { ObservedCounts } from "../src/admin/metrics/observed.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
@@ -26,9 +29,6 @@ import {
   seriesOf,
   watchVitals,
 } from "../src/observe/metrics/counters.ts";
-import { createExposition, type Measured } from "../src/observe/metrics/exposition.ts";
-import { figuresOf, quantile, readTotals } from "../src/observe/metrics/figures.ts";
-import { ObservedCounts } from "../src/observe/metrics/observed.ts";
 
 const agoMs = (ms: number): number => performance.now() - ms;
 

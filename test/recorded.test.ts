@@ -2,14 +2,14 @@
 
 import { after, it } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
+import { createExposition } from "../src/admin/metrics/exposition.ts";
+import { ObservedCounts } from "../src/admin/metrics/observed.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { PROGRAM } from "../src/features.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { createRequestCells, DURATIONS, REQUESTS, SERIES } from "../src/observe/metrics/counters.ts";
-import { createExposition } from "../src/observe/metrics/exposition.ts";
-import { ObservedCounts } from "../src/observe/metrics/observed.ts";
 import { cleanUp, serve } from "./support/http-server.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
 import { get } from "./support/process.ts";

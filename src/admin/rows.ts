@@ -5,11 +5,11 @@ import { constants, gzip } from "node:zlib";
 import { takesGzip } from "../api/pages/serve.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { parseTime } from "../model/time.ts";
-import type { Measured } from "../observe/metrics/exposition.ts";
 import { readBoolean } from "../settings/settings.ts";
 import { explain } from "./explain.ts";
 import { NOTHING_LOADED } from "./history.ts";
 import { answerKeys } from "./keys.ts";
+import type { Measured } from "./metrics/exposition.ts";
 import { pageAnswers } from "./page.ts";
 import { type AdminRow, adminReply, errorReply, jsonReply, queryOf } from "./router.ts";
 import type { LoadStatus, ReloadReply } from "./status.ts";
@@ -99,8 +99,7 @@ function measured(server: WatchedServer): Measured {
 /** `GET /metrics`; the first scrape loads its module. */
 function metricsAnswer(server: WatchedServer): AdminRow["answer"] {
   let expose: ReturnType<typeof load> | undefined;
-  const load = async () =>
-    (await import("../observe/metrics/exposition.ts")).createExposition(measured(server));
+  const load = async () => (await import("./metrics/exposition.ts")).createExposition(measured(server));
   return async ({ headers: asked }) => {
     expose ??= load();
     const { contentType, text } = (await expose)(asked?.get("accept") ?? undefined);

@@ -2,8 +2,6 @@
 
 import type { Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
-import { type Figures, figuresOf, readTotals, type Totals } from "../observe/metrics/figures.ts";
-import { ObservedCounts } from "../observe/metrics/observed.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven } from "../server/server.ts";
@@ -16,6 +14,8 @@ import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History, ReadinessKeeper } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
+import { type Figures, figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
+import { ObservedCounts } from "./metrics/observed.ts";
 import { RecentProblems } from "./problems.ts";
 import type { Latency, RequestsStatus, RouteStatus, ThreadStatus } from "./status.ts";
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { type Figures, figuresOf, readTotals } from "../../src/admin/metrics/figures.ts";
 import {
   countersOf,
   createRequestCells,
@@ -10,7 +11,6 @@ import {
   SERIES,
   seriesAt,
 } from "../../src/observe/metrics/counters.ts";
-import { type Figures, figuresOf, readTotals } from "../../src/observe/metrics/figures.ts";
 import type { Caller, Found, PageOf } from "../../src/store/generation.ts";
 import { BASE, cleanUp, serve, serveOpen, type TestServer, TOKENS, WORLD } from "../support/http-server.ts";
 import { until } from "../support/process.ts";

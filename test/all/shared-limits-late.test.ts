@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
+import { ObservedCounts } from "../../src/admin/metrics/observed.ts";
 import { PROGRAM as WHOLE } from "../../src/features.ts";
-import { ObservedCounts } from "../../src/observe/metrics/observed.ts";
 import { need } from "../support/need.ts";
 import { listen } from "../support/ports.ts";
 import { until } from "../support/process.ts";

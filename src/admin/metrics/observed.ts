@@ -1,5 +1,5 @@
-import { type CountedMetric, type Observation, rowOf, type Tables } from "../events.ts";
-import type { Metric } from "./table.ts";
+import { type CountedMetric, type Observation, rowOf, type Tables } from "../../observe/events.ts";
+import type { Metric } from "../../observe/metrics/table.ts";
 
 /** Counts events: loads, keys, threads. They are rare, and all arrive on the main thread. */
 export class ObservedCounts {

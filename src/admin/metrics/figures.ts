@@ -19,7 +19,7 @@ import {
   SERIES,
   SLICE,
   STATUSES,
-} from "./counters.ts";
+} from "../../observe/metrics/counters.ts";
 
 /**
  * The sums at one moment: the cells of a slice before its requests, then requests by route × status, then durations by

@@ -1,7 +1,7 @@
 /** The metrics as values, and as the text of `/metrics`, in either format. Imported at the first scrape. */
 
 import { BASE_PATH } from "../../model/model.ts";
-import type { CountedMetric } from "../events.ts";
+import type { CountedMetric } from "../../observe/events.ts";
 import {
   BOUNDS_MS,
   BUCKETS,
@@ -23,12 +23,12 @@ import {
   SERIES,
   SLICE,
   seriesAt,
-} from "./counters.ts";
+} from "../../observe/metrics/counters.ts";
+import type { CORE_METRICS, Metric, SharedLimitsFigures } from "../../observe/metrics/table.ts";
 import { figuresOf, readTotals } from "./figures.ts";
 import type { ObservedCounts } from "./observed.ts";
 import { processFamilies } from "./process.ts";
 import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
-import type { CORE_METRICS, Metric, SharedLimitsFigures } from "./table.ts";
 
 /** Sources of the metrics. Times are seconds since the epoch. */
 export interface Measured {
