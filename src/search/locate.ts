@@ -43,10 +43,9 @@ function compareAt(trigrams: TrigramIndex, at: number, term: string, end: number
 /** Postings of a substring of up to two trigrams. */
 function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
   const { gram } = trigrams;
-  if (substring.length < gram) return postingsOfPrefix(trigrams, substring);
-  const ofTrigram = postingsOfTrigram(trigrams, substring);
-  if (substring.length === gram || ofTrigram[0] === ofTrigram[1]) return ofTrigram;
-  return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
+  const ofPrefix = postingsOfPrefix(trigrams, substring, Math.min(substring.length, gram));
+  if (substring.length <= gram || sizeOfRange(ofPrefix) === 0) return ofPrefix;
+  return postingsFollowedBy(trigrams, ofPrefix, substring, gram, substring.length);
 }
 
 /** The postings of a term whose text can end with it: exactly these if the term is shorter than the depth, else all postings. */
@@ -61,7 +60,7 @@ export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, ter
     const padded = term.padEnd(gram * 2, PAD_TEXT);
     return postingsIn(trigrams, postingsFollowedBy(trigrams, range, padded, gram, gram * 2));
   }
-  return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT));
+  return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT, length + 1));
 }
 
 export interface Located {
@@ -142,22 +141,15 @@ function trigramsWithPrefix(trigrams: TrigramIndex, text: string, from: number, 
     return number < 0 ? NOTHING : [number, number + 1];
   }
   const { pairs } = trigrams;
-  const [least, most] = pairsWithPrefix(text, from, to);
+  const isPair = to - from === 2;
+  const least = text.charCodeAt(from) * 65_536 + (isPair ? text.charCodeAt(from + 1) : 0);
   const low = lowerBound(pairs, least, 0, pairs.length);
-  return [low, gallop(pairs, most, low, pairs.length)];
+  return [low, gallop(pairs, least + (isPair ? 1 : 65_536), low, pairs.length)];
 }
 
-/** Pairs that begin with one code unit of a text, or the pair of two. */
-function pairsWithPrefix(text: string, from: number, to: number): Range {
-  const first = text.charCodeAt(from) * 65_536;
-  if (to - from === 1) return [first, first + 65_536];
-  const pair = first + text.charCodeAt(from + 1);
-  return [pair, pair + 1];
-}
-
-/** The postings of one to three code units: the lists of all trigrams that begin with these. */
-function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
-  const [from, to] = trigramsWithPrefix(trigrams, term, 0, term.length);
+/** The postings of the first one to three code units of a term: the lists of all trigrams that begin with these. */
+function postingsOfPrefix(trigrams: TrigramIndex, term: string, end: number): Range {
+  const [from, to] = trigramsWithPrefix(trigrams, term, 0, end);
   return [trigrams.starts[from]!, trigrams.starts[to]!];
 }
 
@@ -166,11 +158,6 @@ function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at
   const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
   const third = gram === GRAM ? text.charCodeAt(at + 2) : 0;
   return slots[trigramSlotOf(slots, pairs, thirds, pair, third)]! - 1;
-}
-
-function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
-  const number = numberOf(trigrams, text, 0);
-  return number < 0 ? NOTHING : [trigrams.starts[number]!, trigrams.starts[number + 1]!];
 }
 
 /** The part of a range of a trigram's list where one to three code units of a text follow the trigram. */

@@ -9,13 +9,11 @@ import { compare } from "./texts.ts";
 import {
   CHUNK,
   depthOf,
-  isSameChunk,
   makePosting,
   NUMBER_SHIFT,
   positionOf,
   type Range,
   REPEATED,
-  shiftOf,
   type TrigramIndex,
   textOf,
 } from "./trigrams.ts";
@@ -109,10 +107,10 @@ function mostVerified(term: string): number {
 /** Moves postings back by some code units, within their texts. */
 function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: number): void {
   if (by === 0) return;
-  const shift = shiftOf(-by);
+  const shift = makePosting(0, by);
   for (let at = 0; at < many; at++) {
     const posting = block[at]!;
-    if (isSameChunk(posting, posting + shift)) block[at] = posting + shift;
+    if ((posting - shift) >>> NUMBER_SHIFT === posting >>> NUMBER_SHIFT) block[at] = posting - shift;
     else {
       const text = textOf(trigrams, posting);
       const position = positionOf(trigrams, posting) - by - trigrams.texts.starts[text]!;

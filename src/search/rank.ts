@@ -85,8 +85,9 @@ export function rankWords(
   term: string,
 ): ResultSet {
   const { counter, wordPostings, sorter } = index;
-  if (entries <= FEW)
-    return rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term);
+  const list = (): ResultSet =>
+    rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term);
+  if (entries <= FEW) return list();
   const total = counter.count(wordPostings, words);
   let top: Rows;
   try {
@@ -98,7 +99,7 @@ export function rankWords(
     total,
     top,
     total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
-    () => rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term),
+    list,
     nameOrder.rows,
   );
 }
@@ -112,12 +113,11 @@ function* rankBits(
   const { byName, rows } = nameOrder;
   const { from, equalEnd, end } = findNameRange(nameOrder, term);
   const classes: RankClass[] = [];
-  let beginning: Uint32Array | undefined;
-  if (end > equalEnd) {
-    beginning = yield* bitsOfRange(byName, from, end, loan);
+  const beginning = end > from ? yield* bitsOfRange(byName, from, end, loan) : undefined;
+  if (beginning !== undefined && end > equalEnd) {
     const equal = equalEnd > from ? yield* bitsOfRange(byName, from, equalEnd, loan) : undefined;
     classes.push({ count: end - equalEnd, bits: beginning, butNot: equal });
-  } else if (end > from) beginning = yield* bitsOfRange(byName, from, end, loan);
+  }
   classes.push({ count: named - (end - from), bits: inName, butNot: beginning });
   classes.push({ count: size - named, bits: any, butNot: inName });
   const results = bitsetResults(byName.subarray(from, equalEnd), classes, rows);
@@ -149,7 +149,6 @@ const MOST_TOP = 64;
 /** The top-k of a list, which must be short: there is no pause. @param k at most its length */
 function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
   const top = new TopDocuments(k, nameOrder, term);
-  top.takeBeginning();
   top.takeEntries(entries, true);
   top.takeEntries(entries, false);
   return top.documents;
@@ -163,7 +162,6 @@ function topOfCounter(
   term: string,
 ): Rows {
   const top = new TopDocuments(Math.min(total, MOST_TOP), nameOrder, term);
-  top.takeBeginning();
   for (let at = 0; at < any.length && top.room > 0; at++) {
     for (let word = flagged[at]!; word !== 0 && top.room > 0; word &= word - 1) {
       const document = at * 32 + lowestBit(word);
@@ -178,7 +176,7 @@ function topOfCounter(
   return top.documents;
 }
 
-/** Collects documents, the best first, until there are k; begins with documents whose names equal the term. */
+/** Collects documents, the best first, until there are k; begins with documents whose names equal the term, then those whose names begin with it. */
 class TopDocuments {
   /** A plain array for few documents. */
   readonly documents: Rows;
@@ -195,6 +193,7 @@ class TopDocuments {
     this.#k = k;
     const { from, equalEnd } = this.range;
     for (let at = from; at < equalEnd && this.room > 0; at++) this.take(nameOrder.byName[at]!);
+    this.#takeBeginning();
   }
 
   take(document: number): void {
@@ -202,7 +201,7 @@ class TopDocuments {
   }
 
   /** Takes the first documents whose names begin with the term and are longer. */
-  takeBeginning(): void {
+  #takeBeginning(): void {
     const { equalEnd, end } = this.range;
     if (this.room === 0 || equalEnd === end) return;
     const { byName } = this.#nameOrder;

@@ -11,7 +11,6 @@ import {
   addEntries,
   type BitPair,
   type DocumentBitset,
-  type DocumentSet,
   documentBitsetOf,
   type ListSet,
   NO_DOCUMENTS,
@@ -36,11 +35,6 @@ export function* wordsAt(trigrams: TrigramIndex, postings: Uint32Array): Work<Ui
   return words;
 }
 
-/** The documents of a short term, if the index keeps them. */
-export function findKnown({ ngramDocuments }: OpenWordIndex, term: string): DocumentSet | undefined {
-  return term.length <= GRAM ? findNgramDocuments(ngramDocuments, term) : undefined;
-}
-
 /** The result for a term: a set, words, or a range of postings where these are too many to list. */
 export type FoundTerm = SetOrWords | Located;
 
@@ -49,7 +43,7 @@ export type FoundTerm = SetOrWords | Located;
  * @param most words are listed for at most this many postings
  */
 export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): Work<FoundTerm> {
-  const known = findKnown(index, term);
+  const known = term.length <= GRAM ? findNgramDocuments(index.ngramDocuments, term) : undefined;
   if (known !== undefined) return known;
   const located = locate(index.trigrams, term);
   const size = sizeOfRange(located.range);

@@ -137,12 +137,3 @@ export function isRepeated(posting: number): boolean {
 export function makePosting(number: number, position: number): number {
   return number * (1 << NUMBER_SHIFT) + position * 2;
 }
-
-/** The difference between two postings of one chunk that are `units` code units apart; below 0 it leads back. */
-export function shiftOf(units: number): number {
-  return units * 2;
-}
-
-export function isSameChunk(a: number, b: number): boolean {
-  return a >>> NUMBER_SHIFT === b >>> NUMBER_SHIFT;
-}

@@ -215,21 +215,20 @@ function* gatherNames(
   const loan = new BitsetLoan(index.pool);
   try {
     const sets: NameSets = { any: loan.take(), first: loan.take(), equal: loan.take() };
-    yield* markNames(index, located, term, sets);
-    yield* markEqual(index.trigrams, located, term, sets.equal);
+    yield* markNames(index.trigrams, located, term, sets);
     return retainPage(rankSets(sets), page, () => loan.keepAll());
   } finally {
     loan.end();
   }
 }
 
+/** Sets the bits of all names with the term, of names that begin with it, and of names equal to it. */
 function* markNames(
-  index: OpenNameIndex,
+  trigrams: TrigramIndex,
   located: Located,
   term: string,
   { any, first, equal }: NameSets,
 ): Work<void> {
-  const { trigrams } = index;
   // Postings do not tell which names end with a longer term.
   const hasNoEnds = !located.isExact || term.length >= depthOf(trigrams);
   const reader = new PostingReader(trigrams, located, term);
@@ -245,11 +244,7 @@ function* markNames(
     if (hasNoEnds) addEqual(trigrams, chunk, term, equal);
     yield;
   }
-}
-
-/** Sets the bits of names equal to the term, where the postings at the end of names are known. */
-function* markEqual(trigrams: TrigramIndex, located: Located, term: string, equal: Uint32Array): Work<void> {
-  if (!located.isExact || term.length >= depthOf(trigrams)) return;
+  if (hasNoEnds) return;
   const ends = postingsAtEnd(trigrams, postingsIn(trigrams, located.range), term);
   for (let at = 0; at < ends.length; at += STEP) {
     addEqual(trigrams, ends.subarray(at, at + STEP), term, equal);

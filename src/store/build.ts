@@ -1,7 +1,7 @@
 /** Turns staged rows into packed tables, and packed tables into a store: sort, pack, rank, group. */
 
 import type { Period, RowFile, WorldStats } from "../model/model.ts";
-import { isSame, sharedUint32, TextColumn } from "./bytes.ts";
+import { type Float64Column, isSame, sharedUint32, TextColumn, type Uint32Column } from "./bytes.ts";
 import { FOUND_WORLD_CUT, platformStatsOf } from "./encode.ts";
 import { ENCODERS } from "./encoders.ts";
 import type { Store } from "./generation.ts";
@@ -10,21 +10,16 @@ import { groupRows, NO_GROUP } from "./lists.ts";
 import { countUp, newestFirst, sortHighestFirst } from "./order.ts";
 import { type Block, idText, packBlock, type Table } from "./table.ts";
 
-interface Column<Values> {
-  readonly values: Values;
-  readonly length: number;
-}
-
 /** Visible rows of one table, in order of arrival. */
 export interface ArrivedRows {
   readonly ids: ArrivingIds;
   /** Number in `ids` of each visible row. */
-  readonly visible: Column<Uint32Array>;
+  readonly visible: Uint32Column;
   /** By field: creation times in milliseconds since the epoch, or the counts of world statistics. */
-  readonly numbers: ReadonlyMap<string, Column<Float64Array>>;
+  readonly numbers: ReadonlyMap<string, Float64Column>;
   readonly texts: TextColumn;
   /** Row of the user or world that each row belongs to, or NO_GROUP. Empty for users. */
-  readonly parents: Column<Uint32Array>;
+  readonly parents: Uint32Column;
 }
 
 /** Statistics of visible worlds, in order of arrival. */
@@ -102,19 +97,18 @@ interface Earlier {
   readonly unchanged: ReadonlySet<RowFile>;
 }
 
-/** The earlier of two equal rankings, so that data made from it is recognized as still valid; else the new one. */
-function earlierIfEqual(earlier: Uint32Array | undefined, now: Uint32Array): Uint32Array {
-  return earlier !== undefined && isSame(earlier, now) ? earlier : now;
-}
-
 function rankWorlds(
   worlds: Table,
   arrivedStats: ArrivedStats,
   earlier: Store | undefined,
 ): Pick<Store, "worldStats" | "popular"> {
   const stats = statsByWorld(worlds, arrivedStats);
-  const rankBy = (period: Period): Uint32Array =>
-    earlierIfEqual(earlier?.popular[period], rank(stats, period));
+  const rankBy = (period: Period): Uint32Array => {
+    const before = earlier?.popular[period];
+    const now = rank(stats, period);
+    // The earlier of two equal rankings, so that data made from it is recognized as still valid.
+    return before !== undefined && isSame(before, now) ? before : now;
+  };
   return {
     worldStats: packStats(worlds, stats),
     popular: { all: rankBy("all"), week: rankBy("week"), month: rankBy("month") },

@@ -97,14 +97,10 @@ export class TextColumn {
   /** @throws {LimitError} when the chunks would exceed `mostBytes` */
   push(text: string): void {
     // A UTF-16 unit becomes at most three bytes.
-    const most = text.length * 3;
-    if (this.#used + most > (this.#chunks.at(-1)?.length ?? 0)) this.#addChunk(most);
-    const chunk = this.#chunks.length - 1;
+    this.beginText(text.length * 3);
     // One call per text: joining texts for one write took twice the time when measured, since the write flattens them.
-    const length = this.#chunks[chunk]!.write(text, this.#used, "utf8");
-    this.#addresses.push(chunk * CHUNK_BYTES + this.#used);
-    this.#lengths.push(length);
-    this.#used += length;
+    this.#used += this.#chunks.at(-1)!.write(text, this.#used, "utf8");
+    this.endText();
   }
 
   /** Begins a text of at most `most` bytes; {@link append} its bytes, then call {@link endText}. @throws as {@link push} */

@@ -26,11 +26,8 @@ const BACKSLASH = 0x5c;
 /** Position of the quote that ends the JSON string with its first character at `from`. */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from;
-  for (;;) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) return at;
-    at += byte === BACKSLASH ? 2 : 1;
-  }
+  while (bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 function stringAt(bytes: Buffer, from: number): string {

@@ -18,11 +18,6 @@ const leaveNothing: Leave = () => {};
 /** No limit, where the calling threads keep one. */
 export const UNBOUNDED: PendingSearches = { enter: () => leaveNothing };
 
-/** Most waiting searches of one key. */
-function mostOfKey(most: number): number {
-  return Math.max(1, Math.floor(most / 2));
-}
-
 /** A limit for one thread. */
 export function createPendingSearches(most: number): PendingSearches {
   return sharePending(createSharedPending(most), 0);
@@ -43,14 +38,14 @@ export function createSharedPending(most: number): SharedPending {
 
 /** A thread's view of a shared limit. @param thread below 2,047, different for each thread */
 export function sharePending(cells: SharedPending, thread: number): PendingSearches {
-  const most = mostOfKey(cells.length);
+  const mostOfKey = Math.max(1, Math.floor(cells.length / 2));
   const owner = (thread + 1) << KEY_BITS;
   const keyMask = (1 << KEY_BITS) - 1;
   function isFull(key: number): boolean {
     let same = 0;
     for (let at = 0; at < cells.length; at++) {
       const cell = Atomics.load(cells, at);
-      if (cell !== 0 && (cell & keyMask) === key && ++same > most) return true;
+      if (cell !== 0 && (cell & keyMask) === key && ++same > mostOfKey) return true;
     }
     return false;
   }
