@@ -61,6 +61,11 @@ function workOf({ trigrams, wordPostings }: OpenWordIndex, found: FoundTerm): nu
   return postings * (entries / SAMPLES + LIST_WORK);
 }
 
+function settled({ found, work }: Candidate): SetOrWords | undefined {
+  if (isSet(found)) return found;
+  return isWords(found) && work <= MOST_UNSETTLED ? found : undefined;
+}
+
 /** Makes a set of many words or of a range of postings, with pauses. */
 function* settle(index: OpenWordIndex, candidate: Candidate, loan: BitsetLoan): Work<SetOrWords> {
   const { term, found, work } = candidate;
@@ -101,7 +106,10 @@ export function* findAll(
   all.sort((a, b) => a.work - b.work);
   const [cheapest, ...others] = all;
   if (cheapest!.work > LONG) yield "long";
-  let rest: Rest = { set: yield* settle(index, cheapest!, loan), left: others };
+  let rest: Rest = {
+    set: settled(cheapest!) ?? (yield* settle(index, cheapest!, loan)),
+    left: others,
+  };
   while (rest.left.length > 0 && !(isSet(rest.set) && sizeOf(rest.set) === 0)) {
     rest = yield* narrowOnce(index, rest, loan, frequent);
     yield;
@@ -188,7 +196,8 @@ function* narrow(
   other: Candidate,
   loan: BitsetLoan,
 ): Work<DocumentSet> {
-  const more = yield* settle(index, other, loan);
+  // Most are settled: a short search is quicker without another generator.
+  const more = settled(other) ?? (yield* settle(index, other, loan));
   const kept = intersect(before, more, index.wordPostings, index, loan);
   giveBack(before, kept, loan);
   giveBack(more, kept, loan);

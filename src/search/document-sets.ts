@@ -165,19 +165,14 @@ export function* unite(
 ): Work<DocumentSet> {
   const { documents, starts, entries } = all;
   const total = countEntries(all, words);
-  const isFew = total <= mostListed(documents);
   if (words.length === 1 && total <= AT_ONCE) {
     return { kind: "list", entries: entries.subarray(starts[words[0]!]!, starts[words[0]! + 1]!) };
   }
-  if (isFew) return uniteFew(all, words, total, sorter);
+  // A list is never longer than can be read without a pause.
+  if (total <= Math.min(documents * SPARSE + 16, AT_ONCE)) return uniteFew(all, words, total, sorter);
   const pair = takePair(loan);
   yield* addLists(all, words, pair);
   return documentBitsetOf(pair);
-}
-
-/** Most documents of a list; never more than can be read without a pause. */
-function mostListed(documents: number): number {
-  return Math.min(documents * SPARSE + 16, AT_ONCE);
 }
 
 /** The same for words of few postings, without a pause. @param total the number of their entries */

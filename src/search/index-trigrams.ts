@@ -5,7 +5,7 @@
 
 import { sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
-import { countUp, sortByKey } from "../store/order.ts";
+import { countsToOffsets, countUp, sortByKey } from "../store/order.ts";
 import { PAD, ranksIn, type Texts } from "./texts.ts";
 import {
   BIGRAM,
@@ -222,13 +222,7 @@ function countOffsets({ texts, gram, grams, distinct, padded }: NumberedTexts): 
     next[number]! += own[number]!;
     second[number]! += own[number]!;
   }
-  for (const counts of [own, next, second]) {
-    for (let number = 0, offset = 0; number < distinct; number++) {
-      const size = counts[number]!;
-      counts[number] = offset;
-      offset += size;
-    }
-  }
+  for (const counts of [own, next, second]) countsToOffsets(counts);
   return { own, next, second };
 }
 

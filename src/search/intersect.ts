@@ -115,11 +115,6 @@ function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): Docume
     inName[at] = a.inName[at]! & b.inName[at]!;
     any[at] = a.any[at]! & b.any[at]!;
   }
-  for (const { any, inName } of [a, b]) {
-    if (any === target.any) continue;
-    loan.give(any);
-    loan.give(inName);
-  }
   return documentBitsetOf(target);
 }
 

@@ -43,9 +43,10 @@ function compareAt(trigrams: TrigramIndex, at: number, term: string, end: number
 /** Postings of a substring of up to two trigrams. */
 function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
   const { gram } = trigrams;
-  const ofPrefix = postingsOfPrefix(trigrams, substring, Math.min(substring.length, gram));
-  if (substring.length <= gram || sizeOfRange(ofPrefix) === 0) return ofPrefix;
-  return postingsFollowedBy(trigrams, ofPrefix, substring, gram, substring.length);
+  if (substring.length < gram) return postingsOfPrefix(trigrams, substring);
+  const ofTrigram = postingsOfTrigram(trigrams, substring);
+  if (substring.length === gram || ofTrigram[0] === ofTrigram[1]) return ofTrigram;
+  return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
 }
 
 /** The postings of a term whose text can end with it: exactly these if the term is shorter than the depth, else all postings. */
@@ -60,7 +61,7 @@ export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, ter
     const padded = term.padEnd(gram * 2, PAD_TEXT);
     return postingsIn(trigrams, postingsFollowedBy(trigrams, range, padded, gram, gram * 2));
   }
-  return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT, length + 1));
+  return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT));
 }
 
 export interface Located {
@@ -147,9 +148,9 @@ function trigramsWithPrefix(trigrams: TrigramIndex, text: string, from: number, 
   return [low, gallop(pairs, least + (isPair ? 1 : 65_536), low, pairs.length)];
 }
 
-/** The postings of the first one to three code units of a term: the lists of all trigrams that begin with these. */
-function postingsOfPrefix(trigrams: TrigramIndex, term: string, end: number): Range {
-  const [from, to] = trigramsWithPrefix(trigrams, term, 0, end);
+/** The postings of one to three code units: the lists of all trigrams that begin with these. */
+function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
+  const [from, to] = trigramsWithPrefix(trigrams, term, 0, term.length);
   return [trigrams.starts[from]!, trigrams.starts[to]!];
 }
 
@@ -158,6 +159,11 @@ function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at
   const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
   const third = gram === GRAM ? text.charCodeAt(at + 2) : 0;
   return slots[trigramSlotOf(slots, pairs, thirds, pair, third)]! - 1;
+}
+
+function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
+  const number = numberOf(trigrams, text, 0);
+  return number < 0 ? NOTHING : [trigrams.starts[number]!, trigrams.starts[number + 1]!];
 }
 
 /** The part of a range of a trigram's list where one to three code units of a text follow the trigram. */

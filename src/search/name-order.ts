@@ -28,12 +28,6 @@ export function orderNames(names: Texts, rows: Uint32Array): NameOrder {
   return { names: reorderTexts(names, byName), byName, ranks, rows };
 }
 
-/** The numbers that documents get in another ranking of the same rows. */
-export function renumber({ rows }: NameOrder, ranking: Uint32Array): Renumbering {
-  const ofRow = ranksIn(ranking);
-  return rows.map((row) => ofRow[row]!);
-}
-
 /** The order of names after documents are renumbered: equal names are in order of the new numbers. @param rows by new number */
 export function renumberNames(
   { names, byName: before }: NameOrder,

@@ -85,9 +85,8 @@ export function rankWords(
   term: string,
 ): ResultSet {
   const { counter, wordPostings, sorter } = index;
-  const list = (): ResultSet =>
-    rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term);
-  if (entries <= FEW) return list();
+  if (entries <= FEW)
+    return rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term);
   const total = counter.count(wordPostings, words);
   let top: Rows;
   try {
@@ -99,7 +98,7 @@ export function rankWords(
     total,
     top,
     total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
-    list,
+    () => rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term),
     nameOrder.rows,
   );
 }
@@ -149,6 +148,7 @@ const MOST_TOP = 64;
 /** The top-k of a list, which must be short: there is no pause. @param k at most its length */
 function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
   const top = new TopDocuments(k, nameOrder, term);
+  top.takeBeginning();
   top.takeEntries(entries, true);
   top.takeEntries(entries, false);
   return top.documents;
@@ -162,6 +162,7 @@ function topOfCounter(
   term: string,
 ): Rows {
   const top = new TopDocuments(Math.min(total, MOST_TOP), nameOrder, term);
+  top.takeBeginning();
   for (let at = 0; at < any.length && top.room > 0; at++) {
     for (let word = flagged[at]!; word !== 0 && top.room > 0; word &= word - 1) {
       const document = at * 32 + lowestBit(word);
@@ -176,7 +177,7 @@ function topOfCounter(
   return top.documents;
 }
 
-/** Collects documents, the best first, until there are k; begins with documents whose names equal the term, then those whose names begin with it. */
+/** Collects documents, the best first, until there are k; begins with documents whose names equal the term. */
 class TopDocuments {
   /** A plain array for few documents. */
   readonly documents: Rows;
@@ -193,7 +194,6 @@ class TopDocuments {
     this.#k = k;
     const { from, equalEnd } = this.range;
     for (let at = from; at < equalEnd && this.room > 0; at++) this.take(nameOrder.byName[at]!);
-    this.#takeBeginning();
   }
 
   take(document: number): void {
@@ -201,7 +201,7 @@ class TopDocuments {
   }
 
   /** Takes the first documents whose names begin with the term and are longer. */
-  #takeBeginning(): void {
+  takeBeginning(): void {
     const { equalEnd, end } = this.range;
     if (this.room === 0 || equalEnd === end) return;
     const { byName } = this.#nameOrder;

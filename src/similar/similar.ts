@@ -75,12 +75,12 @@ export function openSimilar(
   const positions = ranksIn(popular.all);
   return {
     *users(term) {
-      const found = pageOf(yield* exact.users(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
-      return yield* findSimilar(index.users, term, found.rows, classOfUser);
+      const found = (yield* exact.users(term, FIRST_OF_EXACT)).page(FIRST_OF_EXACT);
+      return yield* findSimilar(index.users, term, found, classOfUser);
     },
     *worlds(term) {
-      const found = pageOf(yield* exact.worlds(term, FIRST_OF_EXACT), FIRST_OF_EXACT);
-      const exactDocuments = Array.from(found.rows, (row) => positions[row]!);
+      const found = (yield* exact.worlds(term, FIRST_OF_EXACT)).page(FIRST_OF_EXACT);
+      const exactDocuments = Array.from(found, (row) => positions[row]!);
       const terms = termsOf(term);
       const classOf = (name: string): number => classOfWorld(name, term, terms);
       const similar = yield* findSimilar(index.worlds, term, exactDocuments, classOf);

@@ -7,6 +7,15 @@ const WORD = 2 ** 32;
 /** Below this number of rows the digits are short: counting all values of a long digit would take most of the time. */
 const FEW = 16_384;
 
+/** Replaces each count by the sum of all before it: the place where its items begin. */
+export function countsToOffsets(counts: Uint32Array): void {
+  for (let at = 0, offset = 0; at < counts.length; at++) {
+    const count = counts[at]!;
+    counts[at] = offset;
+    offset += count;
+  }
+}
+
 /** One stable pass, by some bits of one word of each row's key. */
 function sortByDigit(
   order: Uint32Array,
@@ -18,12 +27,7 @@ function sortByDigit(
   const offsets = new Uint32Array(2 ** bits);
   const mask = offsets.length - 1;
   for (const row of order) offsets[(words[row]! >>> shift) & mask]!++;
-  let offset = 0;
-  for (let digit = 0; digit <= mask; digit++) {
-    const count = offsets[digit]!;
-    offsets[digit] = offset;
-    offset += count;
-  }
+  countsToOffsets(offsets);
   for (const row of order) spare[offsets[(words[row]! >>> shift) & mask]!++] = row;
   order.set(spare);
 }

@@ -13,10 +13,8 @@ export interface PendingSearches {
   enter(key: number): Leave | undefined;
 }
 
-const leaveNothing: Leave = () => {};
-
 /** No limit, where the calling threads keep one. */
-export const UNBOUNDED: PendingSearches = { enter: () => leaveNothing };
+export const UNBOUNDED: PendingSearches = { enter: () => () => {} };
 
 /** A limit for one thread. */
 export function createPendingSearches(most: number): PendingSearches {
