@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { BASE_PATH } from "../src/model/model.ts";
-import { CachedSearch, type UncachedSearch } from "../src/search/cache.ts";
+import { CachedSearch, type FindResults } from "../src/search/cache.ts";
 import { ListedResults, type ResultSet } from "../src/search/result-set.ts";
 import { createPendingSearches } from "../src/search/schedule/pending.ts";
 import type { Searches } from "../src/search/search.ts";
@@ -36,12 +36,11 @@ function createSearch(most: number, cacheBytes = 0) {
     while (performance.now() < until);
     return found;
   }
-  const elsewhere = (term: string, _page: PageOf, asking: Caller): Promise<ResultSet | Busy> =>
+  const elsewhere: FindResults = (_name, term, _page, asking) =>
     new Promise((resolve) => far.push({ term, caller: asking, end: (matches) => resolve(matches ?? found) }));
   const searches: Searches = { users: short, worlds: short };
-  const search: UncachedSearch = { users: elsewhere, worlds: elsewhere };
   const pending = createPendingSearches(most);
-  const near = createInlineSearch(searches, search, pending);
+  const near = createInlineSearch(searches, elsewhere, pending);
   return { begun, far, near, search: new CachedSearch(near, cacheBytes, pending) };
 }
 
@@ -83,9 +82,9 @@ describe("searches that wait", () => {
 
   it("of a key that floods let others in after a turn", async () => {
     const { near, begun } = createSearch(1000);
-    const flood = Array.from({ length: 400 }, (_, at) => near.users(`flood ${at}`, PAGE, caller(1)));
+    const flood = Array.from({ length: 400 }, (_, at) => near("users", `flood ${at}`, PAGE, caller(1)));
     await turn();
-    const honest = ["a", "b", "c"].map((term, at) => near.users(term, PAGE, caller(2 + at)));
+    const honest = ["a", "b", "c"].map((term, at) => near("users", term, PAGE, caller(2 + at)));
     const before = begun.length;
     await Promise.all(honest);
     assert.ok(begun.length - before <= 20, `${begun.length - before} before them`);
@@ -100,7 +99,7 @@ describe("searches that wait", () => {
   it("are not begun when their callers are gone", async () => {
     const { near, begun } = createSearch(1000);
     const callers = Array.from({ length: 100 }, () => caller(1));
-    const found = callers.map((one, at) => near.users(String(at), PAGE, one));
+    const found = callers.map((one, at) => near("users", String(at), PAGE, one));
     const soon = begun.length;
     for (const one of callers) one.gone = true;
     const results = await Promise.all(found);

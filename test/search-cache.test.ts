@@ -5,7 +5,7 @@ import { describe, it, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { sliceAll } from "../src/model/body.ts";
-import { CachedSearch } from "../src/search/cache.ts";
+import { CachedSearch, type FindResults } from "../src/search/cache.ts";
 import { ListedResults, PartialResults, type ResultSet } from "../src/search/result-set.ts";
 import {
   createPendingSearches,
@@ -37,6 +37,15 @@ function asOne<Result, More>(
   return { ...search, users: ask("users"), worlds: ask("worlds") };
 }
 
+type Finds = Readonly<
+  Record<"users" | "worlds", (...asked: [string, PageOf, Caller]) => ReturnType<FindResults>>
+>;
+
+const byName =
+  (finds: Finds): FindResults =>
+  (name, ...asked) =>
+    finds[name](...asked);
+
 describe("searches where requests are answered", () => {
   const PAGE = { limit: 2, offset: 0 };
   /** Work of `milliseconds` that finds one row. */
@@ -61,7 +70,12 @@ describe("searches where requests are answered", () => {
       asked.push(`${name} ${term} ${page.limit} ${page.offset}`);
       return term.startsWith("1") ? undefined : { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
     });
-    return { inline: asOne(createInlineSearch(searches, offloaded)), asked, begun };
+    const inline = createInlineSearch(searches, offloaded);
+    return {
+      inline: asOne({ users: inline.bind(undefined, "users"), worlds: inline.bind(undefined, "worlds") }),
+      asked,
+      begun,
+    };
   }
 
   test("short ones are done inline, long ones are offloaded", async () => {
@@ -125,7 +139,7 @@ describe("the cache", () => {
   test("searches once for many pages, users and worlds apart", () => {
     const users = recorded();
     const worlds = recorded();
-    const search = asOne(new CachedSearch({ users: users.find, worlds: worlds.find }, 1_000_000));
+    const search = asOne(new CachedSearch(byName({ users: users.find, worlds: worlds.find }), 1_000_000));
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
       const page = search.users("a", { limit: 2, offset }) as Found;
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
@@ -138,7 +152,7 @@ describe("the cache", () => {
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
-    const search = asOne(new CachedSearch({ users: users.find, worlds: nobody }, 20_000));
+    const search = asOne(new CachedSearch(byName({ users: users.find, worlds: nobody }), 20_000));
     for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
@@ -151,7 +165,7 @@ describe("the cache", () => {
   test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
-      const search = asOne(new CachedSearch({ users: users.find, worlds: nobody }, bytes));
+      const search = asOne(new CachedSearch(byName({ users: users.find, worlds: nobody }), bytes));
       search.users("a", PAGE);
       search.users("a", PAGE);
       assert.equal(users.asked.length, 2);
@@ -167,7 +181,7 @@ describe("the cache", () => {
         Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
       );
     };
-    const search = asOne(new CachedSearch({ users: numbers, worlds: nobody }, 1_000_000));
+    const search = asOne(new CachedSearch(byName({ users: numbers, worlds: nobody }), 1_000_000));
     let kept = 0;
     let given = 0;
     const random = createRandom(7, "pages");
@@ -203,7 +217,7 @@ describe("the cache", () => {
     let fail = true;
     const search = asOne(
       new CachedSearch(
-        {
+        byName({
           users: async () => {
             asked++;
             await new Promise((resolve) => setTimeout(resolve, 5));
@@ -211,7 +225,7 @@ describe("the cache", () => {
             return rows(2);
           },
           worlds: nobody,
-        },
+        }),
         1_000_000,
       ),
     );
@@ -241,7 +255,7 @@ describe("the cache", () => {
     };
     const search = asOne(
       new CachedSearch(
-        { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
+        byName({ users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) }),
         1_000_000,
       ),
     );

@@ -103,18 +103,13 @@ export function observeSearches(observe: Observe, generation: string, counts: Ca
   observe({ kind: "search-cache", generation, ...counts });
 }
 
-/** @internal Finds the results of a query, or as many as a page takes. */
+/** @internal Both searches, before the cache: find the results of a query, or as many as a page takes. */
 export type FindResults = (
+  name: keyof Search,
   term: string,
   page: PageOf,
   caller: Caller,
 ) => ResultSet | Busy | Promise<ResultSet | Busy>;
-
-/** @internal Both searches, before the cache. */
-export interface UncachedSearch {
-  readonly users: FindResults;
-  readonly worlds: FindResults;
-}
 
 /** Prefixes of the keys of each search. */
 const PREFIXES = { users: "u ", worlds: "w " } as const;
@@ -133,7 +128,7 @@ interface UnderWay {
 }
 
 interface Asked {
-  readonly name: keyof UncachedSearch;
+  readonly name: keyof Search;
   readonly key: string;
   readonly term: string;
   readonly page: PageOf;
@@ -142,7 +137,7 @@ interface Asked {
 
 /** @internal Both searches of a generation, their cache and waiting searches. Another page of a known query mostly costs a slice. */
 export class CachedSearch implements Search {
-  readonly #find: UncachedSearch;
+  readonly #find: FindResults;
   readonly #cache: ResultCache;
   readonly #keepsResults: boolean;
   readonly #pending: PendingSearches;
@@ -154,7 +149,7 @@ export class CachedSearch implements Search {
   #misses = 0;
 
   /** @param maxBytes 0 keeps none */
-  constructor(find: UncachedSearch, maxBytes: number, pending = UNBOUNDED, count?: CountSearch) {
+  constructor(find: FindResults, maxBytes: number, pending = UNBOUNDED, count?: CountSearch) {
     this.#find = find;
     this.#cache = new ResultCache(maxBytes);
     this.#keepsResults = maxBytes > 0;
@@ -203,7 +198,7 @@ export class CachedSearch implements Search {
     this.#misses++;
     const callers = [caller];
     const isGone = (): boolean => callers.every((one) => one.isGone());
-    const found = this.#find[name](term, page, { key: caller.key, isGone });
+    const found = this.#find(name, term, page, { key: caller.key, isGone });
     if (found instanceof Promise) {
       const result = this.#keepsResults ? this.#share(asked, found, callers) : found;
       return result.then((results) => this.#pageOf(results, asked, "searched"));

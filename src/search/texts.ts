@@ -22,10 +22,6 @@ export function lengthOf({ starts }: Texts, number: number): number {
   return starts[number + 1]! - starts[number]! - 1;
 }
 
-export function textAt({ units, starts }: Texts, number: number): string {
-  return String.fromCharCode(...units.subarray(starts[number]!, starts[number + 1]! - 1));
-}
-
 export class TextsBuilder {
   readonly #starts = new Uint32Column();
   readonly #most: number;

@@ -9,7 +9,7 @@
 
 import { setImmediate } from "node:timers";
 import type { CountSearch } from "../../observe/metrics/counters.ts";
-import { CachedSearch, type FindResults, type UncachedSearch } from "../../search/cache.ts";
+import { CachedSearch, type FindResults } from "../../search/cache.ts";
 import { PartialResults, RETAINED, type ResultSet } from "../../search/result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.ts";
 import { Scheduler } from "../../search/schedule/scheduler.ts";
@@ -41,26 +41,23 @@ const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
  * Makes a search that offloads everything. Without a thread to ask, as in a replaced generation, it searches on the
  * calling thread, in time slices.
  */
-export function createOffloadedSearch(searches: Searches, ask?: AskPage): UncachedSearch {
+export function createOffloadedSearch(searches: Searches, ask?: AskPage): FindResults {
   const scheduler = new Scheduler<ResultSet>();
-  const search =
-    (name: SearchName): FindResults =>
-    async (term, page, caller) => {
-      // Receiving whole results, some of a megabyte, makes a thread collect garbage all the time.
-      const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
-      const found = await ask?.(name, term, asked, caller);
-      if (found === undefined) return scheduler.run(() => searches[name](term, page), caller);
-      return found === BUSY ? BUSY : new PartialResults(found, asked.offset);
-    };
-  return { users: search("users"), worlds: search("worlds") };
+  return async (name, term, page, caller) => {
+    // Receiving whole results, some of a megabyte, makes a thread collect garbage all the time.
+    const asked = page.offset + page.limit <= WINDOW.limit ? WINDOW : page;
+    const found = await ask?.(name, term, asked, caller);
+    if (found === undefined) return scheduler.run(() => searches[name](term, page), caller);
+    return found === BUSY ? BUSY : new PartialResults(found, asked.offset);
+  };
 }
 
 /** Makes a search that runs short ones inline. @param offloaded takes the long ones @param pending bounds all that wait */
 export function createInlineSearch(
   searches: Searches,
-  offloaded: UncachedSearch,
+  offloaded: FindResults,
   pending: PendingSearches = UNBOUNDED,
-): UncachedSearch {
+): FindResults {
   const waiting = new FairQueue<Waiting>();
   let turnHasBegun = false;
   let spent = 0;
@@ -72,7 +69,7 @@ export function createInlineSearch(
       const { name, term, page, caller, resolve, reject } = waiting.shift()!;
       try {
         if (caller.isGone()) resolve(BUSY);
-        else resolve(searchInline(name, term, page) ?? offloaded[name](term, page, caller));
+        else resolve(searchInline(name, term, page) ?? offloaded(name, term, page, caller));
       } catch (error) {
         reject(error);
       }
@@ -95,25 +92,22 @@ export function createInlineSearch(
     return results;
   }
 
-  const search =
-    (name: SearchName): FindResults =>
-    (term, page, caller) => {
-      const isFree = spent < TURN_MS && waiting.length === 0;
-      const results = isFree ? searchInline(name, term, page) : undefined;
-      if (results !== undefined) return results;
-      const leave = pending.enter(caller.key);
-      if (leave === undefined) return BUSY;
-      const later = new Promise<ResultSet | Busy>((resolve, reject) => {
-        if (isFree) {
-          resolve(offloaded[name](term, page, caller));
-          return;
-        }
-        waiting.push(caller.key, { name, term, page, caller, resolve, reject });
-        beginTurn();
-      });
-      return later.finally(leave);
-    };
-  return { users: search("users"), worlds: search("worlds") };
+  return (name, term, page, caller) => {
+    const isFree = spent < TURN_MS && waiting.length === 0;
+    const results = isFree ? searchInline(name, term, page) : undefined;
+    if (results !== undefined) return results;
+    const leave = pending.enter(caller.key);
+    if (leave === undefined) return BUSY;
+    const later = new Promise<ResultSet | Busy>((resolve, reject) => {
+      if (isFree) {
+        resolve(offloaded(name, term, page, caller));
+        return;
+      }
+      waiting.push(caller.key, { name, term, page, caller, resolve, reject });
+      beginTurn();
+    });
+    return later.finally(leave);
+  };
 }
 
 /** How the searches of a generation are bounded and counted. */
