@@ -188,7 +188,11 @@ function buildDense(
   return { keys, sizes, named, words, any, inName };
 }
 
-/** Calls `take` with the words of a range of postings, each once and in order. @param bits empty, one for each word */
+/**
+ * Calls `take` with the words of a range of postings, each once and in order: in the order of the postings, all takes a
+ * third longer.
+ * @param bits empty, one for each word
+ */
 function eachWord(
   trigrams: TrigramIndex,
   { from, to }: ShortNgram,
