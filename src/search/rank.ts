@@ -112,11 +112,12 @@ function* rankBits(
   const { byName, rows } = nameOrder;
   const { from, equalEnd, end } = findNameRange(nameOrder, term);
   const classes: RankClass[] = [];
-  const beginning = end > from ? yield* bitsOfRange(byName, from, end, loan) : undefined;
-  if (beginning !== undefined && end > equalEnd) {
+  let beginning: Uint32Array | undefined;
+  if (end > equalEnd) {
+    beginning = yield* bitsOfRange(byName, from, end, loan);
     const equal = equalEnd > from ? yield* bitsOfRange(byName, from, equalEnd, loan) : undefined;
     classes.push({ count: end - equalEnd, bits: beginning, butNot: equal });
-  }
+  } else if (end > from) beginning = yield* bitsOfRange(byName, from, end, loan);
   classes.push({ count: named - (end - from), bits: inName, butNot: beginning });
   classes.push({ count: size - named, bits: any, butNot: inName });
   const results = bitsetResults(byName.subarray(from, equalEnd), classes, rows);
