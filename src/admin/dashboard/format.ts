@@ -63,12 +63,9 @@ export const duration = formatter((seconds) => {
     return times === 0 ? "" : `${times}${SPACE}${unit}`;
   });
   const first = parts.findIndex((part) => part !== "");
-  return first < 0
-    ? `0${SPACE}s`
-    : parts
-        .slice(first, first + 2)
-        .join(" ")
-        .trimEnd();
+  if (first < 0) return `0${SPACE}s`;
+  const [larger, smaller = ""] = parts.slice(first);
+  return `${larger} ${smaller}`.trimEnd();
 });
 
 /** The duration between two ISO times. */
