@@ -6,17 +6,10 @@ import { byId, type Child, fill, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
 import { type Card, type CardPart, card, type Fact, factList, note, table } from "./parts.ts";
-import { routeName, sum, TILES } from "./tiles.ts";
+import { routeName, sum, sumOf, TILES } from "./tiles.ts";
 
 function statusLine(label: string, colour: number, holds: RegExp): Line {
-  return {
-    label,
-    colour,
-    of({ requests }) {
-      const figures = Object.entries(requests.perSecondByStatus);
-      return sum(figures.map(([status, each]) => (holds.test(status) ? each : 0)));
-    },
-  };
+  return { label, colour, of: ({ requests }) => sumOf(requests.perSecondByStatus, holds) };
 }
 
 /** 429 has its own line: clients cause it, but it is no error of theirs. */
@@ -58,7 +51,7 @@ function latencyLines({ requests }: Status): Line[] {
 }
 
 function errorsOf({ byStatus }: RouteStatus): string {
-  const errors = sum(Object.entries(byStatus).map(([status, times]) => (status >= "4" ? times : 0)));
+  const errors = sumOf(byStatus, /^[4-9]/);
   return errors === 0 ? NONE : count(errors);
 }
 

@@ -11,6 +11,11 @@ export function sum(figures: readonly number[]): number {
   return figures.reduce((total, figure) => total + figure, 0);
 }
 
+/** The sum of the figures whose status matches. */
+export function sumOf(byStatus: Readonly<Record<string, number>>, statuses: RegExp): number {
+  return sum(Object.entries(byStatus).map(([status, figure]) => (statuses.test(status) ? figure : 0)));
+}
+
 /** A route's name on the page. */
 export function routeName(route: string): string {
   return route === "" ? "other paths" : route;
@@ -18,8 +23,7 @@ export function routeName(route: string): string {
 
 /** Replies with a status of 500 and above are the server's own failures. */
 function failuresTile({ perSecondByStatus, perSecond }: Status["requests"]): Tile {
-  const statuses = Object.entries(perSecondByStatus);
-  const failing = sum(statuses.map(([status, each]) => (status.startsWith("5") ? each : 0)));
+  const failing = sumOf(perSecondByStatus, /^5/);
   const share = perSecond > 0 ? failing / perSecond : 0;
   return ["Failures", percent(share), `${rate(failing)} a second with 5xx`, share > 0 && "bad"];
 }
