@@ -34,7 +34,6 @@ export function idOf(kind: number, at: number): string {
 export const WORLD = idOf(1, 1);
 export const USER = idOf(2, 1);
 export const INSTANCE = idOf(3, 1);
-export const HIDDEN_WORLD = idOf(1, 999);
 
 /** A page of 50 is some 150 KB: enough to notice a peer that does not read it. */
 const WORLDS = 60;
