@@ -8,8 +8,10 @@ import { closeSync, constants, fstatSync, openSync, statSync, write, writeSync }
 import { devNull } from "node:os";
 import { isatty } from "node:tty";
 
-/** Approximate maximum size of a write. */
+/** Maximum size of a write, unless a single text is longer. */
 const CHUNK_BYTES = 262_144;
+/** Maximum number of bytes of a UTF-16 unit in UTF-8. */
+const UNIT_BYTES = 3;
 /** Maximum number of bytes that wait for the reader. */
 const MAX_BYTES = 4_194_304;
 const MAX_BULK_BYTES = 3_145_728;
@@ -55,6 +57,14 @@ export function leadsNowhere(fd: number): boolean {
   return nowhere?.isCharacterDevice() === true && nowhere.rdev === file.rdev;
 }
 
+/** Encoded lines, in a part of a buffer. */
+interface Chunk {
+  readonly buffer: Buffer;
+  bytes: number;
+}
+
+const NOTHING = Buffer.alloc(0);
+
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const PAUSE_MS = 5;
 
@@ -94,13 +104,12 @@ export class Sink {
   #state: "idle" | "gathering" | "writing" | "pausing" = "idle";
   #fd: number | undefined;
   #next: number | undefined;
-  /** Waiting lines, oldest first: joined as text and encoded together, which costs least. */
-  readonly #chunks: string[] = [];
-  #lastBytes = 0;
+  /** Waiting lines, oldest first. Each is encoded at once: joining texts first would cost more. */
+  readonly #chunks: Chunk[] = [];
   /** Whether any of them must be written at once. */
   #isUrgent = false;
   /** The part of the current chunk that the system has not taken yet. */
-  #rest: Buffer = Buffer.alloc(0);
+  #rest: Buffer = NOTHING;
   /** Whether a part of the rest's first line is already written. */
   #isInLine = false;
   #waiting = 0;
@@ -132,15 +141,14 @@ export class Sink {
 
   /** Takes whole lines, or drops them. @param isBulk one of very many lines: dropped earlier, and written a moment later */
   write(text: string, isBulk = false): void {
-    const bytes = Buffer.byteLength(text);
     const most = isBulk ? MAX_BULK_BYTES : MAX_BYTES;
-    if ((isBulk && this.#skipsBulk) || this.#waiting + bytes > most) {
+    if ((isBulk && this.#skipsBulk) || this.#waiting + text.length > most) {
       this.#skipsBulk = true;
       this.#dropped += linesIn(text);
       return;
     }
     if (this.#waiting === 0) this.#stuckSince = performance.now();
-    this.#append(text, bytes);
+    this.#append(text);
     this.#isUrgent ||= !isBulk;
     if (this.#state === "idle" || this.#state === "gathering") this.#writeSoon();
   }
@@ -171,14 +179,15 @@ export class Sink {
     });
   }
 
-  #append(text: string, bytes: number): void {
-    if (this.#chunks.length > 0 && this.#lastBytes + bytes <= CHUNK_BYTES) {
-      this.#chunks[this.#chunks.length - 1] += text;
-      this.#lastBytes += bytes;
-    } else {
-      this.#chunks.push(text);
-      this.#lastBytes = bytes;
+  #append(text: string): void {
+    const most = text.length * UNIT_BYTES;
+    let chunk = this.#chunks.at(-1);
+    if (chunk === undefined || chunk.bytes + most > chunk.buffer.length) {
+      chunk = { buffer: Buffer.allocUnsafeSlow(Math.max(most, CHUNK_BYTES)), bytes: 0 };
+      this.#chunks.push(chunk);
     }
+    const bytes = chunk.buffer.write(text, chunk.bytes);
+    chunk.bytes += bytes;
     this.#waiting += bytes;
   }
 
@@ -200,7 +209,7 @@ export class Sink {
       const chunk = this.#chunks.shift();
       if (chunk === undefined) return;
       if (this.#chunks.length === 0) this.#isUrgent = false;
-      this.#rest = Buffer.from(chunk);
+      this.#rest = chunk.buffer.subarray(0, chunk.bytes);
     }
     this.#state = "writing";
     write(this.#fd, this.#rest, (error, bytes) => this.#written(error, bytes));
@@ -214,7 +223,7 @@ export class Sink {
     this.#state = "idle";
     this.#isInLine =
       bytes < this.#rest.length && (bytes === 0 ? this.#isInLine : this.#rest[bytes - 1] !== NEWLINE);
-    this.#rest = this.#rest.subarray(bytes);
+    this.#rest = bytes < this.#rest.length ? this.#rest.subarray(bytes) : NOTHING;
     this.#waiting -= bytes;
     this.#stuckSince = performance.now();
     if (this.#waiting < RESUME_BYTES) this.#reportDropped();
@@ -265,7 +274,7 @@ export class Sink {
 
   /** Writes the rest synchronously: an exiting process runs nothing asynchronous. */
   #writeAtExit(): void {
-    const chunks = Buffer.from(this.#chunks.join(""));
+    const chunks = Buffer.concat(this.#chunks.map(({ buffer, bytes }) => buffer.subarray(0, bytes)));
     // In `writing`, another thread writes the rest, and the exit waits for it.
     const left = this.#state === "writing" ? chunks : Buffer.concat([this.#rest, chunks]);
     const fd = this.#next ?? this.#fd;
