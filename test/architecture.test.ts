@@ -92,7 +92,7 @@ const MOST: Readonly<Record<string, number>> = {
   install: 196,
   root: 439,
   model: 847,
-  observe: 1462,
+  observe: 1471,
   search: 4355,
   server: 2888,
   settings: 635,
