@@ -4,7 +4,7 @@ import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryOf } from "../../files/atomic.ts";
 import { publishVersion } from "../../files/publish.ts";
-import type { TableName } from "../../model/schema.ts";
+import { TABLES, type TableName } from "../../model/schema.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/load.ts";
@@ -19,7 +19,7 @@ import {
   renewManifest,
   writeManifest,
 } from "../row-folder.ts";
-import { copyTables } from "./postgres.ts";
+import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
 
@@ -54,6 +54,7 @@ export interface LastPublished {
   readonly createdAt: number;
   /** Undefined when another process had already published the same rows. */
   readonly before: Before | undefined;
+  readonly marks: TableMarks;
 }
 
 /** Result of an export. */
@@ -71,21 +72,54 @@ export interface Exported {
   readonly published: LastPublished | undefined;
 }
 
-/** Copies every table that has a query to a file. */
+/** Files of an export, and the marks for the next one. */
+interface CopiedFiles {
+  readonly files: RowFiles;
+  readonly marks: TableMarks;
+}
+
+/** The files of the last publication that were not touched since. */
+async function untouched({ folder, before }: LastPublished): Promise<ReadonlySet<string>> {
+  const looks = await fileFingerprintsOf(folder);
+  const kept = before?.kept.files ?? [];
+  return new Set(
+    kept
+      .filter(({ name, fingerprint }) => isSameFile(looks.get(name) ?? "", fingerprint))
+      .map(({ name }) => name),
+  );
+}
+
+/**
+ * Copies every table that has a query to a file, and links the files of tables that have the rows of the last publication.
+ *
+ * @param last has the same form, compressed or not
+ */
 async function copyRows(
   folder: string,
   queries: Partial<Queries>,
   { from, gzip, signal }: ExportOptions,
-): Promise<RowFiles> {
-  const files = new Map<string, WrittenFile>();
+  last: LastPublished | undefined,
+): Promise<CopiedFiles> {
+  const nameOf = (table: TableName): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
+  const usable = last === undefined ? new Set() : await untouched(last);
+  const known = Array.from(last?.marks ?? []).filter(([table]) => usable.has(nameOf(table)));
+  const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
-    const name = `${table}.ndjson${gzip ? ".gz" : ""}`;
-    const written = await writeRowFile(join(folder, name), lines, gzip);
-    files.set(name, written);
-    return written;
+    const file = await writeRowFile(join(folder, nameOf(table)), lines, gzip);
+    written.set(table, file);
+    return file;
   };
-  await copyTables(from, queries, take, signal);
-  return files;
+  const { marks } = await copyTables(from, { queries, take, marks: new Map(known) }, signal);
+  const files = new Map<string, WrittenFile>();
+  for (const table of TABLES) {
+    if (queries[table] === undefined) continue;
+    const name = nameOf(table);
+    const copied = written.get(table);
+    files.set(name, copied ?? last!.files.get(name)!);
+    if (copied === undefined || (usable.has(name) && last!.files.get(name)!.sha256 === copied.sha256))
+      await linkInto(folder, last!.folder, name);
+  }
+  return { files, marks };
 }
 
 /** Rejects on abort with the signal's reason. The work itself cannot be stopped: it ends with the process. */
@@ -140,7 +174,7 @@ async function fillFolder(
   // Taken before the first query: the rows include everything committed by then.
   const createdAt = Date.now();
   const began = performance.now();
-  const files = await copyRows(place, queries, options);
+  const { files, marks } = await copyRows(place, queries, options, last);
   const copied = performance.now();
   const generation = generationOfRows("pg", files);
   const came = {
@@ -151,7 +185,7 @@ async function fillFolder(
   };
   if (current !== undefined && onlyChanges && (await holdsSame(current, generation, files, build))) {
     await renewManifest(current, createdAt);
-    const published = build ? undefined : { folder: current, files, createdAt, before: last?.before };
+    const published = build ? undefined : { folder: current, files, createdAt, before: last?.before, marks };
     return { ...came, checkMs: 0, isNew: false, published };
   }
   const fields = { generation, createdAt };
@@ -160,11 +194,14 @@ async function fillFolder(
     const bytes = await prepareRows(place, folder, current, options);
     return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
   }
-  if (last !== undefined) await linkEqual(folder, files, last);
   const { store, kept } = await completeRows(place, files, fields, {
-    ...{ current, allowShrink, maxBytes, signal, before: last?.before },
+    current,
+    allowShrink,
+    maxBytes,
+    signal,
+    before: last?.before,
   });
-  const published = { folder, files, createdAt, before: { store, kept } };
+  const published = { folder, files, createdAt, before: { store, kept }, marks };
   return { ...came, checkMs: performance.now() - copied, isNew: true, published };
 }
 
@@ -203,22 +240,23 @@ export async function exportLive(
     options.out,
     async (folder, current) => {
       if (current !== last.folder) return undefined;
-      published = last;
       const { instances } = options.queries;
-      const [[name, file] = []] = await copyRows(folder, { instances }, options);
+      const copied = await copyRows(folder, { instances }, options, last);
+      const marks = new Map([...last.marks, ...copied.marks]);
+      published = { ...last, marks };
+      const [[name, file] = []] = copied.files;
       if (file!.plainSha256 === last.files.get(name!)!.plainSha256) return undefined;
       const files = new Map(last.files).set(name!, file!);
-      for (const other of files.keys())
-        if (other !== name) await linkOrCopy(join(current, other), join(folder, other));
+      for (const other of files.keys()) if (other !== name) await linkInto(folder, current, other);
       const { maxBytes, signal } = options;
       const { createdAt, before } = last;
       const { store, kept } = await completeRows(
         folder,
         files,
         { generation: generationOfRows("pg", files), createdAt },
-        { ...{ current, maxBytes, signal, before }, allowShrink: true },
+        { current, maxBytes, signal, before, allowShrink: true },
       );
-      published = { folder, files, createdAt, before: { store, kept } };
+      published = { folder, files, createdAt, before: { store, kept }, marks };
       return published;
     },
     { keep: options.keep, replaces: true },
@@ -226,18 +264,10 @@ export async function exportLive(
   return published;
 }
 
-/** Replaces each file that equals one of the last publication by a link to that one, unless it was touched since. */
-async function linkEqual(folder: string, files: RowFiles, last: LastPublished): Promise<void> {
-  const looks = await fileFingerprintsOf(last.folder);
-  for (const { name, sha256, fingerprint } of last.before?.kept.files ?? []) {
-    if (files.get(name)?.sha256 !== sha256 || !isSameFile(looks.get(name) ?? "", fingerprint)) continue;
-    const temporary = temporaryOf(join(folder, name));
-    await linkOrCopy(join(last.folder, name), temporary);
-    await rename(temporary, join(folder, name));
-  }
-}
-
-/** Makes a hard link to a file, or a copy where the file system has no hard links. */
-async function linkOrCopy(from: string, to: string): Promise<void> {
-  await link(from, to).catch(() => copyFile(from, to));
+/** Puts a file of another folder into a folder, in place of any file there: a link, or a copy where the file system has no links. */
+async function linkInto(folder: string, other: string, name: string): Promise<void> {
+  const from = join(other, name);
+  const temporary = temporaryOf(join(folder, name));
+  await link(from, temporary).catch(() => copyFile(from, temporary));
+  await rename(temporary, join(folder, name));
 }

@@ -8,6 +8,7 @@ import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
 import { ColumnsError, copyStatement, nested } from "./queries.ts";
+import { type Ask, isOnDisk, isUnchanged, momentOf, type TableMark } from "./unchanged.ts";
 
 const CONNECT_MS = 15_000;
 /** Timeout for the server to confirm that it cancelled a query, and to close the connection. */
@@ -65,11 +66,25 @@ function sendCancel({ processID, secretKey, host, port }: Known): void {
   socket.unref();
 }
 
-/** Receives each table's name and its rows as they arrive, one JSON object per line. */
-export type TakeTable = (
-  table: TableName,
-  lines: AsyncIterable<Buffer>,
-) => Promise<{ readonly lines: number }>;
+/** Receives each table's name and its rows as they arrive, one JSON object per line. It must take all of them or reject. */
+type TakeTable = (table: TableName, lines: AsyncIterable<Buffer>) => Promise<{ readonly lines: number }>;
+
+/** Marks by table; see `unchanged.ts`. */
+export type TableMarks = ReadonlyMap<TableName, TableMark>;
+
+/** The work of {@link copyTables}. */
+export interface Copying {
+  readonly queries: Partial<Queries>;
+  readonly take: TakeTable;
+  /** Marks of an earlier export. A table that they prove unchanged is not copied. */
+  readonly marks: TableMarks;
+}
+
+/** Result of an export: the marks for the next one, and the tables that were not copied since they have the rows of an earlier one. */
+export interface Copied {
+  readonly marks: TableMarks;
+  readonly unchanged: readonly TableName[];
+}
 
 /** An open transaction. */
 interface Session {
@@ -114,13 +129,27 @@ async function statementFor(table: TableName, query: string, session: Session): 
   }
 }
 
+/** Looks at something that an export can do without. @returns undefined on an error of the server, such as a missing permission */
+async function lookAt<Found>(
+  { client }: Session,
+  look: (ask: Ask) => Promise<Found>,
+): Promise<Found | undefined> {
+  await client.query("SAVEPOINT look");
+  try {
+    return await look(async (text, values) => (await client.query(text, values as unknown[])).rows);
+  } catch {
+    await client.query("ROLLBACK TO SAVEPOINT look");
+    return undefined;
+  }
+}
+
 /** Copies one table. @returns a check that all rows arrived, to be called once the server has reported their number */
 async function copyTable(
   table: TableName,
   statement: string,
   take: TakeTable,
   { client, postgres, say }: Session,
-): Promise<() => void> {
+): Promise<() => number> {
   const copy = client.query(postgres.copyTo(statement, { highWaterMark: COPY_BUFFER_BYTES }));
   let broken: unknown;
   copy.once("error", (error) => {
@@ -134,14 +163,14 @@ async function copyTable(
     throw broken === undefined ? error : new SourceError(`${table}: ${say(broken)}`);
   }
   return () => {
-    if (copy.rowCount === lines) return;
+    if (copy.rowCount === lines) return lines;
     throw new SourceError(`${table}: the server sent ${copy.rowCount} rows, of which ${lines} arrived`);
   };
 }
 
-async function copyAll(queries: Partial<Queries>, take: TakeTable, session: Session): Promise<void> {
+/** Opens the transaction. A table whose rows are the same must give the same bytes: in the same order, whatever the settings. */
+async function begin(session: Session): Promise<void> {
   await ask(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  // An unchanged table must give the same rows in the same order, and times must not depend on the session's settings.
   await ask(session, "SET LOCAL synchronize_seqscans = off");
   await ask(session, "SET LOCAL TimeZone = 'UTC'");
   await ask(session, "SET LOCAL DateStyle = 'ISO, YMD'");
@@ -152,16 +181,33 @@ async function copyAll(queries: Partial<Queries>, take: TakeTable, session: Sess
     session,
     `SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`,
   );
+}
+
+async function copyAll({ queries, marks, take }: Copying, session: Session): Promise<Copied> {
+  await begin(session);
   const statements: [TableName, string][] = [];
   // Check all queries first: a mistake in the last one is reported at once.
   for (const table of TABLES) {
     const query = queries[table];
     if (query !== undefined) statements.push([table, await statementFor(table, query, session)]);
   }
-  const checks: (() => void)[] = [];
-  for (const [table, statement] of statements) checks.push(await copyTable(table, statement, take, session));
+  const moment = await lookAt(session, (look) => momentOf(queries, look));
+  const unchanged: TableName[] = [];
+  const copies = new Map<TableName, () => number>();
+  for (const [table, statement] of statements) {
+    if (moment && (await lookAt(session, (look) => isUnchanged(table, marks.get(table), moment, look))))
+      unchanged.push(table);
+    else copies.set(table, await copyTable(table, statement, take, session));
+  }
+  const isSafe = moment && (await lookAt(session, (look) => isOnDisk(moment, look)));
   await ask(session, "COMMIT");
-  for (const check of checks) check();
+  const next = new Map<TableName, TableMark>();
+  for (const [table] of statements) {
+    const rows = copies.get(table)?.() ?? marks.get(table)!.rows;
+    const definition = moment?.definitions.get(table);
+    if (isSafe && definition !== undefined) next.set(table, { definition, rows, oldest: moment.oldest });
+  }
+  return { marks: next, unchanged };
 }
 
 async function connect({ client, say }: Session): Promise<void> {
@@ -176,24 +222,25 @@ async function connect({ client, say }: Session): Promise<void> {
 /**
  * Copies the rows of all tables that have a query out of one database snapshot.
  *
- * @param take gets the rows of each table in turn; it must take all of them or reject
  * @param signal cancels the running query
  * @throws {SourceError} one line without the password; {@link CommandError}; what `take` throws; the signal's reason
  */
 export async function copyTables(
   { connectionString, secrets }: PostgresUrl,
-  queries: Partial<Queries>,
-  take: TakeTable,
+  copying: Copying,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Copied> {
   const postgres = await importPostgres();
   signal.throwIfAborted();
   const say = (error: unknown): string => postgresText(error, secrets);
   let client: Client;
   try {
     client = new postgres.Client({
-      ...{ connectionString, fallback_application_name: "orrery export" },
-      ...{ connectionTimeoutMillis: CONNECT_MS, keepAlive: true, keepAliveInitialDelayMillis: PROBE_MS },
+      connectionString,
+      fallback_application_name: "orrery export",
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: PROBE_MS,
     });
   } catch (error) {
     // A certificate file is missing.
@@ -211,9 +258,10 @@ export async function copyTables(
   signal.addEventListener("abort", cancel, { once: true });
   try {
     await connect(session);
-    await copyAll(queries, take, session);
+    const copied = await copyAll(copying, session);
     leaving = setTimeout(hangUp, LEAVE_MS);
     await client.end();
+    return copied;
   } catch (error) {
     hangUp();
     signal.throwIfAborted();

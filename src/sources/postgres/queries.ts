@@ -9,7 +9,7 @@ import { SourceError } from "../../util/source-error.ts";
 export type Queries = Readonly<Record<TableName, string>>;
 
 /** A name in database style: `visitsLast7Days` becomes `visits_last_7_days`. */
-function columnName(name: string): string {
+export function columnName(name: string): string {
   return name
     .replace(/[A-Z]|\d+/g, "_$&")
     .replaceAll("-", "_")

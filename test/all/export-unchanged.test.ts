@@ -1,0 +1,140 @@
+/** Tables that an export need not copy again, told by a real PostgreSQL: only those whose rows are certainly the same. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { TABLES, type TableName } from "../../src/model/schema.ts";
+import { copyTables, type TableMarks } from "../../src/sources/postgres/postgres.ts";
+import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
+import { DEFAULT_QUERIES, type Queries } from "../../src/sources/postgres/queries.ts";
+import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
+import { until } from "../support/process.ts";
+
+const USER = "INSERT INTO users VALUES (gen_random_uuid(), 'new', NULL, now())";
+
+/** Statements between two exports, and the tables that the second one must copy. */
+const CASES: readonly (readonly [what: string, sql: string, copied: readonly TableName[]])[] = [
+  ["nothing", "SELECT 1", []],
+  ["an insert", USER, ["users"]],
+  ["an insert that is rolled back", `BEGIN; ${USER}; ROLLBACK`, []],
+  ["an insert in a savepoint", `BEGIN; SAVEPOINT a; ${USER}; RELEASE a; COMMIT`, ["users"]],
+  ["an update to the same value", "UPDATE worlds SET name = name WHERE name = 'World 1'", ["worlds"]],
+  ["a delete", "DELETE FROM instances WHERE id = (SELECT id FROM instances LIMIT 1)", ["instances"]],
+  ["a delete and an insert", `DELETE FROM users WHERE display_name = 'user 1'; ${USER}`, ["users"]],
+  ["all rows gone", "TRUNCATE world_stats", ["world-stats"]],
+  ["all rows written anew", "VACUUM FULL users", ["users"]],
+  ["frozen rows", "VACUUM FREEZE", []],
+  ["a lock of rows", "BEGIN; SELECT * FROM users FOR UPDATE; COMMIT", []],
+  [
+    "a column with another default",
+    `ALTER TABLE users DROP COLUMN user_icon_url; ALTER TABLE users ADD COLUMN user_icon_url text DEFAULT 'other'`,
+    ["users"],
+  ],
+  ["another name of a label", "ALTER TYPE state RENAME VALUE 'ACTIVE' TO 'CLOSED'", ["worlds"]],
+];
+
+/** Statements before the first export, after which a table is copied by each one. */
+const NEVER: readonly (readonly [what: string, sql: string, table: TableName])[] = [
+  [
+    "a column of a type of its owner's",
+    "CREATE DOMAIN words AS text; ALTER TABLE worlds ALTER COLUMN name TYPE words",
+    "worlds",
+  ],
+  ["policies for rows", "ALTER TABLE users ENABLE ROW LEVEL SECURITY", "users"],
+  ["a child table", "CREATE TABLE more () INHERITS (instances)", "instances"],
+  [
+    "a view in its place",
+    "ALTER TABLE users RENAME TO people; CREATE VIEW users AS SELECT * FROM people",
+    "users",
+  ],
+];
+
+describe("tables of an earlier export", { skip: needPostgres() }, () => {
+  let server: Postgres;
+  let databases = 0;
+  before(async () => {
+    // Commits that do not wait for the disk then stay in memory for long.
+    server = await startPostgres("wal_writer_delay = '10s'");
+  });
+  after(() => server.end());
+
+  async function makeDatabase(): Promise<string> {
+    const name = `tables_${++databases}`;
+    await server.makeDatabase(name);
+    await server.run(
+      `CREATE TYPE state AS ENUM ('ACTIVE'); ${fillSql(40)} ALTER TABLE worlds ALTER COLUMN status TYPE state USING status::state`,
+      name,
+    );
+    return name;
+  }
+
+  /** The next export: its marks, and the tables that it copied. */
+  async function next(database: string, marks: TableMarks, queries: Queries = DEFAULT_QUERIES) {
+    const copied: TableName[] = [];
+    const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<{ lines: number }> => {
+      copied.push(table);
+      let count = 0;
+      for await (const chunk of lines) count += chunk.toString().split("\n").length - 1;
+      return { lines: count };
+    };
+    const from = readPostgresUrl(server.url(database));
+    const made = await copyTables(from, { queries, take, marks }, new AbortController().signal);
+    assert.deepEqual([...copied, ...made.unchanged].sort(), [...TABLES].sort());
+    return { marks: made.marks, copied };
+  }
+
+  /** The marks of a first export, once the server's log of all that it saw is on disk. */
+  async function markAll(database: string, except?: TableName): Promise<TableMarks> {
+    let marks: TableMarks = new Map();
+    await until(async () => {
+      await server.run("CHECKPOINT");
+      ({ marks } = await next(database, new Map()));
+      return marks.size > 0;
+    }, "marks");
+    const expected = TABLES.filter((table) => table !== except);
+    assert.deepEqual(Array.from(marks.keys()), expected);
+    return marks;
+  }
+
+  for (const [what, sql, copied] of CASES) {
+    it(`are copied again after ${what}: ${copied.join() || "none"}`, async () => {
+      const database = await makeDatabase();
+      const marks = await markAll(database);
+      const client = await server.connect(database);
+      for (const statement of sql.split("; ")) await client.query(statement);
+      await client.end();
+      assert.deepEqual((await next(database, marks)).copied, copied);
+    });
+  }
+
+  for (const [what, sql, table] of NEVER) {
+    it(`are not marked: one with ${what}`, async () => {
+      const database = await makeDatabase();
+      for (const statement of sql.split("; ")) await server.run(statement, database);
+      assert.deepEqual((await next(database, await markAll(database, table))).copied, [table]);
+    });
+  }
+
+  it("are copied again after a transaction that was open, a restart, or with another query", async () => {
+    const database = await makeDatabase();
+    const client = await server.connect(database);
+    await client.query("BEGIN");
+    await client.query(USER);
+    const marks = await markAll(database);
+    await client.query("COMMIT");
+    await client.end();
+    const later = await next(database, marks);
+    assert.deepEqual(later.copied, ["users"]);
+    const queries = { ...DEFAULT_QUERIES, worlds: `${DEFAULT_QUERIES.worlds} WHERE true` };
+    assert.deepEqual((await next(database, marks, queries)).copied, ["users", "worlds"]);
+    await server.stop();
+    await server.start();
+    assert.deepEqual((await next(database, marks)).copied, TABLES);
+  });
+
+  it("are not marked while a crash could lose a commit that was seen", async () => {
+    const database = await makeDatabase();
+    await server.run(`SET synchronous_commit = off; ${USER}`, database);
+    assert.equal((await next(database, new Map())).marks.size, 0);
+    await markAll(database);
+  });
+});
