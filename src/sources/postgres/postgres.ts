@@ -8,7 +8,7 @@ import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
 import { ColumnsError, copyStatement, nested } from "./queries.ts";
-import { type Ask, isOnDisk, isUnchanged, momentOf, type TableMark } from "./unchanged.ts";
+import { isOnDisk, isUnchanged, momentOf, type RunQuery, type TableMark } from "./unchanged.ts";
 
 const CONNECT_MS = 15_000;
 /** Timeout for the server to confirm that it cancelled a query, and to close the connection. */
@@ -132,7 +132,7 @@ async function statementFor(table: TableName, query: string, session: Session): 
 /** Looks at something that an export can do without. @returns undefined on an error of the server, such as a missing permission */
 async function lookAt<Found>(
   { client }: Session,
-  look: (ask: Ask) => Promise<Found>,
+  look: (ask: RunQuery) => Promise<Found>,
 ): Promise<Found | undefined> {
   await client.query("SAVEPOINT look");
   try {

@@ -20,7 +20,7 @@ export interface TableMark {
 }
 
 /** Runs a query in the transaction of the export. */
-export type Ask = (text: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
+export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
 
 const MOMENT = `
   SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS oldest, pg_snapshot_xmax(pg_current_snapshot())::text AS next,
@@ -48,7 +48,7 @@ export interface Moment {
 }
 
 /** Looks at the tables whose query is the default one. Call it once they are locked against changes of their definitions. */
-export async function momentOf(queries: Partial<Record<TableName, string>>, ask: Ask): Promise<Moment> {
+export async function momentOf(queries: Partial<Record<TableName, string>>, ask: RunQuery): Promise<Moment> {
   const [moment] = (await ask(MOMENT)) as { oldest: string; next: string; log: string }[];
   const definitions = new Map<TableName, string>();
   for (const [table, query] of Object.entries(queries) as [TableName, string][]) {
@@ -66,7 +66,7 @@ export async function isUnchanged(
   table: TableName,
   mark: TableMark | undefined,
   { definitions, next }: Moment,
-  ask: Ask,
+  ask: RunQuery,
 ): Promise<boolean> {
   if (mark === undefined || mark.definition !== definitions.get(table)) return false;
   if (next - mark.oldest >= MOST_AGE) return false;
@@ -78,7 +78,7 @@ export async function isUnchanged(
 }
 
 /** Whether a crash can lose nothing that a moment saw. */
-export async function isOnDisk({ log }: Moment, ask: Ask): Promise<boolean> {
+export async function isOnDisk({ log }: Moment, ask: RunQuery): Promise<boolean> {
   const [found] = await ask("SELECT pg_current_wal_flush_lsn() >= $1::pg_lsn AS yes", [log]);
   return found!.yes === true;
 }
