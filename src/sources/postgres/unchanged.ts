@@ -40,7 +40,7 @@ const DEFINITION = `
 const MOST_AGE = 2n ** 31n;
 
 /** The moment of a transaction, and the definitions of the tables that it can mark. */
-export interface Moment {
+export interface DatabaseMoment {
   readonly oldest: bigint;
   readonly next: bigint;
   readonly log: string;
@@ -48,7 +48,10 @@ export interface Moment {
 }
 
 /** Looks at the tables whose query is the default one. Call it once they are locked against changes of their definitions. */
-export async function momentOf(queries: Partial<Record<TableName, string>>, ask: RunQuery): Promise<Moment> {
+export async function momentOf(
+  queries: Partial<Record<TableName, string>>,
+  ask: RunQuery,
+): Promise<DatabaseMoment> {
   const [moment] = (await ask(MOMENT)) as { oldest: string; next: string; log: string }[];
   const definitions = new Map<TableName, string>();
   for (const [table, query] of Object.entries(queries) as [TableName, string][]) {
@@ -65,7 +68,7 @@ export async function momentOf(queries: Partial<Record<TableName, string>>, ask:
 export async function isUnchanged(
   table: TableName,
   mark: TableMark | undefined,
-  { definitions, next }: Moment,
+  { definitions, next }: DatabaseMoment,
   ask: RunQuery,
 ): Promise<boolean> {
   if (mark === undefined || mark.definition !== definitions.get(table)) return false;
@@ -78,7 +81,7 @@ export async function isUnchanged(
 }
 
 /** Whether a crash can lose nothing that a moment saw. */
-export async function isOnDisk({ log }: Moment, ask: RunQuery): Promise<boolean> {
+export async function isOnDisk({ log }: DatabaseMoment, ask: RunQuery): Promise<boolean> {
   const [found] = await ask("SELECT pg_current_wal_flush_lsn() >= $1::pg_lsn AS yes", [log]);
   return found!.yes === true;
 }
