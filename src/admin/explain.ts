@@ -12,8 +12,7 @@ import { FAULTS } from "../model/fault.ts";
 import { type Ask, PROCESS, type Reply, splitTarget } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
 import type { OpenState } from "../server/open.ts";
-import { exactSearch, similarSearch } from "./explain-search.ts";
-import type { Explanation, KeyExplanation, SearchExplanation } from "./explanation.ts";
+import { explainedSearches, type SearchExplanation } from "./explain-search.ts";
 import { adminReply, errorReply, JSON_TYPE, queryOf } from "./router.ts";
 import type { WatchedServer } from "./watched.ts";
 
@@ -75,7 +74,7 @@ export function readExplainQuestion(query: string): { target: string; key: strin
 }
 
 /**
- * Explains a key; undefined if no key has the id.
+ * The gate's verdict on a key, and its remaining requests; undefined if no key has the id. A CLI token has no quota.
  *
  * @param shared undefined if limits are not shared
  * @param scope needed by the operation, or null if any key will do
@@ -87,20 +86,24 @@ export async function explainKey(
   id: string,
   scope: Scope | null,
   now: number,
-): Promise<KeyExplanation | undefined> {
+) {
   const key = gate.keys.bySlot[gate.counters.slots.get(id) ?? -1];
   if (key === undefined) return undefined;
   const { name, kind, scopes, expiresAt, slot } = key;
   const limit = key.limit ?? gate.defaultLimit;
   const counts = readCounts(gate.counters, now);
   const usedHere = counts.usedBy(slot);
-  const here = { used: usedHere, remaining: Math.max(0, limit - usedHere), reset: counts.reset };
+  const remainingHere = Math.max(0, limit - usedHere);
+  const here = { counted: "here", used: usedHere, remaining: remainingHere, reset: counts.reset } as const;
   const told = kind === "cli" ? undefined : await shared?.readAnew(slot, limit);
-  const { counted, used, remaining, reset } = told ?? { counted: "here" as const, ...here };
+  const { counted, used, remaining, reset } = told ?? here;
   const count = () => ({ passed: remaining > 0, limit, remaining, reset });
   const { fault = null } = await admitKey({ ...gate, shared: { count } }, key, scope, now);
   return {
-    ...{ id, name, kind, fault },
+    id,
+    name,
+    kind,
+    fault,
     scopes: [...scopes],
     expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
     quota: kind === "cli" ? null : { counted, used, limit, remaining, resetEpochSeconds: reset },
@@ -127,16 +130,18 @@ interface Trace {
 }
 
 /** A state that notes the search and the operation in the trace, and counts and logs nothing. */
-function tracedState(opened: OpenState, trace: Trace): State {
+function tracedState(opened: OpenState, askHolding: WatchedServer["askHolding"], trace: Trace): State {
   const { gate, headers, observe, clientOf, pages, generation } = opened.state;
-  const take = (found: SearchExplanation): void => {
+  const searches = explainedSearches(opened, askHolding, (found) => {
     trace.search = found;
-  };
-  const search = exactSearch(opened, take);
-  const similar = generation.similar && similarSearch(generation.similar, take);
+  });
   return {
-    ...{ gate, headers, observe, clientOf, pages },
-    generation: { ...generation, search, similar },
+    gate,
+    headers,
+    observe,
+    clientOf,
+    pages,
+    generation: { ...generation, ...searches },
     trace(operation, call) {
       trace.operation = operation;
       trace.call = call;
@@ -144,40 +149,24 @@ function tracedState(opened: OpenState, trace: Trace): State {
   };
 }
 
-function parametersOf({ operation, call }: Trace): Explanation["parameters"] {
-  if (operation === undefined || call === undefined) return null;
-  const own = Object.fromEntries(operation.parameters.map((name) => [name, call.parameters[name]]));
-  return { ...(operation.path.includes(":id") ? { id: call.id } : {}), ...own };
-}
-
-function routeOf({ operation }: Trace): Explanation["route"] {
-  if (operation === undefined) return null;
+/** The operation, named as in the OpenAPI document, and its own parameters as applied. */
+function operationOf({ operation, call }: Trace) {
+  if (operation === undefined || call === undefined) return { route: null, parameters: null };
   const { name, path, scope, summary } = operation;
-  return { name, path, scope, summary };
-}
-
-async function searchOf(
-  { search, call }: Trace,
-  askHolding: WatchedServer["askHolding"],
-): Promise<SearchExplanation | null> {
-  if (search?.match !== "exact") return search ?? null;
-  const { table, term } = search;
-  const { limit, offset } = call!.parameters;
-  return { ...search, cache: await askHolding({ table, term, page: { limit, offset } }) };
-}
-
-/** @param key null if none was named; its fault takes precedence over the operation's reply */
-function answerOf(key: KeyExplanation | null, { operation }: Trace, reply: Reply): Explanation["answer"] {
-  const fault = (operation && key?.fault) ?? reply.fault;
-  if (fault === undefined)
-    return { status: reply.status, fault: null, error: null, bytes: reply.body.length };
-  const { status, message: error } = FAULTS[fault];
-  return { status, fault, error, bytes: JSON.stringify({ error }).length };
+  const own = Object.fromEntries(
+    operation.parameters.map((parameter) => [parameter, call.parameters[parameter]]),
+  );
+  const parameters = path.includes(":id") ? { id: call.id, ...own } : own;
+  return { route: { name, path, scope, summary }, parameters };
 }
 
 /** Timeout of an explanation, in milliseconds. */
 const PATIENCE_MS = 5000;
 
+/**
+ * Answers `GET /explain`. Parts that a request does not have are null: no operation may have the path, which may belong to
+ * a page beside the API, no key may be named, and the operation may be no search, or one without a query.
+ */
 export async function explain(
   ask: Ask,
   opened: OpenState,
@@ -192,23 +181,29 @@ export async function explain(
   const trace: Trace = {};
   const none = { authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined };
   const asked: Ask = { method: "GET", target, caller: PROCESS, ...none, now: Date.now(), isGone };
-  const reply = await answer(asked, tracedState(opened, trace));
-  let key: KeyExplanation | null = null;
-  if (keyId !== undefined) {
-    const scope = trace.operation?.scope ?? null;
-    const known = await explainKey(gate, opened.sharedLimits, keyId, scope, Date.now());
-    if (known === undefined) return errorReply(404, "No key has this id");
-    key = known;
-  }
-  const explanation: Omit<Explanation, "durationMs"> = {
+  const reply = await answer(asked, tracedState(opened, askHolding, trace));
+  const { operation, search = null } = trace;
+  const key =
+    keyId === undefined
+      ? null
+      : await explainKey(gate, opened.sharedLimits, keyId, operation?.scope ?? null, Date.now());
+  if (key === undefined) return errorReply(404, "No key has this id");
+  // What a key is refused for comes before the reply of the operation.
+  const fault = (operation && key?.fault) ?? reply.fault ?? null;
+  const error = fault && FAULTS[fault].message;
+  const explanation = {
     target,
     path: splitTarget(target).path,
     generation: generation.store.id,
     key,
-    route: routeOf(trace),
-    parameters: parametersOf(trace),
-    search: await searchOf(trace, askHolding),
-    answer: answerOf(key, trace, reply),
+    ...operationOf(trace),
+    search,
+    answer: {
+      status: fault ? FAULTS[fault].status : reply.status,
+      fault,
+      error,
+      bytes: fault ? JSON.stringify({ error }).length : reply.body.length,
+    },
   };
   const durationMs = Math.round((performance.now() - began) * 1000) / 1000;
   const json = redacted(JSON.stringify({ ...explanation, durationMs }), gate.prefixes);
