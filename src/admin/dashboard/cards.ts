@@ -1,7 +1,7 @@
 /** The cards of the page, each built from its row. */
 
-import type { KeyStatus, Moment, RouteStatus, Status, ThreadStatus } from "../status.ts";
-import { chartCard, type Line } from "./charts.ts";
+import type { KeyStatus, RouteStatus, Status, ThreadStatus } from "../status.ts";
+import { chartCard, type Figures, type Line } from "./charts.ts";
 import { byId, type Child, fill, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
@@ -44,7 +44,7 @@ function latencyLines({ requests }: Status): Line[] {
     if (!coloured.includes(route)) coloured[coloured.indexOf(undefined)] = route;
   }
   return coloured.flatMap((name, at) => {
-    const of = ({ requests }: Moment) =>
+    const of = ({ requests }: Figures) =>
       requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null;
     return name === undefined ? [] : { label: routeName(name), colour: at + 1, of };
   });

@@ -1,11 +1,13 @@
 /** Lines over the last ten minutes, drawn by uPlot, with a legend of text. */
 
 import uPlot from "uplot";
-import type { Moment, Status } from "../status.ts";
+import type { Status } from "../status.ts";
 import { bars, foreign, make } from "./dom.ts";
 import { clock } from "./format.ts";
-import { type ShownHistory, span } from "./history.ts";
+import { type Seen, span } from "./history.ts";
 import { type Card, type CardPart, type CardSettings, card } from "./parts.ts";
+
+export type Figures = NonNullable<Seen["figures"]>;
 
 export interface Line {
   /** For people; unique within the chart. */
@@ -13,7 +15,7 @@ export interface Line {
   /** Number of a colour in the style sheet, 1 to 5. */
   readonly colour: number;
   /** Its figure at a moment; null if unknown. */
-  readonly of: (moment: Moment) => number | null;
+  readonly of: (figures: Figures) => number | null;
 }
 
 interface ChartSettings extends CardSettings {
@@ -132,16 +134,16 @@ function describe({ title, more = "", write }: ChartSettings, columns: readonly 
 function chart(settings: ChartSettings): CardPart {
   const { id, isLow, isStacked, lines, write } = settings;
   const place = make("div", { id: `${id}-chart`, class: isLow ? "chart low" : "chart", role: "img" });
-  let history: ShownHistory | undefined;
+  let history: readonly Seen[] = [];
   let columns: readonly Column[] = [];
   let plot: uPlot | undefined;
 
   const draw = (): void => {
     plot?.destroy();
     plot = undefined;
-    if (history === undefined || place.clientWidth === 0) return;
+    if (history.length === 0 || place.clientWidth === 0) return;
     const figures = isStacked ? stack(columns) : columns.map(({ figures }) => figures);
-    const data = [history.moments, ...figures] as uPlot.AlignedData;
+    const data = [history.map(({ at }) => at), ...figures] as uPlot.AlignedData;
     plot = new uPlot(optionsOf(settings, columns, place, span(history)), data, place);
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
@@ -150,10 +152,7 @@ function chart(settings: ChartSettings): CardPart {
   return (status, seen) => {
     history = seen;
     columns = lines(status).map((line): Column => {
-      return {
-        ...line,
-        figures: seen.figures.map((moment) => (moment === undefined ? null : line.of(moment))),
-      };
+      return { ...line, figures: seen.map(({ figures }) => (figures ? line.of(figures) : null)) };
     });
     draw();
     place.setAttribute("aria-label", describe(settings, columns));

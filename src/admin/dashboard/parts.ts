@@ -2,15 +2,15 @@
 
 import type { Status } from "../status.ts";
 import { type Child, fill, make } from "./dom.ts";
-import type { ShownHistory } from "./history.ts";
+import type { Seen } from "./history.ts";
 
 /** The content of a card for a status. New elements replace the old ones only where they differ. */
-export type CardPart = (status: Status, history: ShownHistory) => readonly Child[];
+export type CardPart = (status: Status, history: readonly Seen[]) => readonly Child[];
 
 /** A section of the page that shows a part of each status. */
 export interface Card {
   readonly element: HTMLElement;
-  readonly show: (status: Status, history: ShownHistory) => void;
+  readonly show: (status: Status, history: readonly Seen[]) => void;
 }
 
 export interface CardSettings {
@@ -64,9 +64,10 @@ interface TableSettings<Item> {
 /** A table with a row for each item. */
 export function table<Item>({ id, caption, columns, items, empty }: TableSettings<Item>): CardPart {
   const kinds = columns.map(([, , more], at) => at > 0 && (more?.isSpare ? "number spare" : "number"));
-  const head = columns.map(([title, , more], at) => {
-    return make("th", { scope: "col", class: kinds[at]!, title: more?.hint ?? false }, title);
-  });
+  const headings = () =>
+    columns.map(([title, , more], at) =>
+      make("th", { scope: "col", class: kinds[at]!, title: more?.hint ?? false }, title),
+    );
   const rowOf = (item: Item, status: Status): HTMLElement => {
     const cells = columns.map(([, cell], at) => {
       const children = [cell(item, status)].flat() as Child[];
@@ -74,22 +75,18 @@ export function table<Item>({ id, caption, columns, items, empty }: TableSetting
     });
     return make("tr", {}, ...cells);
   };
-  const body = make("tbody", { id });
-  const title = make("caption", { class: "unseen" }, caption);
-  const whole = make("table", {}, title, make("thead", {}, make("tr", {}, ...head)), body);
   return (status) => {
     const rows = items(status).map((item) => rowOf(item, status));
-    fill(body, ...rows);
-    return [rows.length > 0 ? whole : make("p", { class: "quiet" }, empty)];
+    if (rows.length === 0) return [make("p", { class: "quiet" }, empty)];
+    const title = make("caption", { class: "unseen" }, caption);
+    const body = make("tbody", { id }, ...rows);
+    return [make("table", {}, title, make("thead", {}, make("tr", {}, ...headings())), body)];
   };
 }
 
-/** A name and its value; null is left out. */
-export type Fact = readonly [name: string, value: Child | null];
+export type Fact = readonly [name: string, value: Child];
 
 export function factList(facts: readonly Fact[], id: string | false = false): HTMLElement {
-  const entries = facts.flatMap(([name, value]) =>
-    value === null ? [] : [make("dt", {}, name), make("dd", {}, value)],
-  );
+  const entries = facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
   return make("dl", { id, class: "facts" }, ...entries);
 }
