@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createExposition, type Measured } from "../src/admin/metrics/exposition.ts";
+import { createExposition } from "../src/admin/metrics/exposition.ts";
 import { figuresOf, quantile, readTotals } from "../src/admin/metrics/figures.ts";
 import { ObservedCounts } from "../src/admin/metrics/observed.ts";
+import type { WatchedServer } from "../src/admin/watched.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
@@ -29,6 +30,7 @@ import {
   seriesOf,
   watchVitals,
 } from "../src/observe/metrics/counters.ts";
+import { watchedServer } from "./support/watched.ts";
 
 const agoMs = (ms: number): number => performance.now() - ms;
 
@@ -173,7 +175,7 @@ describe("a quantile", () => {
 
 const OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 
-function measured(): Measured {
+function measured(): WatchedServer {
   const cells = createRequestCells(2);
   for (const thread of [0, 1]) {
     const counters = countersOf(cells, thread);
@@ -190,18 +192,7 @@ function measured(): Measured {
   observed.observe({ kind: "thread-died", role: "serving", cause: "a test" });
   observed.observe({ kind: "snapshot-refused", problems: [], serving: "g" });
   observed.observe({ kind: "snapshot-refused", problems: [], serving: "g", changing: true });
-  return {
-    cells,
-    observed,
-    version: "1.2.3",
-    isReady: () => true,
-    problems: () => ({ "keys-refused": 1, "data-stale": 0 }),
-    ageSeconds: () => 2.5,
-    createdAt: () => 1_700_000_000.25,
-    generation: () => ({ id: "g", loadedAt: 1_700_000_000.5, rows: { users: 1, worlds: 2, instances: 3 } }),
-    keys: () => 4,
-    sharedLimits: () => ({ asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 }),
-  };
+  return watchedServer(cells, observed, true);
 }
 
 describe("the text", () => {

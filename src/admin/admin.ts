@@ -154,7 +154,7 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
     observe: watched.observe,
     snapshotEvents: watched.snapshotEvents,
     onProgress(share) {
-      watched.readiness.progress = share;
+      watched.history.progress = share;
     },
     takeState(opened) {
       watched.opened = opened;
@@ -163,7 +163,7 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
       watched.tell = tell;
     },
     startDraining() {
-      watched.readiness.isDraining = true;
+      watched.history.isDraining = true;
     },
     close: () => server.close(CLOSE_MS),
   };

@@ -4,13 +4,10 @@ import { parseTime } from "../model/time.ts";
 import type { Observation, ThreadRole } from "../observe/events.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { GenerationStatus, LoadStatus, Readiness } from "./status.ts";
+import type { LoadStatus, Readiness, ServedStatus } from "./status.ts";
 
 /** Number of loads kept. */
 const MOST_LOADS = 20;
-
-/** Fields of a generation that stay the same while it is served. */
-export type ServedStatus = Omit<GenerationStatus, "ageSeconds" | "createdAt" | "dataAgeSeconds">;
 
 /** Figures of a load that loaded nothing. */
 export const NOTHING_LOADED = {
@@ -23,8 +20,13 @@ export const NOTHING_LOADED = {
   retryMs: null,
 } as const;
 
-/** Collects observations, beside the log. */
-export class History {
+/**
+ * Collects observations, beside the log, and tracks loads, checks and the stop: these by a monotonic clock, while the age
+ * of the data follows the system clock.
+ */
+export class History implements SnapshotEvents {
+  /** Maximum ages in seconds; 0 for no limit. */
+  readonly limits: Pick<Settings, "maxAge" | "maxDataAge">;
   /** Newest first. */
   readonly loads: LoadStatus[] = [];
   readonly restarts: Record<ThreadRole, number> = { search: 0, serving: 0, similar: 0 };
@@ -33,8 +35,17 @@ export class History {
   url: string | null = null;
   /** When the keys file was last read without a problem. */
   keysLoadedAt: string | null = null;
-  /** Number of reads that changed the keys. */
-  keysLoads = 0;
+  /** `createdAt` in the manifest of the served data; null if it has no valid one, and before the first load. */
+  createdAt: string | null = null;
+  #confirmedAt: number | undefined;
+  #loadingSince: number | undefined;
+  /** Share of the snapshot's bytes read so far, 0 to 1. */
+  progress = 0;
+  isDraining = false;
+
+  constructor(limits: Pick<Settings, "maxAge" | "maxDataAge">) {
+    this.limits = limits;
+  }
 
   /** Called for each request, too, if accesses are logged. */
   observe(observation: Observation): void {
@@ -62,9 +73,6 @@ export class History {
         this.restarts[observation.role]++;
         break;
       case "keys-loaded":
-        this.keysLoads++;
-        this.keysLoadedAt = now();
-        break;
       case "keys-unchanged":
         this.keysLoadedAt = now();
         break;
@@ -77,31 +85,6 @@ export class History {
   #note(load: Omit<LoadStatus, "generation">): void {
     this.loads.unshift({ ...load, generation: this.served?.id ?? null });
     this.loads.length = Math.min(this.loads.length, MOST_LOADS);
-  }
-}
-
-function now(): string {
-  return new Date().toISOString();
-}
-
-/** Maximum ages in seconds; 0 for no limit. */
-type MostAges = Pick<Settings, "maxAge" | "maxDataAge">;
-
-/** Tracks loads, checks and the stop, by a monotonic clock; the age of the data follows the system clock. */
-export class ReadinessKeeper implements SnapshotEvents {
-  readonly #history: History;
-  readonly limits: MostAges;
-  /** `createdAt` in the manifest of the served data; null if it has no valid one, and before the first load. */
-  createdAt: string | null = null;
-  #confirmedAt: number | undefined;
-  #loadingSince: number | undefined;
-  /** Share of the snapshot's bytes read so far, 0 to 1. */
-  progress = 0;
-  isDraining = false;
-
-  constructor(history: History, limits: MostAges) {
-    this.#history = history;
-    this.limits = limits;
   }
 
   readonly began = (): void => {
@@ -152,7 +135,7 @@ export class ReadinessKeeper implements SnapshotEvents {
   }
 
   readiness(): Readiness {
-    const { id: generation = null, loadedAt = null } = this.#history.served ?? {};
+    const { id: generation = null, loadedAt = null } = this.served ?? {};
     const { ageSeconds, createdAt } = this;
     return { status: this.#status(), generation, loadedAt, ageSeconds, createdAt };
   }
@@ -173,7 +156,11 @@ export class ReadinessKeeper implements SnapshotEvents {
 
   #status(): Readiness["status"] {
     if (this.isDraining) return "draining";
-    if (this.#history.url === null) return "loading";
+    if (this.url === null) return "loading";
     return this.tooOld().length > 0 ? "stale" : "ready";
   }
+}
+
+function now(): string {
+  return new Date().toISOString();
 }

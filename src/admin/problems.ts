@@ -3,7 +3,7 @@
 import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { type Observation, rowOf, type Tables, type ThreadRole } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import type { ReadinessKeeper } from "./history.ts";
+import type { History } from "./history.ts";
 import { type LimitsStatus, PROBLEM_KINDS, type Problem, type ProblemKind } from "./status.ts";
 
 /** The status of shared limits. @param figures undefined until the first snapshot is loaded */
@@ -48,15 +48,15 @@ interface Deaths {
 /** Tracks problems from observations, and from checks that find the served snapshot to be current. */
 export class RecentProblems {
   readonly #events: Tables["events"];
-  readonly #readiness: ReadinessKeeper;
+  readonly #history: History;
   readonly #limits: SharedLimitsPlan | undefined;
   /** Problems that an observation begins and another one ends. */
   readonly #lasting = new Map<string, Problem>();
   readonly #deaths = new Map<ThreadRole, Deaths>();
 
-  constructor(events: Tables["events"], readiness: ReadinessKeeper, limits: SharedLimitsPlan | undefined) {
+  constructor(events: Tables["events"], history: History, limits: SharedLimitsPlan | undefined) {
     this.#events = events;
-    this.#readiness = readiness;
+    this.#history = history;
     this.#limits = limits;
   }
 
@@ -120,10 +120,10 @@ export class RecentProblems {
   }
 
   #stale(now: number): Problem[] {
-    const { status, createdAt, loadedAt } = this.#readiness.readiness();
+    const { status, createdAt, loadedAt } = this.#history.readiness();
     if (status !== "stale" && status !== "ready") return [];
-    const undated = createdAt === null && loadedAt !== null && this.#readiness.limits.maxDataAge > 0;
-    const old = this.#readiness.tooOld().map(({ bySeconds, message }): Problem => {
+    const undated = createdAt === null && loadedAt !== null && this.#history.limits.maxDataAge > 0;
+    const old = this.#history.tooOld().map(({ bySeconds, message }): Problem => {
       return { kind: "data-stale", since: new Date(now - bySeconds * 1000).toISOString(), message };
     });
     return undated ? [...old, { kind: "data-undated", since: loadedAt, message: UNDATED }] : old;

@@ -4,15 +4,7 @@ import { packageJson } from "../install/package.ts";
 import type { ThreadFigures } from "../server/threads/serving-messages.ts";
 import { busiestKeys } from "./keys.ts";
 import { limitsStatus } from "./problems.ts";
-import type {
-  KeysStatus,
-  MemoryStatus,
-  Moment,
-  SearchCacheStatus,
-  Status,
-  ThreadsStatus,
-  TimelineReply,
-} from "./status.ts";
+import type { Moment, Status, TimelineReply } from "./status.ts";
 import type { AskedThread, WatchedServer } from "./watched.ts";
 
 /** Maximum age, in milliseconds, at which a reply is sent again. */
@@ -26,7 +18,7 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
-function keysStatus(server: WatchedServer): KeysStatus {
+function keysStatus(server: WatchedServer): Status["keys"] {
   const figures = server.keyFigures();
   return {
     total: figures?.keys.size ?? 0,
@@ -42,7 +34,7 @@ function sum(threads: readonly AskedThread[], of: (figures: ThreadFigures) => nu
   return threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
 }
 
-function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): SearchCacheStatus {
+function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): Status["searchCache"] {
   // With several threads, the main thread searches only for the others, and they count these searches.
   const counting = threads.length === 1 ? threads : threads.filter(({ role }) => role !== "main");
   return {
@@ -55,7 +47,10 @@ function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): S
   };
 }
 
-function threadsStatus(threads: readonly AskedThread[], { given, history }: WatchedServer): ThreadsStatus {
+function threadsStatus(
+  threads: readonly AskedThread[],
+  { given, history }: WatchedServer,
+): Status["threads"] {
   const delays = threads.flatMap(({ figures }) => figures?.eventLoop?.delay?.p99Ms ?? []);
   return {
     serving: given.servingThreads,
@@ -71,7 +66,7 @@ function threadsStatus(threads: readonly AskedThread[], { given, history }: Watc
   };
 }
 
-function memoryStatus(threads: readonly AskedThread[]): MemoryStatus {
+function memoryStatus(threads: readonly AskedThread[]): Status["memory"] {
   const { rss, external, arrayBuffers } = process.memoryUsage();
   return {
     rssBytes: rss,
@@ -128,13 +123,13 @@ export class Timeline {
 /** Creates the function that returns the status. Requests within {@link FRESH_MS} share a reply. */
 export function createStatus(server: WatchedServer): () => Promise<Status> {
   const runtime = runtimeOf();
-  const { given, history, readiness } = server;
+  const { given, history } = server;
 
   async function make(): Promise<Status> {
     const threads = await server.askThreads();
-    const ready = readiness.readiness();
+    const ready = history.readiness();
     const { createdAt, ageSeconds } = ready;
-    const ages = { createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds: readiness.dataAgeSeconds };
+    const ages = { createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds: history.dataAgeSeconds };
     return {
       version: VERSION,
       runtime,
@@ -144,15 +139,15 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
       uptimeSeconds: Math.round(performance.now() / 100) / 10,
       ready: {
         ...ready,
-        reason: readiness.reason(),
-        maxAgeSeconds: readiness.limits.maxAge,
-        maxDataAgeSeconds: readiness.limits.maxDataAge,
+        reason: history.reason(),
+        maxAgeSeconds: history.limits.maxAge,
+        maxDataAgeSeconds: history.limits.maxDataAge,
       },
       problems: server.problems.list(),
       url: history.url,
       threads: threadsStatus(threads, server),
       generation: history.served && { ...history.served, ...ages },
-      loading: readiness.loading,
+      loading: history.loading,
       loads: history.loads,
       requests: server.rates.requests(),
       keys: keysStatus(server),

@@ -6,6 +6,7 @@
 
 import type { Refusal } from "../auth/key-use.ts";
 import type { AwayServer } from "../auth/shared.ts";
+import type { ReloadResult } from "../model/reload.ts";
 
 /** Whether the server is ready for requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
@@ -28,14 +29,10 @@ export interface Readiness {
 /** Visible rows by table. */
 type RowCounts = Readonly<Record<"users" | "worlds" | "instances", number>>;
 
-/** The served generation; times as in {@link Readiness}. */
-export interface GenerationStatus {
+/** The served generation: what stays the same while it is served. */
+export interface ServedStatus {
   readonly id: string;
   readonly loadedAt: string;
-  readonly createdAt: string | null;
-  readonly ageSeconds: number;
-  /** Seconds since `createdAt`. */
-  readonly dataAgeSeconds: number | null;
   readonly rows: RowCounts;
   /** Size on disk of the files read for it. */
   readonly bytes: number;
@@ -44,12 +41,7 @@ export interface GenerationStatus {
 /** The result of one load, and when it ended. */
 export interface LoadStatus {
   readonly at: string;
-  /**
-   * - `loaded`: a new generation is served.
-   * - `unchanged`: the files were read and hold the generation already served.
-   * - `refused`: the previous generation is still served; `problems` says why.
-   */
-  readonly result: "loaded" | "unchanged" | "refused";
+  readonly result: ReloadResult;
   /** Id of the generation served afterwards; null if the first load failed. */
   readonly generation: string | null;
   /** Null if refused. */
@@ -122,62 +114,6 @@ export interface KeyStatus {
   readonly lastUsedAt: string | null;
 }
 
-export interface KeysStatus {
-  /** API keys and CLI tokens in the keys file. */
-  readonly total: number;
-  /** When they were last read; null if they were given in code. */
-  readonly loadedAt: string | null;
-  /** Why the last read was refused; null if it succeeded. */
-  readonly problem: string | null;
-  readonly windowSeconds: number;
-  /** API keys and CLI tokens with the most requests in the current window, refused ones included, most first; at most 20. */
-  readonly busiest: readonly KeyStatus[];
-}
-
-/** The search result cache of the served generation. */
-export interface SearchCacheStatus {
-  /** Searches answered from the cache, searches that waited for the same running search, and searches that had to run. */
-  readonly hits: number;
-  readonly joined: number;
-  readonly misses: number;
-  /** Cached results, their memory, and its limit. */
-  readonly entries: number;
-  readonly bytes: number;
-  readonly maxBytes: number;
-}
-
-/** Memory of the process: heaps of the main and the serving threads; array buffers are a part of the external memory. */
-export type MemoryStatus = Readonly<
-  Record<"rssBytes" | "heapUsedBytes" | "heapTotalBytes" | "externalBytes" | "arrayBuffersBytes", number>
->;
-
-/** A thread with its own event loop that takes part in serving. */
-export interface ThreadStatus {
-  /** With `--threads 1` the main thread serves, too, and is the only one. */
-  readonly role: "main" | "serving";
-  /** 0 for the main thread; serving threads begin at 1. */
-  readonly number: number;
-  /** False when it did not answer in time: its figures are missing in the sums. */
-  readonly isAnswering: boolean;
-  readonly heapUsedBytes: number | null;
-  readonly eventLoop: {
-    /** Share of the last 5 to 10 seconds that it was busy, 0 to 1; null if the runtime does not report it. */
-    readonly utilization: number | null;
-    /** Delay of a timer over about the last ten seconds; null in the first moments. */
-    readonly delay: Readonly<Record<"p50Ms" | "p99Ms" | "maxMs", number>> | null;
-  } | null;
-}
-
-export interface ThreadsStatus {
-  /** Number of threads that answer requests when all run. */
-  readonly serving: number;
-  readonly all: readonly ThreadStatus[];
-  /** The delay of the slowest thread. */
-  readonly delayP99Ms: number | null;
-  /** Threads that died and were replaced since the start, by role. */
-  readonly restarts: Readonly<Record<"search" | "serving" | "similar", number>>;
-}
-
 /** Kinds of {@link Problem} in their order; an event with `problem` in its row is one of them. */
 export const PROBLEM_KINDS = [
   /** A snapshot was refused, or its folder cannot be read: the previous generation is served. */
@@ -207,6 +143,90 @@ export interface Problem {
   readonly message: string;
 }
 
+/** A thread with its own event loop that takes part in serving. */
+export interface ThreadStatus {
+  /** With `--threads 1` the main thread serves, too, and is the only one. */
+  readonly role: "main" | "serving";
+  /** 0 for the main thread; serving threads begin at 1. */
+  readonly number: number;
+  /** False when it did not answer in time: its figures are missing in the sums. */
+  readonly isAnswering: boolean;
+  readonly heapUsedBytes: number | null;
+  readonly eventLoop: {
+    /** Share of the last 5 to 10 seconds that it was busy, 0 to 1; null if the runtime does not report it. */
+    readonly utilization: number | null;
+    /** Delay of a timer over about the last ten seconds; null in the first moments. */
+    readonly delay: Readonly<Record<"p50Ms" | "p99Ms" | "maxMs", number>> | null;
+  } | null;
+}
+
+/** The whole reply. */
+export interface Status {
+  readonly version: string;
+  /** `node 22.12.0` */
+  readonly runtime: string;
+  readonly pid: number;
+  readonly now: string;
+  readonly startedAt: string;
+  readonly uptimeSeconds: number;
+  readonly ready: Readiness & {
+    readonly reason: string;
+    /** 0 for never. */
+    readonly maxAgeSeconds: number;
+    readonly maxDataAgeSeconds: number;
+  };
+  /** In the order of {@link PROBLEM_KINDS}; empty when all is well. */
+  readonly problems: readonly Problem[];
+  /** Base URL of the API; null until it listens. */
+  readonly url: string | null;
+  readonly threads: {
+    /** Number of threads that answer requests when all run. */
+    readonly serving: number;
+    /** The delay of the slowest thread. */
+    readonly delayP99Ms: number | null;
+    readonly all: readonly ThreadStatus[];
+    /** Threads that died and were replaced since the start, by role. */
+    readonly restarts: Readonly<Record<"search" | "serving" | "similar", number>>;
+  };
+  /** The served generation; times as in {@link Readiness}. */
+  readonly generation:
+    | (ServedStatus & {
+        readonly createdAt: string | null;
+        readonly ageSeconds: number;
+        /** Seconds since `createdAt`. */
+        readonly dataAgeSeconds: number | null;
+      })
+    | null;
+  /** The running load, if any: its duration and the share of the bytes read, 0 to 1. */
+  readonly loading: Readonly<Record<"sinceMs" | "progress", number>> | null;
+  /** Newest first, at most 20. */
+  readonly loads: readonly LoadStatus[];
+  readonly requests: RequestsStatus;
+  readonly keys: {
+    /** API keys and CLI tokens in the keys file. */
+    readonly total: number;
+    /** When they were last read; null if they were given in code. */
+    readonly loadedAt: string | null;
+    /** Why the last read was refused; null if it succeeded. */
+    readonly problem: string | null;
+    readonly windowSeconds: number;
+    /** Those with the most requests in the current window, refused ones included, most first; at most 20. */
+    readonly busiest: readonly KeyStatus[];
+  };
+  readonly limits: LimitsStatus;
+  /**
+   * The search result cache of the served generation: searches answered from it, searches that waited for the same running
+   * search, searches that had to run; cached results, their memory, and its limit.
+   */
+  readonly searchCache: Readonly<
+    Record<"hits" | "joined" | "misses" | "entries" | "bytes" | "maxBytes", number>
+  >;
+  /** Memory of the process: heaps of the main and the serving threads; array buffers are a part of the external memory. */
+  readonly memory: Readonly<
+    Record<"rssBytes" | "heapUsedBytes" | "heapTotalBytes" | "externalBytes" | "arrayBuffersBytes", number>
+  >;
+}
+
 /** How the limits of API keys are shared with other replicas (`--shared-limits`). */
 export interface LimitsStatus {
   /** If false, all other fields but `losses` and `away` are null. */
@@ -228,48 +248,14 @@ export interface LimitsStatus {
   readonly requests: Readonly<Record<"waited" | "alone" | "refused", number>> | null;
 }
 
-/** The whole reply. */
-export interface Status {
-  /** The version of orrery. */
-  readonly version: string;
-  /** `node 22.12.0` */
-  readonly runtime: string;
-  readonly pid: number;
-  readonly now: string;
-  readonly startedAt: string;
-  readonly uptimeSeconds: number;
-  readonly ready: Readiness & {
-    readonly reason: string;
-    /** 0 for never. */
-    readonly maxAgeSeconds: number;
-    readonly maxDataAgeSeconds: number;
-  };
-  /** In the order of {@link PROBLEM_KINDS}; empty when all is well. */
-  readonly problems: readonly Problem[];
-  /** Base URL of the API; null until it listens. */
-  readonly url: string | null;
-  readonly threads: ThreadsStatus;
-  readonly generation: GenerationStatus | null;
-  /** The running load, if any: its duration and the share of the bytes read, 0 to 1. */
-  readonly loading: Readonly<Record<"sinceMs" | "progress", number>> | null;
-  /** Newest first, at most 20. */
-  readonly loads: readonly LoadStatus[];
-  readonly requests: RequestsStatus;
-  readonly keys: KeysStatus;
-  readonly limits: LimitsStatus;
-  readonly searchCache: SearchCacheStatus;
-  readonly memory: MemoryStatus;
-}
-
 /** The part of a moment's {@link Status} that charts draw. */
-export interface Moment {
-  readonly now: string;
+export interface Moment extends Pick<Status, "now"> {
   readonly requests: Pick<RequestsStatus, "perSecondByStatus"> & {
     /** The routes that had a request in the recent interval. */
     readonly routes: readonly Pick<RouteStatus, "route" | "recent">[];
   };
-  readonly memory: Pick<MemoryStatus, "rssBytes" | "heapUsedBytes" | "arrayBuffersBytes">;
-  readonly threads: Pick<ThreadsStatus, "delayP99Ms">;
+  readonly memory: Pick<Status["memory"], "rssBytes" | "heapUsedBytes" | "arrayBuffersBytes">;
+  readonly threads: Pick<Status["threads"], "delayP99Ms">;
 }
 
 /** The reply of `GET /history`: the last ten minutes, oldest first. */
@@ -284,7 +270,7 @@ export interface TimelineReply {
 export interface ReloadReply {
   readonly keys: {
     /** `unchanged` if the file holds the keys already in force, or if the keys do not come from a file. */
-    readonly result: "loaded" | "refused" | "unchanged";
+    readonly result: ReloadResult;
     /** Number of keys now. */
     readonly total: number;
     readonly problem: string | null;

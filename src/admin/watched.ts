@@ -12,7 +12,7 @@ import {
 } from "../server/threads/serving-messages.ts";
 import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
-import { History, ReadinessKeeper } from "./history.ts";
+import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
 import { type Figures, figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
 import { ObservedCounts } from "./metrics/observed.ts";
@@ -97,9 +97,8 @@ export interface AskedThread {
 /** A server, from before its first load to its end. */
 export class WatchedServer {
   readonly given: AdminGiven;
-  readonly history = new History();
+  readonly history: History;
   readonly observed: ObservedCounts;
-  readonly readiness: ReadinessKeeper;
   readonly problems: RecentProblems;
   readonly rates: Rates;
   /** Undefined until the first snapshot is loaded. */
@@ -112,8 +111,8 @@ export class WatchedServer {
     this.given = given;
     const { settings, sharedLimits, requestCells, tables } = given;
     this.observed = new ObservedCounts(tables);
-    this.readiness = new ReadinessKeeper(this.history, settings);
-    this.problems = new RecentProblems(tables.events, this.readiness, sharedLimits);
+    this.history = new History(settings);
+    this.problems = new RecentProblems(tables.events, this.history, sharedLimits);
     this.rates = new Rates(requestCells);
     this.#eventLoop = watchEventLoop(watchVitals(countersOf(requestCells, mainThread(requestCells))));
   }
@@ -125,10 +124,10 @@ export class WatchedServer {
   };
 
   readonly snapshotEvents: SnapshotEvents = {
-    began: () => this.readiness.began(),
-    ended: () => this.readiness.ended(),
+    began: () => this.history.began(),
+    ended: () => this.history.ended(),
     confirmed: (...at) => {
-      this.readiness.confirmed(...at);
+      this.history.confirmed(...at);
       this.problems.confirmed();
     },
   };

@@ -1,6 +1,7 @@
 /** The metrics as values, and as the text of `/metrics`, in either format. Imported at the first scrape. */
 
 import { BASE_PATH } from "../../model/model.ts";
+import { parseTime } from "../../model/time.ts";
 import type { CountedMetric } from "../../observe/events.ts";
 import {
   BOUNDS_MS,
@@ -24,34 +25,12 @@ import {
   SLICE,
   seriesAt,
 } from "../../observe/metrics/counters.ts";
-import type { CORE_METRICS, Metric, SharedLimitsFigures } from "../../observe/metrics/table.ts";
+import type { CORE_METRICS, Metric } from "../../observe/metrics/table.ts";
+import { VERSION } from "../status-reply.ts";
+import type { WatchedServer } from "../watched.ts";
 import { figuresOf, readTotals } from "./figures.ts";
-import type { ObservedCounts } from "./observed.ts";
 import { processFamilies } from "./process.ts";
 import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
-
-/** Sources of the metrics. Times are seconds since the epoch. */
-export interface Measured {
-  readonly cells: RequestCells;
-  readonly observed: ObservedCounts;
-  readonly version: string;
-  readonly isReady: () => boolean;
-  readonly problems: () => Readonly<Record<string, number>>;
-  /** Seconds since the served snapshot was last found to be current; undefined before the first load. */
-  readonly ageSeconds: () => number | undefined;
-  /** Time of the served data; undefined if unknown. */
-  readonly createdAt: () => number | undefined;
-  readonly generation: () =>
-    | {
-        readonly id: string;
-        readonly loadedAt: number;
-        readonly rows: Readonly<Record<"users" | "worlds" | "instances", number>>;
-      }
-    | undefined;
-  readonly keys: () => number;
-  /** Undefined without shared limits, and before the first load. */
-  readonly sharedLimits: () => SharedLimitsFigures | undefined;
-}
 
 const BOUNDS = BOUNDS_MS.map((ms) => ms / 1000);
 
@@ -110,38 +89,39 @@ function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", S
 }
 
 /** The values of the core's metrics that events do not count; empty for a figure that is not known yet. */
-function valuesOf(measured: Measured): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
-  const { cells, version, isReady, problems, keys } = measured;
-  const { active, rejected, searches } = figuresOf(readTotals(cells));
-  const served = measured.generation();
-  const age = measured.ageSeconds();
-  const created = measured.createdAt();
+function valuesOf(
+  server: WatchedServer,
+): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
+  const { given, history, problems, opened } = server;
+  const { active, rejected, searches } = figuresOf(readTotals(given.requestCells));
+  const { status, ageSeconds, createdAt } = history.readiness();
+  const { served } = history;
   return {
-    duration: durationSamples(cells),
+    duration: durationSamples(given.requestCells),
     active: one(active),
     rejected: by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0]))),
     searches: searches.map(({ search, outcome, total }) => ({
       labels: labelsOf({ search, outcome }),
       value: total,
     })),
-    build: by("version", { [version]: 1 }),
-    ready: one(isReady() ? 1 : 0),
-    problems: by("kind", problems()),
+    build: by("version", { [VERSION]: 1 }),
+    ready: one(status === "ready" ? 1 : 0),
+    problems: by("kind", problems.counts()),
     generation: served ? by("generation", { [served.id]: 1 }) : [],
-    loaded: served ? one(served.loadedAt) : [],
-    created: created === undefined ? [] : one(created),
-    age: age === undefined ? [] : one(age),
+    loaded: served ? one(Date.parse(served.loadedAt) / 1000) : [],
+    created: createdAt === null ? [] : one(parseTime(createdAt) / 1000),
+    age: ageSeconds === null ? [] : one(ageSeconds),
     rows: served ? by("table", served.rows) : [],
-    keys: one(keys()),
-    ...vitals(cells),
+    keys: one(opened?.state.gate.keys.size ?? 0),
+    ...vitals(given.requestCells),
   };
 }
 
 /** All own metrics, in the order of their table. */
-function readFamilies(measured: Measured): readonly Family[] {
-  const values: Partial<Record<string, Sample[]>> = valuesOf(measured);
-  const { tables, values: counted } = measured.observed;
-  const limits = measured.sharedLimits();
+function readFamilies(server: WatchedServer): readonly Family[] {
+  const values: Partial<Record<string, Sample[]>> = valuesOf(server);
+  const { tables, values: counted } = server.observed;
+  const limits = server.opened?.sharedLimits?.figures();
   return Object.entries<Metric>(tables.metrics).map(
     ([metric, { name, help, type, labels, values: read }]) => {
       const counts =
@@ -177,10 +157,10 @@ function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): s
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
 }
 
-export function createExposition(measured: Measured) {
+export function createExposition(server: WatchedServer) {
   return (accept: string | undefined) => {
     const isOpenMetrics = wantsOpenMetrics(accept);
-    const texts = [...readFamilies(measured), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
+    const texts = [...readFamilies(server), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
     return isOpenMetrics
       ? {
           contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
