@@ -14,10 +14,10 @@ import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
-import { type Figures, figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
+import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
 import { ObservedCounts } from "./metrics/observed.ts";
 import { RecentProblems } from "./problems.ts";
-import type { Latency, RequestsStatus, RouteStatus, ThreadStatus } from "./status.ts";
+import type { RequestsStatus, ThreadStatus } from "./status.ts";
 
 /** Interval between samples. */
 const EVERY_MS = 1000;
@@ -29,61 +29,44 @@ function round(value: number, digits: number): number {
   return Math.round(value * factor) / factor;
 }
 
-function latencyOf(latency: Figures["routes"][number]["latency"]): Latency | null {
-  return latency === undefined ? null : { p50Ms: round(latency.p50Ms, 3), p99Ms: round(latency.p99Ms, 3) };
-}
-
-/** Requests by route and status: since the start, and over the last ten seconds. */
-class Rates {
-  readonly #cells: RequestCells;
+/**
+ * Samples the counters, by a timer that does not keep the process alive.
+ * @returns a function that gives the requests by route and status: since the start, and over the last ten seconds
+ */
+function watchRequests(cells: RequestCells): () => RequestsStatus {
   /** Sums of the counters, oldest first. */
-  readonly #samples: { readonly at: number; readonly totals: Totals }[] = [];
-
-  /** The timer does not keep the process alive. */
-  constructor(cells: RequestCells) {
-    this.#cells = cells;
-    this.#sample();
-    setInterval(() => this.#sample(), EVERY_MS).unref();
-  }
-
-  #sample(): void {
-    this.#samples.push({ at: performance.now(), totals: readTotals(this.#cells) });
-    if (this.#samples.length > KEPT) this.#samples.shift();
-  }
-
-  requests(): RequestsStatus {
-    const [oldest] = this.#samples;
-    const totals = readTotals(this.#cells);
+  const samples: { readonly at: number; readonly totals: Totals }[] = [];
+  const sample = (): void => {
+    samples.push({ at: performance.now(), totals: readTotals(cells) });
+    if (samples.length > KEPT) samples.shift();
+  };
+  sample();
+  setInterval(sample, EVERY_MS).unref();
+  return () => {
+    const [oldest] = samples;
+    const totals = readTotals(cells);
     // In the first second the interval is too short for a rate.
     const seconds = Math.max(1, (performance.now() - oldest!.at) / 1000);
-    const overall = figuresOf(totals);
+    const { total, active, byStatus, rejected, routes } = figuresOf(totals);
     const recent = figuresOf(totals, oldest!.totals);
-    const perSecond = (count: number): number => round(count / seconds, 2);
+    const perSecond = (count = 0): number => round(count / seconds, 2);
     const recentOf = new Map(recent.routes.map((figures) => [figures.route, figures]));
-    const routes = overall.routes.map(({ route, total, byStatus, latency }): RouteStatus => {
-      const now = recentOf.get(route);
-      return {
-        route,
-        total,
-        byStatus,
-        perSecond: perSecond(now?.total ?? 0),
-        recent: latencyOf(now?.latency),
-        overall: latencyOf(latency),
-      };
-    });
     return {
-      total: overall.total,
-      active: overall.active,
+      total,
+      active,
       intervalSeconds: round(seconds, 1),
       perSecond: perSecond(recent.total),
       perSecondByStatus: Object.fromEntries(
-        Object.keys(overall.byStatus).map((status) => [status, perSecond(recent.byStatus[status] ?? 0)]),
+        Object.keys(byStatus).map((status) => [status, perSecond(recent.byStatus[status])]),
       ),
-      byStatus: overall.byStatus,
-      rejected: overall.rejected,
-      routes,
+      byStatus,
+      rejected,
+      routes: routes.map(({ latency: overall, ...route }) => {
+        const now = recentOf.get(route.route);
+        return { ...route, perSecond: perSecond(now?.total), recent: now?.latency ?? null, overall };
+      }),
     };
-  }
+  };
 }
 
 /** A thread and its answer. */
@@ -100,7 +83,7 @@ export class WatchedServer {
   readonly history: History;
   readonly observed: ObservedCounts;
   readonly problems: RecentProblems;
-  readonly rates: Rates;
+  readonly requests: () => RequestsStatus;
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
   /** Asks the serving threads, if there are several. */
@@ -113,7 +96,7 @@ export class WatchedServer {
     this.observed = new ObservedCounts(tables);
     this.history = new History(settings);
     this.problems = new RecentProblems(tables.events, this.history, sharedLimits);
-    this.rates = new Rates(requestCells);
+    this.requests = watchRequests(requestCells);
     this.#eventLoop = watchEventLoop(watchVitals(countersOf(requestCells, mainThread(requestCells))));
   }
 
