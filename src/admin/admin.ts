@@ -27,6 +27,8 @@ export interface AdminAddress {
 }
 
 const DEFAULT_HOST = "127.0.0.1";
+/** Default address of a demo; several demos may run at the same time. */
+const SPARE: AdminAddress = { host: DEFAULT_HOST, port: 8788, orAnyPort: true };
 const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
 
 /** Parses an address; undefined if the text is none. */
@@ -56,19 +58,17 @@ export interface AdminSettings {
 }
 
 /**
- * Reads the settings; undefined if the listener is off.
+ * Reads the settings; undefined if the listener is turned off.
  *
- * @param spare the default address; without it the listener is off by default
  * @throws {UsageError} or {@link SourceError} naming the setting
  */
 export async function readAdminSettings(
   options: Options<"serve" | "demo">,
-  spare?: AdminAddress,
 ): Promise<AdminSettings | undefined> {
   const text = options.values.admin;
   const name = options.names.admin;
-  if (text === undefined ? spare === undefined : text === "off") return undefined;
-  const address = text === undefined ? spare : parseAdminAddress(text);
+  if (text === "off") return undefined;
+  const address = text === undefined ? SPARE : parseAdminAddress(text);
   if (address === undefined) {
     throw new UsageError(`${name}: must be PORT, HOST:PORT, [IPV6]:PORT or off, is ${JSON.stringify(text)}`);
   }
@@ -77,13 +77,11 @@ export async function readAdminSettings(
     throw new UsageError(`${name}: ${host} port ${port} is where the API listens; choose another port`);
   }
   const file = options.values.adminTokenFile;
-  if (file === undefined && !isLoopback(address.host)) {
-    throw new UsageError(
-      `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
-    );
-  }
-  if (file === undefined) return { address };
-  return { address, token: await readToken(file, options.names.adminTokenFile) };
+  if (file !== undefined) return { address, token: await readToken(file, options.names.adminTokenFile) };
+  if (isLoopback(address.host)) return { address };
+  throw new UsageError(
+    `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
+  );
 }
 
 const LIMITS: HttpLimits = {
@@ -169,9 +167,6 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
   };
 }
 
-/** Default address of a demo; several demos may run at the same time. */
-const SPARE = { host: DEFAULT_HOST, port: 8788, orAnyPort: true } as const;
-
 /** Returns the function that starts the listener. */
 export function adminAt(settings: AdminSettings): OpenAdmin {
   const { host, port } = settings.address;
@@ -183,13 +178,4 @@ export function adminAt(settings: AdminSettings): OpenAdmin {
           : (systemErrorText(error) ?? String(error));
       throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
     });
-}
-
-/** Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default */
-export async function openerOf(
-  options: Options<"serve" | "demo">,
-  always: boolean,
-): Promise<OpenAdmin | undefined> {
-  const settings = await readAdminSettings(options, always ? SPARE : undefined);
-  return settings && adminAt(settings);
 }

@@ -1,5 +1,6 @@
 /** The metrics as values, and as the text of `/metrics`, in either format. Imported at the first scrape. */
 
+import { weightsIn } from "../../api/pages/serve.ts";
 import { BASE_PATH } from "../../model/model.ts";
 import { parseTime } from "../../model/time.ts";
 import type { CountedMetric } from "../../observe/events.ts";
@@ -131,21 +132,11 @@ function readFamilies(server: WatchedServer): readonly Family[] {
   );
 }
 
-/** The largest weight, 0 to 1, that `Accept` gives a type by name; undefined if it does not name the type. */
-function weightOf(accept: string, wanted: string): number | undefined {
-  const weights = accept.split(",").flatMap((range) => {
-    const [type, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    if (type !== wanted) return [];
-    const weight = Number(parameters.find((one) => one.startsWith("q="))?.slice(2) ?? 1);
-    return [weight >= 0 && weight <= 1 ? weight : 0];
-  });
-  return weights.length === 0 ? undefined : Math.max(...weights);
-}
-
 /** Whether `Accept` names OpenMetrics, with at least the weight of the older format, which is the default. */
 function wantsOpenMetrics(accept = ""): boolean {
-  const weight = weightOf(accept, "application/openmetrics-text") ?? 0;
-  return weight > 0 && weight >= (weightOf(accept, "text/plain") ?? 0);
+  const weights = weightsIn(accept);
+  const weight = weights.get("application/openmetrics-text") ?? 0;
+  return weight > 0 && weight >= (weights.get("text/plain") ?? 0);
 }
 
 /** A metric as text. OpenMetrics describes a counter without the suffix `_total` of its values' names. */

@@ -28,11 +28,21 @@ export async function readPages(source: PagesSource): Promise<readonly PageFile[
   return JSON.parse(pagesText(source.name)) as PageFile[];
 }
 
-const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i;
+const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
-/** The weight of one element; 1 when absent, 0 when malformed. */
-function weightOf(parameter: string | undefined): number {
-  return parameter === undefined ? 1 : Number(WEIGHT.exec(parameter.trim())?.[1] ?? 0);
+/**
+ * The weights, 0 to 1, of the values that a header such as `Accept` lists (RFC 9110, 12.4.2), by their names in lower case.
+ * If one comes twice, the first counts; a malformed weight is 0.
+ */
+export function weightsIn(header: string): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  for (const element of header.split(",")) {
+    const [name = "", ...parameters] = element.split(";").map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    if (!weights.has(name))
+      weights.set(name, weight === undefined ? 1 : Number(WEIGHT.exec(weight)?.[1] ?? 0));
+  }
+  return weights;
 }
 
 /**
@@ -40,13 +50,7 @@ function weightOf(parameter: string | undefined): number {
  * `Accept-Encoding` nothing is encoded.
  */
 export function takesGzip(headers: Ask["headers"]): boolean {
-  const weights = new Map<string, number>();
-  for (const element of (headers?.get("accept-encoding") ?? "").split(",")) {
-    const [coding = "", parameter] = element.split(";");
-    const name = coding.trim().toLowerCase();
-    // If an element comes twice, the first counts.
-    if (!weights.has(name)) weights.set(name, weightOf(parameter));
-  }
+  const weights = weightsIn(headers?.get("accept-encoding") ?? "");
   const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
   return gzip > 0 && gzip >= (weights.get("identity") ?? 0);
 }
