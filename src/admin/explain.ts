@@ -37,14 +37,12 @@ function decode(text: string): string | undefined {
 /** Reads the two parameters, each at most once and no other; or returns the problem. */
 function readQuery(query: string): Map<string, string> | string {
   const values = new Map<string, string>();
-  for (const part of query.split("&")) {
-    if (part === "") continue;
-    const mark = part.indexOf("=");
-    const name = mark < 0 ? part : part.slice(0, mark);
+  for (const part of query.split("&").filter((one) => one !== "")) {
+    const [, name = "", encoded = ""] = /^([^=]*)=?(.*)$/s.exec(part)!;
     if (name !== "target" && name !== "key") {
       return "Only target and key are parameters; & within the target is written as %26";
     }
-    const value = mark < 0 ? "" : decode(part.slice(mark + 1));
+    const value = decode(encoded);
     if (value === undefined) return `${name} is not percent-encoded UTF-8`;
     if (values.has(name)) return `${name} is given twice`;
     values.set(name, value);

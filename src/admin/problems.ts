@@ -92,10 +92,9 @@ export class RecentProblems {
   }
 
   /** Number of problems of each kind. */
-  counts(): Readonly<Record<ProblemKind, number>> {
-    const counts = Object.fromEntries(PROBLEM_KINDS.map((kind) => [kind, 0])) as Record<ProblemKind, number>;
-    for (const { kind } of this.list()) counts[kind]++;
-    return counts;
+  counts(): Readonly<Record<string, number>> {
+    const kinds = this.list().map(({ kind }) => kind);
+    return Object.fromEntries(PROBLEM_KINDS.map((one) => [one, kinds.filter((kind) => kind === one).length]));
   }
 
   /** Begins a problem, or updates the message of a lasting one. */
@@ -107,7 +106,7 @@ export class RecentProblems {
   #died(role: ThreadRole, cause: string): void {
     const latestAt = Date.now();
     const known = this.#deaths.get(role);
-    const before = known === undefined || isForgotten(known, latestAt) ? undefined : known;
+    const before = known && !isForgotten(known, latestAt) ? known : undefined;
     const { since = new Date(latestAt).toISOString(), count = 0, missing = 0 } = before ?? {};
     this.#deaths.set(role, { since, count: count + 1, missing: missing + 1, latestAt, cause });
   }
@@ -143,13 +142,11 @@ export class RecentProblems {
   }
 
   #dead(now: number): Problem[] {
-    return [...this.#deaths]
-      .filter(([, deaths]) => !isForgotten(deaths, now))
-      .map(([role, deaths]) => ({
-        kind: "thread-died",
-        since: deaths.since,
-        message: deathText(role, deaths),
-      }));
+    return [...this.#deaths].flatMap(([role, deaths]) =>
+      isForgotten(deaths, now)
+        ? []
+        : { kind: "thread-died", since: deaths.since, message: deathText(role, deaths) },
+    );
   }
 }
 

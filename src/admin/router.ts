@@ -74,19 +74,14 @@ const MOST_PAUSE_MS = 100;
 function paced(row: AdminRow): AdminRow["answer"] {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
-
-  async function answer(ask: Ask): Promise<Reply> {
-    waiting--;
-    return ask.isGone?.() ? errorReply(503, "Nobody waits") : await row.answer(ask);
-  }
-
   return (ask) => {
     if (waiting >= MOST_WAITING) return errorReply(503, "Too many requests wait");
     waiting++;
     let began = 0;
     const reply = last.then(() => {
+      waiting--;
       began = performance.now();
-      return answer(ask);
+      return ask.isGone?.() ? errorReply(503, "Nobody waits") : row.answer(ask);
     });
     const pause = (): Promise<void> =>
       sleep(Math.min((performance.now() - began) * PAUSE, MOST_PAUSE_MS), undefined, { ref: false });

@@ -21,12 +21,9 @@ function lostLoad({ history }: WatchedServer): LoadStatus {
   const problem = history.isDraining
     ? "the server is stopping: nothing is loaded any more"
     : "the load ended without a result; see the log";
-  return {
-    ...NOTHING_LOADED,
-    ...{ result: "refused", problems: [problem] },
-    at: new Date().toISOString(),
-    generation: history.served?.id ?? null,
-  };
+  const at = new Date().toISOString();
+  const generation = history.served?.id ?? null;
+  return { ...NOTHING_LOADED, at, result: "refused", generation, problems: [problem] };
 }
 
 /** Reads keys and snapshot again; `allowShrink` acts like `--allow-shrink` for this load alone. */
@@ -66,18 +63,14 @@ function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
 
 const compress = promisify(gzip);
 
-/** `GET /metrics`; the first scrape loads its module. */
-function metricsAnswer(server: WatchedServer): AdminRow["answer"] {
-  let expose: ReturnType<typeof load> | undefined;
-  const load = async () => (await import("./metrics/exposition.ts")).createExposition(server);
-  return async ({ headers: asked }) => {
-    expose ??= load();
-    const { contentType, text } = (await expose)(asked?.get("accept") ?? undefined);
-    const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
-    if (!takesGzip(asked)) return adminReply(200, headers, text);
-    const body = await compress(text, { level: constants.Z_BEST_SPEED });
-    return adminReply(200, { ...headers, "Content-Encoding": "gzip" }, body);
-  };
+async function answerMetrics(server: WatchedServer, { headers: asked }: Ask): Promise<Reply> {
+  // The first scrape loads it.
+  const { exposeMetrics } = await import("./metrics/exposition.ts");
+  const { contentType, text } = exposeMetrics(server, asked?.get("accept") ?? undefined);
+  const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
+  if (!takesGzip(asked)) return adminReply(200, headers, text);
+  const body = await compress(text, { level: constants.Z_BEST_SPEED });
+  return adminReply(200, { ...headers, "Content-Encoding": "gzip" }, body);
 }
 
 export function adminRows(server: WatchedServer): readonly AdminRow[] {
@@ -99,7 +92,7 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
     { method: "GET", path: "/keys", isCostly: true, answer: keys },
     { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, timeline.reply()) },
     { method: "GET", path: "/explain", isCostly: true, answer: explained },
-    { method: "GET", path: "/metrics", isCostly: true, answer: metricsAnswer(server) },
+    { method: "GET", path: "/metrics", isCostly: true, answer: (ask) => answerMetrics(server, ask) },
     { method: "POST", path: "/reload", access: "action", answer: reloadAnswers(server) },
     { method: "GET", path: "/", ...pageAnswers() },
   ];

@@ -148,15 +148,14 @@ function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): s
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
 }
 
-export function createExposition(server: WatchedServer) {
-  return (accept: string | undefined) => {
-    const isOpenMetrics = wantsOpenMetrics(accept);
-    const texts = [...readFamilies(server), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
-    return isOpenMetrics
-      ? {
-          contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-          text: `${texts.join("\n")}\n# EOF\n`,
-        }
-      : { contentType: "text/plain; version=0.0.4; charset=utf-8", text: `${texts.join("\n\n")}\n` };
-  };
+/** The reply of `GET /metrics`. @param accept decides the format */
+export function exposeMetrics(server: WatchedServer, accept: string | undefined) {
+  const isOpenMetrics = wantsOpenMetrics(accept);
+  const texts = [...readFamilies(server), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
+  return isOpenMetrics
+    ? {
+        contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        text: `${texts.join("\n")}\n# EOF\n`,
+      }
+    : { contentType: "text/plain; version=0.0.4; charset=utf-8", text: `${texts.join("\n\n")}\n` };
 }
