@@ -6,24 +6,20 @@ import { duration } from "./format.ts";
 /** Why a request failed. */
 export interface Failure {
   /**
-   * - `gone`: no answer: the server or the network is down.
-   * - `slow`: the timeout passed.
-   * - `token`: the server requires a token, or another one.
-   * - `other`: another answer; its status is 0 for a redirect, such as by a proxy that requires a sign-in.
+   * `gone`: no answer: the server or the network is down. `slow`: the timeout passed. `token`: the server requires a token,
+   * or another one. `other`: another answer.
    */
   readonly kind: "gone" | "slow" | "token" | "other";
   /** The failure in a sentence. */
   readonly text: string;
+  /** Status of another answer, 0 for a redirect, and its error message. */
   readonly status?: number;
-  /** Error message of the answer itself. */
   readonly message?: string;
   /** Whether the request carried a token. */
   readonly wasSent?: boolean;
 }
 
-type Answer<Value> =
-  | { readonly value: Value; readonly failure?: undefined }
-  | { readonly value?: undefined; readonly failure: Failure };
+type Answer<Value> = { value: Value; failure?: undefined } | { value?: undefined; failure: Failure };
 
 /** Name of the token in this tab's session storage, which ends with the tab. It goes into no URL. */
 const STORED = "orrery-admin-token";
@@ -91,11 +87,11 @@ const MOST_MESSAGE = 300;
 function otherFailure(status: number, value: unknown): Failure {
   const error = (value as { error?: unknown } | null | undefined)?.error;
   const message = typeof error === "string" ? error.slice(0, MOST_MESSAGE) : "";
-  let text = `The server answers ${status}${message === "" ? "" : `: ${message}`}.`;
-  if (status === 0) {
-    text = "Something before the server leads elsewhere, such as to a sign-in. Load the page again.";
-  }
-  if (status === 200) text = "The server answers with something that this page does not know.";
+  const texts: Readonly<Record<number, string>> = {
+    0: "Something before the server leads elsewhere, such as to a sign-in. Load the page again.",
+    200: "The server answers with something that this page does not know.",
+  };
+  const text = texts[status] ?? `The server answers ${status}${message === "" ? "" : `: ${message}`}.`;
   return { kind: "other", text, status, message };
 }
 

@@ -183,13 +183,13 @@ export const CARDS: readonly Card[] = [
   card({ id: "search", title: "Search cache" }, searchFacts),
   card({ id: "rejected", title: "Refused", more: "since the start" }, rejected),
   chartCard({
-    ...{ id: "memory", title: "Memory", isLow: true },
+    ...{ id: "memory", title: "Memory" },
     ...{ lines: () => MEMORY_LINES, write: bytes, least: 1e6 },
   }),
   LOADS_CARD,
   chartCard(
     {
-      ...{ id: "delay", title: "Threads", more: "event loop delay, p99 of the slowest", isLow: true },
+      ...{ id: "delay", title: "Threads", more: "event loop delay, p99 of the slowest" },
       ...{ lines: () => DELAY_LINES, write: millis, least: 1 },
     },
     table<ThreadStatus>({

@@ -20,7 +20,6 @@ export interface Line {
 
 interface ChartSettings extends CardSettings {
   readonly more?: string;
-  readonly isLow?: true;
   readonly lines: (status: Status) => readonly Line[];
   /** Formats a figure. */
   readonly write: (value: number | null) => string;
@@ -32,21 +31,10 @@ interface ChartSettings extends CardSettings {
   readonly isLogarithmic?: true;
 }
 
-/** Two powers of ten around the figures, one to six powers apart. */
-function powersAround(least: number, most: number): [from: number, to: number] {
-  const to = Math.max(0, Math.ceil(Math.log10(most)));
-  return [10 ** Math.min(to - 1, Math.max(to - 6, Math.floor(Math.log10(least)))), 10 ** to];
-}
-
-function powersBetween(from: number, to: number): number[] {
-  const first = Math.round(Math.log10(from));
-  return Array.from({ length: Math.round(Math.log10(to)) - first + 1 }, (_, at) => 10 ** (first + at));
-}
-
 /** The y axis: from 0 to a little above the highest figure, or between powers of ten. */
 function scaleOf({ isLogarithmic, least }: ChartSettings): uPlot.Scale {
-  if (!isLogarithmic) return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
-  return { distr: 3, range: (_, low, high) => powersAround(low > 0 ? low : least, high > 0 ? high : least) };
+  if (isLogarithmic) return { distr: 3 };
+  return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
 }
 
 /** The current value of a style sheet colour, light or dark. */
@@ -61,15 +49,11 @@ function optionsOf(
   place: HTMLElement,
   [from, to]: ReturnType<typeof span>,
 ): uPlot.Options {
-  const { write, isStacked, isLogarithmic } = settings;
+  const { write, isStacked } = settings;
   const axis: uPlot.Axis = {
     stroke: colourOf(place, "quiet"),
     font: `12px ${getComputedStyle(document.body).fontFamily}`,
     ticks: { show: false },
-  };
-  const powers: uPlot.Axis = {
-    filter: (_, splits) => splits,
-    splits: (_, __, from, to) => powersBetween(from, to),
   };
   return {
     width: place.clientWidth,
@@ -89,9 +73,11 @@ function optionsOf(
       {
         ...axis,
         grid: { stroke: colourOf(place, "grid"), width: 1 },
-        ...{ size: 62, gap: 4, space: 34 },
-        values: (_, splits) => splits.map(write),
-        ...(isLogarithmic ? powers : {}),
+        size: 62,
+        gap: 4,
+        space: 34,
+        // Those between two powers of ten are null.
+        values: (_, splits) => splits.map((split) => (split === null ? "" : write(split))),
       },
     ],
     series: [
@@ -132,8 +118,8 @@ function describe({ title, more = "", write }: ChartSettings, columns: readonly 
 
 /** A chart and its legend. A drawn chart keeps its lines, colours and width, so each status draws a new one. */
 function chart(settings: ChartSettings): CardPart {
-  const { id, isLow, isStacked, lines, write } = settings;
-  const place = make("div", { id: `${id}-chart`, class: isLow ? "chart low" : "chart", role: "img" });
+  const { id, isStacked, lines, write } = settings;
+  const place = make("div", { id: `${id}-chart`, class: "chart", role: "img" });
   let history: readonly Seen[] = [];
   let columns: readonly Column[] = [];
   let plot: uPlot | undefined;
@@ -158,7 +144,8 @@ function chart(settings: ChartSettings): CardPart {
     place.setAttribute("aria-label", describe(settings, columns));
     const legend = columns.map(({ label, colour, figures }) => {
       const figure = make("b", {}, write(figures.at(-1) ?? null));
-      return make("li", { class: "row quiet" }, bars("swatch", 1, [1], [colour]), foreign(label), figure);
+      const swatch = bars({ width: 10, height: 10 }, 1, [1], [colour]);
+      return make("li", { class: "row" }, swatch, foreign(label, "quiet"), figure);
     });
     return [place, make("ul", { id: `${id}-legend`, class: "legend row" }, ...legend)];
   };

@@ -29,7 +29,7 @@ export function make<Tag extends keyof Tags>(
 
 /** Draws bars in a row. @param widths parts of the whole @param colours numbers of the bars' colours */
 export function bars(
-  className: string,
+  size: Attributes,
   whole: number,
   widths: readonly number[],
   colours: readonly number[],
@@ -40,7 +40,7 @@ export function bars(
     return make("rect", { x: x - width, width, height: 1, fill: `var(--series-${colours[at]})` });
   });
   const frame = { viewBox: `0 0 ${whole} 1`, preserveAspectRatio: "none", "aria-hidden": "true" };
-  return make("svg", { class: className, ...frame }, ...rects);
+  return make("svg", { ...size, ...frame }, ...rects);
 }
 
 /** Foreign text, such as a name: isolated, so that its direction does not affect its surroundings, and in full in the tool tip. */

@@ -39,7 +39,7 @@ function makeLoad(load: LoadStatus): HTMLElement {
     const { readMs, packMs, indexMs } = phases;
     // The rest of the bar is all other time, such as the start of the thread.
     const whole = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
-    row.append(bars("phases", whole, [readMs, packMs, indexMs], [1, 2, 5]));
+    row.append(bars({ width: "100%", height: 6 }, whole, [readMs, packMs, indexMs], [1, 2, 5]));
   }
   for (const text of [partsOf(load), tablesOf(load)]) row.append(make("div", { class: "quiet" }, text));
   row.append(problemList(problems));
