@@ -98,12 +98,12 @@ const LIMITS: HttpLimits = {
 /** Time that a close waits for unfinished answers. */
 const CLOSE_MS = 500;
 
-function faultReply(fault: FaultName, method: string | undefined): Reply {
-  return forMethod(errorReply(FAULTS[fault].status, FAULTS[fault].message), method);
-}
-
 function forMethod(reply: Reply, method: string | undefined): Reply {
   return method === "HEAD" ? { ...reply, body: "" } : reply;
+}
+
+function faultReply(fault: FaultName, method: string | undefined): Reply {
+  return forMethod(errorReply(FAULTS[fault].status, FAULTS[fault].message), method);
 }
 
 /** Starts listening. @throws the error of the system, such as EADDRINUSE */

@@ -20,6 +20,12 @@ export const NOTHING_LOADED = {
   retryMs: null,
 } as const;
 
+const REASONS = {
+  loading: "The first snapshot is being loaded.",
+  draining: "The server was told to stop: it answers what still arrives and takes no new connections.",
+  ready: "Requests are answered.",
+} as const;
+
 /**
  * Collects observations, beside the log, and tracks loads, checks and the stop: these by a monotonic clock, while the age
  * of the data follows the system clock.
@@ -142,16 +148,8 @@ export class History implements SnapshotEvents {
 
   /** The status in a sentence. */
   reason(): string {
-    switch (this.#status()) {
-      case "loading":
-        return "The first snapshot is being loaded.";
-      case "draining":
-        return "The server was told to stop: it answers what still arrives and takes no new connections.";
-      case "stale":
-        return this.tooOld()[0]!.message;
-      case "ready":
-        return "Requests are answered.";
-    }
+    const status = this.#status();
+    return status === "stale" ? this.tooOld()[0]!.message : REASONS[status];
   }
 
   #status(): Readiness["status"] {
