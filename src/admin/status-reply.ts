@@ -116,7 +116,7 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
     const { opened } = server;
     const ready = history.readiness();
     const { createdAt, ageSeconds } = ready;
-    const ages = { createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds: history.dataAgeSeconds };
+    const ages = { createdAt, ageSeconds, dataAgeSeconds: history.dataAgeSeconds };
     const { maxAge: maxAgeSeconds, maxDataAge: maxDataAgeSeconds } = history.limits;
     const keys = server.keyFigures();
     return {

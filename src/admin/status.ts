@@ -10,35 +10,27 @@ import type { ReloadResult } from "../model/reload.ts";
 
 /** Whether the server is ready for requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
-  /**
-   * - `loading`: the first snapshot is being loaded, or threads are being started; the API does not listen yet.
-   * - `ready`: requests are answered.
-   * - `stale`: the generation is older than `--max-age`, or its data than `--max-data-age`; requests are answered.
-   * - `draining`: the server was told to stop; it answers requests that still arrive and takes no new connections.
-   */
+  /** `stale`: the generation is older than `--max-age`, or its data than `--max-data-age`; requests are answered. */
   readonly status: "loading" | "ready" | "stale" | "draining";
   /** Id of the served generation, and when the server began to serve it; null before the first one. */
   readonly generation: string | null;
   readonly loadedAt: string | null;
   /** Seconds since a load or a check last found the served snapshot to be current. */
   readonly ageSeconds: number | null;
-  /** Time of its data: `createdAt` in the manifest of the snapshot; null if it has none. */
+  /** Time of its data, from the manifest of the snapshot. */
   readonly createdAt: string | null;
 }
-
-/** Visible rows by table. */
-type RowCounts = Readonly<Record<"users" | "worlds" | "instances", number>>;
 
 /** The served generation: what stays the same while it is served. */
 export interface ServedStatus {
   readonly id: string;
   readonly loadedAt: string;
-  readonly rows: RowCounts;
+  /** Visible rows by table. */
+  readonly rows: Readonly<Record<"users" | "worlds" | "instances", number>>;
   /** Size on disk of the files read for it. */
   readonly bytes: number;
 }
 
-/** The result of one load, and when it ended. */
 export interface LoadStatus {
   readonly at: string;
   readonly result: ReloadResult;
@@ -48,8 +40,8 @@ export interface LoadStatus {
   readonly durationMs: number | null;
   /** Only if loaded: the parts of its duration (reading and validating, packing, indexing), and its visible rows. */
   readonly phases: Readonly<Record<"readMs" | "packMs" | "indexMs", number>> | null;
-  readonly rows: RowCounts | null;
-  /** Tables whose rows were read ("users", "worlds", "world-stats", "instances"), and tables kept from the generation before. */
+  readonly rows: ServedStatus["rows"] | null;
+  /** Tables whose rows were read, such as "world-stats", and tables kept from the generation before. */
   readonly read: readonly string[];
   readonly kept: readonly string[];
   /** Only if refused: one line per problem, at most 20 and a count of the others; and the delay until the same files are tried again. */
@@ -57,7 +49,7 @@ export interface LoadStatus {
   readonly retryMs: number | null;
 }
 
-/** Durations of requests, from taking a request to handing its answer to the system. Estimated from a histogram. */
+/** Durations of requests, estimated from a histogram. */
 export type Latency = Readonly<Record<"p50Ms" | "p99Ms", number>>;
 
 /** Requests of one route: since the start, and in the recent interval of {@link RequestsStatus}. */
@@ -110,29 +102,21 @@ export interface KeyStatus {
   readonly passed: number;
   /** Refused requests, by reason. A disabled or expired key is refused with 401, `scope` is 403, `busy` 503. */
   readonly refused: Readonly<Record<Refusal, number>>;
-  /** Time of its last request, refused or not, to the second; null if none came since the start. */
+  /** Time of its last request since the start, refused or not. */
   readonly lastUsedAt: string | null;
 }
 
-/** Kinds of {@link Problem} in their order; an event with `problem` in its row is one of them. */
+/** Kinds of {@link Problem} in their order, which docs/admin.md describes; an event with `problem` in its row is one of them. */
 export const PROBLEM_KINDS = [
-  /** A snapshot was refused, or its folder cannot be read: the previous generation is served. */
   "snapshot-refused",
-  /** The source of the snapshot cannot be used: the newest copy is served. */
   "source-failed",
-  /** The keys file was refused: the previous keys stay in force. */
   "keys-refused",
-  /** The generation is older than `--max-age`, or its data than `--max-data-age`: `/readyz` answers 503. */
   "data-stale",
-  /** `--max-data-age` is set, but the snapshot does not give the time of its data. */
   "data-undated",
-  /** A server of `--shared-limits` cannot be asked, or answers too late. */
   "limits-away",
-  /** A thread died in the last ten minutes, or is not replaced yet. */
   "thread-died",
 ] as const;
 
-/** One of {@link PROBLEM_KINDS}. */
 export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 
 /** A current problem that an operator should look at. It is listed for as long as it lasts. */
@@ -143,7 +127,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A thread with its own event loop that takes part in serving. */
+/** A thread that takes part in serving. */
 export interface ThreadStatus {
   /** With `--threads 1` the main thread serves, too, and is the only one. */
   readonly role: "main" | "serving";
@@ -188,14 +172,9 @@ export interface Status {
     /** Threads that died and were replaced since the start, by role. */
     readonly restarts: Readonly<Record<"search" | "serving" | "similar", number>>;
   };
-  /** The served generation; times as in {@link Readiness}. */
   readonly generation:
-    | (ServedStatus & {
-        readonly createdAt: string | null;
-        readonly ageSeconds: number;
-        /** Seconds since `createdAt`. */
-        readonly dataAgeSeconds: number | null;
-      })
+    | (ServedStatus &
+        Pick<Readiness, "createdAt" | "ageSeconds"> & { readonly dataAgeSeconds: number | null })
     | null;
   /** The running load, if any: its duration and the share of the bytes read, 0 to 1. */
   readonly loading: Readonly<Record<"sinceMs" | "progress", number>> | null;
@@ -203,7 +182,6 @@ export interface Status {
   readonly loads: readonly LoadStatus[];
   readonly requests: RequestsStatus;
   readonly keys: {
-    /** API keys and CLI tokens in the keys file. */
     readonly total: number;
     /** When they were last read; null if they were given in code. */
     readonly loadedAt: string | null;
@@ -271,7 +249,6 @@ export interface ReloadReply {
   readonly keys: {
     /** `unchanged` if the file holds the keys already in force, or if the keys do not come from a file. */
     readonly result: ReloadResult;
-    /** Number of keys now. */
     readonly total: number;
     readonly problem: string | null;
   };
