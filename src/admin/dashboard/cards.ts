@@ -1,7 +1,7 @@
 /** The cards of the page, each built from its row. */
 
 import type { KeyStatus, RouteStatus, Status, ThreadStatus } from "../status.ts";
-import { chartCard, type Figures, type Line } from "./charts.ts";
+import { COLOURS, chartCard, type Line } from "./charts.ts";
 import { byId, type Child, fill, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
@@ -31,23 +31,15 @@ const DELAY_LINES: readonly Line[] = [
   { label: "event loop delay", colour: 1, of: ({ threads }) => threads.delayP99Ms },
 ];
 
-/** Routes with a line, at the index of their colour, which they keep. */
-const coloured: (string | undefined)[] = Array.from({ length: 5 });
-
+/** The busiest routes, by name: so a route keeps its colour for as long as they are the same. */
 function latencyLines({ requests }: Status): Line[] {
   const byTotal = requests.routes.slice().sort((a, b) => b.total - a.total);
-  const busiest = byTotal.slice(0, coloured.length).map(({ route }) => route);
-  coloured.forEach((route, at) => {
-    if (route !== undefined && !busiest.includes(route)) coloured[at] = undefined;
-  });
-  for (const route of busiest) {
-    if (!coloured.includes(route)) coloured[coloured.indexOf(undefined)] = route;
-  }
-  return coloured.flatMap((name, at) => {
-    const of = ({ requests }: Figures) =>
-      requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null;
-    return name === undefined ? [] : { label: routeName(name), colour: at + 1, of };
-  });
+  const busiest = byTotal.slice(0, COLOURS).map(({ route }) => route);
+  return busiest.sort().map((name, at) => ({
+    label: routeName(name),
+    colour: at + 1,
+    of: ({ requests }) => requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null,
+  }));
 }
 
 function errorsOf({ byStatus }: RouteStatus): string {
@@ -77,15 +69,15 @@ function describeKey({ name, id, passed, refused, lastUsedAt }: KeyStatus, { now
   const why = reasons.map(([reason, times]) => `${reason} ${count(times)}`).join(", ");
   const texts = [`${count(passed)} passed`, all === 0 ? "none refused" : `${count(all)} refused (${why})`];
   if (lastUsedAt !== null) texts.push(`last one ${between(lastUsedAt, now)} ago`);
-  const use = make("div", { class: passed === 0 && all > 0 ? "use problem" : "use quiet" }, texts.join(", "));
+  const kind = passed === 0 && all > 0 && "bad";
+  const use = make("div", { class: "use quiet", "data-kind": kind }, texts.join(", "));
   return [foreign(name, "name"), make("div", { class: "id quiet code" }, foreign(id)), use];
 }
 
 function usedOf({ used, limit, remaining }: KeyStatus): Child | readonly Child[] {
   if (limit === null) return [];
-  const max = Math.max(1, limit);
-  const value = Math.min(used, max);
-  return make("progress", { "aria-label": "Used", max, value, class: remaining === 0 && "problem" });
+  const kind = remaining === 0 && "bad";
+  return make("progress", { "aria-label": "Used", max: Math.max(1, limit), value: used, "data-kind": kind });
 }
 
 function limitsText({ limits }: Status): string {
@@ -121,7 +113,7 @@ function searchFacts({ searchCache }: Status): readonly Child[] {
 function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: Status): HTMLElement | string {
   const ofMain = threads.serving > 1 ? "main" : "main, serving";
   const name = role === "main" ? ofMain : `serving ${number}`;
-  return isAnswering ? name : make("span", { class: "problem" }, `${name}: does not answer`);
+  return isAnswering ? name : make("span", { "data-kind": "bad" }, `${name}: does not answer`);
 }
 
 function restartsOf({ threads }: Status): string {
@@ -169,7 +161,10 @@ export const CARDS: readonly Card[] = [
       caption: "Requests of each key in the window that runs",
       columns: [
         ["Key", describeKey],
-        ["Left", ({ remaining }) => make("span", { class: remaining === 0 && "problem" }, count(remaining))],
+        [
+          "Left",
+          ({ remaining }) => make("span", { "data-kind": remaining === 0 && "bad" }, count(remaining)),
+        ],
         ["of", ({ limit }) => count(limit)],
         ["Used", usedOf, SPARE],
         ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],

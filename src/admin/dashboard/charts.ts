@@ -7,15 +7,16 @@ import { clock } from "./format.ts";
 import { type Seen, span } from "./history.ts";
 import { type Card, type CardPart, type CardSettings, card } from "./parts.ts";
 
-export type Figures = NonNullable<Seen["figures"]>;
+/** Number of colours in the style sheet. */
+export const COLOURS = 5;
 
 export interface Line {
   /** For people; unique within the chart. */
   readonly label: string;
-  /** Number of a colour in the style sheet, 1 to 5. */
+  /** Number of a colour, from 1. */
   readonly colour: number;
   /** Its figure at a moment; null if unknown. */
-  readonly of: (figures: Figures) => number | null;
+  readonly of: (figures: NonNullable<Seen["figures"]>) => number | null;
 }
 
 interface ChartSettings extends CardSettings {

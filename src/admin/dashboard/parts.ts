@@ -38,7 +38,8 @@ export function card({ id, title, more = "" }: CardSettings, ...parts: readonly 
 export function note(id: string, textOf: (status: Status) => string, isBad = (_: Status) => false): CardPart {
   return (status) => {
     const text = textOf(status);
-    return [make("p", { id, class: isBad(status) ? "problem" : "quiet", hidden: text === "" }, text)];
+    const kind = isBad(status) && "bad";
+    return [make("p", { id, class: "quiet", "data-kind": kind, hidden: text === "" }, text)];
   };
 }
 
