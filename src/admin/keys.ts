@@ -31,14 +31,10 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
     const { passed, refused, lastUsed } = useOf(slot);
     const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
     const used = kind === "cli" ? passed : usedBy(slot);
-    return {
-      ...{ id, name, kind, used, limit },
-      remaining: limit === null ? null : (remainingOf?.(slot, limit) ?? Math.max(0, limit - used)),
-      resetEpochSeconds: reset,
-      passed,
-      refused,
-      lastUsedAt: lastUsed === null ? null : new Date(lastUsed * 1000).toISOString(),
-    };
+    const left = limit === null ? null : (remainingOf?.(slot, limit) ?? Math.max(0, limit - used));
+    const lastUsedAt = lastUsed === null ? null : new Date(lastUsed * 1000).toISOString();
+    const figures = { used, limit, remaining: left, resetEpochSeconds: reset, passed, refused, lastUsedAt };
+    return { id, name, kind, ...figures };
   }
 
   return {

@@ -139,8 +139,7 @@ export class WatchedServer {
   keyFigures(): KeyFigures | undefined {
     if (this.opened === undefined) return undefined;
     const { state, sharedLimits: shared } = this.opened;
-    const { keys, counters, defaultLimit } = state.gate;
     const remainingOf = shared && ((slot: number, limit: number) => shared.read(slot, limit).remaining);
-    return { keys, counters, defaultLimit, use: this.given.keyUse, remainingOf };
+    return { ...state.gate, use: this.given.keyUse, remainingOf };
   }
 }

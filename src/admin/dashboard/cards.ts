@@ -1,7 +1,7 @@
 /** The cards of the page, each built from its row. */
 
 import type { KeyStatus, RouteStatus, Status, ThreadStatus } from "../status.ts";
-import { COLOURS, chartCard, type Line } from "./charts.ts";
+import { COLOURS, chart, type Line } from "./charts.ts";
 import { byId, type Child, fill, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
@@ -126,16 +126,22 @@ const SPARE = { isSpare: true } as const;
 /** All cards, in the order of the page. */
 export const CARDS: readonly Card[] = [
   TILES,
-  chartCard({
-    ...{ id: "requests", title: "Requests a second", more: "by status", isStacked: true },
-    ...{ lines: () => STATUS_LINES, write: rate, least: 1 },
-  }),
-  chartCard({
-    ...{ id: "latency", title: "Latency", more: "99th percentile of the busiest routes" },
-    ...{ lines: latencyLines, write: millis, least: 1, isLogarithmic: true },
-  }),
   card(
-    { id: "routes", title: "Routes" },
+    "requests",
+    "Requests a second",
+    "by status",
+    chart("requests", { lines: () => STATUS_LINES, write: rate, isStacked: true }),
+  ),
+  card(
+    "latency",
+    "Latency",
+    "99th percentile of the busiest routes",
+    chart("latency", { lines: latencyLines, write: millis, isLogarithmic: true }),
+  ),
+  card(
+    "routes",
+    "Routes",
+    "",
     table<RouteStatus>({
       id: "routes",
       caption: "Rates and latencies of the last seconds, errors since the start",
@@ -152,10 +158,9 @@ export const CARDS: readonly Card[] = [
     }),
   ),
   card(
-    {
-      ...{ id: "keys", title: "Busiest keys" },
-      more: ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
-    },
+    "keys",
+    "Busiest keys",
+    ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
     table<KeyStatus>({
       id: "keys",
       caption: "Requests of each key in the window that runs",
@@ -175,18 +180,15 @@ export const CARDS: readonly Card[] = [
     note("limits", limitsText, ({ limits }) => limits.server === "away"),
     offerIds,
   ),
-  card({ id: "search", title: "Search cache" }, searchFacts),
-  card({ id: "rejected", title: "Refused", more: "since the start" }, rejected),
-  chartCard({
-    ...{ id: "memory", title: "Memory" },
-    ...{ lines: () => MEMORY_LINES, write: bytes, least: 1e6 },
-  }),
+  card("search", "Search cache", "", searchFacts),
+  card("rejected", "Refused", "since the start", rejected),
+  card("memory", "Memory", "", chart("memory", { lines: () => MEMORY_LINES, write: bytes, least: 1e6 })),
   LOADS_CARD,
-  chartCard(
-    {
-      ...{ id: "delay", title: "Threads", more: "event loop delay, p99 of the slowest" },
-      ...{ lines: () => DELAY_LINES, write: millis, least: 1 },
-    },
+  card(
+    "delay",
+    "Threads",
+    "event loop delay, p99 of the slowest",
+    chart("delay", { lines: () => DELAY_LINES, write: millis }),
     table<ThreadStatus>({
       id: "threads",
       caption: "Threads that serve or coordinate",

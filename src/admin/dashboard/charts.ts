@@ -5,7 +5,7 @@ import type { Status } from "../status.ts";
 import { bars, foreign, make } from "./dom.ts";
 import { clock } from "./format.ts";
 import { type Seen, span } from "./history.ts";
-import { type Card, type CardPart, type CardSettings, card } from "./parts.ts";
+import type { CardPart } from "./parts.ts";
 
 /** Number of colours in the style sheet. */
 export const COLOURS = 5;
@@ -19,21 +19,20 @@ export interface Line {
   readonly of: (figures: NonNullable<Seen["figures"]>) => number | null;
 }
 
-interface ChartSettings extends CardSettings {
-  readonly more?: string;
+interface ChartSettings {
   readonly lines: (status: Status) => readonly Line[];
   /** Formats a figure. */
   readonly write: (value: number | null) => string;
   /** Whether lines are stacked, so that the highest is their sum. */
   readonly isStacked?: true;
-  /** The top of the y axis at the least, so that a quiet server is a low line and not noise. */
-  readonly least: number;
+  /** The top of the y axis at the least, so that a quiet server is a low line and not noise; 1 when absent. */
+  readonly least?: number;
   /** Whether the y axis is logarithmic, for figures that are mostly low and at times far higher. */
   readonly isLogarithmic?: true;
 }
 
 /** The y axis: from 0 to a little above the highest figure, or between powers of ten. */
-function scaleOf({ isLogarithmic, least }: ChartSettings): uPlot.Scale {
+function scaleOf({ isLogarithmic, least = 1 }: ChartSettings): uPlot.Scale {
   if (isLogarithmic) return { distr: 3 };
   return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
 }
@@ -108,18 +107,18 @@ function stack(columns: readonly Column[]): Column["figures"][] {
   return stacked;
 }
 
-function describe({ title, more = "", write }: ChartSettings, columns: readonly Column[]): string {
+function describe({ write }: ChartSettings, columns: readonly Column[]): string {
   const parts = columns.map(({ label, figures }) => {
     const known = figures.filter((figure) => figure !== null);
     if (known.length === 0) return `${label}: nothing`;
     return `${label}: now ${write(known.at(-1)!)}, most ${write(Math.max(...known))}`;
   });
-  return `${title} ${more}, up to 10 minutes back. ${parts.join("; ")}`;
+  return `Up to 10 minutes back. ${parts.join("; ")}`;
 }
 
 /** A chart and its legend. A drawn chart keeps its lines, colours and width, so each status draws a new one. */
-function chart(settings: ChartSettings): CardPart {
-  const { id, isStacked, lines, write } = settings;
+export function chart(id: string, settings: ChartSettings): CardPart {
+  const { isStacked, lines, write } = settings;
   const place = make("div", { id: `${id}-chart`, class: "chart", role: "img" });
   let history: readonly Seen[] = [];
   let columns: readonly Column[] = [];
@@ -150,9 +149,4 @@ function chart(settings: ChartSettings): CardPart {
     });
     return [place, make("ul", { id: `${id}-legend`, class: "legend row" }, ...legend)];
   };
-}
-
-/** A card with a chart and its legend, above other parts. */
-export function chartCard(settings: ChartSettings, ...parts: readonly CardPart[]): Card {
-  return card(settings, chart(settings), ...parts);
 }

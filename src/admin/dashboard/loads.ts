@@ -52,7 +52,9 @@ function loadingText({ loading, loads }: Status): string {
 }
 
 export const LOADS_CARD = card(
-  { id: "loads", title: "Loads", more: "newest first" },
+  "loads",
+  "Loads",
+  "newest first",
   note("loading", loadingText),
   // The list scrolls, so that it takes the focus.
   ({ loads }) => [make("ol", { id: "loads", tabindex: 0, "aria-label": "Loads" }, ...loads.map(makeLoad))],

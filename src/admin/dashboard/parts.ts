@@ -13,15 +13,13 @@ export interface Card {
   readonly show: (status: Status, history: readonly Seen[]) => void;
 }
 
-export interface CardSettings {
-  readonly id: string;
-  readonly title: string;
-  /** Small text after the title. */
-  readonly more?: string | ((status: Status) => string);
-}
-
-/** A card with a heading. */
-export function card({ id, title, more = "" }: CardSettings, ...parts: readonly CardPart[]): Card {
+/** A card with a heading. @param more small text after the title */
+export function card(
+  id: string,
+  title: string,
+  more: string | ((status: Status) => string),
+  ...parts: readonly CardPart[]
+): Card {
   const heading = `${id}-title`;
   const element = make("section", { class: "card", "aria-labelledby": heading });
   return {

@@ -41,7 +41,12 @@ async function bundle(folder: string, names: readonly string[]): Promise<Map<str
     absWorkingDir: folder,
     entryPoints: [...names],
     outdir: folder,
-    ...{ bundle: true, minify: true, write: false, format: "esm", target: "es2022", logLevel: "warning" },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
   });
   return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
 }
