@@ -31,7 +31,7 @@ import { VERSION } from "../status-reply.ts";
 import type { WatchedServer } from "../watched.ts";
 import { figuresOf, readTotals } from "./figures.ts";
 import { processFamilies } from "./process.ts";
-import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
+import { by, type Family, histogram, labelsOf, one, type Sample } from "./samples.ts";
 
 const BOUNDS = BOUNDS_MS.map((ms) => ms / 1000);
 
@@ -48,7 +48,7 @@ function durationSamples(cells: RequestCells): Sample[] {
   return samples;
 }
 
-function requestLabels(series: number): Labels {
+function requestLabels(series: number): string {
   const { method, route, status } = seriesAt(series);
   return labelsOf({
     http_request_method: method,
@@ -75,13 +75,13 @@ function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", S
     { labels: labelsOf({ thread: "main" }), slices: [main] },
     ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
   ];
-  const read = (labels: Labels, slices: readonly number[], from: number, bounds: readonly number[]) => {
+  const read = (labels: string, slices: readonly number[], from: number, bounds: readonly number[]) => {
     const summed = sums(cells, slices, from, histogramCells(bounds));
     return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
   };
   return {
     delay: groups.flatMap(({ labels, slices }) => read(labels, slices, DELAYS, DELAY_BOUNDS)),
-    heap: groups.map(({ labels, slices }) => ({ labels, value: sums(cells, slices, HEAP_USED, 1)[0]! })),
+    heap: groups.map(({ labels, slices }) => [`{${labels}}`, sums(cells, slices, HEAP_USED, 1)[0]!]),
     collections: COLLECTION_KINDS.flatMap((kind, at) => {
       const from = COLLECTIONS + at * histogramCells(COLLECTION_BOUNDS);
       return read(labelsOf({ kind }), [...serving, main], from, COLLECTION_BOUNDS);
@@ -101,10 +101,7 @@ function valuesOf(
     duration: durationSamples(given.requestCells),
     active: one(active),
     rejected: by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0]))),
-    searches: searches.map(({ search, outcome, total }) => ({
-      labels: labelsOf({ search, outcome }),
-      value: total,
-    })),
+    searches: searches.map(({ search, outcome, total }) => [`{${labelsOf({ search, outcome })}}`, total]),
     build: by("version", { [VERSION]: 1 }),
     ready: one(status === "ready" ? 1 : 0),
     problems: by("kind", problems.counts()),
@@ -142,9 +139,7 @@ function wantsOpenMetrics(accept = ""): boolean {
 /** A metric as text. OpenMetrics describes a counter without the suffix `_total` of its values' names. */
 function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): string {
   const described = isOpenMetrics && type === "counter" ? name.replace(/_total$/, "") : name;
-  const lines = values.map(
-    ({ suffix = "", labels, value }) => `${name}${suffix}${labels === "" ? "" : `{${labels}}`} ${value}`,
-  );
+  const lines = values.map(([after, value]) => `${name}${after} ${value}`);
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
 }
 
