@@ -147,6 +147,6 @@ export function chart(id: string, settings: ChartSettings): CardPart {
       const swatch = bars({ width: 10, height: 10 }, 1, [1], [colour]);
       return make("li", { class: "row" }, swatch, foreign(label, "quiet"), figure);
     });
-    return [place, make("ul", { id: `${id}-legend`, class: "legend row" }, ...legend)];
+    return [place, make("ul", { id: `${id}-legend`, class: "row" }, ...legend)];
   };
 }

@@ -9,7 +9,7 @@ import { CARDS } from "./cards.ts";
 import { byId, setText } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
 import { duration, moment } from "./format.ts";
-import { showHealth, showMisfit, showTrouble } from "./health.ts";
+import { showHealth, showTrouble } from "./health.ts";
 import { extend, GAP_SECONDS, type Seen } from "./history.ts";
 import { startReloading } from "./loads.ts";
 
@@ -19,6 +19,9 @@ const MOST_EVERY_MS = 10_000;
 const LIMIT_MS = 10_000;
 /** Timeout of a request for the server's history: the charts can do without it. */
 const PAST_LIMIT_MS = 3000;
+
+const MISFIT =
+  "This page does not fit the server's answer, which may be of another version. Load the page again.";
 
 const history: Seen[] = [];
 /** Time of the figures on the page, by this machine's clock. */
@@ -50,7 +53,7 @@ function tryToShow(status: Status): void {
     console.error(error);
     // The charts must not draw it again.
     history.pop();
-    showMisfit();
+    showTrouble({ kind: "other", text: MISFIT }, seen);
   }
 }
 
