@@ -4,13 +4,13 @@ import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { type Observation, rowOf, type Tables, type ThreadRole } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import type { History } from "./history.ts";
-import { type LimitsStatus, PROBLEM_KINDS, type Problem, type ProblemKind } from "./status.ts";
+import { PROBLEM_KINDS, type Problem, type ProblemKind, type Status } from "./status.ts";
 
 /** The status of shared limits. @param figures undefined until the first snapshot is loaded */
 export function limitsStatus(
   plan: SharedLimitsPlan | undefined,
   figures: SharedLimitsFigures | undefined,
-): LimitsStatus {
+): Status["limits"] {
   if (plan === undefined) {
     const none = { server: null, since: null, whenAway: null, replicas: null, requests: null };
     return { shared: false, losses: 0, away: [], ...none };

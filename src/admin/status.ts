@@ -52,7 +52,7 @@ export interface LoadStatus {
 /** Durations of requests, estimated from a histogram. */
 export type Latency = Readonly<Record<"p50Ms" | "p99Ms", number>>;
 
-/** Requests of one route: since the start, and in the recent interval of {@link RequestsStatus}. */
+/** Requests of one route: since the start, and in the recent interval of {@link Status}. */
 export interface RouteStatus {
   /** Path pattern below the API's base path, such as `/worlds/:id`; "" for requests that matched none. */
   readonly route: string;
@@ -63,23 +63,6 @@ export interface RouteStatus {
   /** Null without requests, like `overall`. */
   readonly recent: Latency | null;
   readonly overall: Latency | null;
-}
-
-/** Requests of the API: since the start, and in a recent interval. */
-export interface RequestsStatus {
-  readonly total: number;
-  /** Being answered now. */
-  readonly active: number;
-  /** Length of the recent interval, which rates are averaged over; at most 10 s, less shortly after the start. */
-  readonly intervalSeconds: number;
-  readonly perSecond: number;
-  /** `{"200": 120.5, "429": 3}`. Statuses that were never sent are absent. */
-  readonly perSecondByStatus: Readonly<Record<string, number>>;
-  readonly byStatus: Readonly<Record<string, number>>;
-  /** Refused requests by reason, such as `{"rate_limited": 5, "busy": 1}`. */
-  readonly rejected: Readonly<Record<string, number>>;
-  /** Every route that had a request, in the order of the route table. */
-  readonly routes: readonly RouteStatus[];
 }
 
 /** A key, its remaining requests, and its requests in the current window by outcome. */
@@ -180,7 +163,22 @@ export interface Status {
   readonly loading: Readonly<Record<"sinceMs" | "progress", number>> | null;
   /** Newest first, at most 20. */
   readonly loads: readonly LoadStatus[];
-  readonly requests: RequestsStatus;
+  /** Requests of the API: since the start, and in a recent interval. */
+  readonly requests: {
+    readonly total: number;
+    /** Being answered now. */
+    readonly active: number;
+    /** Length of the recent interval, which rates are averaged over; at most 10 s, less shortly after the start. */
+    readonly intervalSeconds: number;
+    readonly perSecond: number;
+    /** `{"200": 120.5, "429": 3}`. Statuses that were never sent are absent. */
+    readonly perSecondByStatus: Readonly<Record<string, number>>;
+    readonly byStatus: Readonly<Record<string, number>>;
+    /** Refused requests by reason, such as `{"rate_limited": 5, "busy": 1}`. */
+    readonly rejected: Readonly<Record<string, number>>;
+    /** Every route that had a request, in the order of the route table. */
+    readonly routes: readonly RouteStatus[];
+  };
   readonly keys: {
     readonly total: number;
     /** When they were last read; null if they were given in code. */
@@ -191,7 +189,26 @@ export interface Status {
     /** Those with the most requests in the current window, refused ones included, most first; at most 20. */
     readonly busiest: readonly KeyStatus[];
   };
-  readonly limits: LimitsStatus;
+  /** How the limits of API keys are shared with other replicas (`--shared-limits`). */
+  readonly limits: {
+    /** If false, all other fields but `losses` and `away` are null. */
+    readonly shared: boolean;
+    /** `away` while any counter server is away; only a cluster has several. */
+    readonly server: "reachable" | "away" | null;
+    /** Since when `server` is so: since the start of the process if no server was ever away. */
+    readonly since: string | null;
+    readonly losses: number;
+    readonly away: readonly AwayServer[];
+    /** Requests while a server is away: counted alone within this replica's share, or refused (429). */
+    readonly whenAway: "share" | "deny" | null;
+    /** `--replicas`: the share of each is the limit divided by this. */
+    readonly replicas: number | null;
+    /**
+     * Requests since the start that waited for an answer of the counter server, or, while it was away, passed without a
+     * permit or were refused; null, too, until the first snapshot is loaded.
+     */
+    readonly requests: Readonly<Record<"waited" | "alone" | "refused", number>> | null;
+  };
   /**
    * The search result cache of the served generation: searches answered from it, searches that waited for the same running
    * search, searches that had to run; cached results, their memory, and its limit.
@@ -205,30 +222,9 @@ export interface Status {
   >;
 }
 
-/** How the limits of API keys are shared with other replicas (`--shared-limits`). */
-export interface LimitsStatus {
-  /** If false, all other fields but `losses` and `away` are null. */
-  readonly shared: boolean;
-  /** `away` while any counter server is away; only a cluster has several. */
-  readonly server: "reachable" | "away" | null;
-  /** Since when `server` is so: since the start of the process if no server was ever away. */
-  readonly since: string | null;
-  readonly losses: number;
-  readonly away: readonly AwayServer[];
-  /** Requests while a server is away: counted alone within this replica's share, or refused (429). */
-  readonly whenAway: "share" | "deny" | null;
-  /** `--replicas`: the share of each is the limit divided by this. */
-  readonly replicas: number | null;
-  /**
-   * Requests since the start that waited for an answer of the counter server, or, while it was away, passed without a
-   * permit or were refused; null, too, until the first snapshot is loaded.
-   */
-  readonly requests: Readonly<Record<"waited" | "alone" | "refused", number>> | null;
-}
-
 /** The part of a moment's {@link Status} that charts draw. */
 export interface Moment extends Pick<Status, "now"> {
-  readonly requests: Pick<RequestsStatus, "perSecondByStatus"> & {
+  readonly requests: Pick<Status["requests"], "perSecondByStatus"> & {
     /** The routes that had a request in the recent interval. */
     readonly routes: readonly Pick<RouteStatus, "route" | "recent">[];
   };

@@ -17,7 +17,7 @@ import type { KeyFigures } from "./keys.ts";
 import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
 import { ObservedCounts } from "./metrics/observed.ts";
 import { RecentProblems } from "./problems.ts";
-import type { RequestsStatus, ThreadStatus } from "./status.ts";
+import type { Status, ThreadStatus } from "./status.ts";
 
 /** Interval between samples. */
 const EVERY_MS = 1000;
@@ -33,7 +33,7 @@ function round(value: number, digits: number): number {
  * Samples the counters, by a timer that does not keep the process alive.
  * @returns a function that gives the requests by route and status: since the start, and over the last ten seconds
  */
-function watchRequests(cells: RequestCells): () => RequestsStatus {
+function watchRequests(cells: RequestCells): () => Status["requests"] {
   /** Sums of the counters, oldest first. */
   const samples: { readonly at: number; readonly totals: Totals }[] = [];
   const sample = (): void => {
@@ -83,7 +83,7 @@ export class WatchedServer {
   readonly history: History;
   readonly observed: ObservedCounts;
   readonly problems: RecentProblems;
-  readonly requests: () => RequestsStatus;
+  readonly requests: () => Status["requests"];
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
   /** Asks the serving threads, if there are several. */
