@@ -25,29 +25,13 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 /** Characters that a client would encode. */
 const TO_ENCODE = /[^\x21-\x7e]+/gu;
 
-/** Decodes a value; undefined if it is not form-encoded UTF-8. */
-function decode(text: string): string | undefined {
+function isEncoded(text: string): boolean {
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    decodeURIComponent(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
-}
-
-/** Reads the two parameters, each at most once and no other; or returns the problem. */
-function readQuery(query: string): Map<string, string> | string {
-  const values = new Map<string, string>();
-  for (const part of query.split("&").filter((one) => one !== "")) {
-    const [, name = "", encoded = ""] = /^([^=]*)=?(.*)$/s.exec(part)!;
-    if (name !== "target" && name !== "key") {
-      return "Only target and key are parameters; & within the target is written as %26";
-    }
-    const value = decode(encoded);
-    if (value === undefined) return `${name} is not percent-encoded UTF-8`;
-    if (values.has(name)) return `${name} is given twice`;
-    values.set(name, value);
-  }
-  return values;
 }
 
 /**
@@ -57,10 +41,16 @@ function readQuery(query: string): Map<string, string> | string {
  * @returns the question, or its problem in a sentence that quotes nothing
  */
 export function readExplainQuestion(query: string): { target: string; key: string | undefined } | string {
-  const values = readQuery(query);
-  if (typeof values === "string") return values;
-  const given = values.get("target") ?? "";
-  const key = values.get("key");
+  const asked = new URLSearchParams(query);
+  for (const name of asked.keys()) {
+    if (name !== "target" && name !== "key")
+      return "Only target and key are parameters; & within the target is written as %26";
+    if (asked.getAll(name).length > 1) return `${name} is given twice`;
+  }
+  const broken = query.split("&").find((part) => !isEncoded(part));
+  if (broken !== undefined) return `${broken.split("=")[0]} is not percent-encoded UTF-8`;
+  const given = asked.get("target") ?? "";
+  const key = asked.get("key") ?? undefined;
   if (given === "") return "target is required: a path of the API with its query, percent-encoded";
   if (CONTROL.test(given)) return "target holds control characters";
   if (!ORIGIN_OR_ABSOLUTE.test(given)) return "target must begin with /, http:// or https://";

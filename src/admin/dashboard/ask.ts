@@ -12,9 +12,6 @@ export interface Failure {
   readonly kind: "gone" | "slow" | "token" | "other";
   /** The failure in a sentence. */
   readonly text: string;
-  /** Status of another answer, 0 for a redirect, and its error message. */
-  readonly status?: number;
-  readonly message?: string;
   /** Whether the request carried a token. */
   readonly wasSent?: boolean;
 }
@@ -84,15 +81,13 @@ export function startSigningIn(again: () => void): void {
 /** Longest error message, which may come from any proxy between here and the server. */
 const MOST_MESSAGE = 300;
 
-function otherFailure(status: number, value: unknown): Failure {
+/** What is wrong with another answer. @param status 0 for a redirect */
+function describe(status: number, value: unknown): string {
+  if (status === 0)
+    return "Something before the server leads elsewhere, such as to a sign-in. Load the page again.";
+  if (status === 200) return "The server answers with something that this page does not know.";
   const error = (value as { error?: unknown } | null | undefined)?.error;
-  const message = typeof error === "string" ? error.slice(0, MOST_MESSAGE) : "";
-  const texts: Readonly<Record<number, string>> = {
-    0: "Something before the server leads elsewhere, such as to a sign-in. Load the page again.",
-    200: "The server answers with something that this page does not know.",
-  };
-  const text = texts[status] ?? `The server answers ${status}${message === "" ? "" : `: ${message}`}.`;
-  return { kind: "other", text, status, message };
+  return `The server answers ${status}${typeof error === "string" ? `: ${error.slice(0, MOST_MESSAGE)}` : ""}.`;
 }
 
 /**
@@ -121,7 +116,7 @@ export async function ask<Value>(
       throw error;
     });
     if (status === 200 && typeof value === "object" && value !== null) return { value: value as Value };
-    if (status !== 401) return { failure: otherFailure(status, value) };
+    if (status !== 401) return { failure: { kind: "other", text: describe(status, value) } };
     return { failure: { kind: "token", text: "The server asks for a token.", wasSent } };
   } catch {
     if (!signal.aborted) return { failure: { kind: "gone", text: "The server does not answer." } };

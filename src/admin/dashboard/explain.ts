@@ -44,7 +44,7 @@ async function explain(): Promise<void> {
   const id = byId<HTMLInputElement>("key").value.trim();
   if (id !== "") query.set("key", id);
   const { value, failure } = await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS);
-  if (failure !== undefined) return showVerdict("bad", failure.message || failure.text);
+  if (failure !== undefined) return showVerdict("bad", failure.text);
   const { status, error, bytes: size } = value.answer;
   const blocks = Object.entries(value).flatMap(([name, part]) =>
     isFields(part) ? [make("section", {}, make("h3", {}, wordsOf(name)), factList(linesOf(part)))] : [],

@@ -85,18 +85,16 @@ function snapshotText({ snapshot }: ReloadReply): string {
 async function reload(): Promise<void> {
   showResult("", "Keys and snapshot are being read.");
   const { value: reply, failure } = await ask<ReloadReply>("POST", "reload", LIMIT_MS);
-  if (failure?.kind === "slow") {
-    showResult("bad", "It is still loading; the list of loads will show the result.");
-  } else if (failure !== undefined) {
-    const before = failure.kind === "other" ? "It was not reloaded. " : "";
-    showResult("bad", failure.status === 409 ? "A load is running already." : before + failure.text);
-  } else {
-    const { keys, snapshot, durationMs } = reply;
-    const isRefused = keys.result === "refused" || snapshot.result === "refused";
-    const problems = [...(keys.problem === null ? [] : [keys.problem]), ...snapshot.problems];
-    const text = `${snapshotText(reply)} ${keysText(reply)} It took ${millis(durationMs)}.`;
-    showResult(isRefused ? "bad" : "good", text, problems);
+  if (failure !== undefined) {
+    const isSlow = failure.kind === "slow";
+    const text = isSlow ? "It is still loading; the list of loads will show the result." : failure.text;
+    return showResult("bad", text);
   }
+  const { keys, snapshot, durationMs } = reply;
+  const isRefused = keys.result === "refused" || snapshot.result === "refused";
+  const problems = [keys.problem ?? [], snapshot.problems].flat();
+  const text = `${snapshotText(reply)} ${keysText(reply)} It took ${millis(durationMs)}.`;
+  showResult(isRefused ? "bad" : "good", text, problems);
 }
 
 /** Connects the button. @param afterwards called after each reload */
