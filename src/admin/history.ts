@@ -1,7 +1,7 @@
-/** Observations since the start (loads, keys, replaced threads), and whether the server is ready for requests. */
+/** Observations since the start (loads, keys), and whether the server is ready for requests. */
 
 import { parseTime } from "../model/time.ts";
-import type { Observation, ThreadRole } from "../observe/events.ts";
+import type { Observation } from "../observe/events.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { LoadStatus, Readiness, ServedStatus } from "./status.ts";
@@ -35,7 +35,6 @@ export class History implements SnapshotEvents {
   readonly limits: Pick<Settings, "maxAge" | "maxDataAge">;
   /** Newest first. */
   readonly loads: LoadStatus[] = [];
-  readonly restarts: Record<ThreadRole, number> = { search: 0, serving: 0, similar: 0 };
   served: ServedStatus | null = null;
   /** Base URL of the API, once it listens. */
   url: string | null = null;
@@ -75,9 +74,6 @@ export class History implements SnapshotEvents {
         this.#note({ ...NOTHING_LOADED, at: now(), result: "refused", problems, retryMs });
         break;
       }
-      case "thread-replaced":
-        this.restarts[observation.role]++;
-        break;
       case "keys-loaded":
       case "keys-unchanged":
         this.keysLoadedAt = now();

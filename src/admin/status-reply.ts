@@ -21,7 +21,7 @@ function runtimeOf(): string {
 async function askThreads(
   server: WatchedServer,
 ): Promise<Pick<Status, "threads" | "searchCache" | "memory">> {
-  const { given, history } = server;
+  const { given, observed } = server;
   const all = await server.askThreads();
   const answers = all.flatMap(({ role, figures }) => (figures ? { role, ...figures } : []));
   // With several threads, the main thread searches only for the others, and they count these searches.
@@ -39,7 +39,7 @@ async function askThreads(
         heapUsedBytes: figures?.heapUsedBytes ?? null,
         eventLoop: figures?.eventLoop ?? null,
       })),
-      restarts: { ...history.restarts },
+      restarts: { ...observed.values.restarts },
     },
     searchCache: {
       hits: sum(counting, ({ searches }) => searches.hits),

@@ -152,8 +152,8 @@ export interface Status {
     /** The delay of the slowest thread. */
     readonly delayP99Ms: number | null;
     readonly all: readonly ThreadStatus[];
-    /** Threads that died and were replaced since the start, by role. */
-    readonly restarts: Readonly<Record<"search" | "serving" | "similar", number>>;
+    /** Threads that died since the start, by role. */
+    readonly restarts: Readonly<Record<string, number>>;
   };
   readonly generation:
     | (ServedStatus &
