@@ -8,7 +8,7 @@ import { History } from "../src/admin/history.ts";
 import { busiestKeys } from "../src/admin/keys.ts";
 import { type AdminRow, createAdminRouter, errorReply, isKnownHost } from "../src/admin/router.ts";
 import type { Moment } from "../src/admin/status.ts";
-import { Timeline } from "../src/admin/status-reply.ts";
+import { keepMoments } from "../src/admin/status-reply.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { countRequest, createCounters, readCounts } from "../src/auth/limit.ts";
 import { bodyText } from "../src/model/body.ts";
@@ -302,7 +302,7 @@ describe("readiness", () => {
   test("the server keeps ten minutes for charts, and survives a moment that cannot be measured", async (t) => {
     t.mock.timers.enable({ apis: ["setInterval"] });
     let at = 0;
-    const timeline = new Timeline(async () => {
+    const history = keepMoments(async () => {
       if (at++ === 1) throw new Error("a thread is gone");
       return { now: String(at) } as Moment;
     });
@@ -310,7 +310,7 @@ describe("readiness", () => {
       t.mock.timers.tick(5000);
       await Promise.resolve();
     }
-    const { moments, everySeconds } = timeline.reply();
+    const { moments, everySeconds } = history();
     assert.equal(moments.length * everySeconds, 600);
     assert.deepEqual([moments[0]!.now, moments.at(-1)!.now], ["81", "200"]);
   });

@@ -11,7 +11,7 @@ import { answerKeys } from "./keys.ts";
 import { pageAnswers } from "./page.ts";
 import { type AdminRow, adminReply, errorReply, jsonReply, queryOf } from "./router.ts";
 import type { LoadStatus, ReloadReply } from "./status.ts";
-import { createStatus, measureMoment, Timeline } from "./status-reply.ts";
+import { createStatus, keepMoments, measureMoment } from "./status-reply.ts";
 import type { WatchedServer } from "./watched.ts";
 
 const LIVE = adminReply(200, { "Content-Type": "text/plain; charset=utf-8" }, "ok");
@@ -75,7 +75,7 @@ async function answerMetrics(server: WatchedServer, { headers: asked }: Ask): Pr
 
 export function adminRows(server: WatchedServer): readonly AdminRow[] {
   const status = createStatus(server);
-  const timeline = new Timeline(() => measureMoment(server));
+  const history = keepMoments(() => measureMoment(server));
   const ready = (): Reply => {
     const readiness = server.history.readiness();
     return jsonReply(readiness.status === "ready" ? 200 : 503, readiness);
@@ -90,7 +90,7 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
     { method: "GET", path: "/readyz", access: "open", answer: ready },
     { method: "GET", path: "/status", isCostly: true, answer: async () => jsonReply(200, await status()) },
     { method: "GET", path: "/keys", isCostly: true, answer: keys },
-    { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, timeline.reply()) },
+    { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, history()) },
     { method: "GET", path: "/explain", isCostly: true, answer: explained },
     { method: "GET", path: "/metrics", isCostly: true, answer: (ask) => answerMetrics(server, ask) },
     { method: "POST", path: "/reload", access: "action", answer: reloadAnswers(server) },

@@ -85,25 +85,18 @@ const EVERY_MS = 5000;
 const KEPT = 120;
 
 /**
- * Measures and keeps moments, oldest first. The server keeps them, so that a dashboard opened during an incident shows
- * how it began.
+ * Measures and keeps moments, by a timer that does not keep the process alive. The server keeps them, so that a dashboard
+ * opened during an incident shows how it began.
  */
-export class Timeline {
-  readonly #moments: Moment[] = [];
-
-  /** Starts the timer, which does not keep the process alive. */
-  constructor(measure: () => Promise<Moment>) {
-    const take = async (): Promise<void> => {
-      this.#moments.push(await measure());
-      if (this.#moments.length > KEPT) this.#moments.shift();
-    };
-    // A failed measurement leaves a gap in the charts.
-    setInterval(() => void take().catch(() => undefined), EVERY_MS).unref();
-  }
-
-  reply(): TimelineReply {
-    return { now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments: this.#moments };
-  }
+export function keepMoments(measure: () => Promise<Moment>): () => TimelineReply {
+  const moments: Moment[] = [];
+  const take = async (): Promise<void> => {
+    moments.push(await measure());
+    if (moments.length > KEPT) moments.shift();
+  };
+  // A failed measurement is left out.
+  setInterval(() => void take().catch(() => undefined), EVERY_MS).unref();
+  return () => ({ now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments });
 }
 
 /** Creates the function that returns the status. Requests within {@link FRESH_MS} share a reply. */

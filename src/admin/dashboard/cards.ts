@@ -118,7 +118,7 @@ function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: St
 
 function restartsOf({ threads }: Status): string {
   const told = named(threads.restarts).map(([role, times]) => `${role} ${counted(times, "time")}`);
-  return told.length === 0 ? "" : `Died and replaced since the start: ${told.join(", ")}.`;
+  return told.length === 0 ? "" : `Died since the start: ${told.join(", ")}.`;
 }
 
 const SPARE = { isSpare: true } as const;
