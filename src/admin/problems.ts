@@ -70,7 +70,11 @@ export class RecentProblems {
     if (ends !== undefined) this.#lasting.delete(ends);
     const message = problem?.(observation);
     // A test holds the list of kinds to the rows.
-    if (message !== undefined) this.#begin(observation.kind as ProblemKind, message);
+    if (message !== undefined) {
+      const kind = observation.kind as ProblemKind;
+      const since = this.#lasting.get(kind)?.since ?? new Date().toISOString();
+      this.#lasting.set(kind, { kind, since, message });
+    }
     switch (observation.kind) {
       case "snapshot-loaded":
         // The new generation has its own search thread.
@@ -95,12 +99,6 @@ export class RecentProblems {
   counts(): Readonly<Record<string, number>> {
     const kinds = this.list().map(({ kind }) => kind);
     return Object.fromEntries(PROBLEM_KINDS.map((one) => [one, kinds.filter((kind) => kind === one).length]));
-  }
-
-  /** Begins a problem, or updates the message of a lasting one. */
-  #begin(kind: ProblemKind, message: string): void {
-    const since = this.#lasting.get(kind)?.since ?? new Date().toISOString();
-    this.#lasting.set(kind, { kind, since, message });
   }
 
   #died(role: ThreadRole, cause: string): void {

@@ -5,11 +5,7 @@ import { countersOf, mainThread, type RequestCells, watchVitals } from "../obser
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven } from "../server/server.ts";
-import {
-  type CacheQuestion,
-  figuresOfThread,
-  type ThreadFigures,
-} from "../server/threads/serving-messages.ts";
+import { type CacheQuestion, figuresOfThread } from "../server/threads/serving-messages.ts";
 import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History } from "./history.ts";
@@ -17,7 +13,7 @@ import type { KeyFigures } from "./keys.ts";
 import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
 import { ObservedCounts } from "./metrics/observed.ts";
 import { RecentProblems } from "./problems.ts";
-import type { Status, ThreadStatus } from "./status.ts";
+import type { Status } from "./status.ts";
 
 /** Interval between samples. */
 const EVERY_MS = 1000;
@@ -69,14 +65,6 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
   };
 }
 
-/** A thread and its answer. */
-export interface AskedThread {
-  readonly role: ThreadStatus["role"];
-  readonly number: number;
-  /** Undefined when it did not answer in time. */
-  readonly figures: ThreadFigures | undefined;
-}
-
 /** A server, from before its first load to its end. */
 export class WatchedServer {
   readonly given: AdminGiven;
@@ -115,17 +103,17 @@ export class WatchedServer {
     },
   };
 
-  /** Asks all threads, the main thread first. */
-  async askThreads(asked?: CacheQuestion): Promise<readonly AskedThread[]> {
+  /** Asks all threads, the main thread first; a thread that did not answer in time has no figures. */
+  async askThreads(asked?: CacheQuestion) {
     const { opened } = this;
     const holds = asked !== undefined && (opened?.searchHolds(asked.table, asked.term, asked.page) ?? false);
     const searches = opened?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
     const figures = figuresOfThread(this.#eventLoop(), searches, holds);
     const told = await this.tell(asked);
-    const serving = told.map(
-      ({ number, figures }) => ({ role: "serving", number: number + 1, figures }) as const,
-    );
-    return [{ role: "main", number: 0, figures }, ...serving];
+    return [
+      { role: "main" as const, number: 0, figures },
+      ...told.map((one) => ({ role: "serving" as const, number: one.number + 1, figures: one.figures })),
+    ];
   }
 
   /** Asks which threads hold a page in their caches. */
