@@ -19,10 +19,7 @@ export interface PageServer {
 /** Set by the build, which drops the other branch. */
 declare const IS_BUILT: boolean | undefined;
 
-/**
- * Reads all files of a set, in no order: the build has made them; without a build, the first request makes them from
- * sources. Rejects when the build's file cannot be read.
- */
+/** Reads all files of a set, in no order. Without a build, which has made them, they are made. */
 export async function readPages(source: PagesSource): Promise<readonly PageFile[]> {
   if (typeof IS_BUILT === "undefined") return await (await import("./make.ts")).makePages(source);
   return JSON.parse(pagesText(source.name)) as PageFile[];
@@ -30,10 +27,7 @@ export async function readPages(source: PagesSource): Promise<readonly PageFile[
 
 const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
-/**
- * The weights, 0 to 1, of the values that a header such as `Accept` lists (RFC 9110, 12.4.2), by their names in lower case.
- * If one comes twice, the first counts; a malformed weight is 0.
- */
+/** The weights, 0 to 1, in a header such as `Accept` (RFC 9110, 12.4.2), by lower-case name; the first of a name counts. */
 export function weightsIn(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const element of header.split(",")) {
@@ -45,10 +39,7 @@ export function weightsIn(header: string): ReadonlyMap<string, number> {
   return weights;
 }
 
-/**
- * Whether to send gzip (RFC 9110, 12.5.3): if it is acceptable, and weighs no less than no encoding. Without
- * `Accept-Encoding` nothing is encoded.
- */
+/** Whether to send gzip (RFC 9110, 12.5.3): if it is acceptable, and weighs no less than no encoding. */
 export function takesGzip(headers: Ask["headers"]): boolean {
   const weights = weightsIn(headers?.get("accept-encoding") ?? "");
   const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
