@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import type { Status } from "../status.ts";
-import { bars, foreign, make } from "./dom.ts";
+import { foreign, make } from "./dom.ts";
 import { clock } from "./format.ts";
 import { type Seen, span } from "./history.ts";
 import type { CardPart } from "./parts.ts";
@@ -144,7 +144,8 @@ export function chart(id: string, settings: ChartSettings): CardPart {
     place.setAttribute("aria-label", describe(settings, columns));
     const legend = columns.map(({ label, colour, figures }) => {
       const figure = make("b", {}, write(figures.at(-1) ?? null));
-      const swatch = bars({ width: 10, height: 10 }, 1, [1], [colour]);
+      const swatch = make("span", { "aria-hidden": "true" }, "■");
+      swatch.style.color = `var(--series-${colour})`;
       return make("li", { class: "row" }, swatch, foreign(label, "quiet"), figure);
     });
     return [place, make("ul", { id: `${id}-legend`, class: "row" }, ...legend)];

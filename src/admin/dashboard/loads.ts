@@ -2,7 +2,7 @@
 
 import type { LoadStatus, ReloadReply, Status } from "../status.ts";
 import { ask } from "./ask.ts";
-import { bars, byId, foreign, make, runOnce } from "./dom.ts";
+import { byId, foreign, make, runOnce } from "./dom.ts";
 import { counted, duration, millis, moment, percent } from "./format.ts";
 import { card, note } from "./parts.ts";
 
@@ -27,23 +27,15 @@ function problemList(problems: readonly string[]): HTMLElement {
 }
 
 function makeLoad(load: LoadStatus): HTMLElement {
-  const { at, result, generation, durationMs, phases, problems, retryMs } = load;
+  const { at, result, generation, durationMs, problems, retryMs } = load;
   const kind = result === "unchanged" ? "" : result === "loaded" ? "good" : "bad";
   const head = make("div", { class: "row" }, make("b", { "data-kind": kind }, result));
   head.append(make("time", { datetime: at }, moment(at)));
   if (generation !== null && result === "loaded") head.append(foreign(generation, "code"));
   if (durationMs !== null) head.append(millis(durationMs));
   if (retryMs !== null) head.append(`tried again after ${millis(retryMs)}`);
-  const row = make("li", {}, head);
-  if (phases !== null) {
-    const { readMs, packMs, indexMs } = phases;
-    // The rest of the bar is all other time, such as the start of the thread.
-    const whole = Math.max(1, durationMs ?? 0, readMs + packMs + indexMs);
-    row.append(bars({ width: "100%", height: 6 }, whole, [readMs, packMs, indexMs], [1, 2, 5]));
-  }
-  for (const text of [partsOf(load), tablesOf(load)]) row.append(make("div", { class: "quiet" }, text));
-  row.append(problemList(problems));
-  return row;
+  const texts = [partsOf(load), tablesOf(load)].map((text) => make("div", { class: "quiet" }, text));
+  return make("li", {}, head, ...texts, problemList(problems));
 }
 
 function loadingText({ loading, loads }: Status): string {
