@@ -121,8 +121,6 @@ function restartsOf({ threads }: Status): string {
   return told.length === 0 ? "" : `Died since the start: ${told.join(", ")}.`;
 }
 
-const SPARE = { isSpare: true } as const;
-
 /** All cards, in the order of the page. */
 export const CARDS: readonly Card[] = [
   TILES,
@@ -150,8 +148,8 @@ export const CARDS: readonly Card[] = [
         ["per s", ({ perSecond }) => rate(perSecond)],
         ["p50", ({ recent }) => millis(recent?.p50Ms)],
         ["p99", ({ recent }) => millis(recent?.p99Ms)],
-        ["Requests", ({ total }) => count(total), SPARE],
-        ["Errors", errorsOf, { ...SPARE, hint: "Replies with a status of 400 and above, since the start" }],
+        ["Requests", ({ total }) => count(total), "spare"],
+        ["Errors", errorsOf, "spare"],
       ],
       items: ({ requests }) => requests.routes,
       empty: "No request since the start.",
@@ -171,7 +169,7 @@ export const CARDS: readonly Card[] = [
           ({ remaining }) => make("span", { "data-kind": remaining === 0 && "bad" }, count(remaining)),
         ],
         ["of", ({ limit }) => count(limit)],
-        ["Used", usedOf, SPARE],
+        ["Used", usedOf, "spare"],
         ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
       ],
       items: ({ keys }) => keys.busiest,
@@ -196,7 +194,7 @@ export const CARDS: readonly Card[] = [
         ["Thread", threadName],
         ["Busy", ({ eventLoop }) => percent(eventLoop?.utilization)],
         ["Delay p99", ({ eventLoop }) => millis(eventLoop?.delay?.p99Ms)],
-        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs), SPARE],
+        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs), "spare"],
         ["Heap", ({ heapUsedBytes }) => bytes(heapUsedBytes)],
       ],
       items: ({ threads }) => threads.all,

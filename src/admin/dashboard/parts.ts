@@ -45,8 +45,8 @@ export function note(id: string, textOf: (status: Status) => string, isBad = (_:
 export type TableColumn<Item> = readonly [
   title: string,
   cell: (item: Item, status: Status) => Child | readonly Child[],
-  /** Whether narrow windows omit the column, and its tool tip. */
-  more?: { readonly isSpare: true; readonly hint?: string },
+  /** A column that narrow windows omit. */
+  kind?: "spare",
 ];
 
 interface TableSettings<Item> {
@@ -62,24 +62,20 @@ interface TableSettings<Item> {
 
 /** A table with a row for each item. */
 export function table<Item>({ id, caption, columns, items, empty }: TableSettings<Item>): CardPart {
-  const kinds = columns.map(([, , more], at) => at > 0 && (more?.isSpare ? "number spare" : "number"));
-  const headings = () =>
-    columns.map(([title, , more], at) =>
-      make("th", { scope: "col", class: kinds[at]!, title: more?.hint ?? false }, title),
-    );
-  const rowOf = (item: Item, status: Status): HTMLElement => {
-    const cells = columns.map(([, cell], at) => {
-      const children = [cell(item, status)].flat() as Child[];
-      return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kinds[at]! }, ...children);
-    });
-    return make("tr", {}, ...cells);
-  };
+  const kinds = columns.map(([, , kind = ""], at) => at > 0 && `number ${kind}`);
   return (status) => {
-    const rows = items(status).map((item) => rowOf(item, status));
+    const rows = items(status).map((item) => {
+      const cells = columns.map(([, cell], at) => {
+        const children = [cell(item, status)].flat() as Child[];
+        return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kinds[at]! }, ...children);
+      });
+      return make("tr", {}, ...cells);
+    });
     if (rows.length === 0) return [make("p", { class: "quiet" }, empty)];
-    const title = make("caption", { class: "unseen" }, caption);
+    const titles = columns.map(([title], at) => make("th", { scope: "col", class: kinds[at]! }, title));
+    const head = make("thead", {}, make("tr", {}, ...titles));
     const body = make("tbody", { id }, ...rows);
-    return [make("table", {}, title, make("thead", {}, make("tr", {}, ...headings())), body)];
+    return [make("table", {}, make("caption", { class: "unseen" }, caption), head, body)];
   };
 }
 
