@@ -9,8 +9,7 @@ import type { LoadStatus, Readiness, ServedStatus } from "./status.ts";
 /** Number of loads kept. */
 const MOST_LOADS = 20;
 
-/** Figures of a load that loaded nothing. */
-export const NOTHING_LOADED = {
+const NO_FIGURES = {
   durationMs: null,
   phases: null,
   rows: null,
@@ -56,22 +55,20 @@ export class History implements SnapshotEvents {
   observe(observation: Observation): void {
     switch (observation.kind) {
       case "snapshot-loaded": {
-        const { generation, counts, bytes, ms, readMs, packMs, indexMs, read, kept } = observation;
+        const { generation: id, counts: rows, bytes, readMs, packMs, indexMs, read, kept } = observation;
+        this.served = { id, loadedAt: now(), rows, bytes };
         const phases = { readMs, packMs, indexMs };
-        const at = now();
-        this.served = { id: generation, loadedAt: at, rows: counts, bytes };
-        const figures = { at, durationMs: ms, phases, rows: counts, read, kept };
-        this.#note({ ...NOTHING_LOADED, ...figures, result: "loaded" });
+        this.#note("loaded", { durationMs: observation.ms, phases, rows, read, kept });
         break;
       }
       case "snapshot-unchanged": {
-        const { ms, read, kept } = observation;
-        this.#note({ ...NOTHING_LOADED, at: now(), result: "unchanged", durationMs: ms, read, kept });
+        const { ms: durationMs, read, kept } = observation;
+        this.#note("unchanged", { durationMs, read, kept });
         break;
       }
       case "snapshot-refused": {
         const { problems, retryMs = null } = observation;
-        this.#note({ ...NOTHING_LOADED, at: now(), result: "refused", problems, retryMs });
+        this.#note("refused", { problems, retryMs });
         break;
       }
       case "keys-loaded":
@@ -84,9 +81,14 @@ export class History implements SnapshotEvents {
     }
   }
 
-  #note(load: Omit<LoadStatus, "generation">): void {
-    this.loads.unshift({ ...load, generation: this.served?.id ?? null });
+  #note(result: LoadStatus["result"], figures: Partial<LoadStatus>): void {
+    this.loads.unshift(this.makeLoad(result, figures));
     this.loads.length = Math.min(this.loads.length, MOST_LOADS);
+  }
+
+  /** A load that ended now. @param figures those that its result has */
+  makeLoad(result: LoadStatus["result"], figures: Partial<LoadStatus>): LoadStatus {
+    return { ...NO_FIGURES, ...figures, at: now(), result, generation: this.served?.id ?? null };
   }
 
   readonly began = (): void => {

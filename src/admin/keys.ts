@@ -68,16 +68,6 @@ export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeySta
     .map(({ status }) => status);
 }
 
-/** The reply of `GET /keys`. */
-export interface KeysReply {
-  /** Requests are counted since then, or since the start of the current window if that is later. */
-  readonly startedAt: string;
-  readonly windowSeconds: number;
-  readonly keys: readonly KeyStatus[];
-  /** The `after` of the next page; null on the last page. */
-  readonly next: number | null;
-}
-
 /**
  * Answers `GET /keys`: the requests of one key, or of all, a page at a time in order of their slots, which never change.
  *
@@ -100,9 +90,10 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   const end = Math.min(slots, from + PAGE);
   const page = Array.from({ length: Math.max(0, end - from) }, (_, at) => statusOf(from + at) ?? []).flat();
   return jsonReply(200, {
+    // Requests are counted since then, or since the start of the current window if that is later.
     startedAt: new Date(performance.timeOrigin).toISOString(),
     windowSeconds: figures.counters.windowSeconds,
     keys: found === undefined ? page : [found],
     next: found === undefined && end < slots ? end : null,
-  } satisfies KeysReply);
+  });
 }

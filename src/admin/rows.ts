@@ -6,7 +6,6 @@ import { takesGzip } from "../api/pages/serve.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import { readBoolean } from "../settings/settings.ts";
 import { explain } from "./explain.ts";
-import { NOTHING_LOADED } from "./history.ts";
 import { answerKeys } from "./keys.ts";
 import { pageAnswers } from "./page.ts";
 import { type AdminRow, adminReply, errorReply, jsonReply, queryOf } from "./router.ts";
@@ -21,9 +20,7 @@ function lostLoad({ history }: WatchedServer): LoadStatus {
   const problem = history.isDraining
     ? "the server is stopping: nothing is loaded any more"
     : "the load ended without a result; see the log";
-  const at = new Date().toISOString();
-  const generation = history.served?.id ?? null;
-  return { ...NOTHING_LOADED, at, result: "refused", generation, problems: [problem] };
+  return history.makeLoad("refused", { problems: [problem] });
 }
 
 /** Reads keys and snapshot again; `allowShrink` acts like `--allow-shrink` for this load alone. */
