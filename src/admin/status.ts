@@ -57,7 +57,6 @@ export interface RouteStatus {
   /** Path pattern below the API's base path, such as `/worlds/:id`; "" for requests that matched none. */
   readonly route: string;
   readonly total: number;
-  /** `{"200": 12}` */
   readonly byStatus: Readonly<Record<string, number>>;
   readonly perSecond: number;
   /** Null without requests, like `overall`. */
@@ -65,7 +64,7 @@ export interface RouteStatus {
   readonly overall: Latency | null;
 }
 
-/** A key, its remaining requests, and its requests in the current window by outcome. */
+/** A key, its remaining requests, and its requests in the current window by outcome. A CLI token has no limit. */
 export interface KeyStatus {
   readonly id: string;
   readonly name: string;
@@ -75,11 +74,10 @@ export interface KeyStatus {
    * shared limits at this replica alone. For a CLI token the requests that passed.
    */
   readonly used: number;
-  /** Null for a CLI token, which has no limit. */
   readonly limit: number | null;
-  /** With shared limits for all replicas, by the counter server's last reply; null for a CLI token. */
+  /** With shared limits for all replicas, by the counter server's last reply. */
   readonly remaining: number | null;
-  /** When the window ends, in seconds since the epoch. */
+  /** When the window ends. */
   readonly resetEpochSeconds: number;
   /** Requests of the window that this replica let in since its start. */
   readonly passed: number;
@@ -106,7 +104,6 @@ export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 export interface Problem {
   readonly kind: ProblemKind;
   readonly since: string;
-  /** One line: the fault, its cause, and the consequence. */
   readonly message: string;
 }
 
@@ -114,7 +111,7 @@ export interface Problem {
 export interface ThreadStatus {
   /** With `--threads 1` the main thread serves, too, and is the only one. */
   readonly role: "main" | "serving";
-  /** 0 for the main thread; serving threads begin at 1. */
+  /** 0 for the main thread. */
   readonly number: number;
   /** False when it did not answer in time: its figures are missing in the sums. */
   readonly isAnswering: boolean;
@@ -147,7 +144,6 @@ export interface Status {
   /** Base URL of the API; null until it listens. */
   readonly url: string | null;
   readonly threads: {
-    /** Number of threads that answer requests when all run. */
     readonly serving: number;
     /** The delay of the slowest thread. */
     readonly delayP99Ms: number | null;
@@ -166,7 +162,6 @@ export interface Status {
   /** Requests of the API: since the start, and in a recent interval. */
   readonly requests: {
     readonly total: number;
-    /** Being answered now. */
     readonly active: number;
     /** Length of the recent interval, which rates are averaged over; at most 10 s, less shortly after the start. */
     readonly intervalSeconds: number;
@@ -201,7 +196,6 @@ export interface Status {
     readonly away: readonly AwayServer[];
     /** Requests while a server is away: counted alone within this replica's share, or refused (429). */
     readonly whenAway: "share" | "deny" | null;
-    /** `--replicas`: the share of each is the limit divided by this. */
     readonly replicas: number | null;
     /**
      * Requests since the start that waited for an answer of the counter server, or, while it was away, passed without a
