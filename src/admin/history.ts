@@ -86,7 +86,7 @@ export class History implements SnapshotEvents {
     this.loads.length = Math.min(this.loads.length, MOST_LOADS);
   }
 
-  /** A load that ended now. @param figures those that its result has */
+  /** A load that ended now. @param figures all others are unknown */
   makeLoad(result: LoadStatus["result"], figures: Partial<LoadStatus>): LoadStatus {
     return { ...NO_FIGURES, ...figures, at: now(), result, generation: this.served?.id ?? null };
   }

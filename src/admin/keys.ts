@@ -52,15 +52,14 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
  */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
   const { slots, hasKey, requestsBy, statusOf } = keyReader(figures, now);
-  /** Slots with the most requests, most first: few, so that an insertion is cheap. */
+  /** Slots with the most requests, most first: few, so that sorting them is cheap. */
   const busiest: { readonly slot: number; readonly requests: number }[] = [];
   for (let slot = 0; slot < slots; slot++) {
     const requests = requestsBy(slot);
     const isFull = busiest.length === most;
     if (requests === 0 || (isFull && requests <= busiest.at(-1)!.requests) || !hasKey(slot)) continue;
-    if (isFull) busiest.pop();
-    const place = busiest.findIndex((other) => other.requests < requests);
-    busiest.splice(place < 0 ? busiest.length : place, 0, { slot, requests });
+    busiest.push({ slot, requests });
+    busiest.sort((a, b) => b.requests - a.requests).splice(most);
   }
   return busiest
     .map(({ slot, requests }) => ({ status: statusOf(slot)!, requests }))
