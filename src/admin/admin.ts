@@ -106,26 +106,25 @@ function faultReply(fault: FaultName, method: string | undefined): Reply {
   return forMethod(errorReply(FAULTS[fault].status, FAULTS[fault].message), method);
 }
 
-/** Starts listening. @throws the error of the system, such as EADDRINUSE */
+/** Starts listening. @throws {AdminListenError} */
 async function startAdmin({ address, token }: AdminSettings, given: AdminGiven): Promise<Admin> {
   const watched = new WatchedServer(given);
   const answer = createAdminRouter(adminRows(watched), { boundHost: address.host, token });
   const maxConnections = adminConnectionLimit();
   const { observe } = given;
 
-  function failed(error: unknown, { method }: Ask): Reply {
-    observe({ kind: "defect", where: "admin", error });
-    return faultReply("internal", method);
-  }
-
   /** Without a promise unless the row needs one: answers to a pipeline are then written together. */
   function answerSafely(ask: Ask): Reply | Promise<Reply> {
+    const failed = (error: unknown): Reply => {
+      observe({ kind: "defect", where: "admin", error });
+      return faultReply("internal", ask.method);
+    };
     try {
       const reply = answer(ask);
       if (!(reply instanceof Promise)) return forMethod(reply, ask.method);
-      return reply.then((later) => forMethod(later, ask.method)).catch((error) => failed(error, ask));
+      return reply.then((later) => forMethod(later, ask.method)).catch(failed);
     } catch (error) {
-      return failed(error, ask);
+      return failed(error);
     }
   }
 
@@ -142,9 +141,14 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
     },
     { ...LIMITS, maxConnections },
   );
-  const bound = await server.listen(address.host, address.port).catch((error: unknown) => {
-    if (address.orAnyPort && codeOf(error) === "EADDRINUSE") return server.listen(address.host, 0);
-    throw error;
+  const { host, port, orAnyPort } = address;
+  const bound = await server.listen(host, port).catch((error: unknown) => {
+    const isInUse = codeOf(error) === "EADDRINUSE";
+    if (isInUse && orAnyPort) return server.listen(host, 0);
+    const why = isInUse
+      ? "the port is in use; choose another with --admin"
+      : (systemErrorText(error) ?? String(error));
+    throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
   });
   return {
     url: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/`,
@@ -169,13 +173,5 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
 
 /** Returns the function that starts the listener. */
 export function adminAt(settings: AdminSettings): OpenAdmin {
-  const { host, port } = settings.address;
-  return (given) =>
-    startAdmin(settings, given).catch((error: unknown) => {
-      const why =
-        codeOf(error) === "EADDRINUSE"
-          ? "the port is in use; choose another with --admin"
-          : (systemErrorText(error) ?? String(error));
-      throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
-    });
+  return (given) => startAdmin(settings, given);
 }
