@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isLoopback, parseAdminAddress } from "../src/admin/admin.ts";
 import { readExplainQuestion } from "../src/admin/explain.ts";
-import { History, ReadinessKeeper } from "../src/admin/history.ts";
+import { History } from "../src/admin/history.ts";
 import { busiestKeys } from "../src/admin/keys.ts";
 import { type AdminRow, createAdminRouter, errorReply, isKnownHost } from "../src/admin/router.ts";
 import type { Moment } from "../src/admin/status.ts";
-import { Timeline } from "../src/admin/status-reply.ts";
+import { keepMoments } from "../src/admin/status-reply.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { countRequest, createCounters, readCounts } from "../src/auth/limit.ts";
 import { bodyText } from "../src/model/body.ts";
@@ -261,49 +261,48 @@ describe("readiness", () => {
   } as const;
 
   test("goes from loading over ready and stale to draining", () => {
-    const history = new History();
-    const keeper = new ReadinessKeeper(history, { maxAge: 60, maxDataAge: 100 });
-    assert.deepEqual(keeper.readiness(), {
+    const history = new History({ maxAge: 60, maxDataAge: 100 });
+    assert.deepEqual(history.readiness(), {
       status: "loading",
       generation: null,
       loadedAt: null,
       createdAt: null,
       ageSeconds: null,
     });
-    keeper.began();
-    keeper.progress = 0.5;
-    assert.equal(keeper.loading?.progress, 0.5);
-    keeper.confirmed(0);
+    history.began();
+    history.progress = 0.5;
+    assert.equal(history.loading?.progress, 0.5);
+    history.confirmed(0);
     history.observe(LOADED);
-    keeper.ended();
-    assert.equal(keeper.loading, null);
-    assert.equal(keeper.readiness().status, "loading", "nothing listens yet");
+    history.ended();
+    assert.equal(history.loading, null);
+    assert.equal(history.readiness().status, "loading", "nothing listens yet");
     history.observe({ kind: "listening", url: "http://x/", generation: "g" });
-    assert.equal(keeper.readiness().status, "ready");
-    assert.equal(keeper.readiness().generation, "g");
-    keeper.confirmed(61_000);
-    assert.equal(keeper.readiness().status, "stale");
-    assert.ok(keeper.readiness().ageSeconds! >= 61);
-    keeper.confirmed(0);
-    assert.equal(keeper.readiness().status, "ready");
+    assert.equal(history.readiness().status, "ready");
+    assert.equal(history.readiness().generation, "g");
+    history.confirmed(61_000);
+    assert.equal(history.readiness().status, "stale");
+    assert.ok(history.readiness().ageSeconds! >= 61);
+    history.confirmed(0);
+    assert.equal(history.readiness().status, "ready");
     const secondsAgo = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
     const [old, young] = [secondsAgo(101), secondsAgo(50)];
-    keeper.confirmed(0, old);
-    assert.deepEqual([keeper.readiness().status, keeper.readiness().createdAt], ["stale", old]);
-    assert.match(keeper.reason(), /^The data are of [^ ]+, 101 s ago; --max-data-age allows 100 s\.$/);
+    history.confirmed(0, old);
+    assert.deepEqual([history.readiness().status, history.readiness().createdAt], ["stale", old]);
+    assert.match(history.reason(), /^The data are of [^ ]+, 101 s ago; --max-data-age allows 100 s\.$/);
     for (const createdAt of [young, secondsAgo(-1000), "2026", undefined]) {
-      keeper.confirmed(0, createdAt);
-      assert.equal(keeper.readiness().status, "ready", createdAt);
-      assert.equal(keeper.readiness().createdAt, createdAt === "2026" ? null : (createdAt ?? null));
+      history.confirmed(0, createdAt);
+      assert.equal(history.readiness().status, "ready", createdAt);
+      assert.equal(history.readiness().createdAt, createdAt === "2026" ? null : (createdAt ?? null));
     }
-    keeper.isDraining = true;
-    assert.equal(keeper.readiness().status, "draining");
+    history.isDraining = true;
+    assert.equal(history.readiness().status, "draining");
   });
 
   test("the server keeps ten minutes for charts, and survives a moment that cannot be measured", async (t) => {
     t.mock.timers.enable({ apis: ["setInterval"] });
     let at = 0;
-    const timeline = new Timeline(async () => {
+    const history = keepMoments(async () => {
       if (at++ === 1) throw new Error("a thread is gone");
       return { now: String(at) } as Moment;
     });
@@ -311,7 +310,7 @@ describe("readiness", () => {
       t.mock.timers.tick(5000);
       await Promise.resolve();
     }
-    const { moments, everySeconds } = timeline.reply();
+    const { moments, everySeconds } = history();
     assert.equal(moments.length * everySeconds, 600);
     assert.deepEqual([moments[0]!.now, moments.at(-1)!.now], ["81", "200"]);
   });

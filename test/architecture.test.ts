@@ -78,14 +78,14 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
-  admin: 4452,
+  admin: 3870,
   all: 38_010,
   api: 1054,
   core: 23_510,
   auth: 1935,
   cli: 1848,
-  client: 610,
-  "docs-page": 965,
+  client: 588,
+  "docs-page": 877,
   files: 807,
   generate: 940,
   http: 1925,

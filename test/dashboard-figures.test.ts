@@ -13,7 +13,8 @@ import {
   percent,
   rate,
 } from "../src/admin/dashboard/format.ts";
-import { forgetNow, isBehind, recall, remember, type ShownHistory } from "../src/admin/dashboard/history.ts";
+import { extend, type Seen, span } from "../src/admin/dashboard/history.ts";
+import type { Moment } from "../src/admin/status.ts";
 
 function plain(text: string): string {
   return text.replaceAll("\u00a0", " ");
@@ -71,28 +72,35 @@ describe("figures", () => {
 });
 
 describe("the history of charts", () => {
-  it("has a gap where nothing is known", () => {
-    const history: ShownHistory<number> = { moments: [], figures: [] };
-    forgetNow(history, 99);
-    remember(history, 100, 1);
-    remember(history, 102, 2);
-    // No answer, several times.
-    for (const at of [104, 106, 108]) forgetNow(history, at);
-    remember(history, 110, 3);
-    // The page is not looked at for a minute.
-    remember(history, 170, 4);
-    assert.deepEqual(history.figures, [1, 2, undefined, 3, undefined, 4]);
-    assert.deepEqual(history.moments, [100, 102, 104, 110, 140, 170]);
+  const BEGIN = Date.parse("2026-11-22T12:00:00Z");
+  const momentsAt = (...times: readonly number[]): Moment[] =>
+    times.map((at) => ({ now: new Date(BEGIN + at * 1000).toISOString() }) as Moment);
+  const shown = (history: readonly Seen[]): (number | undefined)[] =>
+    history.map(({ at, figures }) => (figures === undefined ? undefined : at - BEGIN / 1000));
+
+  it("has a gap where nothing is known, and ten minutes", () => {
+    const history: Seen[] = [];
+    for (const at of [100, 102, 110, 170]) extend(history, momentsAt(at));
+    assert.deepEqual(shown(history), [100, 102, 110, undefined, 170]);
+    assert.equal(history[3]!.at, BEGIN / 1000 + 140);
+    assert.deepEqual(span(history), [BEGIN / 1000 + 50, BEGIN / 1000 + 170]);
+    extend(history, momentsAt(705));
+    assert.deepEqual(shown(history), [110, undefined, 170, undefined, 705]);
   });
 
   it("takes from the server's memory what it has not seen itself", () => {
-    const history: ShownHistory<number> = { moments: [], figures: [] };
-    assert.ok(isBehind(history, 100));
-    for (const at of [100, 105]) recall(history, at, at);
-    remember(history, 108, 108);
-    assert.ok(!isBehind(history, 120));
-    assert.ok(isBehind(history, 125));
-    for (const at of [100, 105, 110, 115]) recall(history, at, -at);
-    assert.deepEqual(history.figures, [100, 105, 108, -110, -115]);
+    const history: Seen[] = [];
+    extend(history, momentsAt(100, 105));
+    extend(history, momentsAt(108));
+    extend(history, momentsAt(100, 105, 110, 115));
+    extend(history, []);
+    assert.deepEqual(shown(history), [100, 105, 108, 110, 115]);
+  });
+
+  it("begins anew when the server's clock went back", () => {
+    const history: Seen[] = [];
+    extend(history, momentsAt(100, 105));
+    extend(history, momentsAt(50));
+    assert.deepEqual(shown(history), [50]);
   });
 });

@@ -6,7 +6,7 @@ import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
-import { answerKeys, type KeysReply } from "../src/admin/keys.ts";
+import { answerKeys } from "../src/admin/keys.ts";
 import type { KeyStatus } from "../src/admin/status.ts";
 import { countBusy, countUse, createKeyUse, REFUSALS, readUse } from "../src/auth/key-use.ts";
 import { createKeyRing } from "../src/auth/keys.ts";
@@ -28,6 +28,12 @@ import { runInside } from "./support/inside.ts";
 import { keyRecord, writeKeys } from "./support/place.ts";
 import { freePort, serveHttp } from "./support/ports.ts";
 import { get } from "./support/process.ts";
+
+interface KeysReply {
+  readonly windowSeconds: number;
+  readonly keys: readonly KeyStatus[];
+  readonly next: number | null;
+}
 
 const NONE = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
 const HOUR_MS = 3_600_000;

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createExposition, type Measured } from "../src/admin/metrics/exposition.ts";
+import { exposeMetrics } from "../src/admin/metrics/exposition.ts";
 import { figuresOf, quantile, readTotals } from "../src/admin/metrics/figures.ts";
 import { ObservedCounts } from "../src/admin/metrics/observed.ts";
+import type { WatchedServer } from "../src/admin/watched.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
@@ -29,6 +30,7 @@ import {
   seriesOf,
   watchVitals,
 } from "../src/observe/metrics/counters.ts";
+import { watchedServer } from "./support/watched.ts";
 
 const agoMs = (ms: number): number => performance.now() - ms;
 
@@ -173,7 +175,7 @@ describe("a quantile", () => {
 
 const OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 
-function measured(): Measured {
+function measured(): WatchedServer {
   const cells = createRequestCells(2);
   for (const thread of [0, 1]) {
     const counters = countersOf(cells, thread);
@@ -190,24 +192,13 @@ function measured(): Measured {
   observed.observe({ kind: "thread-died", role: "serving", cause: "a test" });
   observed.observe({ kind: "snapshot-refused", problems: [], serving: "g" });
   observed.observe({ kind: "snapshot-refused", problems: [], serving: "g", changing: true });
-  return {
-    cells,
-    observed,
-    version: "1.2.3",
-    isReady: () => true,
-    problems: () => ({ "keys-refused": 1, "data-stale": 0 }),
-    ageSeconds: () => 2.5,
-    createdAt: () => 1_700_000_000.25,
-    generation: () => ({ id: "g", loadedAt: 1_700_000_000.5, rows: { users: 1, worlds: 2, instances: 3 } }),
-    keys: () => 4,
-    sharedLimits: () => ({ asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 }),
-  };
+  return watchedServer(cells, observed, true);
 }
 
 describe("the text", () => {
-  it("counts the CPU time of the process from its start, not from the first scrape", async () => {
+  it("counts the CPU time of the process from its start, not from the first scrape", () => {
     const { user, system } = process.cpuUsage();
-    const { text } = await createExposition(measured())(undefined);
+    const { text } = exposeMetrics(measured(), undefined);
     const told = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
     assert.ok(told("process_cpu_user_seconds_total") >= user / 1e6);
     assert.ok(told("process_cpu_system_seconds_total") >= system / 1e6);
@@ -215,22 +206,23 @@ describe("the text", () => {
     assert.ok(sum >= (user + system) / 1e6 && sum <= performance.now() / 100, `${sum} s`);
   });
 
-  it("is OpenMetrics for those who ask for it, and stays right for the others", async () => {
-    const expose = createExposition(measured());
-    const before = (await expose("text/plain")).text;
-    const { text, contentType } = await expose(OPEN_METRICS);
+  it("is OpenMetrics for those who ask for it, and stays right for the others", () => {
+    const server = measured();
+    const expose = (accept: string) => exposeMetrics(server, accept);
+    const before = expose("text/plain").text;
+    const { text, contentType } = expose(OPEN_METRICS);
     assert.match(contentType, /^application\/openmetrics-text; version=1\.0\.0/);
     assert.match(text, /\n# TYPE orrery_searches counter\n/);
     assert.match(text, /\norrery_searches_total\{/);
     assert.match(text, /\n# EOF\n$/);
     const names = (from: string): string[] => [...from.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!);
-    assert.deepEqual(names((await expose("*/*")).text), names(before));
+    assert.deepEqual(names(expose("*/*").text), names(before));
     for (const accept of [
       "application/openmetrics-text;q=0, */*",
       "application/openmetrics-text;version=1.0.0;q=0.2,text/plain;version=0.0.4;q=0.5",
       "application/openmetrics-text;q=x",
     ]) {
-      assert.match((await expose(accept)).contentType, /^text\/plain/, accept);
+      assert.match(expose(accept).contentType, /^text\/plain/, accept);
     }
   });
 });

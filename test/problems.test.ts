@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { History, ReadinessKeeper } from "../src/admin/history.ts";
+import { History } from "../src/admin/history.ts";
 import { limitsStatus, RecentProblems } from "../src/admin/problems.ts";
 import { PROBLEM_KINDS } from "../src/admin/status.ts";
 import { PROGRAM } from "../src/features.ts";
@@ -30,11 +30,10 @@ interface Watched {
 
 function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched = {}) {
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
-  const history = new History();
-  const readiness = new ReadinessKeeper(history, { maxAge, maxDataAge });
+  const history = new History({ maxAge, maxDataAge });
   const reachability = new ServersAway();
   const plan = limits && { ...limits, reachability, open: () => assert.fail() };
-  const problems = new RecentProblems(PROGRAM.tables.events, readiness, plan);
+  const problems = new RecentProblems(PROGRAM.tables.events, history, plan);
   const see = (...observations: readonly Observation[]): void => {
     for (const observation of observations) {
       history.observe(observation);
@@ -45,7 +44,7 @@ function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched
   see({ kind: "listening", url: "http://x/", generation: "g" });
   const kinds = (): string[] => problems.list().map(({ kind }) => kind);
   return {
-    readiness,
+    history,
     problems,
     shared: (figures?: SharedLimitsFigures) => limitsStatus(plan, figures),
     see,
@@ -113,30 +112,30 @@ describe("problems", () => {
   });
 
   it("data that are too old, since they are", (t) => {
-    const { readiness, problems, kinds } = watched(t, { maxAge: 60 });
-    readiness.confirmed(59_000);
+    const { history, problems, kinds } = watched(t, { maxAge: 60 });
+    history.confirmed(59_000);
     assert.deepEqual(kinds(), []);
-    readiness.confirmed(90_000);
+    history.confirmed(90_000);
     const [problem] = problems.list();
     assert.equal(problem!.kind, "data-stale");
     assert.ok(Math.abs(Date.parse(problem!.since) - (NOW - 30_000)) < 5000, problem!.since);
-    readiness.isDraining = true;
+    history.isDraining = true;
     assert.deepEqual(kinds(), [], "a stop is no problem");
   });
 
   it("data of long ago, since they are too old; and data of nobody knows when", (t) => {
-    const { readiness, problems, kinds, see } = watched(t, { maxDataAge: 60 });
+    const { history, problems, kinds, see } = watched(t, { maxDataAge: 60 });
     see(LOADED);
-    readiness.confirmed(0, "2026-11-23T11:58:30Z");
+    history.confirmed(0, "2026-11-23T11:58:30Z");
     assert.deepEqual(
       problems.list().map(({ kind, since }) => [kind, since]),
       [["data-stale", "2026-11-23T11:59:30.000Z"]],
     );
-    readiness.confirmed(0, "2026-11-23T11:59:30Z");
+    history.confirmed(0, "2026-11-23T11:59:30Z");
     assert.deepEqual(kinds(), []);
-    readiness.confirmed(0);
+    history.confirmed(0);
     assert.deepEqual(kinds(), ["data-undated"]);
-    assert.equal(readiness.readiness().status, "ready");
+    assert.equal(history.readiness().status, "ready");
   });
 
   it("threads that died, for ten minutes, and for as long as they are missing", (t) => {

@@ -2,8 +2,9 @@
 
 import { after, it } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
-import { createExposition } from "../src/admin/metrics/exposition.ts";
+import { exposeMetrics } from "../src/admin/metrics/exposition.ts";
 import { ObservedCounts } from "../src/admin/metrics/observed.ts";
+import { VERSION } from "../src/admin/status-reply.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { helpFor, overview } from "../src/cli/help.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
@@ -14,6 +15,7 @@ import { cleanUp, serve } from "./support/http-server.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
 import { get } from "./support/process.ts";
 import { Recording } from "./support/recorded.ts";
+import { watchedServer } from "./support/watched.ts";
 
 after(cleanUp);
 
@@ -59,7 +61,7 @@ it("log lines of every event are those recorded, for machines and for people", (
   recording.check();
 });
 
-it("the text of metrics is the one recorded, in both formats", async () => {
+it("the text of metrics is the one recorded, in both formats", () => {
   const cells = createRequestCells(2);
   // Fills all cells of all threads, but only some of the series.
   for (let at = 0; at < cells.length; at++) if (at % (cells.length / 3) < REQUESTS) cells[at] = at % 97;
@@ -69,26 +71,12 @@ it("the text of metrics is the one recorded, in both formats", async () => {
     for (let bucket = 0; bucket < 22; bucket++) cells[DURATIONS + series * 22 + bucket] = bucket;
   }
   const recording = new Recording("metrics");
-  for (const served of [
-    undefined,
-    { id: "g-1", loadedAt: 1.5, rows: { users: 1, worlds: 2, instances: 3 } },
-  ]) {
+  for (const isLoaded of [false, true]) {
     const observed = new ObservedCounts(PROGRAM.tables);
-    if (served) for (const observation of OBSERVATIONS) observed.observe(observation);
-    const expose = createExposition({
-      cells,
-      observed,
-      version: "1.2.3",
-      isReady: () => served !== undefined,
-      problems: () => ({ "keys-refused": 1, "data-stale": 0 }),
-      ageSeconds: () => served?.loadedAt,
-      createdAt: () => served && 1.7e9,
-      generation: () => served,
-      keys: () => 4,
-      sharedLimits: () => served && { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 },
-    });
+    if (isLoaded) for (const observation of OBSERVATIONS) observed.observe(observation);
+    const server = watchedServer(cells, observed, isLoaded);
     for (const accept of ["text/plain", "application/openmetrics-text"]) {
-      const { text } = await expose(accept);
+      const text = exposeMetrics(server, accept).text.replace(`version="${VERSION}"`, 'version="1.2.3"');
       const ours = text.slice(0, text.indexOf("# HELP process_"));
       recording.add(accept, ours);
       // Of Node's own metrics only the comments: values and labels differ with its version.

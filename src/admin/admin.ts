@@ -27,6 +27,8 @@ export interface AdminAddress {
 }
 
 const DEFAULT_HOST = "127.0.0.1";
+/** Default address of a demo; several demos may run at the same time. */
+const SPARE: AdminAddress = { host: DEFAULT_HOST, port: 8788, orAnyPort: true };
 const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
 
 /** Parses an address; undefined if the text is none. */
@@ -56,19 +58,17 @@ export interface AdminSettings {
 }
 
 /**
- * Reads the settings; undefined if the listener is off.
+ * Reads the settings; undefined if the listener is turned off.
  *
- * @param spare the default address; without it the listener is off by default
  * @throws {UsageError} or {@link SourceError} naming the setting
  */
 export async function readAdminSettings(
   options: Options<"serve" | "demo">,
-  spare?: AdminAddress,
 ): Promise<AdminSettings | undefined> {
   const text = options.values.admin;
   const name = options.names.admin;
-  if (text === undefined ? spare === undefined : text === "off") return undefined;
-  const address = text === undefined ? spare : parseAdminAddress(text);
+  if (text === "off") return undefined;
+  const address = text === undefined ? SPARE : parseAdminAddress(text);
   if (address === undefined) {
     throw new UsageError(`${name}: must be PORT, HOST:PORT, [IPV6]:PORT or off, is ${JSON.stringify(text)}`);
   }
@@ -77,13 +77,11 @@ export async function readAdminSettings(
     throw new UsageError(`${name}: ${host} port ${port} is where the API listens; choose another port`);
   }
   const file = options.values.adminTokenFile;
-  if (file === undefined && !isLoopback(address.host)) {
-    throw new UsageError(
-      `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
-    );
-  }
-  if (file === undefined) return { address };
-  return { address, token: await readToken(file, options.names.adminTokenFile) };
+  if (file !== undefined) return { address, token: await readToken(file, options.names.adminTokenFile) };
+  if (isLoopback(address.host)) return { address };
+  throw new UsageError(
+    `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
+  );
 }
 
 const LIMITS: HttpLimits = {
@@ -100,34 +98,33 @@ const LIMITS: HttpLimits = {
 /** Time that a close waits for unfinished answers. */
 const CLOSE_MS = 500;
 
-function faultReply(fault: FaultName, method: string | undefined): Reply {
-  return forMethod(errorReply(FAULTS[fault].status, FAULTS[fault].message), method);
-}
-
 function forMethod(reply: Reply, method: string | undefined): Reply {
   return method === "HEAD" ? { ...reply, body: "" } : reply;
 }
 
-/** Starts listening. @throws the error of the system, such as EADDRINUSE */
+function faultReply(fault: FaultName, method: string | undefined): Reply {
+  return forMethod(errorReply(FAULTS[fault].status, FAULTS[fault].message), method);
+}
+
+/** Starts listening. @throws {AdminListenError} */
 async function startAdmin({ address, token }: AdminSettings, given: AdminGiven): Promise<Admin> {
   const watched = new WatchedServer(given);
   const answer = createAdminRouter(adminRows(watched), { boundHost: address.host, token });
   const maxConnections = adminConnectionLimit();
   const { observe } = given;
 
-  function failed(error: unknown, { method }: Ask): Reply {
-    observe({ kind: "defect", where: "admin", error });
-    return faultReply("internal", method);
-  }
-
   /** Without a promise unless the row needs one: answers to a pipeline are then written together. */
   function answerSafely(ask: Ask): Reply | Promise<Reply> {
+    const failed = (error: unknown): Reply => {
+      observe({ kind: "defect", where: "admin", error });
+      return faultReply("internal", ask.method);
+    };
     try {
       const reply = answer(ask);
       if (!(reply instanceof Promise)) return forMethod(reply, ask.method);
-      return reply.then((later) => forMethod(later, ask.method)).catch((error) => failed(error, ask));
+      return reply.then((later) => forMethod(later, ask.method)).catch(failed);
     } catch (error) {
-      return failed(error, ask);
+      return failed(error);
     }
   }
 
@@ -144,9 +141,14 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
     },
     { ...LIMITS, maxConnections },
   );
-  const bound = await server.listen(address.host, address.port).catch((error: unknown) => {
-    if (address.orAnyPort && codeOf(error) === "EADDRINUSE") return server.listen(address.host, 0);
-    throw error;
+  const { host, port, orAnyPort } = address;
+  const bound = await server.listen(host, port).catch((error: unknown) => {
+    const isInUse = codeOf(error) === "EADDRINUSE";
+    if (isInUse && orAnyPort) return server.listen(host, 0);
+    const why = isInUse
+      ? "the port is in use; choose another with --admin"
+      : (systemErrorText(error) ?? String(error));
+    throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
   });
   return {
     url: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/`,
@@ -154,7 +156,7 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
     observe: watched.observe,
     snapshotEvents: watched.snapshotEvents,
     onProgress(share) {
-      watched.readiness.progress = share;
+      watched.history.progress = share;
     },
     takeState(opened) {
       watched.opened = opened;
@@ -163,33 +165,13 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
       watched.tell = tell;
     },
     startDraining() {
-      watched.readiness.isDraining = true;
+      watched.history.isDraining = true;
     },
     close: () => server.close(CLOSE_MS),
   };
 }
 
-/** Default address of a demo; several demos may run at the same time. */
-const SPARE = { host: DEFAULT_HOST, port: 8788, orAnyPort: true } as const;
-
 /** Returns the function that starts the listener. */
 export function adminAt(settings: AdminSettings): OpenAdmin {
-  const { host, port } = settings.address;
-  return (given) =>
-    startAdmin(settings, given).catch((error: unknown) => {
-      const why =
-        codeOf(error) === "EADDRINUSE"
-          ? "the port is in use; choose another with --admin"
-          : (systemErrorText(error) ?? String(error));
-      throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
-    });
-}
-
-/** Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default */
-export async function openerOf(
-  options: Options<"serve" | "demo">,
-  always: boolean,
-): Promise<OpenAdmin | undefined> {
-  const settings = await readAdminSettings(options, always ? SPARE : undefined);
-  return settings && adminAt(settings);
+  return (given) => startAdmin(settings, given);
 }

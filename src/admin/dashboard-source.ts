@@ -5,11 +5,5 @@ export const DASHBOARD: PagesSource = {
   name: "dashboard",
   folder: "admin/dashboard/",
   path: "/",
-  html: "index.html",
-  under: "",
-  bundled: ["page.ts", "page.css"],
-  isOneFile: true,
   packages: ["uplot"],
-  copied: {},
-  documents: {},
 };

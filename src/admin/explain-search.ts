@@ -4,14 +4,39 @@ import { fold } from "../search/fold.ts";
 import { pageOf, type ResultSet } from "../search/result-set.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch, type Searches } from "../search/search.ts";
-import { WHITE_SPACE } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
+import { termsOf } from "../search/worlds.ts";
 import type { OpenState } from "../server/open.ts";
-import { BUSY, type Search, type SimilarSearch, type Store } from "../store/generation.ts";
+import { BUSY, type Generation, type Search, type SimilarSearch, type Store } from "../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
-import type { ClassExplanation, SearchExplanation } from "./explanation.ts";
+import type { WatchedServer } from "./watched.ts";
 
-type SearchedTable = SearchExplanation["table"];
+type SearchedTable = "users" | "worlds";
+
+/** How a search would be answered. */
+export interface SearchExplanation {
+  readonly table: SearchedTable;
+  /** `exact`, too, if similar names were asked for and have no index. */
+  readonly match: "exact" | "similar";
+  /** The query as it is compared: folded and trimmed. */
+  readonly term: string;
+  /** The terms that a match must all contain: one for users. */
+  readonly terms: readonly string[];
+  /** Number of matches; null if the search took too long for an explanation. */
+  readonly total: number | null;
+  /** Matches by rank class, the first class first. Null for a search for similar names, and if `total` is. */
+  readonly classes: readonly ClassExplanation[] | null;
+  /** Threads that hold the page of this request, and threads with a cache that were asked. */
+  readonly cache: Readonly<Record<"holding" | "asked", number>>;
+  /** Duration of the search without the cache, on the thread that explains; null if `classes` is. */
+  readonly durationMs: number | null;
+}
+
+interface ClassExplanation {
+  readonly rank: number;
+  readonly meaning: string;
+  readonly matches: number;
+}
 
 /** Meanings of the rank classes. */
 const MEANINGS: Readonly<Record<SearchedTable, readonly string[]>> = {
@@ -24,31 +49,30 @@ const MEANINGS: Readonly<Record<SearchedTable, readonly string[]>> = {
   ],
 };
 
-/** Maximum number of terms in a search for worlds; further terms are ignored. */
-const MAX_TERMS = 10;
-
 /** Maximum number of results to list at once. */
 const LISTED = 16_384;
 
 /** Larger than any page, so that the search finds all hits. */
 const EVERYTHING = { limit: 2 ** 32, offset: 0 } as const;
 
-function termsOf(table: SearchedTable, term: string): readonly string[] {
-  return table === "users" ? [term] : [...new Set(term.split(WHITE_SPACE))].slice(0, MAX_TERMS);
+function termsIn(table: SearchedTable, term: string): readonly string[] {
+  return table === "users" ? [term] : termsOf(term);
 }
 
 interface CountedResults {
   readonly results: ResultSet;
   readonly classes: readonly ClassExplanation[];
   /** Time that the search ran, pauses excluded. */
-  readonly ms: number;
+  readonly durationMs: number;
 }
+
+const UNKNOWN = { results: null, classes: null, durationMs: null } as const;
 
 /** Creates the function that returns the rank class of a hit. */
 function rankOf(table: SearchedTable, { users, worlds }: Store, term: string): (row: number) => number {
   const nameOf = (row: number): string =>
     fold(table === "users" ? displayNameOf(users, row) : worldNameOf(worlds, row));
-  const terms = termsOf(table, term);
+  const terms = termsIn(table, term);
   return (row) => {
     const name = nameOf(row);
     if (name === term) return 0;
@@ -100,7 +124,8 @@ function* searchAndCount(
         continue;
       }
       const results = step.value;
-      return { results, classes: yield* countClasses(table, results, rankOf(table, store, term)), ms };
+      const classes = yield* countClasses(table, results, rankOf(table, store, term));
+      return { results, classes, durationMs: Math.round(ms * 1000) / 1000 };
     }
   } finally {
     work.return(undefined as never);
@@ -109,45 +134,41 @@ function* searchAndCount(
 
 const scheduler = new Scheduler<CountedResults>();
 
-/** Replaces the caller's key in the search queues: an explanation belongs to no key. */
-const NO_KEY = { key: -1 } as const;
-
-/** Receives the explanation of a search; its cache figures are still 0. */
-type TakeSearch = (search: SearchExplanation) => void;
-
-/** Both searches of a generation, without a cache. */
-export function exactSearch({ state, searchIndex }: OpenState, take: TakeSearch): Search {
-  const { store } = state.generation;
+/**
+ * The searches of a generation as requests run them, but without a cache.
+ * @param askHolding asks which threads have a page in their caches
+ * @param take receives each explanation
+ */
+export function explainedSearches(
+  { state, searchIndex }: OpenState,
+  askHolding: WatchedServer["askHolding"],
+  take: (search: SearchExplanation) => void,
+): Pick<Generation, "search" | "similar"> {
+  const { store, similar } = state.generation;
   const searches = openSearch(searchIndex());
   const exact =
     (table: SearchedTable): Search[SearchedTable] =>
     async (term, page, caller) => {
-      const work = () => searchAndCount(searches, store, table, term);
-      const done = await scheduler.run(work, { ...caller, ...NO_KEY });
-      const [results, classes, ms] =
-        done === BUSY ? [null, null, null] : [done.results, done.classes, Math.round(done.ms * 1000) / 1000];
-      take({
-        ...{ table, match: "exact", term, terms: termsOf(table, term), total: results?.total ?? null },
-        ...{ classes, cache: { holding: 0, asked: 0 }, durationMs: ms },
-      });
+      const done = await scheduler.run(() => searchAndCount(searches, store, table, term), caller);
+      const { results, classes, durationMs } = done === BUSY ? UNKNOWN : done;
+      const cache = await askHolding({ table, term, page: { limit: page.limit, offset: page.offset } });
+      const total = results?.total ?? null;
+      take({ table, match: "exact", term, terms: termsIn(table, term), total, classes, cache, durationMs });
       return results === null ? BUSY : pageOf(results, page);
     };
-  return { users: exact("users"), worlds: exact("worlds") };
-}
-
-/** Both searches for similar names, as requests run them. */
-export function similarSearch(similar: SimilarSearch, take: TakeSearch): SimilarSearch {
-  const like =
+  const alike =
     (table: SearchedTable): SimilarSearch[SearchedTable] =>
     async (term, page, caller) => {
-      const found = await similar[table](term, page, { ...caller, ...NO_KEY });
+      const found = await similar![table](term, page, caller);
       if (found === undefined) return undefined;
-      take({
-        ...{ table, match: "similar", term, terms: termsOf(table, term) },
-        ...{ total: found === BUSY ? null : found.total, classes: null },
-        ...{ cache: { holding: 0, asked: 0 }, durationMs: null },
-      });
+      const { classes, durationMs } = UNKNOWN;
+      const cache = { holding: 0, asked: 0 };
+      const total = found === BUSY ? null : found.total;
+      take({ table, match: "similar", term, terms: termsIn(table, term), total, classes, cache, durationMs });
       return found;
     };
-  return { users: like("users"), worlds: like("worlds") };
+  return {
+    search: { users: exact("users"), worlds: exact("worlds") },
+    similar: similar && { users: alike("users"), worlds: alike("worlds") },
+  };
 }

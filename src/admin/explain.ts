@@ -12,8 +12,7 @@ import { FAULTS } from "../model/fault.ts";
 import { type Ask, PROCESS, type Reply, splitTarget } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
 import type { OpenState } from "../server/open.ts";
-import { exactSearch, similarSearch } from "./explain-search.ts";
-import type { Explanation, KeyExplanation, SearchExplanation } from "./explanation.ts";
+import { explainedSearches, type SearchExplanation } from "./explain-search.ts";
 import { adminReply, errorReply, JSON_TYPE, queryOf } from "./router.ts";
 import type { WatchedServer } from "./watched.ts";
 
@@ -26,31 +25,13 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 /** Characters that a client would encode. */
 const TO_ENCODE = /[^\x21-\x7e]+/gu;
 
-/** Decodes a value; undefined if it is not form-encoded UTF-8. */
-function decode(text: string): string | undefined {
+function isEncoded(text: string): boolean {
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    decodeURIComponent(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
-}
-
-/** Reads the two parameters, each at most once and no other; or returns the problem. */
-function readQuery(query: string): Map<string, string> | string {
-  const values = new Map<string, string>();
-  for (const part of query.split("&")) {
-    if (part === "") continue;
-    const mark = part.indexOf("=");
-    const name = mark < 0 ? part : part.slice(0, mark);
-    if (name !== "target" && name !== "key") {
-      return "Only target and key are parameters; & within the target is written as %26";
-    }
-    const value = mark < 0 ? "" : decode(part.slice(mark + 1));
-    if (value === undefined) return `${name} is not percent-encoded UTF-8`;
-    if (values.has(name)) return `${name} is given twice`;
-    values.set(name, value);
-  }
-  return values;
 }
 
 /**
@@ -60,10 +41,16 @@ function readQuery(query: string): Map<string, string> | string {
  * @returns the question, or its problem in a sentence that quotes nothing
  */
 export function readExplainQuestion(query: string): { target: string; key: string | undefined } | string {
-  const values = readQuery(query);
-  if (typeof values === "string") return values;
-  const given = values.get("target") ?? "";
-  const key = values.get("key");
+  const asked = new URLSearchParams(query);
+  for (const name of asked.keys()) {
+    if (name !== "target" && name !== "key")
+      return "Only target and key are parameters; & within the target is written as %26";
+    if (asked.getAll(name).length > 1) return `${name} is given twice`;
+  }
+  const broken = query.split("&").find((part) => !isEncoded(part));
+  if (broken !== undefined) return `${broken.split("=")[0]} is not percent-encoded UTF-8`;
+  const given = asked.get("target") ?? "";
+  const key = asked.get("key") ?? undefined;
   if (given === "") return "target is required: a path of the API with its query, percent-encoded";
   if (CONTROL.test(given)) return "target holds control characters";
   if (!ORIGIN_OR_ABSOLUTE.test(given)) return "target must begin with /, http:// or https://";
@@ -75,7 +62,7 @@ export function readExplainQuestion(query: string): { target: string; key: strin
 }
 
 /**
- * Explains a key; undefined if no key has the id.
+ * The gate's verdict on a key, and its remaining requests; undefined if no key has the id. A CLI token has no quota.
  *
  * @param shared undefined if limits are not shared
  * @param scope needed by the operation, or null if any key will do
@@ -87,20 +74,24 @@ export async function explainKey(
   id: string,
   scope: Scope | null,
   now: number,
-): Promise<KeyExplanation | undefined> {
+) {
   const key = gate.keys.bySlot[gate.counters.slots.get(id) ?? -1];
   if (key === undefined) return undefined;
   const { name, kind, scopes, expiresAt, slot } = key;
   const limit = key.limit ?? gate.defaultLimit;
   const counts = readCounts(gate.counters, now);
   const usedHere = counts.usedBy(slot);
-  const here = { used: usedHere, remaining: Math.max(0, limit - usedHere), reset: counts.reset };
+  const remainingHere = Math.max(0, limit - usedHere);
+  const here = { counted: "here", used: usedHere, remaining: remainingHere, reset: counts.reset } as const;
   const told = kind === "cli" ? undefined : await shared?.readAnew(slot, limit);
-  const { counted, used, remaining, reset } = told ?? { counted: "here" as const, ...here };
+  const { counted, used, remaining, reset } = told ?? here;
   const count = () => ({ passed: remaining > 0, limit, remaining, reset });
   const { fault = null } = await admitKey({ ...gate, shared: { count } }, key, scope, now);
   return {
-    ...{ id, name, kind, fault },
+    id,
+    name,
+    kind,
+    fault,
     scopes: [...scopes],
     expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
     quota: kind === "cli" ? null : { counted, used, limit, remaining, resetEpochSeconds: reset },
@@ -127,16 +118,18 @@ interface Trace {
 }
 
 /** A state that notes the search and the operation in the trace, and counts and logs nothing. */
-function tracedState(opened: OpenState, trace: Trace): State {
+function tracedState(opened: OpenState, askHolding: WatchedServer["askHolding"], trace: Trace): State {
   const { gate, headers, observe, clientOf, pages, generation } = opened.state;
-  const take = (found: SearchExplanation): void => {
+  const searches = explainedSearches(opened, askHolding, (found) => {
     trace.search = found;
-  };
-  const search = exactSearch(opened, take);
-  const similar = generation.similar && similarSearch(generation.similar, take);
+  });
   return {
-    ...{ gate, headers, observe, clientOf, pages },
-    generation: { ...generation, search, similar },
+    gate,
+    headers,
+    observe,
+    clientOf,
+    pages,
+    generation: { ...generation, ...searches },
     trace(operation, call) {
       trace.operation = operation;
       trace.call = call;
@@ -144,40 +137,24 @@ function tracedState(opened: OpenState, trace: Trace): State {
   };
 }
 
-function parametersOf({ operation, call }: Trace): Explanation["parameters"] {
-  if (operation === undefined || call === undefined) return null;
-  const own = Object.fromEntries(operation.parameters.map((name) => [name, call.parameters[name]]));
-  return { ...(operation.path.includes(":id") ? { id: call.id } : {}), ...own };
-}
-
-function routeOf({ operation }: Trace): Explanation["route"] {
-  if (operation === undefined) return null;
+/** The operation, named as in the OpenAPI document, and its own parameters as applied. */
+function operationOf({ operation, call }: Trace) {
+  if (operation === undefined || call === undefined) return { route: null, parameters: null };
   const { name, path, scope, summary } = operation;
-  return { name, path, scope, summary };
-}
-
-async function searchOf(
-  { search, call }: Trace,
-  askHolding: WatchedServer["askHolding"],
-): Promise<SearchExplanation | null> {
-  if (search?.match !== "exact") return search ?? null;
-  const { table, term } = search;
-  const { limit, offset } = call!.parameters;
-  return { ...search, cache: await askHolding({ table, term, page: { limit, offset } }) };
-}
-
-/** @param key null if none was named; its fault takes precedence over the operation's reply */
-function answerOf(key: KeyExplanation | null, { operation }: Trace, reply: Reply): Explanation["answer"] {
-  const fault = (operation && key?.fault) ?? reply.fault;
-  if (fault === undefined)
-    return { status: reply.status, fault: null, error: null, bytes: reply.body.length };
-  const { status, message: error } = FAULTS[fault];
-  return { status, fault, error, bytes: JSON.stringify({ error }).length };
+  const own = Object.fromEntries(
+    operation.parameters.map((parameter) => [parameter, call.parameters[parameter]]),
+  );
+  const parameters = path.includes(":id") ? { id: call.id, ...own } : own;
+  return { route: { name, path, scope, summary }, parameters };
 }
 
 /** Timeout of an explanation, in milliseconds. */
 const PATIENCE_MS = 5000;
 
+/**
+ * Answers `GET /explain`. Parts that a request does not have are null: no operation may have the path, which may belong to
+ * a page beside the API, no key may be named, and the operation may be no search, or one without a query.
+ */
 export async function explain(
   ask: Ask,
   opened: OpenState,
@@ -192,23 +169,29 @@ export async function explain(
   const trace: Trace = {};
   const none = { authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined };
   const asked: Ask = { method: "GET", target, caller: PROCESS, ...none, now: Date.now(), isGone };
-  const reply = await answer(asked, tracedState(opened, trace));
-  let key: KeyExplanation | null = null;
-  if (keyId !== undefined) {
-    const scope = trace.operation?.scope ?? null;
-    const known = await explainKey(gate, opened.sharedLimits, keyId, scope, Date.now());
-    if (known === undefined) return errorReply(404, "No key has this id");
-    key = known;
-  }
-  const explanation: Omit<Explanation, "durationMs"> = {
+  const reply = await answer(asked, tracedState(opened, askHolding, trace));
+  const { operation, search = null } = trace;
+  const key =
+    keyId === undefined
+      ? null
+      : await explainKey(gate, opened.sharedLimits, keyId, operation?.scope ?? null, Date.now());
+  if (key === undefined) return errorReply(404, "No key has this id");
+  // What a key is refused for comes before the reply of the operation.
+  const fault = (operation && key?.fault) ?? reply.fault ?? null;
+  const error = fault && FAULTS[fault].message;
+  const explanation = {
     target,
     path: splitTarget(target).path,
     generation: generation.store.id,
     key,
-    route: routeOf(trace),
-    parameters: parametersOf(trace),
-    search: await searchOf(trace, askHolding),
-    answer: answerOf(key, trace, reply),
+    ...operationOf(trace),
+    search,
+    answer: {
+      status: fault ? FAULTS[fault].status : reply.status,
+      fault,
+      error,
+      bytes: fault ? JSON.stringify({ error }).length : reply.body.length,
+    },
   };
   const durationMs = Math.round((performance.now() - began) * 1000) / 1000;
   const json = redacted(JSON.stringify({ ...explanation, durationMs }), gate.prefixes);

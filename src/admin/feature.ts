@@ -65,5 +65,7 @@ export async function readAdmin(
 ): Promise<OpenAdmin | undefined> {
   if (options.values.admin === undefined && !always) return undefined;
   // Imported on demand: most of it serves operators alone.
-  return await (await import("./admin.ts")).openerOf(options, always);
+  const { adminAt, readAdminSettings } = await import("./admin.ts");
+  const settings = await readAdminSettings(options);
+  return settings && adminAt(settings);
 }

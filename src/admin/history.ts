@@ -1,19 +1,15 @@
-/** Observations since the start (loads, keys, replaced threads), and whether the server is ready for requests. */
+/** Observations since the start (loads, keys), and whether the server is ready for requests. */
 
 import { parseTime } from "../model/time.ts";
-import type { Observation, ThreadRole } from "../observe/events.ts";
+import type { Observation } from "../observe/events.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { GenerationStatus, LoadStatus, Readiness } from "./status.ts";
+import type { LoadStatus, Readiness, ServedStatus } from "./status.ts";
 
 /** Number of loads kept. */
 const MOST_LOADS = 20;
 
-/** Fields of a generation that stay the same while it is served. */
-export type ServedStatus = Omit<GenerationStatus, "ageSeconds" | "createdAt" | "dataAgeSeconds">;
-
-/** Figures of a load that loaded nothing. */
-export const NOTHING_LOADED = {
+const NO_FIGURES = {
   durationMs: null,
   phases: null,
   rows: null,
@@ -23,48 +19,59 @@ export const NOTHING_LOADED = {
   retryMs: null,
 } as const;
 
-/** Collects observations, beside the log. */
-export class History {
+const REASONS = {
+  loading: "The first snapshot is being loaded.",
+  draining: "The server was told to stop: it answers what still arrives and takes no new connections.",
+  ready: "Requests are answered.",
+} as const;
+
+/**
+ * Collects observations, beside the log, and tracks loads, checks and the stop: these by a monotonic clock, while the age
+ * of the data follows the system clock.
+ */
+export class History implements SnapshotEvents {
+  /** Maximum ages in seconds; 0 for no limit. */
+  readonly limits: Pick<Settings, "maxAge" | "maxDataAge">;
   /** Newest first. */
   readonly loads: LoadStatus[] = [];
-  readonly restarts: Record<ThreadRole, number> = { search: 0, serving: 0, similar: 0 };
   served: ServedStatus | null = null;
   /** Base URL of the API, once it listens. */
   url: string | null = null;
   /** When the keys file was last read without a problem. */
   keysLoadedAt: string | null = null;
-  /** Number of reads that changed the keys. */
-  keysLoads = 0;
+  /** `createdAt` in the manifest of the served data; null if it has no valid one, and before the first load. */
+  createdAt: string | null = null;
+  #confirmedAt: number | undefined;
+  #loadingSince: number | undefined;
+  /** Share of the snapshot's bytes read so far, 0 to 1. */
+  progress = 0;
+  isDraining = false;
+
+  constructor(limits: Pick<Settings, "maxAge" | "maxDataAge">) {
+    this.limits = limits;
+  }
 
   /** Called for each request, too, if accesses are logged. */
   observe(observation: Observation): void {
     switch (observation.kind) {
       case "snapshot-loaded": {
-        const { generation, counts, bytes, ms, readMs, packMs, indexMs, read, kept } = observation;
+        const { generation: id, counts: rows, bytes, readMs, packMs, indexMs, read, kept } = observation;
+        this.served = { id, loadedAt: now(), rows, bytes };
         const phases = { readMs, packMs, indexMs };
-        const at = now();
-        this.served = { id: generation, loadedAt: at, rows: counts, bytes };
-        const figures = { at, durationMs: ms, phases, rows: counts, read, kept };
-        this.#note({ ...NOTHING_LOADED, ...figures, result: "loaded" });
+        this.#note("loaded", { durationMs: observation.ms, phases, rows, read, kept });
         break;
       }
       case "snapshot-unchanged": {
-        const { ms, read, kept } = observation;
-        this.#note({ ...NOTHING_LOADED, at: now(), result: "unchanged", durationMs: ms, read, kept });
+        const { ms: durationMs, read, kept } = observation;
+        this.#note("unchanged", { durationMs, read, kept });
         break;
       }
       case "snapshot-refused": {
         const { problems, retryMs = null } = observation;
-        this.#note({ ...NOTHING_LOADED, at: now(), result: "refused", problems, retryMs });
+        this.#note("refused", { problems, retryMs });
         break;
       }
-      case "thread-replaced":
-        this.restarts[observation.role]++;
-        break;
       case "keys-loaded":
-        this.keysLoads++;
-        this.keysLoadedAt = now();
-        break;
       case "keys-unchanged":
         this.keysLoadedAt = now();
         break;
@@ -74,34 +81,14 @@ export class History {
     }
   }
 
-  #note(load: Omit<LoadStatus, "generation">): void {
-    this.loads.unshift({ ...load, generation: this.served?.id ?? null });
+  #note(result: LoadStatus["result"], figures: Partial<LoadStatus>): void {
+    this.loads.unshift(this.makeLoad(result, figures));
     this.loads.length = Math.min(this.loads.length, MOST_LOADS);
   }
-}
 
-function now(): string {
-  return new Date().toISOString();
-}
-
-/** Maximum ages in seconds; 0 for no limit. */
-type MostAges = Pick<Settings, "maxAge" | "maxDataAge">;
-
-/** Tracks loads, checks and the stop, by a monotonic clock; the age of the data follows the system clock. */
-export class ReadinessKeeper implements SnapshotEvents {
-  readonly #history: History;
-  readonly limits: MostAges;
-  /** `createdAt` in the manifest of the served data; null if it has no valid one, and before the first load. */
-  createdAt: string | null = null;
-  #confirmedAt: number | undefined;
-  #loadingSince: number | undefined;
-  /** Share of the snapshot's bytes read so far, 0 to 1. */
-  progress = 0;
-  isDraining = false;
-
-  constructor(history: History, limits: MostAges) {
-    this.#history = history;
-    this.limits = limits;
+  /** A load that ended now. @param figures all others are unknown */
+  makeLoad(result: LoadStatus["result"], figures: Partial<LoadStatus>): LoadStatus {
+    return { ...NO_FIGURES, ...figures, at: now(), result, generation: this.served?.id ?? null };
   }
 
   readonly began = (): void => {
@@ -152,28 +139,24 @@ export class ReadinessKeeper implements SnapshotEvents {
   }
 
   readiness(): Readiness {
-    const { id: generation = null, loadedAt = null } = this.#history.served ?? {};
+    const { id: generation = null, loadedAt = null } = this.served ?? {};
     const { ageSeconds, createdAt } = this;
     return { status: this.#status(), generation, loadedAt, ageSeconds, createdAt };
   }
 
   /** The status in a sentence. */
   reason(): string {
-    switch (this.#status()) {
-      case "loading":
-        return "The first snapshot is being loaded.";
-      case "draining":
-        return "The server was told to stop: it answers what still arrives and takes no new connections.";
-      case "stale":
-        return this.tooOld()[0]!.message;
-      case "ready":
-        return "Requests are answered.";
-    }
+    const status = this.#status();
+    return status === "stale" ? this.tooOld()[0]!.message : REASONS[status];
   }
 
   #status(): Readiness["status"] {
     if (this.isDraining) return "draining";
-    if (this.#history.url === null) return "loading";
+    if (this.url === null) return "loading";
     return this.tooOld().length > 0 ? "stale" : "ready";
   }
+}
+
+function now(): string {
+  return new Date().toISOString();
 }

@@ -31,14 +31,10 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
     const { passed, refused, lastUsed } = useOf(slot);
     const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
     const used = kind === "cli" ? passed : usedBy(slot);
-    return {
-      ...{ id, name, kind, used, limit },
-      remaining: limit === null ? null : (remainingOf?.(slot, limit) ?? Math.max(0, limit - used)),
-      resetEpochSeconds: reset,
-      passed,
-      refused,
-      lastUsedAt: lastUsed === null ? null : new Date(lastUsed * 1000).toISOString(),
-    };
+    const left = limit === null ? null : (remainingOf?.(slot, limit) ?? Math.max(0, limit - used));
+    const lastUsedAt = lastUsed === null ? null : new Date(lastUsed * 1000).toISOString();
+    const figures = { used, limit, remaining: left, resetEpochSeconds: reset, passed, refused, lastUsedAt };
+    return { id, name, kind, ...figures };
   }
 
   return {
@@ -56,30 +52,19 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
  */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
   const { slots, hasKey, requestsBy, statusOf } = keyReader(figures, now);
-  /** Slots with the most requests, most first: few, so that an insertion is cheap. */
+  /** Slots with the most requests, most first: few, so that sorting them is cheap. */
   const busiest: { readonly slot: number; readonly requests: number }[] = [];
   for (let slot = 0; slot < slots; slot++) {
     const requests = requestsBy(slot);
     const isFull = busiest.length === most;
     if (requests === 0 || (isFull && requests <= busiest.at(-1)!.requests) || !hasKey(slot)) continue;
-    if (isFull) busiest.pop();
-    const place = busiest.findIndex((other) => other.requests < requests);
-    busiest.splice(place < 0 ? busiest.length : place, 0, { slot, requests });
+    busiest.push({ slot, requests });
+    busiest.sort((a, b) => b.requests - a.requests).splice(most);
   }
   return busiest
     .map(({ slot, requests }) => ({ status: statusOf(slot)!, requests }))
     .sort((a, b) => b.requests - a.requests || (a.status.id < b.status.id ? -1 : 1))
     .map(({ status }) => status);
-}
-
-/** The reply of `GET /keys`. */
-export interface KeysReply {
-  /** Requests are counted since then, or since the start of the current window if that is later. */
-  readonly startedAt: string;
-  readonly windowSeconds: number;
-  readonly keys: readonly KeyStatus[];
-  /** The `after` of the next page; null on the last page. */
-  readonly next: number | null;
 }
 
 /**
@@ -104,9 +89,10 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   const end = Math.min(slots, from + PAGE);
   const page = Array.from({ length: Math.max(0, end - from) }, (_, at) => statusOf(from + at) ?? []).flat();
   return jsonReply(200, {
+    // Requests are counted since then, or since the start of the current window if that is later.
     startedAt: new Date(performance.timeOrigin).toISOString(),
     windowSeconds: figures.counters.windowSeconds,
     keys: found === undefined ? page : [found],
     next: found === undefined && end < slots ? end : null,
-  } satisfies KeysReply);
+  });
 }

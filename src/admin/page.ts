@@ -48,23 +48,18 @@ async function readPage() {
 
 /** Creates the answers of the page; the first request reads it. */
 export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
-  let page: ReturnType<typeof readPage> | undefined;
+  let page: Awaited<ReturnType<typeof readPage>> | undefined;
 
   async function whole(status: 200 | 401, { headers: asked }: Ask, known?: string): Promise<Reply> {
-    page ??= readPage().catch((error: unknown) => {
-      // A later read may succeed.
-      page = undefined;
-      throw error;
-    });
-    const { hash, headers, gzip, plain } = await page;
+    page ??= await readPage();
+    const { hash, headers, gzip, plain } = page;
     const isGzipped = takesGzip(asked);
     const etag = `"${hash}${isGzipped ? "-gzip" : ""}"`;
-    if (judgeConditions(undefined, known, etag) === 304) {
-      return adminReply(304, { ...headers, ETag: etag }, "");
-    }
-    const encoding: Record<string, string> = isGzipped ? { "Content-Encoding": "gzip" } : {};
-    const more = { ...headers, ...encoding, ETag: etag, ...(status === 401 ? ASKS_FOR_TOKEN : {}) };
-    return adminReply(status, more, isGzipped ? gzip : plain);
+    const all = { ...headers, ETag: etag };
+    if (judgeConditions(undefined, known, etag) === 304) return adminReply(304, all, "");
+    const more = status === 401 ? { ...all, ...ASKS_FOR_TOKEN } : all;
+    if (!isGzipped) return adminReply(status, more, plain);
+    return adminReply(status, { ...more, "Content-Encoding": "gzip" }, gzip);
   }
 
   return {

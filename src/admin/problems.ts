@@ -3,14 +3,14 @@
 import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { type Observation, rowOf, type Tables, type ThreadRole } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import type { ReadinessKeeper } from "./history.ts";
-import { type LimitsStatus, PROBLEM_KINDS, type Problem, type ProblemKind } from "./status.ts";
+import type { History } from "./history.ts";
+import { PROBLEM_KINDS, type Problem, type ProblemKind, type Status } from "./status.ts";
 
 /** The status of shared limits. @param figures undefined until the first snapshot is loaded */
 export function limitsStatus(
   plan: SharedLimitsPlan | undefined,
   figures: SharedLimitsFigures | undefined,
-): LimitsStatus {
+): Status["limits"] {
   if (plan === undefined) {
     const none = { server: null, since: null, whenAway: null, replicas: null, requests: null };
     return { shared: false, losses: 0, away: [], ...none };
@@ -48,15 +48,15 @@ interface Deaths {
 /** Tracks problems from observations, and from checks that find the served snapshot to be current. */
 export class RecentProblems {
   readonly #events: Tables["events"];
-  readonly #readiness: ReadinessKeeper;
+  readonly #history: History;
   readonly #limits: SharedLimitsPlan | undefined;
   /** Problems that an observation begins and another one ends. */
   readonly #lasting = new Map<string, Problem>();
   readonly #deaths = new Map<ThreadRole, Deaths>();
 
-  constructor(events: Tables["events"], readiness: ReadinessKeeper, limits: SharedLimitsPlan | undefined) {
+  constructor(events: Tables["events"], history: History, limits: SharedLimitsPlan | undefined) {
     this.#events = events;
-    this.#readiness = readiness;
+    this.#history = history;
     this.#limits = limits;
   }
 
@@ -70,7 +70,11 @@ export class RecentProblems {
     if (ends !== undefined) this.#lasting.delete(ends);
     const message = problem?.(observation);
     // A test holds the list of kinds to the rows.
-    if (message !== undefined) this.#begin(observation.kind as ProblemKind, message);
+    if (message !== undefined) {
+      const kind = observation.kind as ProblemKind;
+      const since = this.#lasting.get(kind)?.since ?? new Date().toISOString();
+      this.#lasting.set(kind, { kind, since, message });
+    }
     switch (observation.kind) {
       case "snapshot-loaded":
         // The new generation has its own search thread.
@@ -92,22 +96,15 @@ export class RecentProblems {
   }
 
   /** Number of problems of each kind. */
-  counts(): Readonly<Record<ProblemKind, number>> {
-    const counts = Object.fromEntries(PROBLEM_KINDS.map((kind) => [kind, 0])) as Record<ProblemKind, number>;
-    for (const { kind } of this.list()) counts[kind]++;
-    return counts;
-  }
-
-  /** Begins a problem, or updates the message of a lasting one. */
-  #begin(kind: ProblemKind, message: string): void {
-    const since = this.#lasting.get(kind)?.since ?? new Date().toISOString();
-    this.#lasting.set(kind, { kind, since, message });
+  counts(): Readonly<Record<string, number>> {
+    const kinds = this.list().map(({ kind }) => kind);
+    return Object.fromEntries(PROBLEM_KINDS.map((one) => [one, kinds.filter((kind) => kind === one).length]));
   }
 
   #died(role: ThreadRole, cause: string): void {
     const latestAt = Date.now();
     const known = this.#deaths.get(role);
-    const before = known === undefined || isForgotten(known, latestAt) ? undefined : known;
+    const before = known && !isForgotten(known, latestAt) ? known : undefined;
     const { since = new Date(latestAt).toISOString(), count = 0, missing = 0 } = before ?? {};
     this.#deaths.set(role, { since, count: count + 1, missing: missing + 1, latestAt, cause });
   }
@@ -120,10 +117,10 @@ export class RecentProblems {
   }
 
   #stale(now: number): Problem[] {
-    const { status, createdAt, loadedAt } = this.#readiness.readiness();
+    const { status, createdAt, loadedAt } = this.#history.readiness();
     if (status !== "stale" && status !== "ready") return [];
-    const undated = createdAt === null && loadedAt !== null && this.#readiness.limits.maxDataAge > 0;
-    const old = this.#readiness.tooOld().map(({ bySeconds, message }): Problem => {
+    const undated = createdAt === null && loadedAt !== null && this.#history.limits.maxDataAge > 0;
+    const old = this.#history.tooOld().map(({ bySeconds, message }): Problem => {
       return { kind: "data-stale", since: new Date(now - bySeconds * 1000).toISOString(), message };
     });
     return undated ? [...old, { kind: "data-undated", since: loadedAt, message: UNDATED }] : old;
@@ -143,13 +140,11 @@ export class RecentProblems {
   }
 
   #dead(now: number): Problem[] {
-    return [...this.#deaths]
-      .filter(([, deaths]) => !isForgotten(deaths, now))
-      .map(([role, deaths]) => ({
-        kind: "thread-died",
-        since: deaths.since,
-        message: deathText(role, deaths),
-      }));
+    return [...this.#deaths].flatMap(([role, deaths]) =>
+      isForgotten(deaths, now)
+        ? []
+        : { kind: "thread-died", since: deaths.since, message: deathText(role, deaths) },
+    );
   }
 }
 

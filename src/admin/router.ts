@@ -74,19 +74,14 @@ const MOST_PAUSE_MS = 100;
 function paced(row: AdminRow): AdminRow["answer"] {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
-
-  async function answer(ask: Ask): Promise<Reply> {
-    waiting--;
-    return ask.isGone?.() ? errorReply(503, "Nobody waits") : await row.answer(ask);
-  }
-
   return (ask) => {
     if (waiting >= MOST_WAITING) return errorReply(503, "Too many requests wait");
     waiting++;
     let began = 0;
     const reply = last.then(() => {
+      waiting--;
       began = performance.now();
-      return answer(ask);
+      return ask.isGone?.() ? errorReply(503, "Nobody waits") : row.answer(ask);
     });
     const pause = (): Promise<void> =>
       sleep(Math.min((performance.now() - began) * PAUSE, MOST_PAUSE_MS), undefined, { ref: false });
@@ -127,10 +122,6 @@ function namesForeignHost({ target, headers }: Ask, boundHost: string): boolean 
   return named.some((host) => host !== undefined && !isKnownHost(host, boundHost));
 }
 
-function readMethod({ method }: Ask): string {
-  return method === "HEAD" ? "GET" : method;
-}
-
 /**
  * Creates the function that answers requests.
  *
@@ -145,27 +136,22 @@ export function createAdminRouter(
     "",
   );
   const isAllowed = token === undefined ? () => true : tokenCheck(token);
-
-  /** The reply to a request that is turned away; undefined for others. */
-  function turnAway(ask: Ask, row: AdminRow | undefined): ReturnType<AdminRow["answer"]> | undefined {
+  return (ask) => {
+    const found = find(splitTarget(ask.target).path)?.route;
+    const row = found?.method === (ask.method === "HEAD" ? "GET" : ask.method) ? found : undefined;
     if (namesForeignHost(ask, boundHost)) {
       return errorReply(421, "Host must be an IP address, localhost or the name that --admin was given");
     }
-    if (row?.access === "open" || isAllowed(ask.authorization)) return undefined;
-    return row?.signIn?.(ask) ?? errorReply(401, "Authentication required", ASKS_FOR_TOKEN);
-  }
-
-  function answerBy(ask: Ask, { method, access, answer }: AdminRow): ReturnType<AdminRow["answer"]> {
-    if (method !== readMethod(ask)) {
-      return errorReply(405, "Method not allowed", { Allow: method === "GET" ? "GET, HEAD" : "POST" });
+    if (row?.access !== "open" && !isAllowed(ask.authorization)) {
+      return row?.signIn?.(ask) ?? errorReply(401, "Authentication required", ASKS_FOR_TOKEN);
     }
-    const isWanted = access !== "action" || ask.headers?.get("x-orrery-admin") === "1";
-    return isWanted ? answer(ask) : errorReply(403, "The header X-Orrery-Admin: 1 is required");
-  }
-
-  return (ask) => {
-    const found = find(splitTarget(ask.target).path)?.route;
-    const row = found?.method === readMethod(ask) ? found : undefined;
-    return turnAway(ask, row) ?? (found ? answerBy(ask, found) : errorReply(404, "Not found"));
+    if (found === undefined) return errorReply(404, "Not found");
+    if (row === undefined) {
+      return errorReply(405, "Method not allowed", { Allow: found.method === "GET" ? "GET, HEAD" : "POST" });
+    }
+    if (row.access === "action" && ask.headers?.get("x-orrery-admin") !== "1") {
+      return errorReply(403, "The header X-Orrery-Admin: 1 is required");
+    }
+    return row.answer(ask);
   };
 }

@@ -1,19 +1,10 @@
 /** Builds the replies of `/status` and `/history`. */
 
 import { packageJson } from "../install/package.ts";
-import type { ThreadFigures } from "../server/threads/serving-messages.ts";
 import { busiestKeys } from "./keys.ts";
 import { limitsStatus } from "./problems.ts";
-import type {
-  KeysStatus,
-  MemoryStatus,
-  Moment,
-  SearchCacheStatus,
-  Status,
-  ThreadsStatus,
-  TimelineReply,
-} from "./status.ts";
-import type { AskedThread, WatchedServer } from "./watched.ts";
+import type { Moment, Status, TimelineReply } from "./status.ts";
+import type { WatchedServer } from "./watched.ts";
 
 /** Maximum age, in milliseconds, at which a reply is sent again. */
 const FRESH_MS = 200;
@@ -26,67 +17,57 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
-function keysStatus(server: WatchedServer): KeysStatus {
-  const figures = server.keyFigures();
-  return {
-    total: figures?.keys.size ?? 0,
-    loadedAt: server.history.keysLoadedAt,
-    problem: server.opened?.keysProblem() ?? null,
-    windowSeconds: server.given.settings.rateWindow,
-    busiest: figures ? busiestKeys(figures, Date.now()) : [],
-  };
-}
-
-/** A sum over all threads that answered. */
-function sum(threads: readonly AskedThread[], of: (figures: ThreadFigures) => number): number {
-  return threads.reduce((all, { figures }) => all + (figures ? of(figures) : 0), 0);
-}
-
-function searchCacheStatus(threads: readonly AskedThread[], maxBytes: number): SearchCacheStatus {
+/** Asks all threads for their figures, and sums them up. */
+async function askThreads(
+  server: WatchedServer,
+): Promise<Pick<Status, "threads" | "searchCache" | "memory">> {
+  const { given, observed } = server;
+  const all = await server.askThreads();
+  const answers = all.flatMap(({ role, figures }) => (figures ? { role, ...figures } : []));
   // With several threads, the main thread searches only for the others, and they count these searches.
-  const counting = threads.length === 1 ? threads : threads.filter(({ role }) => role !== "main");
-  return {
-    hits: sum(counting, ({ searches }) => searches.hits),
-    joined: sum(counting, ({ searches }) => searches.joined),
-    misses: sum(counting, ({ searches }) => searches.misses),
-    entries: sum(threads, ({ searches }) => searches.entries),
-    bytes: sum(threads, ({ searches }) => searches.bytes),
-    maxBytes,
-  };
-}
-
-function threadsStatus(threads: readonly AskedThread[], { given, history }: WatchedServer): ThreadsStatus {
-  const delays = threads.flatMap(({ figures }) => figures?.eventLoop?.delay?.p99Ms ?? []);
-  return {
-    serving: given.servingThreads,
-    delayP99Ms: delays.length === 0 ? null : Math.max(...delays),
-    all: threads.map(({ role, number, figures }) => ({
-      role,
-      number,
-      isAnswering: figures !== undefined,
-      heapUsedBytes: figures?.heapUsedBytes ?? null,
-      eventLoop: figures?.eventLoop ?? null,
-    })),
-    restarts: { ...history.restarts },
-  };
-}
-
-function memoryStatus(threads: readonly AskedThread[]): MemoryStatus {
+  const counting = all.length === 1 ? answers : answers.filter(({ role }) => role !== "main");
+  const delays = answers.flatMap(({ eventLoop }) => eventLoop.delay?.p99Ms ?? []);
   const { rss, external, arrayBuffers } = process.memoryUsage();
   return {
-    rssBytes: rss,
-    heapUsedBytes: sum(threads, ({ heapUsedBytes }) => heapUsedBytes),
-    heapTotalBytes: sum(threads, ({ heapTotalBytes }) => heapTotalBytes),
-    externalBytes: external,
-    arrayBuffersBytes: arrayBuffers,
+    threads: {
+      serving: given.servingThreads,
+      delayP99Ms: delays.length === 0 ? null : Math.max(...delays),
+      all: all.map(({ role, number, figures }) => ({
+        role,
+        number,
+        isAnswering: figures !== undefined,
+        heapUsedBytes: figures?.heapUsedBytes ?? null,
+        eventLoop: figures?.eventLoop ?? null,
+      })),
+      restarts: { ...observed.values.restarts },
+    },
+    searchCache: {
+      hits: sum(counting, ({ searches }) => searches.hits),
+      joined: sum(counting, ({ searches }) => searches.joined),
+      misses: sum(counting, ({ searches }) => searches.misses),
+      entries: sum(answers, ({ searches }) => searches.entries),
+      bytes: sum(answers, ({ searches }) => searches.bytes),
+      maxBytes: given.settings.searchCacheBytes,
+    },
+    memory: {
+      rssBytes: rss,
+      heapUsedBytes: sum(answers, ({ heapUsedBytes }) => heapUsedBytes),
+      heapTotalBytes: sum(answers, ({ heapTotalBytes }) => heapTotalBytes),
+      externalBytes: external,
+      arrayBuffersBytes: arrayBuffers,
+    },
   };
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
 }
 
 /** Measures the figures of the charts; does not look at the keys, which may be many. */
 export async function measureMoment(server: WatchedServer): Promise<Moment> {
-  const threads = await server.askThreads();
-  const { perSecondByStatus, routes } = server.rates.requests();
-  const { rssBytes, heapUsedBytes, arrayBuffersBytes } = memoryStatus(threads);
+  const { threads, memory } = await askThreads(server);
+  const { perSecondByStatus, routes } = server.requests();
+  const { rssBytes, heapUsedBytes, arrayBuffersBytes } = memory;
   return {
     now: new Date().toISOString(),
     requests: {
@@ -94,7 +75,7 @@ export async function measureMoment(server: WatchedServer): Promise<Moment> {
       routes: routes.flatMap(({ route, recent }) => (recent === null ? [] : { route, recent })),
     },
     memory: { rssBytes, heapUsedBytes, arrayBuffersBytes },
-    threads: { delayP99Ms: threadsStatus(threads, server).delayP99Ms },
+    threads: { delayP99Ms: threads.delayP99Ms },
   };
 }
 
@@ -104,37 +85,33 @@ const EVERY_MS = 5000;
 const KEPT = 120;
 
 /**
- * Measures and keeps moments, oldest first. The server keeps them, so that a dashboard opened during an incident shows
- * how it began.
+ * Measures and keeps moments, by a timer that does not keep the process alive. The server keeps them, so that a dashboard
+ * opened during an incident shows how it began.
  */
-export class Timeline {
-  readonly #moments: Moment[] = [];
-
-  /** Starts the timer, which does not keep the process alive. */
-  constructor(measure: () => Promise<Moment>) {
-    const take = async (): Promise<void> => {
-      this.#moments.push(await measure());
-      if (this.#moments.length > KEPT) this.#moments.shift();
-    };
-    // A failed measurement leaves a gap in the charts.
-    setInterval(() => void take().catch(() => undefined), EVERY_MS).unref();
-  }
-
-  reply(): TimelineReply {
-    return { now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments: this.#moments };
-  }
+export function keepMoments(measure: () => Promise<Moment>): () => TimelineReply {
+  const moments: Moment[] = [];
+  const take = async (): Promise<void> => {
+    moments.push(await measure());
+    if (moments.length > KEPT) moments.shift();
+  };
+  // A failed measurement is left out.
+  setInterval(() => void take().catch(() => undefined), EVERY_MS).unref();
+  return () => ({ now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments });
 }
 
 /** Creates the function that returns the status. Requests within {@link FRESH_MS} share a reply. */
 export function createStatus(server: WatchedServer): () => Promise<Status> {
   const runtime = runtimeOf();
-  const { given, history, readiness } = server;
+  const { given, history } = server;
 
   async function make(): Promise<Status> {
-    const threads = await server.askThreads();
-    const ready = readiness.readiness();
+    const { threads, searchCache, memory } = await askThreads(server);
+    const { opened } = server;
+    const ready = history.readiness();
     const { createdAt, ageSeconds } = ready;
-    const ages = { createdAt, ageSeconds: ageSeconds ?? 0, dataAgeSeconds: readiness.dataAgeSeconds };
+    const ages = { createdAt, ageSeconds, dataAgeSeconds: history.dataAgeSeconds };
+    const { maxAge: maxAgeSeconds, maxDataAge: maxDataAgeSeconds } = history.limits;
+    const keys = server.keyFigures();
     return {
       version: VERSION,
       runtime,
@@ -142,23 +119,24 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
       now: new Date().toISOString(),
       startedAt: new Date(performance.timeOrigin).toISOString(),
       uptimeSeconds: Math.round(performance.now() / 100) / 10,
-      ready: {
-        ...ready,
-        reason: readiness.reason(),
-        maxAgeSeconds: readiness.limits.maxAge,
-        maxDataAgeSeconds: readiness.limits.maxDataAge,
-      },
+      ready: { ...ready, reason: history.reason(), maxAgeSeconds, maxDataAgeSeconds },
       problems: server.problems.list(),
       url: history.url,
-      threads: threadsStatus(threads, server),
+      threads,
       generation: history.served && { ...history.served, ...ages },
-      loading: readiness.loading,
+      loading: history.loading,
       loads: history.loads,
-      requests: server.rates.requests(),
-      keys: keysStatus(server),
-      limits: limitsStatus(given.sharedLimits, server.opened?.sharedLimits?.figures()),
-      searchCache: searchCacheStatus(threads, given.settings.searchCacheBytes),
-      memory: memoryStatus(threads),
+      requests: server.requests(),
+      keys: {
+        total: keys?.keys.size ?? 0,
+        loadedAt: history.keysLoadedAt,
+        problem: opened?.keysProblem() ?? null,
+        windowSeconds: given.settings.rateWindow,
+        busiest: keys ? busiestKeys(keys, Date.now()) : [],
+      },
+      limits: limitsStatus(given.sharedLimits, opened?.sharedLimits?.figures()),
+      searchCache,
+      memory,
     };
   }
 

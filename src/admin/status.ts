@@ -6,58 +6,42 @@
 
 import type { Refusal } from "../auth/key-use.ts";
 import type { AwayServer } from "../auth/shared.ts";
+import type { ReloadResult } from "../model/reload.ts";
 
 /** Whether the server is ready for requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
-  /**
-   * - `loading`: the first snapshot is being loaded, or threads are being started; the API does not listen yet.
-   * - `ready`: requests are answered.
-   * - `stale`: the generation is older than `--max-age`, or its data than `--max-data-age`; requests are answered.
-   * - `draining`: the server was told to stop; it answers requests that still arrive and takes no new connections.
-   */
+  /** `stale`: the generation is older than `--max-age`, or its data than `--max-data-age`; requests are answered. */
   readonly status: "loading" | "ready" | "stale" | "draining";
   /** Id of the served generation, and when the server began to serve it; null before the first one. */
   readonly generation: string | null;
   readonly loadedAt: string | null;
   /** Seconds since a load or a check last found the served snapshot to be current. */
   readonly ageSeconds: number | null;
-  /** Time of its data: `createdAt` in the manifest of the snapshot; null if it has none. */
+  /** Time of its data, from the manifest of the snapshot. */
   readonly createdAt: string | null;
 }
 
-/** Visible rows by table. */
-type RowCounts = Readonly<Record<"users" | "worlds" | "instances", number>>;
-
-/** The served generation; times as in {@link Readiness}. */
-export interface GenerationStatus {
+/** The served generation: what stays the same while it is served. */
+export interface ServedStatus {
   readonly id: string;
   readonly loadedAt: string;
-  readonly createdAt: string | null;
-  readonly ageSeconds: number;
-  /** Seconds since `createdAt`. */
-  readonly dataAgeSeconds: number | null;
-  readonly rows: RowCounts;
+  /** Visible rows by table. */
+  readonly rows: Readonly<Record<"users" | "worlds" | "instances", number>>;
   /** Size on disk of the files read for it. */
   readonly bytes: number;
 }
 
-/** The result of one load, and when it ended. */
 export interface LoadStatus {
   readonly at: string;
-  /**
-   * - `loaded`: a new generation is served.
-   * - `unchanged`: the files were read and hold the generation already served.
-   * - `refused`: the previous generation is still served; `problems` says why.
-   */
-  readonly result: "loaded" | "unchanged" | "refused";
+  readonly result: ReloadResult;
   /** Id of the generation served afterwards; null if the first load failed. */
   readonly generation: string | null;
   /** Null if refused. */
   readonly durationMs: number | null;
   /** Only if loaded: the parts of its duration (reading and validating, packing, indexing), and its visible rows. */
   readonly phases: Readonly<Record<"readMs" | "packMs" | "indexMs", number>> | null;
-  readonly rows: RowCounts | null;
-  /** Tables whose rows were read ("users", "worlds", "world-stats", "instances"), and tables kept from the generation before. */
+  readonly rows: ServedStatus["rows"] | null;
+  /** Tables whose rows were read, such as "world-stats", and tables kept from the generation before. */
   readonly read: readonly string[];
   readonly kept: readonly string[];
   /** Only if refused: one line per problem, at most 20 and a count of the others; and the delay until the same files are tried again. */
@@ -65,15 +49,14 @@ export interface LoadStatus {
   readonly retryMs: number | null;
 }
 
-/** Durations of requests, from taking a request to handing its answer to the system. Estimated from a histogram. */
+/** Durations of requests, estimated from a histogram. */
 export type Latency = Readonly<Record<"p50Ms" | "p99Ms", number>>;
 
-/** Requests of one route: since the start, and in the recent interval of {@link RequestsStatus}. */
+/** Requests of one route: since the start, and in the recent interval of {@link Status}. */
 export interface RouteStatus {
   /** Path pattern below the API's base path, such as `/worlds/:id`; "" for requests that matched none. */
   readonly route: string;
   readonly total: number;
-  /** `{"200": 12}` */
   readonly byStatus: Readonly<Record<string, number>>;
   readonly perSecond: number;
   /** Null without requests, like `overall`. */
@@ -81,24 +64,7 @@ export interface RouteStatus {
   readonly overall: Latency | null;
 }
 
-/** Requests of the API: since the start, and in a recent interval. */
-export interface RequestsStatus {
-  readonly total: number;
-  /** Being answered now. */
-  readonly active: number;
-  /** Length of the recent interval, which rates are averaged over; at most 10 s, less shortly after the start. */
-  readonly intervalSeconds: number;
-  readonly perSecond: number;
-  /** `{"200": 120.5, "429": 3}`. Statuses that were never sent are absent. */
-  readonly perSecondByStatus: Readonly<Record<string, number>>;
-  readonly byStatus: Readonly<Record<string, number>>;
-  /** Refused requests by reason, such as `{"rate_limited": 5, "busy": 1}`. */
-  readonly rejected: Readonly<Record<string, number>>;
-  /** Every route that had a request, in the order of the route table. */
-  readonly routes: readonly RouteStatus[];
-}
-
-/** A key, its remaining requests, and its requests in the current window by outcome. */
+/** A key, its remaining requests, and its requests in the current window by outcome. A CLI token has no limit. */
 export interface KeyStatus {
   readonly id: string;
   readonly name: string;
@@ -108,54 +74,44 @@ export interface KeyStatus {
    * shared limits at this replica alone. For a CLI token the requests that passed.
    */
   readonly used: number;
-  /** Null for a CLI token, which has no limit. */
   readonly limit: number | null;
-  /** With shared limits for all replicas, by the counter server's last reply; null for a CLI token. */
+  /** With shared limits for all replicas, by the counter server's last reply. */
   readonly remaining: number | null;
-  /** When the window ends, in seconds since the epoch. */
+  /** When the window ends. */
   readonly resetEpochSeconds: number;
   /** Requests of the window that this replica let in since its start. */
   readonly passed: number;
   /** Refused requests, by reason. A disabled or expired key is refused with 401, `scope` is 403, `busy` 503. */
   readonly refused: Readonly<Record<Refusal, number>>;
-  /** Time of its last request, refused or not, to the second; null if none came since the start. */
+  /** Time of its last request since the start, refused or not. */
   readonly lastUsedAt: string | null;
 }
 
-export interface KeysStatus {
-  /** API keys and CLI tokens in the keys file. */
-  readonly total: number;
-  /** When they were last read; null if they were given in code. */
-  readonly loadedAt: string | null;
-  /** Why the last read was refused; null if it succeeded. */
-  readonly problem: string | null;
-  readonly windowSeconds: number;
-  /** API keys and CLI tokens with the most requests in the current window, refused ones included, most first; at most 20. */
-  readonly busiest: readonly KeyStatus[];
+/** Kinds of {@link Problem} in their order, which docs/admin.md describes; an event with `problem` in its row is one of them. */
+export const PROBLEM_KINDS = [
+  "snapshot-refused",
+  "source-failed",
+  "keys-refused",
+  "data-stale",
+  "data-undated",
+  "limits-away",
+  "thread-died",
+] as const;
+
+export type ProblemKind = (typeof PROBLEM_KINDS)[number];
+
+/** A current problem that an operator should look at. It is listed for as long as it lasts. */
+export interface Problem {
+  readonly kind: ProblemKind;
+  readonly since: string;
+  readonly message: string;
 }
 
-/** The search result cache of the served generation. */
-export interface SearchCacheStatus {
-  /** Searches answered from the cache, searches that waited for the same running search, and searches that had to run. */
-  readonly hits: number;
-  readonly joined: number;
-  readonly misses: number;
-  /** Cached results, their memory, and its limit. */
-  readonly entries: number;
-  readonly bytes: number;
-  readonly maxBytes: number;
-}
-
-/** Memory of the process: heaps of the main and the serving threads; array buffers are a part of the external memory. */
-export type MemoryStatus = Readonly<
-  Record<"rssBytes" | "heapUsedBytes" | "heapTotalBytes" | "externalBytes" | "arrayBuffersBytes", number>
->;
-
-/** A thread with its own event loop that takes part in serving. */
+/** A thread that takes part in serving. */
 export interface ThreadStatus {
   /** With `--threads 1` the main thread serves, too, and is the only one. */
   readonly role: "main" | "serving";
-  /** 0 for the main thread; serving threads begin at 1. */
+  /** 0 for the main thread. */
   readonly number: number;
   /** False when it did not answer in time: its figures are missing in the sums. */
   readonly isAnswering: boolean;
@@ -168,69 +124,8 @@ export interface ThreadStatus {
   } | null;
 }
 
-export interface ThreadsStatus {
-  /** Number of threads that answer requests when all run. */
-  readonly serving: number;
-  readonly all: readonly ThreadStatus[];
-  /** The delay of the slowest thread. */
-  readonly delayP99Ms: number | null;
-  /** Threads that died and were replaced since the start, by role. */
-  readonly restarts: Readonly<Record<"search" | "serving" | "similar", number>>;
-}
-
-/** Kinds of {@link Problem} in their order; an event with `problem` in its row is one of them. */
-export const PROBLEM_KINDS = [
-  /** A snapshot was refused, or its folder cannot be read: the previous generation is served. */
-  "snapshot-refused",
-  /** The source of the snapshot cannot be used: the newest copy is served. */
-  "source-failed",
-  /** The keys file was refused: the previous keys stay in force. */
-  "keys-refused",
-  /** The generation is older than `--max-age`, or its data than `--max-data-age`: `/readyz` answers 503. */
-  "data-stale",
-  /** `--max-data-age` is set, but the snapshot does not give the time of its data. */
-  "data-undated",
-  /** A server of `--shared-limits` cannot be asked, or answers too late. */
-  "limits-away",
-  /** A thread died in the last ten minutes, or is not replaced yet. */
-  "thread-died",
-] as const;
-
-/** One of {@link PROBLEM_KINDS}. */
-export type ProblemKind = (typeof PROBLEM_KINDS)[number];
-
-/** A current problem that an operator should look at. It is listed for as long as it lasts. */
-export interface Problem {
-  readonly kind: ProblemKind;
-  readonly since: string;
-  /** One line: the fault, its cause, and the consequence. */
-  readonly message: string;
-}
-
-/** How the limits of API keys are shared with other replicas (`--shared-limits`). */
-export interface LimitsStatus {
-  /** If false, all other fields but `losses` and `away` are null. */
-  readonly shared: boolean;
-  /** `away` while any counter server is away; only a cluster has several. */
-  readonly server: "reachable" | "away" | null;
-  /** Since when `server` is so: since the start of the process if no server was ever away. */
-  readonly since: string | null;
-  readonly losses: number;
-  readonly away: readonly AwayServer[];
-  /** Requests while a server is away: counted alone within this replica's share, or refused (429). */
-  readonly whenAway: "share" | "deny" | null;
-  /** `--replicas`: the share of each is the limit divided by this. */
-  readonly replicas: number | null;
-  /**
-   * Requests since the start that waited for an answer of the counter server, or, while it was away, passed without a
-   * permit or were refused; null, too, until the first snapshot is loaded.
-   */
-  readonly requests: Readonly<Record<"waited" | "alone" | "refused", number>> | null;
-}
-
 /** The whole reply. */
 export interface Status {
-  /** The version of orrery. */
   readonly version: string;
   /** `node 22.12.0` */
   readonly runtime: string;
@@ -248,28 +143,87 @@ export interface Status {
   readonly problems: readonly Problem[];
   /** Base URL of the API; null until it listens. */
   readonly url: string | null;
-  readonly threads: ThreadsStatus;
-  readonly generation: GenerationStatus | null;
+  readonly threads: {
+    readonly serving: number;
+    /** The delay of the slowest thread. */
+    readonly delayP99Ms: number | null;
+    readonly all: readonly ThreadStatus[];
+    /** Threads that died since the start, by role. */
+    readonly restarts: Readonly<Record<string, number>>;
+  };
+  readonly generation:
+    | (ServedStatus &
+        Pick<Readiness, "createdAt" | "ageSeconds"> & { readonly dataAgeSeconds: number | null })
+    | null;
   /** The running load, if any: its duration and the share of the bytes read, 0 to 1. */
   readonly loading: Readonly<Record<"sinceMs" | "progress", number>> | null;
   /** Newest first, at most 20. */
   readonly loads: readonly LoadStatus[];
-  readonly requests: RequestsStatus;
-  readonly keys: KeysStatus;
-  readonly limits: LimitsStatus;
-  readonly searchCache: SearchCacheStatus;
-  readonly memory: MemoryStatus;
+  /** Requests of the API: since the start, and in a recent interval. */
+  readonly requests: {
+    readonly total: number;
+    readonly active: number;
+    /** Length of the recent interval, which rates are averaged over; at most 10 s, less shortly after the start. */
+    readonly intervalSeconds: number;
+    readonly perSecond: number;
+    /** `{"200": 120.5, "429": 3}`. Statuses that were never sent are absent. */
+    readonly perSecondByStatus: Readonly<Record<string, number>>;
+    readonly byStatus: Readonly<Record<string, number>>;
+    /** Refused requests by reason, such as `{"rate_limited": 5, "busy": 1}`. */
+    readonly rejected: Readonly<Record<string, number>>;
+    /** Every route that had a request, in the order of the route table. */
+    readonly routes: readonly RouteStatus[];
+  };
+  readonly keys: {
+    readonly total: number;
+    /** When they were last read; null if they were given in code. */
+    readonly loadedAt: string | null;
+    /** Why the last read was refused; null if it succeeded. */
+    readonly problem: string | null;
+    readonly windowSeconds: number;
+    /** Those with the most requests in the current window, refused ones included, most first; at most 20. */
+    readonly busiest: readonly KeyStatus[];
+  };
+  /** How the limits of API keys are shared with other replicas (`--shared-limits`). */
+  readonly limits: {
+    /** If false, all other fields but `losses` and `away` are null. */
+    readonly shared: boolean;
+    /** `away` while any counter server is away; only a cluster has several. */
+    readonly server: "reachable" | "away" | null;
+    /** Since when `server` is so: since the start of the process if no server was ever away. */
+    readonly since: string | null;
+    readonly losses: number;
+    readonly away: readonly AwayServer[];
+    /** Requests while a server is away: counted alone within this replica's share, or refused (429). */
+    readonly whenAway: "share" | "deny" | null;
+    readonly replicas: number | null;
+    /**
+     * Requests since the start that waited for an answer of the counter server, or, while it was away, passed without a
+     * permit or were refused; null, too, until the first snapshot is loaded.
+     */
+    readonly requests: Readonly<Record<"waited" | "alone" | "refused", number>> | null;
+  };
+  /**
+   * The search result cache of the served generation: searches answered from it, searches that waited for the same running
+   * search, searches that had to run; cached results, their memory, and its limit.
+   */
+  readonly searchCache: Readonly<
+    Record<"hits" | "joined" | "misses" | "entries" | "bytes" | "maxBytes", number>
+  >;
+  /** Memory of the process: heaps of the main and the serving threads; array buffers are a part of the external memory. */
+  readonly memory: Readonly<
+    Record<"rssBytes" | "heapUsedBytes" | "heapTotalBytes" | "externalBytes" | "arrayBuffersBytes", number>
+  >;
 }
 
 /** The part of a moment's {@link Status} that charts draw. */
-export interface Moment {
-  readonly now: string;
-  readonly requests: Pick<RequestsStatus, "perSecondByStatus"> & {
+export interface Moment extends Pick<Status, "now"> {
+  readonly requests: Pick<Status["requests"], "perSecondByStatus"> & {
     /** The routes that had a request in the recent interval. */
     readonly routes: readonly Pick<RouteStatus, "route" | "recent">[];
   };
-  readonly memory: Pick<MemoryStatus, "rssBytes" | "heapUsedBytes" | "arrayBuffersBytes">;
-  readonly threads: Pick<ThreadsStatus, "delayP99Ms">;
+  readonly memory: Pick<Status["memory"], "rssBytes" | "heapUsedBytes" | "arrayBuffersBytes">;
+  readonly threads: Pick<Status["threads"], "delayP99Ms">;
 }
 
 /** The reply of `GET /history`: the last ten minutes, oldest first. */
@@ -284,8 +238,7 @@ export interface TimelineReply {
 export interface ReloadReply {
   readonly keys: {
     /** `unchanged` if the file holds the keys already in force, or if the keys do not come from a file. */
-    readonly result: "loaded" | "refused" | "unchanged";
-    /** Number of keys now. */
+    readonly result: ReloadResult;
     readonly total: number;
     readonly problem: string | null;
   };

@@ -5,19 +5,15 @@ import { countersOf, mainThread, type RequestCells, watchVitals } from "../obser
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven } from "../server/server.ts";
-import {
-  type CacheQuestion,
-  figuresOfThread,
-  type ThreadFigures,
-} from "../server/threads/serving-messages.ts";
+import { type CacheQuestion, figuresOfThread } from "../server/threads/serving-messages.ts";
 import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
-import { History, ReadinessKeeper } from "./history.ts";
+import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
-import { type Figures, figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
+import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
 import { ObservedCounts } from "./metrics/observed.ts";
 import { RecentProblems } from "./problems.ts";
-import type { Latency, RequestsStatus, RouteStatus, ThreadStatus } from "./status.ts";
+import type { Status } from "./status.ts";
 
 /** Interval between samples. */
 const EVERY_MS = 1000;
@@ -29,79 +25,53 @@ function round(value: number, digits: number): number {
   return Math.round(value * factor) / factor;
 }
 
-function latencyOf(latency: Figures["routes"][number]["latency"]): Latency | null {
-  return latency === undefined ? null : { p50Ms: round(latency.p50Ms, 3), p99Ms: round(latency.p99Ms, 3) };
-}
-
-/** Requests by route and status: since the start, and over the last ten seconds. */
-class Rates {
-  readonly #cells: RequestCells;
+/**
+ * Samples the counters, by a timer that does not keep the process alive.
+ * @returns a function that gives the requests by route and status: since the start, and over the last ten seconds
+ */
+function watchRequests(cells: RequestCells): () => Status["requests"] {
   /** Sums of the counters, oldest first. */
-  readonly #samples: { readonly at: number; readonly totals: Totals }[] = [];
-
-  /** The timer does not keep the process alive. */
-  constructor(cells: RequestCells) {
-    this.#cells = cells;
-    this.#sample();
-    setInterval(() => this.#sample(), EVERY_MS).unref();
-  }
-
-  #sample(): void {
-    this.#samples.push({ at: performance.now(), totals: readTotals(this.#cells) });
-    if (this.#samples.length > KEPT) this.#samples.shift();
-  }
-
-  requests(): RequestsStatus {
-    const [oldest] = this.#samples;
-    const totals = readTotals(this.#cells);
+  const samples: { readonly at: number; readonly totals: Totals }[] = [];
+  const sample = (): void => {
+    samples.push({ at: performance.now(), totals: readTotals(cells) });
+    if (samples.length > KEPT) samples.shift();
+  };
+  sample();
+  setInterval(sample, EVERY_MS).unref();
+  return () => {
+    const [oldest] = samples;
+    const totals = readTotals(cells);
     // In the first second the interval is too short for a rate.
     const seconds = Math.max(1, (performance.now() - oldest!.at) / 1000);
-    const overall = figuresOf(totals);
+    const { total, active, byStatus, rejected, routes } = figuresOf(totals);
     const recent = figuresOf(totals, oldest!.totals);
-    const perSecond = (count: number): number => round(count / seconds, 2);
+    const perSecond = (count = 0): number => round(count / seconds, 2);
     const recentOf = new Map(recent.routes.map((figures) => [figures.route, figures]));
-    const routes = overall.routes.map(({ route, total, byStatus, latency }): RouteStatus => {
-      const now = recentOf.get(route);
-      return {
-        route,
-        total,
-        byStatus,
-        perSecond: perSecond(now?.total ?? 0),
-        recent: latencyOf(now?.latency),
-        overall: latencyOf(latency),
-      };
-    });
     return {
-      total: overall.total,
-      active: overall.active,
+      total,
+      active,
       intervalSeconds: round(seconds, 1),
       perSecond: perSecond(recent.total),
       perSecondByStatus: Object.fromEntries(
-        Object.keys(overall.byStatus).map((status) => [status, perSecond(recent.byStatus[status] ?? 0)]),
+        Object.keys(byStatus).map((status) => [status, perSecond(recent.byStatus[status])]),
       ),
-      byStatus: overall.byStatus,
-      rejected: overall.rejected,
-      routes,
+      byStatus,
+      rejected,
+      routes: routes.map(({ latency: overall, ...route }) => {
+        const now = recentOf.get(route.route);
+        return { ...route, perSecond: perSecond(now?.total), recent: now?.latency ?? null, overall };
+      }),
     };
-  }
-}
-
-/** A thread and its answer. */
-export interface AskedThread {
-  readonly role: ThreadStatus["role"];
-  readonly number: number;
-  /** Undefined when it did not answer in time. */
-  readonly figures: ThreadFigures | undefined;
+  };
 }
 
 /** A server, from before its first load to its end. */
 export class WatchedServer {
   readonly given: AdminGiven;
-  readonly history = new History();
+  readonly history: History;
   readonly observed: ObservedCounts;
-  readonly readiness: ReadinessKeeper;
   readonly problems: RecentProblems;
-  readonly rates: Rates;
+  readonly requests: () => Status["requests"];
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
   /** Asks the serving threads, if there are several. */
@@ -112,9 +82,9 @@ export class WatchedServer {
     this.given = given;
     const { settings, sharedLimits, requestCells, tables } = given;
     this.observed = new ObservedCounts(tables);
-    this.readiness = new ReadinessKeeper(this.history, settings);
-    this.problems = new RecentProblems(tables.events, this.readiness, sharedLimits);
-    this.rates = new Rates(requestCells);
+    this.history = new History(settings);
+    this.problems = new RecentProblems(tables.events, this.history, sharedLimits);
+    this.requests = watchRequests(requestCells);
     this.#eventLoop = watchEventLoop(watchVitals(countersOf(requestCells, mainThread(requestCells))));
   }
 
@@ -125,25 +95,25 @@ export class WatchedServer {
   };
 
   readonly snapshotEvents: SnapshotEvents = {
-    began: () => this.readiness.began(),
-    ended: () => this.readiness.ended(),
+    began: () => this.history.began(),
+    ended: () => this.history.ended(),
     confirmed: (...at) => {
-      this.readiness.confirmed(...at);
+      this.history.confirmed(...at);
       this.problems.confirmed();
     },
   };
 
-  /** Asks all threads, the main thread first. */
-  async askThreads(asked?: CacheQuestion): Promise<readonly AskedThread[]> {
+  /** Asks all threads, the main thread first; a thread that did not answer in time has no figures. */
+  async askThreads(asked?: CacheQuestion) {
     const { opened } = this;
     const holds = asked !== undefined && (opened?.searchHolds(asked.table, asked.term, asked.page) ?? false);
     const searches = opened?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
     const figures = figuresOfThread(this.#eventLoop(), searches, holds);
     const told = await this.tell(asked);
-    const serving = told.map(
-      ({ number, figures }) => ({ role: "serving", number: number + 1, figures }) as const,
-    );
-    return [{ role: "main", number: 0, figures }, ...serving];
+    return [
+      { role: "main" as const, number: 0, figures },
+      ...told.map((one) => ({ role: "serving" as const, number: one.number + 1, figures: one.figures })),
+    ];
   }
 
   /** Asks which threads hold a page in their caches. */
@@ -157,8 +127,7 @@ export class WatchedServer {
   keyFigures(): KeyFigures | undefined {
     if (this.opened === undefined) return undefined;
     const { state, sharedLimits: shared } = this.opened;
-    const { keys, counters, defaultLimit } = state.gate;
     const remainingOf = shared && ((slot: number, limit: number) => shared.read(slot, limit).remaining);
-    return { keys, counters, defaultLimit, use: this.given.keyUse, remainingOf };
+    return { ...state.gate, use: this.given.keyUse, remainingOf };
   }
 }

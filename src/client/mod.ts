@@ -1,7 +1,6 @@
 /**
- * The client: every operation of the API as a function, for Node, Bun, Deno and
- * browsers. It waits where the server asks for it, retries requests that failed
- * on the way, and turns pages.
+ * The client: every operation of the API as a function, for Node, Bun, Deno and browsers. It waits where the server asks
+ * for it, retries requests that failed on the way, and turns pages.
  *
  * @example
  * ```ts
@@ -62,11 +61,8 @@ export interface SearchOptions {
   readonly match?: "exact" | "similar";
 }
 
-/** A page of search results. */
-export interface SearchPage<Item> extends Page<Item> {
-  /** How the search compared, if `match` was requested and the server knows it. */
-  readonly match?: "exact" | "similar";
-}
+/** A page of search results, and how the search compared, if that was requested and the server knows it. */
+export interface SearchPage<Item> extends Page<Item>, SearchOptions {}
 
 /** A list to read by the page or iterate over. */
 export interface List<Words, Result extends Page<unknown>, Of extends readonly unknown[] = []> {

@@ -1,13 +1,6 @@
 /**
- * One request with its retries. Its states:
- *
- *     sending ──► reading ──► done         status 200
- *        │           ├──────► refused      a status below 500 that is neither 200 nor 429
- *        │           ▼
- *        └──────► waiting ──► sending      while tries are left, and time to wait as the server asks
- *                    └──────► given up     else
- *
- * `createAttempt` makes the first two, `createSend` decides the next state, `pause` waits. An abort ends each state at once.
+ * One request with its retries: it is sent again after a network error or a status from 500 on while tries are left, and
+ * after a 429 while there is time to wait as the server asks. An abort ends each wait at once.
  */
 
 import { ApiError, NetworkError, RateLimitError, SnapshotChangedError } from "./errors.ts";
@@ -72,12 +65,9 @@ export type Send = (
   left?: AbortSignal,
 ) => Promise<GoodReply>;
 
-/** Sends a request once. */
-type Attempt = (target: string, ifMatch?: string, signal?: AbortSignal) => Promise<GoodReply | Failure>;
-
 const BASE_PATH = "/api/public/v1";
 
-/** Longest pause before the first retry, in milliseconds; it doubles with each retry. */
+/** Longest pause before the first retry; it doubles with each retry. */
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
 
@@ -99,7 +89,7 @@ function baseOf(baseUrl: unknown): string {
     const [before] = (origin + pathname).split(BASE_PATH) as [string];
     if (/^https?:/.test(protocol)) return before.replace(/\/+$/, "") + BASE_PATH;
   } catch {}
-  return refuse("baseUrl", "an HTTP URL");
+  throw new TypeError("baseUrl: must be an HTTP URL");
 }
 
 const callable: Rule = (value) => typeof value !== "function" && "a function";
@@ -116,10 +106,7 @@ const OPTIONS: Readonly<Record<keyof ClientOptions, Rule>> = {
 };
 
 /** The result of some work, or a rejection with the signal's reason once it is aborted: the work may not know of the signal. */
-function unlessAborted<Result>(
-  work: () => Promise<Result>,
-  signal: AbortSignal | undefined,
-): Promise<Result> {
+function unlessAborted<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const abort = (): void => reject(signal!.reason);
@@ -150,7 +137,7 @@ function judge({ status, headers }: Response, text: string): GoodReply | Failure
 }
 
 /** Waits, unless the call is aborted or its reply is no longer needed. */
-function pause(ms: number, signal: AbortSignal | undefined, left: AbortSignal | undefined): Promise<unknown> {
+function pause(ms: number, signal?: AbortSignal, left?: AbortSignal): Promise<unknown> {
   let timer: ReturnType<typeof setTimeout>;
   // Timers take no longer pause.
   const over = () => new Promise((resolve) => (timer = setTimeout(resolve, Math.min(ms, 2e9))));
@@ -161,7 +148,7 @@ function pause(ms: number, signal: AbortSignal | undefined, left: AbortSignal | 
  * Makes the function that sends a request once.
  * @throws {TypeError} when an option cannot be used; the message never holds the token
  */
-function createAttempt(options: ClientOptions): Attempt {
+function createAttempt(options: ClientOptions) {
   const {
     baseUrl,
     token,
@@ -173,7 +160,7 @@ function createAttempt(options: ClientOptions): Attempt {
   // The error for a header with anything else would contain the token.
   refuse("token", !(typeof token === "string" && /^[!-~]+$/.test(token)) && "visible ASCII");
 
-  return async (target, ifMatch, signal) => {
+  return async (target: string, ifMatch?: string, signal?: AbortSignal): Promise<GoodReply | Failure> => {
     const url = base + target;
     let isOwn = false;
     try {
@@ -214,11 +201,10 @@ function errorOf(status: number | undefined, message: string, waitMs: number): E
  */
 export function createSend(options: ClientOptions): Send {
   const attempt = createAttempt(options);
-  const { token } = options;
   return async (path, given = {}, more, ifMatch, left) => {
     const { signal, onChange, ...words } = checkWords(given as CallOptions & { onChange?: unknown });
     const target = targetOf(path, { ...words, ...more });
-    let { retries = 3, maxWaitMs = 60_000 } = options;
+    let { token, retries = 3, maxWaitMs = 60_000 } = options;
     for (let pauses = 0; ; ) {
       const outcome = await attempt(target, ifMatch, signal);
       if ("body" in outcome) return outcome;

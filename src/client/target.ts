@@ -24,8 +24,6 @@ const WORDS: Readonly<Record<string, Rule>> = {
 };
 
 /** @throws {TypeError} with the name of an option or an id and its requirement, unless it is met */
-export function refuse(name: string, wanted: string): never;
-export function refuse(name: string, wanted: string | false): void;
 export function refuse(name: string, wanted: string | false): void {
   if (wanted) throw new TypeError(`${name}: must be ${wanted}`);
 }

@@ -20,8 +20,6 @@ const descriptionOf = (
 - **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.
 - **Methods.** HEAD replies as GET does, without the body. OPTIONS replies 204 with \`Allow\`, without a token, and to the preflight of a browser. Any other method is a 405, \`${FAULTS.methodNotAllowed.message}\`, a path that is none of these a 404, \`${FAULTS.notFound.message}\`.`;
 
-const DEFAULT_LIMIT = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow);
-
 /** The meanings of the first segments of paths. */
 const TAGS: Readonly<Record<string, string>> = {
   worlds: "Public worlds, and how much they are visited.",
@@ -157,11 +155,6 @@ const SHARED_REPLIES: Readonly<Record<string, Json>> = faultReplies(EVERYWHERE);
 /** A reply of each operation from a server over `data/sample`; `npm run docs` requests them. */
 const REPLIES: Readonly<Record<string, { readonly target: string; readonly body: unknown }>> = EXAMPLES;
 
-/** Path and query that the example of an operation answers. */
-function exampleTarget({ name }: Route): string {
-  return REPLIES[name]?.target ?? "";
-}
-
 function repliesOf(route: Route): Json {
   const own = [...(route.scope ? [SCOPE_FAULTS[route.scope]] : []), ...route.faults];
   const statuses = new Set(own.map((name) => String(FAULTS[name].status)));
@@ -186,7 +179,7 @@ function repliesOf(route: Route): Json {
 
 /** The value in the request of the example. */
 function exampleOf(route: Route, name: string): Json {
-  const [path = "", query = ""] = exampleTarget(route).split("?");
+  const [path = "", query = ""] = REPLIES[route.name]?.target.split("?") ?? [];
   const at = route.path.split("/").indexOf(":id");
   const example = name === "id" ? path.split("/")[at] : new URLSearchParams(query).get(name);
   if (!example) return {};
@@ -234,7 +227,10 @@ function operationOf(route: Route): Json {
  * Makes the document.
  * @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent
  */
-export function createOpenApi(routes: readonly Route[], limit = DEFAULT_LIMIT): Json {
+export function createOpenApi(
+  routes: readonly Route[],
+  limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow),
+): Json {
   return {
     openapi: "3.1.0",
     info: {

@@ -53,9 +53,7 @@ export const REFERENCE: PagesSource = {
   name: "reference",
   folder: "docs-page/page/",
   path: PAGE,
-  html: "index.html",
   under: "docs/",
-  bundled: ["page.ts", "page.css"],
   copied: {
     "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
     "swagger-ui.css": "swagger-ui-dist/swagger-ui.css",

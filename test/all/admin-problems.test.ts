@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Explanation } from "../../src/admin/explanation.ts";
+import type { explainKey } from "../../src/admin/explain.ts";
 import type { Status } from "../../src/admin/status.ts";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { need } from "../support/need.ts";
@@ -12,13 +12,19 @@ import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, type Served, serve, until } from "../support/process.ts";
 import { PROGRAM, startRedis } from "../support/redis.ts";
 
+/** The part of an explanation that is looked at here. */
+interface Explained {
+  readonly key: Awaited<ReturnType<typeof explainKey>>;
+  readonly answer: { readonly status: number };
+}
+
 function operator(server: Served) {
   const json = async (path: string) => JSON.parse((await server.askAdmin(path)).text);
   const status = (): Promise<Status> => json("status");
   const kinds = async (): Promise<string> => String((await status()).problems.map(({ kind }) => kind));
   return {
     status,
-    explain: (key: string): Promise<Explanation> => json(`explain?target=/api/public/v1/stats&key=${key}`),
+    explain: (key: string): Promise<Explained> => json(`explain?target=/api/public/v1/stats&key=${key}`),
     /** Value of a metric with its labels. */
     async metric(series: string): Promise<number> {
       const lines = (await server.askAdmin("metrics")).text.split("\n");

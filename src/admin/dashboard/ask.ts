@@ -6,24 +6,17 @@ import { duration } from "./format.ts";
 /** Why a request failed. */
 export interface Failure {
   /**
-   * - `gone`: no answer: the server or the network is down.
-   * - `slow`: the timeout passed.
-   * - `token`: the server requires a token, or another one.
-   * - `other`: another answer; its status is 0 for a redirect, such as by a proxy that requires a sign-in.
+   * `gone`: no answer: the server or the network is down. `slow`: the timeout passed. `token`: the server requires a token,
+   * or another one. `other`: another answer.
    */
   readonly kind: "gone" | "slow" | "token" | "other";
   /** The failure in a sentence. */
   readonly text: string;
-  readonly status?: number;
-  /** Error message of the answer itself. */
-  readonly message?: string;
   /** Whether the request carried a token. */
   readonly wasSent?: boolean;
 }
 
-type Answer<Value> =
-  | { readonly value: Value; readonly failure?: undefined }
-  | { readonly value?: undefined; readonly failure: Failure };
+type Answer<Value> = { value: Value; failure?: undefined } | { value?: undefined; failure: Failure };
 
 /** Name of the token in this tab's session storage, which ends with the tab. It goes into no URL. */
 const STORED = "orrery-admin-token";
@@ -88,15 +81,13 @@ export function startSigningIn(again: () => void): void {
 /** Longest error message, which may come from any proxy between here and the server. */
 const MOST_MESSAGE = 300;
 
-function otherFailure(status: number, value: unknown): Failure {
+/** What is wrong with another answer. @param status 0 for a redirect */
+function describe(status: number, value: unknown): string {
+  if (status === 0)
+    return "Something before the server leads elsewhere, such as to a sign-in. Load the page again.";
+  if (status === 200) return "The server answers with something that this page does not know.";
   const error = (value as { error?: unknown } | null | undefined)?.error;
-  const message = typeof error === "string" ? error.slice(0, MOST_MESSAGE) : "";
-  let text = `The server answers ${status}${message === "" ? "" : `: ${message}`}.`;
-  if (status === 0) {
-    text = "Something before the server leads elsewhere, such as to a sign-in. Load the page again.";
-  }
-  if (status === 200) text = "The server answers with something that this page does not know.";
-  return { kind: "other", text, status, message };
+  return `The server answers ${status}${typeof error === "string" ? `: ${error.slice(0, MOST_MESSAGE)}` : ""}.`;
 }
 
 /**
@@ -125,7 +116,7 @@ export async function ask<Value>(
       throw error;
     });
     if (status === 200 && typeof value === "object" && value !== null) return { value: value as Value };
-    if (status !== 401) return { failure: otherFailure(status, value) };
+    if (status !== 401) return { failure: { kind: "other", text: describe(status, value) } };
     return { failure: { kind: "token", text: "The server asks for a token.", wasSent } };
   } catch {
     if (!signal.aborted) return { failure: { kind: "gone", text: "The server does not answer." } };

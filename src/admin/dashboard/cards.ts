@@ -1,7 +1,7 @@
 /** The cards of the page, each built from its row. */
 
-import type { KeyStatus, Moment, RouteStatus, Status, ThreadStatus } from "../status.ts";
-import { chartCard, type Line } from "./charts.ts";
+import type { KeyStatus, RouteStatus, Status, ThreadStatus } from "../status.ts";
+import { COLOURS, chart, type Line } from "./charts.ts";
 import { byId, type Child, fill, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
@@ -31,23 +31,15 @@ const DELAY_LINES: readonly Line[] = [
   { label: "event loop delay", colour: 1, of: ({ threads }) => threads.delayP99Ms },
 ];
 
-/** Routes with a line, at the index of their colour, which they keep. */
-const coloured: (string | undefined)[] = Array.from({ length: 5 });
-
+/** The busiest routes, by name: so a route keeps its colour for as long as they are the same. */
 function latencyLines({ requests }: Status): Line[] {
   const byTotal = requests.routes.slice().sort((a, b) => b.total - a.total);
-  const busiest = byTotal.slice(0, coloured.length).map(({ route }) => route);
-  coloured.forEach((route, at) => {
-    if (route !== undefined && !busiest.includes(route)) coloured[at] = undefined;
-  });
-  for (const route of busiest) {
-    if (!coloured.includes(route)) coloured[coloured.indexOf(undefined)] = route;
-  }
-  return coloured.flatMap((name, at) => {
-    const of = ({ requests }: Moment) =>
-      requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null;
-    return name === undefined ? [] : { label: routeName(name), colour: at + 1, of };
-  });
+  const busiest = byTotal.slice(0, COLOURS).map(({ route }) => route);
+  return busiest.sort().map((name, at) => ({
+    label: routeName(name),
+    colour: at + 1,
+    of: ({ requests }) => requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null,
+  }));
 }
 
 function errorsOf({ byStatus }: RouteStatus): string {
@@ -77,15 +69,15 @@ function describeKey({ name, id, passed, refused, lastUsedAt }: KeyStatus, { now
   const why = reasons.map(([reason, times]) => `${reason} ${count(times)}`).join(", ");
   const texts = [`${count(passed)} passed`, all === 0 ? "none refused" : `${count(all)} refused (${why})`];
   if (lastUsedAt !== null) texts.push(`last one ${between(lastUsedAt, now)} ago`);
-  const use = make("div", { class: passed === 0 && all > 0 ? "use problem" : "use quiet" }, texts.join(", "));
+  const kind = passed === 0 && all > 0 && "bad";
+  const use = make("div", { class: "use quiet", "data-kind": kind }, texts.join(", "));
   return [foreign(name, "name"), make("div", { class: "id quiet code" }, foreign(id)), use];
 }
 
 function usedOf({ used, limit, remaining }: KeyStatus): Child | readonly Child[] {
   if (limit === null) return [];
-  const max = Math.max(1, limit);
-  const value = Math.min(used, max);
-  return make("progress", { "aria-label": "Used", max, value, class: remaining === 0 && "problem" });
+  const kind = remaining === 0 && "bad";
+  return make("progress", { "aria-label": "Used", max: Math.max(1, limit), value: used, "data-kind": kind });
 }
 
 function limitsText({ limits }: Status): string {
@@ -121,29 +113,33 @@ function searchFacts({ searchCache }: Status): readonly Child[] {
 function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: Status): HTMLElement | string {
   const ofMain = threads.serving > 1 ? "main" : "main, serving";
   const name = role === "main" ? ofMain : `serving ${number}`;
-  return isAnswering ? name : make("span", { class: "problem" }, `${name}: does not answer`);
+  return isAnswering ? name : make("span", { "data-kind": "bad" }, `${name}: does not answer`);
 }
 
 function restartsOf({ threads }: Status): string {
   const told = named(threads.restarts).map(([role, times]) => `${role} ${counted(times, "time")}`);
-  return told.length === 0 ? "" : `Died and replaced since the start: ${told.join(", ")}.`;
+  return told.length === 0 ? "" : `Died since the start: ${told.join(", ")}.`;
 }
-
-const SPARE = { isSpare: true } as const;
 
 /** All cards, in the order of the page. */
 export const CARDS: readonly Card[] = [
   TILES,
-  chartCard({
-    ...{ id: "requests", title: "Requests a second", more: "by status", isStacked: true },
-    ...{ lines: () => STATUS_LINES, write: rate, least: 1 },
-  }),
-  chartCard({
-    ...{ id: "latency", title: "Latency", more: "99th percentile of the busiest routes" },
-    ...{ lines: latencyLines, write: millis, least: 1, isLogarithmic: true },
-  }),
   card(
-    { id: "routes", title: "Routes" },
+    "requests",
+    "Requests a second",
+    "by status",
+    chart("requests", { lines: () => STATUS_LINES, write: rate, isStacked: true }),
+  ),
+  card(
+    "latency",
+    "Latency",
+    "99th percentile of the busiest routes",
+    chart("latency", { lines: latencyLines, write: millis, isLogarithmic: true }),
+  ),
+  card(
+    "routes",
+    "Routes",
+    "",
     table<RouteStatus>({
       id: "routes",
       caption: "Rates and latencies of the last seconds, errors since the start",
@@ -152,26 +148,28 @@ export const CARDS: readonly Card[] = [
         ["per s", ({ perSecond }) => rate(perSecond)],
         ["p50", ({ recent }) => millis(recent?.p50Ms)],
         ["p99", ({ recent }) => millis(recent?.p99Ms)],
-        ["Requests", ({ total }) => count(total), SPARE],
-        ["Errors", errorsOf, { ...SPARE, hint: "Replies with a status of 400 and above, since the start" }],
+        ["Requests", ({ total }) => count(total), "spare"],
+        ["Errors", errorsOf, "spare"],
       ],
       items: ({ requests }) => requests.routes,
       empty: "No request since the start.",
     }),
   ),
   card(
-    {
-      ...{ id: "keys", title: "Busiest keys" },
-      more: ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
-    },
+    "keys",
+    "Busiest keys",
+    ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
     table<KeyStatus>({
       id: "keys",
       caption: "Requests of each key in the window that runs",
       columns: [
         ["Key", describeKey],
-        ["Left", ({ remaining }) => make("span", { class: remaining === 0 && "problem" }, count(remaining))],
+        [
+          "Left",
+          ({ remaining }) => make("span", { "data-kind": remaining === 0 && "bad" }, count(remaining)),
+        ],
         ["of", ({ limit }) => count(limit)],
-        ["Used", usedOf, SPARE],
+        ["Used", usedOf, "spare"],
         ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
       ],
       items: ({ keys }) => keys.busiest,
@@ -180,18 +178,15 @@ export const CARDS: readonly Card[] = [
     note("limits", limitsText, ({ limits }) => limits.server === "away"),
     offerIds,
   ),
-  card({ id: "search", title: "Search cache" }, searchFacts),
-  card({ id: "rejected", title: "Refused", more: "since the start" }, rejected),
-  chartCard({
-    ...{ id: "memory", title: "Memory", isLow: true },
-    ...{ lines: () => MEMORY_LINES, write: bytes, least: 1e6 },
-  }),
+  card("search", "Search cache", "", searchFacts),
+  card("rejected", "Refused", "since the start", rejected),
+  card("memory", "Memory", "", chart("memory", { lines: () => MEMORY_LINES, write: bytes, least: 1e6 })),
   LOADS_CARD,
-  chartCard(
-    {
-      ...{ id: "delay", title: "Threads", more: "event loop delay, p99 of the slowest", isLow: true },
-      ...{ lines: () => DELAY_LINES, write: millis, least: 1 },
-    },
+  card(
+    "delay",
+    "Threads",
+    "event loop delay, p99 of the slowest",
+    chart("delay", { lines: () => DELAY_LINES, write: millis }),
     table<ThreadStatus>({
       id: "threads",
       caption: "Threads that serve or coordinate",
@@ -199,7 +194,7 @@ export const CARDS: readonly Card[] = [
         ["Thread", threadName],
         ["Busy", ({ eventLoop }) => percent(eventLoop?.utilization)],
         ["Delay p99", ({ eventLoop }) => millis(eventLoop?.delay?.p99Ms)],
-        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs), SPARE],
+        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs), "spare"],
         ["Heap", ({ heapUsedBytes }) => bytes(heapUsedBytes)],
       ],
       items: ({ threads }) => threads.all,

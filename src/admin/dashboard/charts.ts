@@ -1,50 +1,40 @@
 /** Lines over the last ten minutes, drawn by uPlot, with a legend of text. */
 
 import uPlot from "uplot";
-import type { Moment, Status } from "../status.ts";
-import { bars, foreign, make } from "./dom.ts";
+import type { Status } from "../status.ts";
+import { foreign, make } from "./dom.ts";
 import { clock } from "./format.ts";
-import { type ShownHistory, span } from "./history.ts";
-import { type Card, type CardPart, type CardSettings, card } from "./parts.ts";
+import { type Seen, span } from "./history.ts";
+import type { CardPart } from "./parts.ts";
+
+/** Number of colours in the style sheet. */
+export const COLOURS = 5;
 
 export interface Line {
   /** For people; unique within the chart. */
   readonly label: string;
-  /** Number of a colour in the style sheet, 1 to 5. */
+  /** Number of a colour, from 1. */
   readonly colour: number;
   /** Its figure at a moment; null if unknown. */
-  readonly of: (moment: Moment) => number | null;
+  readonly of: (figures: NonNullable<Seen["figures"]>) => number | null;
 }
 
-interface ChartSettings extends CardSettings {
-  readonly more?: string;
-  readonly isLow?: true;
+interface ChartSettings {
   readonly lines: (status: Status) => readonly Line[];
   /** Formats a figure. */
   readonly write: (value: number | null) => string;
   /** Whether lines are stacked, so that the highest is their sum. */
   readonly isStacked?: true;
-  /** The top of the y axis at the least, so that a quiet server is a low line and not noise. */
-  readonly least: number;
+  /** The top of the y axis at the least, so that a quiet server is a low line and not noise; 1 when absent. */
+  readonly least?: number;
   /** Whether the y axis is logarithmic, for figures that are mostly low and at times far higher. */
   readonly isLogarithmic?: true;
 }
 
-/** Two powers of ten around the figures, one to six powers apart. */
-function powersAround(least: number, most: number): [from: number, to: number] {
-  const to = Math.max(0, Math.ceil(Math.log10(most)));
-  return [10 ** Math.min(to - 1, Math.max(to - 6, Math.floor(Math.log10(least)))), 10 ** to];
-}
-
-function powersBetween(from: number, to: number): number[] {
-  const first = Math.round(Math.log10(from));
-  return Array.from({ length: Math.round(Math.log10(to)) - first + 1 }, (_, at) => 10 ** (first + at));
-}
-
 /** The y axis: from 0 to a little above the highest figure, or between powers of ten. */
-function scaleOf({ isLogarithmic, least }: ChartSettings): uPlot.Scale {
-  if (!isLogarithmic) return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
-  return { distr: 3, range: (_, low, high) => powersAround(low > 0 ? low : least, high > 0 ? high : least) };
+function scaleOf({ isLogarithmic, least = 1 }: ChartSettings): uPlot.Scale {
+  if (isLogarithmic) return { distr: 3 };
+  return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
 }
 
 /** The current value of a style sheet colour, light or dark. */
@@ -59,15 +49,11 @@ function optionsOf(
   place: HTMLElement,
   [from, to]: ReturnType<typeof span>,
 ): uPlot.Options {
-  const { write, isStacked, isLogarithmic } = settings;
+  const { write, isStacked } = settings;
   const axis: uPlot.Axis = {
     stroke: colourOf(place, "quiet"),
     font: `12px ${getComputedStyle(document.body).fontFamily}`,
     ticks: { show: false },
-  };
-  const powers: uPlot.Axis = {
-    filter: (_, splits) => splits,
-    splits: (_, __, from, to) => powersBetween(from, to),
   };
   return {
     width: place.clientWidth,
@@ -87,9 +73,11 @@ function optionsOf(
       {
         ...axis,
         grid: { stroke: colourOf(place, "grid"), width: 1 },
-        ...{ size: 62, gap: 4, space: 34 },
-        values: (_, splits) => splits.map(write),
-        ...(isLogarithmic ? powers : {}),
+        size: 62,
+        gap: 4,
+        space: 34,
+        // Those between two powers of ten are null.
+        values: (_, splits) => splits.map((split) => (split === null ? "" : write(split))),
       },
     ],
     series: [
@@ -119,29 +107,29 @@ function stack(columns: readonly Column[]): Column["figures"][] {
   return stacked;
 }
 
-function describe({ title, more = "", write }: ChartSettings, columns: readonly Column[]): string {
+function describe({ write }: ChartSettings, columns: readonly Column[]): string {
   const parts = columns.map(({ label, figures }) => {
     const known = figures.filter((figure) => figure !== null);
     if (known.length === 0) return `${label}: nothing`;
     return `${label}: now ${write(known.at(-1)!)}, most ${write(Math.max(...known))}`;
   });
-  return `${title} ${more}, up to 10 minutes back. ${parts.join("; ")}`;
+  return `Up to 10 minutes back. ${parts.join("; ")}`;
 }
 
 /** A chart and its legend. A drawn chart keeps its lines, colours and width, so each status draws a new one. */
-function chart(settings: ChartSettings): CardPart {
-  const { id, isLow, isStacked, lines, write } = settings;
-  const place = make("div", { id: `${id}-chart`, class: isLow ? "chart low" : "chart", role: "img" });
-  let history: ShownHistory | undefined;
+export function chart(id: string, settings: ChartSettings): CardPart {
+  const { isStacked, lines, write } = settings;
+  const place = make("div", { id: `${id}-chart`, class: "chart", role: "img" });
+  let history: readonly Seen[] = [];
   let columns: readonly Column[] = [];
   let plot: uPlot | undefined;
 
   const draw = (): void => {
     plot?.destroy();
     plot = undefined;
-    if (history === undefined || place.clientWidth === 0) return;
+    if (history.length === 0 || place.clientWidth === 0) return;
     const figures = isStacked ? stack(columns) : columns.map(({ figures }) => figures);
-    const data = [history.moments, ...figures] as uPlot.AlignedData;
+    const data = [history.map(({ at }) => at), ...figures] as uPlot.AlignedData;
     plot = new uPlot(optionsOf(settings, columns, place, span(history)), data, place);
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
@@ -150,22 +138,16 @@ function chart(settings: ChartSettings): CardPart {
   return (status, seen) => {
     history = seen;
     columns = lines(status).map((line): Column => {
-      return {
-        ...line,
-        figures: seen.figures.map((moment) => (moment === undefined ? null : line.of(moment))),
-      };
+      return { ...line, figures: seen.map(({ figures }) => (figures ? line.of(figures) : null)) };
     });
     draw();
     place.setAttribute("aria-label", describe(settings, columns));
     const legend = columns.map(({ label, colour, figures }) => {
       const figure = make("b", {}, write(figures.at(-1) ?? null));
-      return make("li", { class: "row quiet" }, bars("swatch", 1, [1], [colour]), foreign(label), figure);
+      const swatch = make("span", { "aria-hidden": "true" }, "■");
+      swatch.style.color = `var(--series-${colour})`;
+      return make("li", { class: "row" }, swatch, foreign(label, "quiet"), figure);
     });
-    return [place, make("ul", { id: `${id}-legend`, class: "legend row" }, ...legend)];
+    return [place, make("ul", { id: `${id}-legend`, class: "row" }, ...legend)];
   };
-}
-
-/** A card with a chart and its legend, above other parts. */
-export function chartCard(settings: ChartSettings, ...parts: readonly CardPart[]): Card {
-  return card(settings, chart(settings), ...parts);
 }

@@ -10,37 +10,18 @@ export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   return document.getElementById(id) as Kind;
 }
 
-type Tags = HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "rect">;
-
 /** @param attributes `true`: one without a value; `false`: none */
-export function make<Tag extends keyof Tags>(
+export function make<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
   ...children: readonly Child[]
-): Tags[Tag] {
-  const space = tag === "svg" || tag === "rect" ? "2000/svg" : "1999/xhtml";
-  const element = document.createElementNS(`http://www.w3.org/${space}`, tag) as Tags[Tag];
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false) element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(...children);
   return element;
-}
-
-/** Draws bars in a row. @param widths parts of the whole @param colours numbers of the bars' colours */
-export function bars(
-  className: string,
-  whole: number,
-  widths: readonly number[],
-  colours: readonly number[],
-): Element {
-  let x = 0;
-  const rects = widths.map((width, at) => {
-    x += width;
-    return make("rect", { x: x - width, width, height: 1, fill: `var(--series-${colours[at]})` });
-  });
-  const frame = { viewBox: `0 0 ${whole} 1`, preserveAspectRatio: "none", "aria-hidden": "true" };
-  return make("svg", { class: className, ...frame }, ...rects);
 }
 
 /** Foreign text, such as a name: isolated, so that its direction does not affect its surroundings, and in full in the tool tip. */

@@ -1,55 +1,37 @@
-/** The form that asks how a request target would be answered. */
+/** The form that asks how a request target would be answered. It shows every field of the reply. */
 
-import type { Explanation, KeyExplanation, SearchExplanation } from "../explanation.ts";
 import { ask } from "./ask.ts";
 import { byId, foreign, make, runOnce } from "./dom.ts";
-import { bytes, count, counted, millis } from "./format.ts";
-import { factList } from "./parts.ts";
+import { bytes } from "./format.ts";
+import { type Fact, factList } from "./parts.ts";
 
 /** A search without the cache may take long. */
 const LIMIT_MS = 30_000;
 
-type Line = readonly [name: string, value: string | null];
+type Fields = Readonly<Record<string, unknown>>;
 
-function block(title: string, lines: readonly Line[]): HTMLElement {
-  const facts = lines.map(([name, value]) => [name, value === null ? null : foreign(value)] as const);
-  return make("section", {}, make("h3", {}, title), factList(facts));
+/** The reply; its parts are null where the request has none. */
+interface Explanation extends Fields {
+  readonly answer: { readonly status: number; readonly error: string | null; readonly bytes: number };
 }
 
-function routeBlock({ route, path, parameters, generation }: Explanation): HTMLElement {
-  return block("Route", [
-    ["operation", route?.name ?? "none has this path"],
-    ["path", route?.path ?? path],
-    ["scope", route === null ? null : (route.scope ?? "any key")],
-    ...Object.entries(parameters ?? {}).map(([name, value]): Line => [name, String(value)]),
-    ["generation", generation],
-  ]);
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function keyBlock({ id, name, kind, fault, scopes, expiresAt, quota }: KeyExplanation): HTMLElement {
-  return block("Key", [
-    ["name", name],
-    ["id", id],
-    ["kind", kind === "cli" ? "CLI token" : "API key"],
-    ["let in", fault === null ? "yes" : `no: ${fault}`],
-    ["scopes", scopes.length === 0 ? "none" : scopes.join(", ")],
-    ["expires", expiresAt ?? "never"],
-    ["left", quota === null ? "no limit" : `${count(quota.remaining)} of ${count(quota.limit)}`],
-  ]);
+/** "expiresAt" as "expires at". */
+function wordsOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-function searchBlock(search: SearchExplanation): HTMLElement {
-  const { table, match, term, terms, total, classes, cache, durationMs } = search;
-  return block("Search", [
-    ["in", table],
-    ["match", match],
-    ["compared as", term],
-    ["terms", terms.length > 1 ? terms.join(" · ") : null],
-    ["matches", total === null ? "took too long to count" : count(total)],
-    ...(classes ?? []).map(({ meaning, matches }): Line => [meaning, count(matches)]),
-    ["in the cache of", `${cache.holding} of ${counted(cache.asked, "thread")}`],
-    ["time", durationMs === null ? null : millis(durationMs)],
-  ]);
+/** A line for each field, also of records in it. @param before what its name begins with */
+function linesOf(fields: Fields, before = ""): Fact[] {
+  return Object.entries(fields).flatMap(([name, value]): Fact[] => {
+    if (isFields(value)) return linesOf(value, `${wordsOf(name)} `);
+    const values = [value].flat();
+    if (values.some(isFields)) return values.flatMap((one) => linesOf(one as Fields));
+    return [[before + wordsOf(name), foreign(values.map((one) => one ?? "none").join(" · "))]];
+  });
 }
 
 function showVerdict(kind: "good" | "bad", text: string, ...blocks: readonly HTMLElement[]): void {
@@ -62,15 +44,12 @@ async function explain(): Promise<void> {
   const id = byId<HTMLInputElement>("key").value.trim();
   if (id !== "") query.set("key", id);
   const { value, failure } = await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS);
-  if (failure !== undefined) return showVerdict("bad", failure.message || failure.text);
-  const { answer, key, search } = value;
-  const blocks = [
-    routeBlock(value),
-    key === null ? [] : keyBlock(key),
-    search === null ? [] : searchBlock(search),
-  ];
-  const text = `${answer.status} ${answer.error ?? "OK"}, ${bytes(answer.bytes)}`;
-  showVerdict(answer.status < 400 ? "good" : "bad", text, ...blocks.flat());
+  if (failure !== undefined) return showVerdict("bad", failure.text);
+  const { status, error, bytes: size } = value.answer;
+  const blocks = Object.entries(value).flatMap(([name, part]) =>
+    isFields(part) ? [make("section", {}, make("h3", {}, wordsOf(name)), factList(linesOf(part)))] : [],
+  );
+  showVerdict(status < 400 ? "good" : "bad", `${status} ${error ?? "OK"}, ${bytes(size)}`, ...blocks);
 }
 
 export function startExplaining(): void {

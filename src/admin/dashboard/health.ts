@@ -67,11 +67,3 @@ export function showTrouble({ kind, text }: Failure, seen: Date | undefined): vo
   tell(byId("trouble"), text + again + since);
   for (const id of kind === "token" ? ["why", "problems", "served"] : ["why"]) byId(id).hidden = true;
 }
-
-/** Shows that an answer could not be displayed: it comes from another version than the page. */
-export function showMisfit(): void {
-  setState("", "Unknown");
-  const text =
-    "This page does not fit the server's answer, which may be of another version. Load the page again.";
-  tell(byId("trouble"), text);
-}

@@ -9,8 +9,8 @@ import { CARDS } from "./cards.ts";
 import { byId, setText } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
 import { duration, moment } from "./format.ts";
-import { showHealth, showMisfit, showTrouble } from "./health.ts";
-import { forgetNow, isBehind, recall, remember, type ShownHistory } from "./history.ts";
+import { showHealth, showTrouble } from "./health.ts";
+import { extend, GAP_SECONDS, type Seen } from "./history.ts";
 import { startReloading } from "./loads.ts";
 
 const EVERY_MS = 2000;
@@ -20,18 +20,13 @@ const LIMIT_MS = 10_000;
 /** Timeout of a request for the server's history: the charts can do without it. */
 const PAST_LIMIT_MS = 3000;
 
-const history: ShownHistory = { moments: [], figures: [] };
+const MISFIT =
+  "This page does not fit the server's answer, which may be of another version. Load the page again.";
+
+const history: Seen[] = [];
 /** Time of the figures on the page, by this machine's clock. */
 let seen: Date | undefined;
 let isPaused = false;
-/** Start time of the server, from its last status. */
-let startedAt: string | undefined;
-
-/** Takes over the server's history, converted to this machine's clock. */
-function takePast({ now, moments }: TimelineReply): void {
-  const ahead = Date.now() - Date.parse(now);
-  for (const moment of moments) recall(history, (Date.parse(moment.now) + ahead) / 1000, moment);
-}
 
 function showMoment(): void {
   if (seen !== undefined) setText(byId("updated"), `${isPaused ? "Paused" : "Updated"} ${moment(seen)}`);
@@ -39,19 +34,13 @@ function showMoment(): void {
 
 function showStatus(status: Status): void {
   hideSignIn();
-  const at = new Date();
-  const seconds = at.getTime() / 1000;
-  // The time between two processes is a gap.
-  if (startedAt !== undefined && startedAt !== status.startedAt) forgetNow(history, seconds - 0.001);
-  startedAt = status.startedAt;
-  const { now, requests, memory, threads } = status;
-  remember(history, seconds, { now, requests, memory, threads });
   showHealth(status);
+  extend(history, [status]);
   for (const { show } of CARDS) show(status, history);
   const { version, runtime, pid, uptimeSeconds, url } = status;
-  const facts = [`orrery ${version}`, runtime, `process ${pid}`, `up ${duration(uptimeSeconds)}`];
-  setText(byId("about"), [...facts, ...(url === null ? [] : [url])].join(" · "));
-  seen = at;
+  const facts = [`orrery ${version}`, runtime, `process ${pid}`, `up ${duration(uptimeSeconds)}`, url];
+  setText(byId("about"), facts.filter((fact) => fact !== null).join(" · "));
+  seen = new Date();
   showMoment();
   byId("content").classList.remove("old");
 }
@@ -63,8 +52,8 @@ function tryToShow(status: Status): void {
   } catch (error) {
     console.error(error);
     // The charts must not draw it again.
-    history.figures.splice(-1, 1, undefined);
-    showMisfit();
+    history.pop();
+    showTrouble({ kind: "other", text: MISFIT }, seen);
   }
 }
 
@@ -72,7 +61,6 @@ function showFailure(failure: Failure): void {
   showTrouble(failure, seen);
   byId("content").classList.add("old");
   if (failure.kind === "token") showSignIn(failure.wasSent);
-  else forgetNow(history, Date.now() / 1000);
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -83,9 +71,9 @@ let failures = 0;
 
 /** Asks once; first for the server's history if the page lacks the last seconds. @returns the pause before the next time, if any */
 async function askAll(): Promise<number | undefined> {
-  if (isBehind(history, Date.now() / 1000)) {
+  if (seen === undefined || Date.now() - seen.getTime() > GAP_SECONDS * 1000) {
     const { value } = await ask<TimelineReply>("GET", "history", PAST_LIMIT_MS);
-    if (value !== undefined) takePast(value);
+    if (value !== undefined) extend(history, value.moments);
   }
   const { value, failure } = await ask<Status>("GET", "status", LIMIT_MS);
   if (failure === undefined) {

@@ -2,26 +2,24 @@
 
 import type { Status } from "../status.ts";
 import { type Child, fill, make } from "./dom.ts";
-import type { ShownHistory } from "./history.ts";
+import type { Seen } from "./history.ts";
 
 /** The content of a card for a status. New elements replace the old ones only where they differ. */
-export type CardPart = (status: Status, history: ShownHistory) => readonly Child[];
+export type CardPart = (status: Status, history: readonly Seen[]) => readonly Child[];
 
 /** A section of the page that shows a part of each status. */
 export interface Card {
   readonly element: HTMLElement;
-  readonly show: (status: Status, history: ShownHistory) => void;
+  readonly show: (status: Status, history: readonly Seen[]) => void;
 }
 
-export interface CardSettings {
-  readonly id: string;
-  readonly title: string;
-  /** Small text after the title. */
-  readonly more?: string | ((status: Status) => string);
-}
-
-/** A card with a heading. */
-export function card({ id, title, more = "" }: CardSettings, ...parts: readonly CardPart[]): Card {
+/** A card with a heading. @param more small text after the title */
+export function card(
+  id: string,
+  title: string,
+  more: string | ((status: Status) => string),
+  ...parts: readonly CardPart[]
+): Card {
   const heading = `${id}-title`;
   const element = make("section", { class: "card", "aria-labelledby": heading });
   return {
@@ -38,7 +36,8 @@ export function card({ id, title, more = "" }: CardSettings, ...parts: readonly 
 export function note(id: string, textOf: (status: Status) => string, isBad = (_: Status) => false): CardPart {
   return (status) => {
     const text = textOf(status);
-    return [make("p", { id, class: isBad(status) ? "problem" : "quiet", hidden: text === "" }, text)];
+    const kind = isBad(status) && "bad";
+    return [make("p", { id, class: "quiet", "data-kind": kind, hidden: text === "" }, text)];
   };
 }
 
@@ -46,8 +45,8 @@ export function note(id: string, textOf: (status: Status) => string, isBad = (_:
 export type TableColumn<Item> = readonly [
   title: string,
   cell: (item: Item, status: Status) => Child | readonly Child[],
-  /** Whether narrow windows omit the column, and its tool tip. */
-  more?: { readonly isSpare: true; readonly hint?: string },
+  /** A column that narrow windows omit. */
+  kind?: "spare",
 ];
 
 interface TableSettings<Item> {
@@ -63,33 +62,26 @@ interface TableSettings<Item> {
 
 /** A table with a row for each item. */
 export function table<Item>({ id, caption, columns, items, empty }: TableSettings<Item>): CardPart {
-  const kinds = columns.map(([, , more], at) => at > 0 && (more?.isSpare ? "number spare" : "number"));
-  const head = columns.map(([title, , more], at) => {
-    return make("th", { scope: "col", class: kinds[at]!, title: more?.hint ?? false }, title);
-  });
-  const rowOf = (item: Item, status: Status): HTMLElement => {
-    const cells = columns.map(([, cell], at) => {
-      const children = [cell(item, status)].flat() as Child[];
-      return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kinds[at]! }, ...children);
-    });
-    return make("tr", {}, ...cells);
-  };
-  const body = make("tbody", { id });
-  const title = make("caption", { class: "unseen" }, caption);
-  const whole = make("table", {}, title, make("thead", {}, make("tr", {}, ...head)), body);
+  const kinds = columns.map(([, , kind = ""], at) => at > 0 && `number ${kind}`);
   return (status) => {
-    const rows = items(status).map((item) => rowOf(item, status));
-    fill(body, ...rows);
-    return [rows.length > 0 ? whole : make("p", { class: "quiet" }, empty)];
+    const rows = items(status).map((item) => {
+      const cells = columns.map(([, cell], at) => {
+        const children = [cell(item, status)].flat() as Child[];
+        return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kinds[at]! }, ...children);
+      });
+      return make("tr", {}, ...cells);
+    });
+    if (rows.length === 0) return [make("p", { class: "quiet" }, empty)];
+    const titles = columns.map(([title], at) => make("th", { scope: "col", class: kinds[at]! }, title));
+    const head = make("thead", {}, make("tr", {}, ...titles));
+    const body = make("tbody", { id }, ...rows);
+    return [make("table", {}, make("caption", { class: "unseen" }, caption), head, body)];
   };
 }
 
-/** A name and its value; null is left out. */
-export type Fact = readonly [name: string, value: Child | null];
+export type Fact = readonly [name: string, value: Child];
 
 export function factList(facts: readonly Fact[], id: string | false = false): HTMLElement {
-  const entries = facts.flatMap(([name, value]) =>
-    value === null ? [] : [make("dt", {}, name), make("dd", {}, value)],
-  );
+  const entries = facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
   return make("dl", { id, class: "facts" }, ...entries);
 }

@@ -51,7 +51,7 @@ function threadsTile({ all, serving, restarts }: Status["threads"]): Tile {
   const died = sum(Object.values(restarts));
   const silent = all.filter(({ isAnswering }) => !isAnswering).length;
   const value = count(serving) + (silent === 0 ? "" : `, ${silent} silent`);
-  const more = died === 0 ? "none has died" : `${count(died)} died and came back`;
+  const more = died === 0 ? "none has died" : `${count(died)} died`;
   return ["Threads", value, more, silent > 0 ? "bad" : died > 0 && "warn"];
 }
 

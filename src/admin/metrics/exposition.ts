@@ -1,6 +1,8 @@
 /** The metrics as values, and as the text of `/metrics`, in either format. Imported at the first scrape. */
 
+import { weightsIn } from "../../api/pages/serve.ts";
 import { BASE_PATH } from "../../model/model.ts";
+import { parseTime } from "../../model/time.ts";
 import type { CountedMetric } from "../../observe/events.ts";
 import {
   BOUNDS_MS,
@@ -24,34 +26,12 @@ import {
   SLICE,
   seriesAt,
 } from "../../observe/metrics/counters.ts";
-import type { CORE_METRICS, Metric, SharedLimitsFigures } from "../../observe/metrics/table.ts";
+import type { CORE_METRICS, Metric } from "../../observe/metrics/table.ts";
+import { VERSION } from "../status-reply.ts";
+import type { WatchedServer } from "../watched.ts";
 import { figuresOf, readTotals } from "./figures.ts";
-import type { ObservedCounts } from "./observed.ts";
 import { processFamilies } from "./process.ts";
-import { by, type Family, histogram, type Labels, labelsOf, one, type Sample } from "./samples.ts";
-
-/** Sources of the metrics. Times are seconds since the epoch. */
-export interface Measured {
-  readonly cells: RequestCells;
-  readonly observed: ObservedCounts;
-  readonly version: string;
-  readonly isReady: () => boolean;
-  readonly problems: () => Readonly<Record<string, number>>;
-  /** Seconds since the served snapshot was last found to be current; undefined before the first load. */
-  readonly ageSeconds: () => number | undefined;
-  /** Time of the served data; undefined if unknown. */
-  readonly createdAt: () => number | undefined;
-  readonly generation: () =>
-    | {
-        readonly id: string;
-        readonly loadedAt: number;
-        readonly rows: Readonly<Record<"users" | "worlds" | "instances", number>>;
-      }
-    | undefined;
-  readonly keys: () => number;
-  /** Undefined without shared limits, and before the first load. */
-  readonly sharedLimits: () => SharedLimitsFigures | undefined;
-}
+import { by, type Family, histogram, labelsOf, one, type Sample } from "./samples.ts";
 
 const BOUNDS = BOUNDS_MS.map((ms) => ms / 1000);
 
@@ -68,7 +48,7 @@ function durationSamples(cells: RequestCells): Sample[] {
   return samples;
 }
 
-function requestLabels(series: number): Labels {
+function requestLabels(series: number): string {
   const { method, route, status } = seriesAt(series);
   return labelsOf({
     http_request_method: method,
@@ -95,13 +75,13 @@ function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", S
     { labels: labelsOf({ thread: "main" }), slices: [main] },
     ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
   ];
-  const read = (labels: Labels, slices: readonly number[], from: number, bounds: readonly number[]) => {
+  const read = (labels: string, slices: readonly number[], from: number, bounds: readonly number[]) => {
     const summed = sums(cells, slices, from, histogramCells(bounds));
     return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
   };
   return {
     delay: groups.flatMap(({ labels, slices }) => read(labels, slices, DELAYS, DELAY_BOUNDS)),
-    heap: groups.map(({ labels, slices }) => ({ labels, value: sums(cells, slices, HEAP_USED, 1)[0]! })),
+    heap: groups.map(({ labels, slices }) => [`{${labels}}`, sums(cells, slices, HEAP_USED, 1)[0]!]),
     collections: COLLECTION_KINDS.flatMap((kind, at) => {
       const from = COLLECTIONS + at * histogramCells(COLLECTION_BOUNDS);
       return read(labelsOf({ kind }), [...serving, main], from, COLLECTION_BOUNDS);
@@ -110,38 +90,36 @@ function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", S
 }
 
 /** The values of the core's metrics that events do not count; empty for a figure that is not known yet. */
-function valuesOf(measured: Measured): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
-  const { cells, version, isReady, problems, keys } = measured;
-  const { active, rejected, searches } = figuresOf(readTotals(cells));
-  const served = measured.generation();
-  const age = measured.ageSeconds();
-  const created = measured.createdAt();
+function valuesOf(
+  server: WatchedServer,
+): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
+  const { given, history, problems, opened } = server;
+  const { active, rejected, searches } = figuresOf(readTotals(given.requestCells));
+  const { status, ageSeconds, createdAt } = history.readiness();
+  const { served } = history;
   return {
-    duration: durationSamples(cells),
+    duration: durationSamples(given.requestCells),
     active: one(active),
     rejected: by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0]))),
-    searches: searches.map(({ search, outcome, total }) => ({
-      labels: labelsOf({ search, outcome }),
-      value: total,
-    })),
-    build: by("version", { [version]: 1 }),
-    ready: one(isReady() ? 1 : 0),
-    problems: by("kind", problems()),
+    searches: searches.map(({ search, outcome, total }) => [`{${labelsOf({ search, outcome })}}`, total]),
+    build: by("version", { [VERSION]: 1 }),
+    ready: one(status === "ready" ? 1 : 0),
+    problems: by("kind", problems.counts()),
     generation: served ? by("generation", { [served.id]: 1 }) : [],
-    loaded: served ? one(served.loadedAt) : [],
-    created: created === undefined ? [] : one(created),
-    age: age === undefined ? [] : one(age),
+    loaded: served ? one(Date.parse(served.loadedAt) / 1000) : [],
+    created: createdAt === null ? [] : one(parseTime(createdAt) / 1000),
+    age: ageSeconds === null ? [] : one(ageSeconds),
     rows: served ? by("table", served.rows) : [],
-    keys: one(keys()),
-    ...vitals(cells),
+    keys: one(opened?.state.gate.keys.size ?? 0),
+    ...vitals(given.requestCells),
   };
 }
 
 /** All own metrics, in the order of their table. */
-function readFamilies(measured: Measured): readonly Family[] {
-  const values: Partial<Record<string, Sample[]>> = valuesOf(measured);
-  const { tables, values: counted } = measured.observed;
-  const limits = measured.sharedLimits();
+function readFamilies(server: WatchedServer): readonly Family[] {
+  const values: Partial<Record<string, Sample[]>> = valuesOf(server);
+  const { tables, values: counted } = server.observed;
+  const limits = server.opened?.sharedLimits?.figures();
   return Object.entries<Metric>(tables.metrics).map(
     ([metric, { name, help, type, labels, values: read }]) => {
       const counts =
@@ -151,41 +129,28 @@ function readFamilies(measured: Measured): readonly Family[] {
   );
 }
 
-/** The largest weight, 0 to 1, that `Accept` gives a type by name; undefined if it does not name the type. */
-function weightOf(accept: string, wanted: string): number | undefined {
-  const weights = accept.split(",").flatMap((range) => {
-    const [type, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    if (type !== wanted) return [];
-    const weight = Number(parameters.find((one) => one.startsWith("q="))?.slice(2) ?? 1);
-    return [weight >= 0 && weight <= 1 ? weight : 0];
-  });
-  return weights.length === 0 ? undefined : Math.max(...weights);
-}
-
 /** Whether `Accept` names OpenMetrics, with at least the weight of the older format, which is the default. */
 function wantsOpenMetrics(accept = ""): boolean {
-  const weight = weightOf(accept, "application/openmetrics-text") ?? 0;
-  return weight > 0 && weight >= (weightOf(accept, "text/plain") ?? 0);
+  const weights = weightsIn(accept);
+  const weight = weights.get("application/openmetrics-text") ?? 0;
+  return weight > 0 && weight >= (weights.get("text/plain") ?? 0);
 }
 
 /** A metric as text. OpenMetrics describes a counter without the suffix `_total` of its values' names. */
 function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): string {
   const described = isOpenMetrics && type === "counter" ? name.replace(/_total$/, "") : name;
-  const lines = values.map(
-    ({ suffix = "", labels, value }) => `${name}${suffix}${labels === "" ? "" : `{${labels}}`} ${value}`,
-  );
+  const lines = values.map(([after, value]) => `${name}${after} ${value}`);
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
 }
 
-export function createExposition(measured: Measured) {
-  return (accept: string | undefined) => {
-    const isOpenMetrics = wantsOpenMetrics(accept);
-    const texts = [...readFamilies(measured), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
-    return isOpenMetrics
-      ? {
-          contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-          text: `${texts.join("\n")}\n# EOF\n`,
-        }
-      : { contentType: "text/plain; version=0.0.4; charset=utf-8", text: `${texts.join("\n\n")}\n` };
-  };
+/** The reply of `GET /metrics`. @param accept decides the format */
+export function exposeMetrics(server: WatchedServer, accept: string | undefined) {
+  const isOpenMetrics = wantsOpenMetrics(accept);
+  const texts = [...readFamilies(server), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
+  return isOpenMetrics
+    ? {
+        contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        text: `${texts.join("\n")}\n# EOF\n`,
+      }
+    : { contentType: "text/plain; version=0.0.4; charset=utf-8", text: `${texts.join("\n\n")}\n` };
 }

@@ -20,6 +20,7 @@ import {
   SLICE,
   STATUSES,
 } from "../../observe/metrics/counters.ts";
+import type { Latency } from "../status.ts";
 
 /**
  * The sums at one moment: the cells of a slice before its requests, then requests by route × status, then durations by
@@ -61,7 +62,7 @@ export function figuresOf(totals: Totals, since?: Totals) {
     for (let at = 0; at < own.length; at++) overall[at]! += own[at]!;
     const total = sum(own);
     if (total === 0) return [];
-    const latency = quantilesOf(part(BY_BUCKET + number * BUCKETS, BUCKETS));
+    const latency = latencyOf(part(BY_BUCKET + number * BUCKETS, BUCKETS));
     return [{ route, total, byStatus: named(STATUSES, own), latency }];
   });
   return {
@@ -73,10 +74,9 @@ export function figuresOf(totals: Totals, since?: Totals) {
     /** By reason, such as `{"rate_limited": 5}`; only reasons that occurred. */
     rejected: named(REASONS, part(REJECTED, REASONS.length)),
     searches: SEARCHES.flatMap((search, at) =>
-      OUTCOMES.map((outcome, of) => ({
-        ...{ search, outcome },
-        total: counts[SEARCHED + at * OUTCOMES.length + of]!,
-      })),
+      OUTCOMES.map((outcome, of) => {
+        return { search, outcome, total: counts[SEARCHED + at * OUTCOMES.length + of]! };
+      }),
     ),
   };
 }
@@ -90,11 +90,11 @@ function named(names: readonly (string | number)[], values: Float64Array): Recor
   return Object.fromEntries(entries.filter(([, value]) => value !== 0));
 }
 
-/** Durations of requests in milliseconds, estimated from their buckets; undefined without requests. */
-function quantilesOf(buckets: Float64Array) {
-  const p50Ms = quantile(buckets, 0.5);
-  const p99Ms = quantile(buckets, 0.99);
-  return p50Ms === undefined || p99Ms === undefined ? undefined : { p50Ms, p99Ms };
+/** Durations of requests, estimated from their buckets; null without requests. */
+function latencyOf(buckets: Float64Array): Latency | null {
+  const [p50Ms, p99Ms] = [0.5, 0.99].map((share) => quantile(buckets, share));
+  if (p50Ms === undefined || p99Ms === undefined) return null;
+  return { p50Ms: Math.round(p50Ms * 1000) / 1000, p99Ms: Math.round(p99Ms * 1000) / 1000 };
 }
 
 /**

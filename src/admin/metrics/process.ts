@@ -67,7 +67,7 @@ export function processFamilies(): readonly Family[] {
       name: "nodejs_version_info",
       help: "Node.js version info.",
       type: "gauge",
-      values: [{ labels: labelsOf({ version, major, minor, patch }), value: 1 }],
+      values: [[`{${labelsOf({ version, major, minor, patch })}}`, 1]],
     },
   ];
 }

@@ -1,14 +1,7 @@
-/** Values of metrics, before their formatting as text. */
+/** Values of metrics as text, but for the names of the metrics. */
 
-/** Labels as text: `a="1",b="2"`, or "" for none. */
-export type Labels = string;
-
-export interface Sample {
-  readonly labels: Labels;
-  readonly value: number;
-  /** Suffix of the metric's name: `_bucket`, `_sum` or `_count` of a histogram. */
-  readonly suffix?: string;
-}
+/** A value, and the text between its metric's name and it: a suffix, such as `_sum` of a histogram, and its labels in braces. */
+export type Sample = readonly [after: string, value: number];
 
 export interface Family {
   readonly name: string;
@@ -19,22 +12,22 @@ export interface Family {
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" };
 
-export function labelsOf(values: Readonly<Record<string, string>>): Labels {
+/** `a="1",b="2"` */
+export function labelsOf(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
     .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (unit) => ESCAPES[unit]!)}"`)
     .join(",");
 }
 
 export function one(value: number): Sample[] {
-  return [{ labels: "", value }];
+  return [["", value]];
 }
 
 /** A sample for each entry of a record; a record without a label has one entry. */
 export function by(label: string | undefined, values: Readonly<Record<string, number>>): Sample[] {
-  return Object.entries(values).map(([name, value]) => ({
-    labels: label === undefined ? "" : labelsOf({ [label]: name }),
-    value,
-  }));
+  return Object.entries(values).map(([name, value]) => {
+    return [label === undefined ? "" : `{${labelsOf({ [label]: name })}}`, value];
+  });
 }
 
 /**
@@ -43,7 +36,7 @@ export function by(label: string | undefined, values: Readonly<Record<string, nu
  * @param bounds upper ends of all buckets but the last, in seconds
  */
 export function histogram(
-  own: Labels,
+  own: string,
   counts: readonly number[],
   bounds: readonly number[],
   sum: number,
@@ -51,11 +44,7 @@ export function histogram(
   let total = 0;
   const buckets = counts.map((count, at): Sample => {
     total += count;
-    return { suffix: "_bucket", labels: `le="${bounds[at] ?? "+Inf"}",${own}`, value: total };
+    return [`_bucket{le="${bounds[at] ?? "+Inf"}",${own}}`, total];
   });
-  return [
-    ...buckets,
-    { suffix: "_sum", labels: own, value: sum },
-    { suffix: "_count", labels: own, value: total },
-  ];
+  return [...buckets, [`_sum{${own}}`, sum], [`_count{${own}}`, total]];
 }

@@ -25,27 +25,25 @@ export function pageHash(contents: string | Uint8Array): string {
   return createHash("sha256").update(contents).digest("base64url").slice(0, 16);
 }
 
-/** The sources of a set of pages. Names are of files in its folder or in packages. */
+/** The sources of a set of pages: `index.html`, `page.ts` and `page.css` in its folder, and files of packages. */
 export interface PagesSource {
   /** Unique among all sets. */
   readonly name: string;
   /** The folder, relative to the folder of all sources; ends with a slash. */
   readonly folder: string;
-  /** The page: its path, and its HTML, in which `"NAME"` of a file below stands for the path to it. */
+  /** Path of the page, in whose HTML `"NAME"` of a file that it loads stands for the path to it. */
   readonly path: string;
-  readonly html: string;
-  /** Folder of the files that the page loads, relative to the page's path; ends with a slash. */
-  readonly under: string;
-  /** TypeScript and CSS, bundled. */
-  readonly bundled: readonly string[];
-  /** Whether the bundled script and style are in the page itself, so that one reply has all. */
-  readonly isOneFile?: true;
+  /**
+   * Folder of the files that the page loads, relative to the page's path; ends with a slash. When absent, the page has its
+   * script and its style in itself, so that one reply has all.
+   */
+  readonly under?: string;
   /** Packages with code in the bundles. */
   readonly packages?: readonly string[];
   /** Files of packages, copied unchanged: name and module. */
-  readonly copied: Readonly<Record<string, string>>;
+  readonly copied?: Readonly<Record<string, string>>;
   /** JSON documents, by path. */
-  readonly documents: Readonly<Record<string, () => Promise<unknown>>>;
+  readonly documents?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
 export interface PageFile {

@@ -11,7 +11,7 @@ import { type PageFile, type PagesSource, pageHash } from "./file.ts";
 
 /** The packages whose files are in sets of pages. */
 export function packagesIn(sources: readonly PagesSource[]): string[] {
-  const names = sources.flatMap(({ copied, packages = [] }) => [
+  const names = sources.flatMap(({ copied = {}, packages = [] }) => [
     ...Object.values(copied).map((file) => file.split("/")[0]!),
     ...packages,
   ]);
@@ -34,14 +34,18 @@ async function store(path: string, contents: string | Uint8Array, isHashed: bool
   return { path, type, hash: pageHash(contents), isHashed, gzip: bytes.toString("base64") };
 }
 
-/** Bundles scripts and styles. @returns their contents, by their names without hashes */
-async function bundle(folder: string, names: readonly string[]): Promise<Map<string, Uint8Array>> {
+/** Bundles the script and the style. @returns their contents, by their names without hashes */
+async function bundle(folder: string): Promise<Map<string, Uint8Array>> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
     absWorkingDir: folder,
-    entryPoints: [...names],
+    entryPoints: ["page.ts", "page.css"],
     outdir: folder,
-    ...{ bundle: true, minify: true, write: false, format: "esm", target: "es2022", logLevel: "warning" },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    target: "es2022",
   });
   return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
 }
@@ -70,19 +74,19 @@ async function storeAsOne(path: string, html: string, loaded: Map<string, Uint8A
 
 /** Makes all files of a set, in a few tenths of a second. */
 export async function makePages(source: PagesSource): Promise<PageFile[]> {
-  const { name, path, html, under, bundled, isOneFile, copied, documents } = source;
+  const { name, path, under, copied = {}, documents = {} } = source;
   const folder = fileURLToPath(new URL(`../../${source.folder}`, import.meta.url));
-  const loaded = await bundle(folder, bundled);
+  const loaded = await bundle(folder);
   for (const [file, module] of Object.entries(copied))
     loaded.set(file, await readFile(require.resolve(module)));
-  let text = await readFile(`${folder}${html}`, "utf8");
-  if (isOneFile) return [await storeAsOne(path, text, loaded)];
+  let text = await readFile(`${folder}index.html`, "utf8");
+  if (under === undefined) return [await storeAsOne(path, text, loaded)];
   const base = new URL(under, `http://page${path}`).pathname;
   const files: Promise<PageFile>[] = [];
   for (const [file, contents] of loaded) {
     const extension = extname(file);
     const hashed = `${basename(file, extension)}-${pageHash(contents)}${extension}`;
-    if (!text.includes(`"${file}"`)) throw new Error(`${name}/${html} does not load ${file}`);
+    if (!text.includes(`"${file}"`)) throw new Error(`${name}/index.html does not load ${file}`);
     text = text.replaceAll(`"${file}"`, `"${under}${hashed}"`);
     files.push(store(base + hashed, contents, true));
   }

@@ -19,34 +19,29 @@ export interface PageServer {
 /** Set by the build, which drops the other branch. */
 declare const IS_BUILT: boolean | undefined;
 
-/**
- * Reads all files of a set, in no order: the build has made them; without a build, the first request makes them from
- * sources. Rejects when the build's file cannot be read.
- */
+/** Reads all files of a set, in no order. Without a build, which has made them, they are made. */
 export async function readPages(source: PagesSource): Promise<readonly PageFile[]> {
   if (typeof IS_BUILT === "undefined") return await (await import("./make.ts")).makePages(source);
   return JSON.parse(pagesText(source.name)) as PageFile[];
 }
 
-const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i;
+const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
-/** The weight of one element; 1 when absent, 0 when malformed. */
-function weightOf(parameter: string | undefined): number {
-  return parameter === undefined ? 1 : Number(WEIGHT.exec(parameter.trim())?.[1] ?? 0);
+/** The weights, 0 to 1, in a header such as `Accept` (RFC 9110, 12.4.2), by lower-case name; the first of a name counts. */
+export function weightsIn(header: string): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  for (const element of header.split(",")) {
+    const [name = "", ...parameters] = element.split(";").map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    if (!weights.has(name))
+      weights.set(name, weight === undefined ? 1 : Number(WEIGHT.exec(weight)?.[1] ?? 0));
+  }
+  return weights;
 }
 
-/**
- * Whether to send gzip (RFC 9110, 12.5.3): if it is acceptable, and weighs no less than no encoding. Without
- * `Accept-Encoding` nothing is encoded.
- */
+/** Whether to send gzip (RFC 9110, 12.5.3): if it is acceptable, and weighs no less than no encoding. */
 export function takesGzip(headers: Ask["headers"]): boolean {
-  const weights = new Map<string, number>();
-  for (const element of (headers?.get("accept-encoding") ?? "").split(",")) {
-    const [coding = "", parameter] = element.split(";");
-    const name = coding.trim().toLowerCase();
-    // If an element comes twice, the first counts.
-    if (!weights.has(name)) weights.set(name, weightOf(parameter));
-  }
+  const weights = weightsIn(headers?.get("accept-encoding") ?? "");
   const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
   return gzip > 0 && gzip >= (weights.get("identity") ?? 0);
 }

@@ -25,7 +25,7 @@ const wrap =
   (props: Props): unknown =>
     render(React.createElement, Original, props);
 
-/** Hides the parts above the operations: the page has its own heading, and there is only one server to choose. */
+/** Hides the choice of a server: there is only one. */
 const nothing = wrap(() => null);
 
 /** Keeps browsers from remembering typed text: it may be a token. */
@@ -96,7 +96,6 @@ const closing = wrap((make, Icon, props) =>
 
 const ours = () => ({
   wrapComponents: {
-    InfoContainer: nothing,
     ServersContainer: nothing,
     Input: forgetful,
     JsonSchema_string: prompt,
