@@ -312,7 +312,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a prepared file whose arrays are damaged is taken",
     file: "src/snapshot/prepared/read.ts",
-    text: "if (checksum !== crc32) throw",
+    text: "if (hexOf(checksum) !== crc32) throw",
     becomes: "if (checksum < 0) throw",
     tests: { "prepared-damage": "names what is damaged, and another version" },
   },

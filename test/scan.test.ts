@@ -54,7 +54,7 @@ function stageBefore(file: RowFile): Stage {
 function stateOf(stage: Stage, file: RowFile): unknown {
   const { hidden, dangling, ids, lines, visible, numbers, texts, parents, references } = stage[tableOf(file)];
   return {
-    hidden: [...hidden],
+    hidden: Object.entries(hidden),
     dangling,
     ids: [...ids.words.subarray(0, ids.length * 4)],
     numbers: Array.from(numbers, ([name, { values, length }]) => [name, ...values.subarray(0, length)]),

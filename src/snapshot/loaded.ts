@@ -61,7 +61,7 @@ export interface KeptWorlds {
 /** The structure of a prepared file: version of the format, and bytes by kind of contents. */
 interface PreparedForm {
   readonly version: number;
-  readonly sections: ReadonlyMap<string, number>;
+  readonly sections: Readonly<Record<string, number>>;
 }
 
 /** The prepared file that a load read instead of rows. */
@@ -75,7 +75,7 @@ export interface KeptPrepared {
   readonly store: Pick<Store, "id" | "contents">;
   readonly createdAt: string | undefined;
   readonly prepared: PreparedForm;
-  readonly reports: readonly FileReport[];
+  readonly reports: readonly Omit<FileReport, "isKept">[];
 }
 
 /** Data kept from a load beside its store. */

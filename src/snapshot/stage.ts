@@ -23,7 +23,8 @@ export interface Dangling {
 /** Most dangling references per file that are reported as examples. */
 const MOST_DANGLING = 20;
 
-export type Hidden = Map<string, number>;
+/** Number of hidden rows, by reason. */
+export type Hidden = Record<string, number>;
 
 /** Staged rows of one file. Columns are by visible row unless they say otherwise. */
 export interface Staged {
@@ -82,7 +83,7 @@ function createStaged(table: TableName, spare: Buffer[], { rows, tableBytes }: P
     texts: new TextColumn(spare, tableBytes),
     parents: new Uint32Column(),
     references: new Uint32Column(),
-    hidden: new Map(),
+    hidden: {},
     dangling: { count: 0, examples: [] },
     packed: undefined,
     referred: undefined,
@@ -161,7 +162,7 @@ export function createStageRow(stage: Stage, table: TableName, check: RowChecker
     const referred = refer(row);
     const why = whyHidden(row, referred);
     if (why !== undefined) {
-      hidden.set(why, (hidden.get(why) ?? 0) + 1);
+      hidden[why] = (hidden[why] ?? 0) + 1;
       return false;
     }
     if (hasParent) parents.push(groupOf(referred));

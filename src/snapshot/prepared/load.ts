@@ -37,12 +37,12 @@ function rename(store: Store, { generation }: Manifest): Store {
 }
 
 /** Bytes of the arrays by the first two names of their paths. */
-function sectionsOf({ arrays }: PreparedHead): Map<string, number> {
-  const sections = new Map<string, number>();
-  for (const { path, bytes } of arrays) {
+function sectionsOf({ arrays }: PreparedHead): Record<string, number> {
+  const sections: Record<string, number> = {};
+  for (const [path, , , bytes] of arrays) {
     if (path === SHARED.path) continue;
     const name = path.split(".").slice(0, 2).join(".");
-    sections.set(name, (sections.get(name) ?? 0) + bytes);
+    sections[name] = (sections[name] ?? 0) + bytes;
   }
   return sections;
 }
@@ -107,13 +107,11 @@ async function readPrepared(
   await checkContents(contents, () => signal?.throwIfAborted());
 
   const { store, index, hiddenWorlds } = contents;
-  const reports = head.sources.map(({ hidden, ...source }) => ({
-    ...source,
-    hidden: new Map(Object.entries(hidden)),
-    isKept: false,
-  }));
   const known = {
-    ...{ fingerprint, bytes, sha256: hash?.digest("hex"), reports },
+    fingerprint,
+    bytes,
+    sha256: hash?.digest("hex"),
+    reports: head.sources,
     store: { id: store.id, contents: store.contents },
     createdAt: head.createdAt,
     prepared: { version: PREPARED_VERSION, sections: sectionsOf(head) },
