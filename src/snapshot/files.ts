@@ -81,20 +81,20 @@ export async function fileFingerprintsOf(
   return new Map(fingerprints.flat());
 }
 
-export function joinFingerprints(fingerprints: Iterable<string>): string {
-  return [...fingerprints].join("\n");
+export function joinFingerprints(fingerprints: FileFingerprints): string {
+  return [...fingerprints.values()].join("\n");
 }
 
 /** The fingerprint of all files of a snapshot. @throws any error of the file system but "no such file" */
 export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
-  return joinFingerprints((await fileFingerprintsOf(folder, files)).values());
+  return joinFingerprints(await fileFingerprintsOf(folder, files));
 }
 
 /** The fingerprint of the opened files: if it equals {@link fingerprintOf}, all existing files were opened. */
 export async function fingerprintOfOpened(opened: Opened): Promise<string> {
-  const fingerprints = await Promise.all(
-    Array.from(opened, async ([name, handle]) => fileFingerprint(name, await handle.stat({ bigint: true }))),
-  );
+  const fingerprints = new Map<string, string>();
+  for (const [name, handle] of opened)
+    fingerprints.set(name, fileFingerprint(name, await handle.stat({ bigint: true })));
   return joinFingerprints(fingerprints);
 }
 
