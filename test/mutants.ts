@@ -114,8 +114,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "instances of hidden worlds are served",
     file: "src/snapshot/stage.ts",
-    text: "if (needed === undefined || referred >= 0) return undefined;",
-    becomes: "if (needed === undefined || referred !== NOWHERE) return undefined;",
+    text: "if (this.#needed === undefined || referred >= 0) return undefined;",
+    becomes: "if (this.#needed === undefined || referred !== NOWHERE) return undefined;",
     tests: { snapshot: "hidden rows are dropped and counted by reason" },
   },
   {

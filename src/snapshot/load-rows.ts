@@ -15,20 +15,18 @@ import { compareWithManifest } from "./manifest.ts";
 import { type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
-import { createStage, createStageRow, packStaged, type Stage } from "./stage.ts";
+import { createStage, type Stage, type Staged } from "./stage.ts";
 
 /** Makes a function that stages parsed rows: checked field by field, and encoded from their values. */
-export function stageParsed(stage: Stage, table: TableName, check: RowChecker): (row: Row) => void {
+export function stageParsed(table: TableName, staged: Staged, check: RowChecker): (row: Row) => void {
   const fields = FIELDS[table];
   const arriving = createArriving(fields);
-  const stageRow = createStageRow(stage, table, check);
   const encode = ENCODERS[RESOURCE_OF[table]];
-  const { texts } = stage[table];
   return (row) => {
     const values: Record<string, unknown> = {};
     for (const [at, field] of fields.entries())
       values[field.name] = check.read(field, row[field.name], arriving, at);
-    if (check.good && stageRow(arriving)) texts.push(encode(values));
+    if (check.good && staged.add(arriving, check)) staged.texts.push(encode(values));
   };
 }
 
@@ -44,28 +42,19 @@ interface Reading extends LoadInput {
 }
 
 async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: Reading): Promise<ReadFile> {
+  const table = tableOf(file.table);
   const check = new RowChecker(file.name, problems);
-  const scanned = new ScannedRows(stage, tableOf(file.table), check);
-  const parsed = stageParsed(stage, tableOf(file.table), check);
-  let rows = 0;
+  const scanned = new ScannedRows(table, stage[table], check);
+  const parsed = stageParsed(table, stage[table], check);
   const sink: LineSink = {
-    bytes(bytes, from, number) {
-      const to = scanned.stage(bytes, from, number);
-      if (to >= 0) rows++;
-      return to;
-    },
+    bytes: (bytes, from, number) => scanned.stage(bytes, from, number),
     line(text, number) {
-      rows++;
       const row = check.parse(text, number);
       if (row !== undefined) parsed(row);
     },
-    problem(number, what) {
-      rows++;
-      problems.line(file.name, number, what);
-    },
+    problem: (number, what) => problems.line(file.name, number, what),
   };
-  const stored = await readFileLines(file, sink, budget, onBytes);
-  return { ...stored, rows };
+  return readFileLines(file, sink, budget, onBytes);
 }
 
 /** Makes a function that takes numbers of bytes that were read. */
@@ -110,7 +99,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   if (problems.count > 0) return;
   // At once, so that the next file can use the memory of the staged texts.
   const packing = performance.now();
-  packStaged(stage, tableOf(table));
+  stage[tableOf(table)].pack();
   if (options.before) takeEarlierIfEqual(stage, table, options.before.store);
   reading.packMs += performance.now() - packing;
 }

@@ -10,14 +10,12 @@ import {
   type NamedField,
   servedLayout,
   type TableName,
-  VALUE_BYTES,
 } from "../model/schema.ts";
 import { parseServedTime } from "../model/time.ts";
 import { parseServedUuid } from "../model/uuid.ts";
-import type { TextColumn } from "../store/bytes.ts";
 import { type Arriving, createArriving, type RowChecker } from "./rows.ts";
 import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
-import { createStageRow, type Stage, type StageRow } from "./stage.ts";
+import type { Staged } from "./stage.ts";
 
 /** A part of a served row: constant bytes, and the field after them. */
 interface Part {
@@ -69,25 +67,18 @@ export class ScannedRows {
   readonly #row: Arriving;
   /** By field: the bytes of the value that makes a row visible. */
   readonly #only: readonly Uint8Array[];
-  readonly #texts: TextColumn;
   readonly #check: RowChecker;
-  readonly #stageRow: StageRow;
+  readonly #staged: Staged;
 
-  constructor(stage: Stage, table: TableName, check: RowChecker) {
+  constructor(table: TableName, staged: Staged, check: RowChecker) {
     const fields = FIELDS[table];
     this.#fields = fields;
     this.#layout = layoutOf(fields);
-    // Ids and times are accepted in the served form alone, and reading them checks each of their bytes.
-    const lengths = Object.fromEntries(fields.map(({ name, type }) => [name, VALUE_BYTES[type] ?? 0]));
-    this.#scan = new RowScanner(
-      fields.map(({ name }) => name),
-      lengths,
-    );
+    this.#scan = new RowScanner(fields);
     this.#row = createArriving(fields);
     this.#only = fields.map(({ shows }) => Buffer.from(String(shows?.only ?? "")));
-    this.#texts = stage[table].texts;
     this.#check = check;
-    this.#stageRow = createStageRow(stage, table, check);
+    this.#staged = staged;
   }
 
   /**
@@ -100,7 +91,7 @@ export class ScannedRows {
     if (to < 0) return -1;
     for (let at = 0; at < this.#fields.length; at++) if (!this.#read(bytes, at)) return -1;
     this.#check.begin(line);
-    if (this.#stageRow(this.#row)) this.#append(bytes, from, to);
+    if (this.#staged.add(this.#row, this.#check)) this.#append(bytes, from, to);
     return to;
   }
 
@@ -138,7 +129,7 @@ export class ScannedRows {
    */
   #append(bytes: Uint8Array, from: number, to: number): void {
     const { kinds, starts, ends } = this.#scan;
-    const texts = this.#texts;
+    const { texts } = this.#staged;
     const { parts, end, bytes: more } = this.#layout;
     texts.beginText(to - from + more);
     let runFrom = from;

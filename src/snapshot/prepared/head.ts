@@ -49,7 +49,7 @@ export type ArrayEntry = readonly [
   /** Counted from the end of the head. */
   offset: number,
   bytes: number,
-  /** Of the array and its padding, in hex. */
+  /** CRC-32 of the array and its padding, in hex. */
   crc32: string,
 ];
 
