@@ -5,7 +5,7 @@ import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
 import { findOwners, userSearch } from "./owners.ts";
-import { PAGE_SIZE, Replies, readLists } from "./replies.ts";
+import { ChangedError, Lists, PAGE_SIZE, Replies } from "./replies.ts";
 import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
 
 export interface CollectOptions {
@@ -49,9 +49,8 @@ export interface Collected {
   readonly bound: Bound;
 }
 
-/** Maximum rounds through all the data because the generation changed. */
+/** Maximum rounds through all the data because they changed. */
 const MOST_ROUNDS = 5;
-const STATS = "/stats";
 
 interface Listed extends Pick<Collected, "platform" | "worlds" | "instances" | "generation"> {
   /** By search. */
@@ -62,19 +61,14 @@ function statsTarget(id: string): string {
   return `/worlds/${encodeURIComponent(id)}/stats`;
 }
 
-async function readAllLists({ journal, searches }: CollectOptions, replies: Replies): Promise<Listed> {
-  const paths = ["/worlds", "/instances", ...searches.map(userSearch)];
-  const isList = (target: string): boolean =>
-    target === STATS ||
-    paths.some((path) => target.startsWith(`${path}${path.includes("?") ? "&" : "?"}limit=`));
-  return readLists(replies, journal, isList, async (lists) => {
-    const platform = await lists.one(STATS, readPlatformStats);
-    const worlds = await lists.read("/worlds", readWorlds);
-    const instances = await lists.read("/instances", readInstances);
-    const found: (readonly User[])[] = [];
-    for (const q of searches) found.push(await lists.read(userSearch(q), readUsers));
-    return { platform, worlds, instances, found };
-  });
+async function readLists({ searches }: CollectOptions, replies: Replies): Promise<Listed> {
+  const lists = new Lists(replies);
+  const platform = await lists.one("/stats", readPlatformStats);
+  const worlds = await lists.read("/worlds", readWorlds);
+  const instances = await lists.read("/instances", readInstances);
+  const found: (readonly User[])[] = [];
+  for (const q of searches) found.push(await lists.read(userSearch(q), readUsers));
+  return { platform, worlds, instances, found, generation: lists.generation };
 }
 
 function newestFirst(a: User, b: User): number {
@@ -131,22 +125,25 @@ async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: J
 
 /** Collects everything; repeats replies of an older generation until all are of one. @throws {SourceError}; the signal's reason */
 export async function collect(options: CollectOptions): Promise<Collected> {
-  const { journal, upstream } = options;
-  const replies = new Replies(upstream, journal);
-  for (let round = 1; ; round++) {
-    const listed = await readAllLists(options, replies);
-    const details = await readDetails(options, replies, listed);
-    const newest = replies.newest;
-    const old = [...journal.entries].filter(([, { etag }]) => etag !== newest).map(([target]) => target);
-    if (old.length === 0) {
-      await refuseNoWorlds(listed, details, journal);
-      return compose(listed, details);
-    }
-    await journal.drop(old);
-    if (round === MOST_ROUNDS) {
-      throw new SourceError(
-        `the server's data changed ${MOST_ROUNDS} times while they were read: nothing is published; a token with a higher limit reads them faster`,
-      );
+  const { journal } = options;
+  const replies = new Replies(options.upstream, journal);
+  let problem = "";
+  for (let round = 1; round <= MOST_ROUNDS; round++) {
+    try {
+      const listed = await readLists(options, replies);
+      const details = await readDetails(options, replies, listed);
+      const old = [...journal.entries].filter(([, { etag }]) => etag !== replies.newest);
+      if (old.length === 0) {
+        await refuseNoWorlds(listed, details, journal);
+        return compose(listed, details);
+      }
+      await journal.drop(old.map(([target]) => target));
+      problem = `the server's data changed ${MOST_ROUNDS} times while they were read: nothing is published; a token with a higher limit reads them faster`;
+    } catch (error) {
+      if (!(error instanceof ChangedError)) throw error;
+      await journal.clear();
+      problem = `${error.message}: begun again ${MOST_ROUNDS} times; the server changes too often`;
     }
   }
+  throw new SourceError(problem);
 }
