@@ -1,6 +1,5 @@
 /** Sends a sample of requests to another server and compares each answer with the snapshot's. */
 
-import type { DirectDoor } from "../http/direct.ts";
 import type { Store } from "../store/generation.ts";
 import type { MirrorNote } from "../upstream/cli.ts";
 import { runAll, type Upstream } from "../upstream/upstream.ts";
@@ -10,23 +9,21 @@ import {
   compareAnswers,
   type Difference,
   type DifferenceKind,
-  Here,
+  type Here,
   KINDS,
 } from "./compare.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
 export interface VerifyOptions {
   readonly store: Store;
-  /** Answers from the snapshot. */
-  readonly ask: DirectDoor;
-  /** A token that {@link ask} accepts. */
-  readonly token: string;
+  readonly here: Here;
   readonly upstream: Upstream;
   /** The mirror's note in the snapshot's manifest, if any. */
   readonly note: MirrorNote | undefined;
   readonly samples: number;
   readonly seed: number;
-  readonly onProgress: (left: number) => void;
+  /** Receives the number of requests left. */
+  readonly progress: { left: number };
 }
 
 /** A differing header that does not count as a difference. */
@@ -104,18 +101,16 @@ function coverageOf(probes: readonly Probe[], { worlds, users }: Store): Verifie
 
 /** Runs the comparison. @throws `SourceError`; the signal's reason */
 export async function verifySnapshot(options: VerifyOptions): Promise<Verified> {
-  const { store, upstream, note, samples, seed, onProgress } = options;
+  const { store, here, upstream, note, samples, seed, progress } = options;
   const usersHere: UsersHere = {
     isComplete: note === undefined || store.users.rows >= note.totalUsers,
     searches: note?.searches ?? [],
   };
   const hide = (text: string): string => upstream.hide(text);
-  const here = new Here(options.ask, options.token);
   const probes = planProbes(store, samples, seed, usersHere);
   const found = new Map<number, readonly Difference[]>();
   const etags = new Set<string>();
-  let left = probes.length;
-  onProgress(left);
+  progress.left = probes.length;
   await runAll([...probes.entries()], async ([at, probe]) => {
     const { target, authorization } = probe;
     const statuses = authorization === undefined ? STATUSES : [...STATUSES, 401];
@@ -126,7 +121,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
       isCut ? withoutUserCount(answer) : answer,
     );
     found.set(at, await compareAnswers(target, ours!, theirs!, here, hide));
-    onProgress(--left);
+    progress.left--;
   });
   const all = probes.flatMap((_, at) => found.get(at)!);
   const differences = all.filter(({ kind }) => kind !== "note");

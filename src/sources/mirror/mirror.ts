@@ -143,19 +143,20 @@ export class Mirror {
   readonly #journal: Journal;
   readonly #upstream: Upstream;
   readonly #release: () => Promise<void>;
-  #token: string;
 
   private constructor(options: MirrorOptions, journal: Journal, token: string, release: () => Promise<void>) {
     const { from, perHour, timing, signal, progress } = options;
     this.#options = options;
     this.#journal = journal;
-    this.#token = token;
     this.#release = release;
     this.#upstream = new Upstream({
-      ...{ base: from, token: () => this.#token, perHour, timing, signal },
+      base: from,
+      token,
+      perHour,
+      timing,
+      signal,
+      progress,
       agesOfSent: journal.sentAt.map((at) => Date.now() - at),
-      onSent: () => progress?.count(this.#upstream),
-      onWait: (ms) => progress?.tellWait(ms),
     });
   }
 
@@ -182,7 +183,7 @@ export class Mirror {
     const { tokenFile, searches, tell, progress } = this.#options;
     const journal = this.#journal;
     const upstream = this.#upstream;
-    this.#token = await readToken(tokenFile, TOKEN_OPTION);
+    upstream.token = await readToken(tokenFile, TOKEN_OPTION);
     const began = Date.now();
     const before = upstream.requests;
     progress?.restart();

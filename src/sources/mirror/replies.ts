@@ -1,6 +1,6 @@
 /** A mirror's replies, kept in its journal; and complete lists: each page once, all of one generation if the server names it. */
 
-import { runAll, type Upstream, type UpstreamReply } from "../../upstream/upstream.ts";
+import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Entry, Journal } from "./journal.ts";
 import type { Read, RowPage } from "./rows.ts";
@@ -50,7 +50,7 @@ export class Replies {
     if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
       throw new ChangedError("the server's data changed while they were read");
     }
-    return await this.#keep(target, reply, reply.etag, value);
+    return await this.#keep(target, reply.etag, value);
   }
 
   /** Gives a resource of any generation; null when the server has none, which one more request confirms. */
@@ -60,14 +60,14 @@ export class Replies {
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
       const before = this.newest;
       const reply = await this.#upstream.get(target, { statuses: [200, 404] });
-      if (reply.status === 200) return await this.#keep(target, reply, reply.etag, read(target, reply.body));
+      if (reply.status === 200) return await this.#keep(target, reply.etag, read(target, reply.body));
       if ((reply.body as { error?: unknown }).error === NO_PATH) {
         const problem = `${target}: the server has no such path: it is no server of this API`;
         throw new SourceError(problem, { isLasting: true });
       }
       // A 404 carries no ETag. Its generation is known when the server serves the same one before and after it.
       const after = before === undefined ? undefined : await this.#inquire();
-      if (after === before) return await this.#keep(target, reply, after, null);
+      if (after === before) return await this.#keep(target, after, null);
       this.newest = after;
     }
     throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
@@ -87,14 +87,9 @@ export class Replies {
     return this.#nextInquiry;
   }
 
-  async #keep<Value>(
-    target: string,
-    { at }: UpstreamReply,
-    etag: string | undefined,
-    value: Value,
-  ): Promise<Received<Value>> {
+  async #keep<Value>(target: string, etag: string | undefined, value: Value): Promise<Received<Value>> {
     this.newest = etag;
-    await this.#journal.put(target, { at, etag, value });
+    await this.#journal.put(target, { at: Date.now(), etag, value });
     return { value, etag };
   }
 
