@@ -32,19 +32,7 @@ interface Note extends Omit<Difference, "kind"> {
   readonly answers: number;
 }
 
-export interface Verified {
-  /** Requests whose answers were compared. */
-  readonly compared: number;
-  readonly differences: readonly Difference[];
-  readonly counts: Readonly<Partial<Record<DifferenceKind, number>>>;
-  readonly notes: readonly Note[];
-  /** How much of each table was compared. */
-  readonly coverage: { readonly worldStatistics: string; readonly users: string };
-  /** Parts that were not compared, some with the reason. */
-  readonly notCompared: readonly string[];
-  /** Possible causes of differences. */
-  readonly remarks: readonly string[];
-}
+export type Verified = Awaited<ReturnType<typeof verifySnapshot>>;
 
 /** Accepted statuses of a probe's answer. */
 const STATUSES = [200, 400, 404];
@@ -61,7 +49,7 @@ function withoutUserCount(answer: ApiAnswer): ApiAnswer {
   return { ...answer, body: { ...body, data } };
 }
 
-function countOf(differences: readonly Difference[]): Verified["counts"] {
+function countOf(differences: readonly Difference[]): Partial<Record<DifferenceKind, number>> {
   const counts = KINDS.map(
     (kind) => [kind, differences.filter((found) => found.kind === kind).length] as const,
   );
@@ -91,7 +79,7 @@ function remarksOn(etags: ReadonlySet<string>, note: MirrorNote | undefined): st
   ];
 }
 
-function coverageOf(probes: readonly Probe[], { worlds, users }: Store): Verified["coverage"] {
+function coverageOf(probes: readonly Probe[], { worlds, users }: Store) {
   const count = (shape: RegExp): number => probes.filter(({ target }) => shape.test(target)).length;
   return {
     worldStatistics: `${count(/^\/worlds\/[0-9a-f-]{36}\/stats$/)} of ${worlds.rows}`,
@@ -100,7 +88,7 @@ function coverageOf(probes: readonly Probe[], { worlds, users }: Store): Verifie
 }
 
 /** Runs the comparison. @throws `SourceError`; the signal's reason */
-export async function verifySnapshot(options: VerifyOptions): Promise<Verified> {
+export async function verifySnapshot(options: VerifyOptions) {
   const { store, here, upstream, note, samples, seed, progress } = options;
   const usersHere: UsersHere = {
     isComplete: note === undefined || store.users.rows >= note.totalUsers,
@@ -129,15 +117,19 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
   const searched =
     usersHere.searches.length === 0 ? "searches for users" : "other searches for users than --users";
   return {
+    /** Requests whose answers were compared. */
     compared: probes.length,
     differences,
     counts: countOf(differences),
     notes: groupNotes(all),
+    /** How much of each table was compared. */
     coverage: coverageOf(probes, store),
+    /** Parts that were not compared, some with the reason. */
     notCompared: [
       ...(usersHere.isComplete ? [] : [`${searched}, and how many users there are: ${partly}`]),
       ...ALWAYS_LEFT_OUT,
     ],
+    /** Possible causes of differences. */
     remarks: remarksOn(etags, note).map(hide),
   };
 }

@@ -37,17 +37,6 @@ export interface Copy {
   readonly confirmed: number;
 }
 
-/** Downloads one file to a path that does not exist yet. */
-export type Bring = (name: string, listed: Listed, path: string) => Promise<void>;
-
-/** Result of a publication. */
-export interface Brought {
-  /** Files that were downloaded, and files that were already here. */
-  readonly files: number;
-  readonly reused: number;
-  readonly bytes: number;
-}
-
 /** The name of a file in the folder of incoming ones. */
 function nameOf([name, { sha256 }]: readonly [string, Listed]): string {
   return `${sha256}-${name}`;
@@ -123,8 +112,17 @@ export class Copies {
     }
   }
 
-  /** Makes and publishes a copy of a manifest's files. After a failure only complete files stay, for the next attempt. */
-  async publish(sent: SentManifest, manifest: Manifest, bring: Bring): Promise<Brought> {
+  /**
+   * Makes and publishes a copy of a manifest's files. After a failure only complete files stay, for the next attempt.
+   *
+   * @param bring downloads one file to a path that does not exist yet
+   * @returns numbers of files that were downloaded, and that were here already, and the bytes of the downloaded ones
+   */
+  async publish(
+    sent: SentManifest,
+    manifest: Manifest,
+    bring: (name: string, listed: Listed, path: string) => Promise<void>,
+  ) {
     let files = 0;
     let bytes = 0;
     await makeFolder(this.#incoming, 0o700);
