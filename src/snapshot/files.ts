@@ -100,13 +100,10 @@ export async function fingerprintOfOpened(opened: Opened): Promise<string> {
 
 /** Reports files that are not regular: a pipe could block a load for ever. @returns whether all are regular */
 export async function checkKinds(opened: Opened, problems: Problems): Promise<boolean> {
-  let regular = true;
-  for (const [name, handle] of opened) {
-    if ((await handle.stat()).isFile()) continue;
-    problems.file(name, "is not a regular file");
-    regular = false;
-  }
-  return regular;
+  const { count } = problems;
+  for (const [name, handle] of opened)
+    if (!(await handle.stat()).isFile()) problems.file(name, "is not a regular file");
+  return problems.count === count;
 }
 
 export async function openIfThere(
@@ -132,7 +129,7 @@ export async function openRowFiles(
   files: FileSystem,
   problems: Problems,
   opened: Opened,
-  tables: readonly RowFile[] = ROW_FILES,
+  tables: readonly RowFile[],
 ): Promise<StoredFile[]> {
   const found: StoredFile[] = [];
   for (const table of tables) {

@@ -65,7 +65,6 @@ async function openFiles(
   return { options, problems, fingerprints, manifest, prepared, stored, known, began };
 }
 
-/** The manifest, if it is a good one. */
 async function readIfRegular(handle: FileHandle | undefined): Promise<Manifest | undefined> {
   return (await handle?.stat())?.isFile() ? await readManifest(handle!, new Problems()) : undefined;
 }
@@ -129,11 +128,6 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
   return refusedAsChanged(folder);
 }
 
-export interface Renewed {
-  readonly createdAt: string | undefined;
-  readonly fingerprint: string;
-}
-
 function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes: number; sha256: string }> {
   const { prepared } = kept;
   const files = new Map(kept.files.map((file) => [file.name, file]));
@@ -141,12 +135,13 @@ function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes
   return new Map([[PREPARED, { ...prepared, sha256: prepared.sha256 }]]);
 }
 
-/** Checks a folder without reading its rows; undefined if it has to be loaded. @throws errors of the file system */
-export async function findRenewed(
-  folder: string,
-  before: Before,
-  files: FileSystem = realFiles,
-): Promise<Renewed | undefined> {
+/**
+ * Checks a folder without reading its rows.
+ *
+ * @returns the time of the data and the fingerprint of the served files; undefined if the folder has to be loaded
+ * @throws errors of the file system
+ */
+export async function findRenewed(folder: string, before: Before, files: FileSystem = realFiles) {
   const fingerprints = await fileFingerprintsOf(folder, files);
   const served = servedFiles(before);
   const others = [...fingerprints].filter(([name]) => name !== MANIFEST);

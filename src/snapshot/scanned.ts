@@ -39,10 +39,7 @@ function layoutOf(fields: readonly NamedField[]): Layout {
   const made = parts.map(({ before, field, isName }) => {
     const absent = String(field.absent ?? "");
     const text = isString(field.type) ? JSON.stringify(absent).slice(1, -1) : absent;
-    return {
-      ...{ before: Buffer.from(before), field: fields.indexOf(field), isName },
-      absent: Buffer.from(text),
-    };
+    return { before: Buffer.from(before), field: fields.indexOf(field), isName, absent: Buffer.from(text) };
   });
   const bytes = made.reduce((sum, { before, absent }) => sum + before.length + absent.length, end.length);
   return { parts: made, end: Buffer.from(end), bytes };

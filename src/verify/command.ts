@@ -5,7 +5,7 @@ import { hashToken } from "../auth/keys.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
 import { CommandError, failureAt, type Options, ProblemsError } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
-import { formatColumns } from "../cli/terminal.ts";
+import { formatColumns, jsonText } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
 import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
@@ -121,9 +121,9 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
   } finally {
     progress.end();
   }
-  const { differences, counts } = verified;
-  const json = { ok: differences.length === 0, against: base, ...verified, counts };
-  io.print(options.values.json ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
+  const { differences } = verified;
+  const json = { ok: differences.length === 0, against: base, ...verified };
+  io.print(options.values.json ? jsonText(json) : textOf(verified));
   if (differences.length > 0)
     throw new CommandError(`${folder} differs from ${base}: ${differences.length} differences`);
 }

@@ -130,15 +130,12 @@ export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | unde
   const earlier = kept?.prepared?.fingerprint === fingerprint ? kept.prepared : undefined;
   // A manifest requires a hash, which may not be known yet.
   const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
-  let read: Known;
-  try {
-    read = isKept
-      ? { known: earlier, store: served! }
-      : await readPrepared(prepared!, fingerprint, manifest !== undefined, options);
-  } catch (error) {
-    addFault(PREPARED, error, problems);
-    return undefined;
-  }
+  const read: Known | undefined = isKept
+    ? { known: earlier, store: served! }
+    : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
+        (error: unknown) => void addFault(PREPARED, error, problems),
+      );
+  if (read === undefined) return undefined;
   const { known, index, hiddenWorlds } = read;
   const { bytes, sha256 } = known;
   if (manifest !== undefined)
