@@ -15,13 +15,13 @@ import { SourceError } from "../../util/source-error.ts";
 import { codeOf } from "../../util/system-error.ts";
 
 /** A stored reply. */
-export interface Entry {
+export interface Entry<Value = unknown> {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Its generation; undefined when the server names none. */
   readonly etag: string | undefined;
   /** Its value; null when the resource does not exist. */
-  readonly value: unknown;
+  readonly value: Value;
 }
 
 const FILE = "journal.ndjson";

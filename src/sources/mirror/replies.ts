@@ -1,6 +1,7 @@
 /** A mirror's replies, kept in its journal; and complete lists: each page once, all of one generation if the server names it. */
 
 import { runAll, type Upstream } from "../../upstream/upstream.ts";
+import { Coalesced } from "../../util/process/coalesced.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Entry, Journal } from "./journal.ts";
 import type { Read, RowPage } from "./rows.ts";
@@ -8,12 +9,6 @@ import type { Read, RowPage } from "./rows.ts";
 /** The server serves another generation than the requested one, or its list changed while it was read. */
 export class ChangedError extends Error {
   override name = "ChangedError";
-}
-
-/** A value and its generation. */
-export interface Received<Value> {
-  readonly value: Value;
-  readonly etag: string | undefined;
 }
 
 /** The error message for an unknown path, as opposed to an unknown resource. */
@@ -26,9 +21,12 @@ export class Replies {
   readonly #journal: Journal;
   /** The generation of the latest reply. */
   newest: string | undefined;
-  #lastInquiry: Promise<unknown> = Promise.resolve();
-  /** An inquiry that is not sent yet. */
-  #nextInquiry: Promise<string | undefined> | undefined;
+  /** Asks for the current generation. */
+  readonly #inquiries = new Coalesced(async () => {
+    const etag = this.newest;
+    const reply = await this.#upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
+    return reply.status === 304 ? etag : reply.etag;
+  });
 
   constructor(upstream: Upstream, journal: Journal) {
     this.#upstream = upstream;
@@ -42,9 +40,9 @@ export class Replies {
   }
 
   /** Gives a reply. @param etag the required generation @throws {ChangedError} when another is served; `SourceError` */
-  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Received<Value>> {
-    const known = this.#kept<Value>(target);
-    if (known !== undefined) return known;
+  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Entry<Value>> {
+    const known = this.#journal.entries.get(target);
+    if (known !== undefined) return known as Entry<Value>;
     const reply = await this.#upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
     const value = reply.status === 412 ? undefined : read(target, reply.body);
     if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
@@ -54,9 +52,9 @@ export class Replies {
   }
 
   /** Gives a resource of any generation; null when the server has none, which one more request confirms. */
-  async find<Value>(target: string, read: Read<Value>): Promise<Received<Value | null>> {
-    const known = this.#kept<Value | null>(target);
-    if (known !== undefined) return known;
+  async find<Value>(target: string, read: Read<Value>): Promise<Entry<Value | null>> {
+    const known = this.#journal.entries.get(target);
+    if (known !== undefined) return known as Entry<Value | null>;
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
       const before = this.newest;
       const reply = await this.#upstream.get(target, { statuses: [200, 404] });
@@ -66,35 +64,18 @@ export class Replies {
         throw new SourceError(problem, { isLasting: true });
       }
       // A 404 carries no ETag. Its generation is known when the server serves the same one before and after it.
-      const after = before === undefined ? undefined : await this.#inquire();
+      const after = before === undefined ? undefined : await this.#inquiries.ask();
       if (after === before) return await this.#keep(target, after, null);
       this.newest = after;
     }
     throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
   }
 
-  /** Asks for the current generation. Calls that wait for the last inquiry share the next one: each answer is newer than its call. */
-  #inquire(): Promise<string | undefined> {
-    if (this.#nextInquiry === undefined) {
-      this.#nextInquiry = this.#lastInquiry.then(async () => {
-        this.#nextInquiry = undefined;
-        const etag = this.newest;
-        const reply = await this.#upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
-        return reply.status === 304 ? etag : reply.etag;
-      });
-      this.#lastInquiry = this.#nextInquiry.catch(() => {});
-    }
-    return this.#nextInquiry;
-  }
-
-  async #keep<Value>(target: string, etag: string | undefined, value: Value): Promise<Received<Value>> {
+  async #keep<Value>(target: string, etag: string | undefined, value: Value): Promise<Entry<Value>> {
+    const entry = { at: Date.now(), etag, value };
     this.newest = etag;
-    await this.#journal.put(target, { at: Date.now(), etag, value });
-    return { value, etag };
-  }
-
-  #kept<Value>(target: string): Received<Value> | undefined {
-    return this.#journal.entries.get(target) as (Entry & { value: Value }) | undefined;
+    await this.#journal.put(target, entry);
+    return entry;
   }
 }
 
