@@ -37,13 +37,7 @@ export interface MirrorOptions
   readonly progress?: RequestProgress;
 }
 
-/** Result of a round. */
-export interface Mirrored extends Omit<Round, "details"> {
-  /** Number of requests in this round. */
-  readonly requests: number;
-  /** Undefined when the server said that nothing has changed. */
-  readonly collected: Collected | undefined;
-}
+export type Mirrored = Awaited<ReturnType<Mirror["renew"]>>;
 
 /** When the last reply is older than this, a killed process's work continues only if the server's data are unchanged. */
 const STALE_MS = 3_600_000;
@@ -170,8 +164,8 @@ export class Mirror {
     }
   }
 
-  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
-  async renew(): Promise<Mirrored> {
+  /** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
+  async renew() {
     const { tokenFile, users: searches, tell, progress } = this.#options;
     const journal = this.#journal;
     const upstream = this.#upstream;

@@ -13,13 +13,8 @@ import { SourceError } from "../../util/source-error.ts";
 
 const MOST_BYTES = 1_048_576;
 
-/** A manifest as received. */
-export interface SentManifest {
-  readonly bytes: Buffer;
-  /** Hex hash of its bytes. */
-  readonly sha256: string;
-  readonly etag: string | undefined;
-}
+/** A manifest as received, and the hex hash of its bytes. */
+export type SentManifest = NonNullable<Awaited<ReturnType<typeof askManifest>>>;
 
 /** nginx and others build ETags from size and second: a file that changed less than this before may share its ETag with a later one. */
 const SAME_TAG_MS = 2000;
@@ -48,7 +43,7 @@ export async function askManifest(
   token: string | undefined,
   etag: string | undefined,
   policy: RetryPolicy,
-): Promise<SentManifest | undefined> {
+) {
   const url = new URL(MANIFEST, folder);
   const { timing, signal } = policy;
   const conditions = etag === undefined ? {} : { "if-none-match": etag };
