@@ -24,9 +24,13 @@ export function stageParsed(table: TableName, staged: Staged, check: RowChecker)
   const encode = ENCODERS[RESOURCE_OF[table]];
   return (row) => {
     const values: Record<string, unknown> = {};
-    for (const [at, field] of fields.entries())
-      values[field.name] = check.read(field, row[field.name], arriving, at);
-    if (check.good && staged.add(arriving, check)) staged.texts.push(encode(values));
+    let isGood = true;
+    for (const [at, field] of fields.entries()) {
+      const value = check.read(field, row[field.name], arriving, at);
+      if (value === undefined) isGood = false;
+      values[field.name] = value;
+    }
+    if (isGood && staged.add(arriving, check)) staged.texts.push(encode(values));
   };
 }
 

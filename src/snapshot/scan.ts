@@ -57,7 +57,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-function standsAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+export function standsAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let offset = 0; offset < wanted.length; offset++)
     if (bytes[at + offset] !== wanted[offset]) return false;
   return true;
