@@ -18,7 +18,7 @@ export interface SourceRequest {
   readonly url: URL;
   /** Bearer token. */
   readonly token: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
   /** Statuses that the caller can use; all when absent. */
   readonly statuses?: readonly number[];
   /** Whether redirects are followed; true when absent. If not, they are returned as answers. */
@@ -117,14 +117,11 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
   let { url, token } = question;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const late = new SourceError(`${asked.href}: no answer within ${headMs / 1000} s`);
-    const headers = {
-      accept: "*/*",
-      // Asks for the file's own bytes: a compressed transfer would change them.
-      "accept-encoding": "identity",
-      "user-agent": "orrery",
-      ...question.headers,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    };
+    // "identity" asks for the file's own bytes: a compressed transfer would change them.
+    const headers = new Headers({ accept: "*/*", "accept-encoding": "identity", "user-agent": "orrery" });
+    for (const [name, value] of Object.entries(question.headers))
+      if (value !== undefined) headers.set(name, value);
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
     const head = fetch(url, { headers, redirect: "manual", signal: ending.signal });
     const response = await inTime(head, ending, headMs, late, `${asked.href}: cannot be reached`);
     if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;

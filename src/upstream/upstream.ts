@@ -85,15 +85,6 @@ function refusalOf(url: string, { status, headers }: LimitReply, body: unknown):
   return refusal(url, { status, headers }, "--token-file", said);
 }
 
-function headersOf({ ifMatch, ifNoneMatch, authorization }: UpstreamAsk): Record<string, string> {
-  return {
-    accept: "application/json",
-    ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
-    ...(ifNoneMatch === undefined ? {} : { "if-none-match": ifNoneMatch }),
-    ...(typeof authorization === "string" ? { authorization } : {}),
-  };
-}
-
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #budget: RequestBudget;
@@ -150,7 +141,12 @@ export class Upstream {
       url,
       timing,
       signal,
-      headers: headersOf(asked),
+      headers: {
+        accept: "application/json",
+        "if-match": asked.ifMatch,
+        "if-none-match": asked.ifNoneMatch,
+        authorization: asked.authorization ?? undefined,
+      },
       followsRedirects: false,
       token: asked.authorization === undefined ? this.token : undefined,
       // A reply must be complete in time, even if bytes keep arriving.

@@ -46,9 +46,8 @@ export async function askManifest(
 ) {
   const url = new URL(MANIFEST, folder);
   const { timing, signal } = policy;
-  const conditions = etag === undefined ? {} : { "if-none-match": etag };
-  // Makes intermediate caches revalidate it, too.
-  const headers = { "cache-control": "no-cache", ...conditions };
+  // "no-cache" makes intermediate caches revalidate it, too.
+  const headers = { "cache-control": "no-cache", "if-none-match": etag };
   const statuses = etag === undefined ? [200] : [200, 304];
   const late = new SourceError(`${url.href}: not here within ${timing.manifestMs / 1000} s`);
   const tooLarge = new SourceError(`${url.href}: is larger than 1 MiB`, { isLasting: true });
@@ -195,10 +194,11 @@ export async function download(wanted: Wanted, path: string, patience: RetryPoli
     const part: Part = { handle, bytes: 0, hash: createHash("sha256") };
     await retry(patience, async (advanced) => {
       const before = part.bytes;
-      const ask =
-        before === 0 ? { statuses: [200] } : { statuses: [200, 206], headers: { range: `bytes=${before}-` } };
+      const statuses = before === 0 ? [200] : [200, 206];
+      const headers = { range: before === 0 ? undefined : `bytes=${before}-` };
       try {
-        await request({ url, token, timing, signal, ...ask }, (answer) => take(wanted, part, answer));
+        const question = { url, token, headers, statuses, timing, signal };
+        await request(question, (answer) => take(wanted, part, answer));
       } finally {
         if (part.bytes - before >= ADVANCE_BYTES) advanced();
       }
