@@ -155,7 +155,7 @@ describe("a load after another", () => {
     assert.notEqual(after.store.id, before.store.id);
     // Tells a hidden world from a missing one without reading worlds.
     const report = after.reports.find(({ table }) => table === "instances.ndjson")!;
-    assert.deepEqual([...report.hidden], [["world is hidden", 1]]);
+    assert.deepEqual(report.hidden, { "world is hidden": 1 });
     assert.equal(report.dangling.count, 0);
   });
 

@@ -114,8 +114,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "instances of hidden worlds are served",
     file: "src/snapshot/stage.ts",
-    text: "if (needed === undefined || referred >= 0) return undefined;",
-    becomes: "if (needed === undefined || referred !== NOWHERE) return undefined;",
+    text: "if (this.#needed === undefined || referred >= 0) return undefined;",
+    becomes: "if (this.#needed === undefined || referred !== NOWHERE) return undefined;",
     tests: { snapshot: "hidden rows are dropped and counted by reason" },
   },
   {
@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files that were replaced while they were read are taken",
     file: "src/snapshot/load.ts",
-    text: "!(isSound && source.manifest) && ",
+    text: "!isSure && ",
     becomes: "false && ",
     tests: { "all/snapshot-faults": "in place, to the same sizes, without a manifest" },
   },
@@ -312,7 +312,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a prepared file whose arrays are damaged is taken",
     file: "src/snapshot/prepared/read.ts",
-    text: "if (checksum !== crc32) throw",
+    text: "if (hexOf(checksum) !== crc32) throw",
     becomes: "if (checksum < 0) throw",
     tests: { "prepared-damage": "names what is damaged, and another version" },
   },

@@ -8,7 +8,7 @@ import { stageParsed } from "../src/snapshot/load-rows.ts";
 import { Problems } from "../src/snapshot/problems.ts";
 import { RowChecker } from "../src/snapshot/rows.ts";
 import { ScannedRows } from "../src/snapshot/scanned.ts";
-import { createStage, packStaged, type Stage } from "../src/snapshot/stage.ts";
+import { createStage, type Stage } from "../src/snapshot/stage.ts";
 import { filled } from "./support/folders.ts";
 import { part, untilCovered } from "./support/long.ts";
 
@@ -44,8 +44,9 @@ const GOOD: Readonly<Record<RowFile, Record<string, unknown>>> = {
 function stageBefore(file: RowFile): Stage {
   const stage = createStage();
   for (const earlier of ROW_FILES.slice(0, ROW_FILES.indexOf(file))) {
-    stageParsed(stage, tableOf(earlier), new RowChecker(earlier, new Problems()))(GOOD[earlier]);
-    packStaged(stage, tableOf(earlier));
+    const table = tableOf(earlier);
+    stageParsed(table, stage[table], new RowChecker(earlier, new Problems()))(GOOD[earlier]);
+    stage[table].pack();
   }
   return stage;
 }
@@ -54,7 +55,7 @@ function stageBefore(file: RowFile): Stage {
 function stateOf(stage: Stage, file: RowFile): unknown {
   const { hidden, dangling, ids, lines, visible, numbers, texts, parents, references } = stage[tableOf(file)];
   return {
-    hidden: [...hidden],
+    hidden: Object.entries(hidden),
     dangling,
     ids: [...ids.words.subarray(0, ids.length * 4)],
     numbers: Array.from(numbers, ([name, { values, length }]) => [name, ...values.subarray(0, length)]),
@@ -75,7 +76,8 @@ function compareBoth(file: RowFile, line: string): boolean {
   const scanned = stageBefore(file);
   const bytes = Buffer.from(`before\n${line}\nbehind\n`);
   const from = "before\n".length;
-  const to = new ScannedRows(scanned, tableOf(file), new RowChecker(file, problems)).stage(bytes, from, 1);
+  const table = tableOf(file);
+  const to = new ScannedRows(table, scanned[table], new RowChecker(file, problems)).stage(bytes, from, 1);
   if (to < 0) {
     assert.deepEqual(stateOf(scanned, file), stateOf(stageBefore(file), file), "nothing may be staged");
     return false;
@@ -85,7 +87,7 @@ function compareBoth(file: RowFile, line: string): boolean {
   const check = new RowChecker(file, problems);
   const row = check.parse(line, 1);
   assert.ok(row, line);
-  stageParsed(parsed, tableOf(file), check)(row);
+  stageParsed(table, parsed[table], check)(row);
   assert.deepEqual(problems.lines(), [], line);
   assert.deepEqual(stateOf(scanned, file), stateOf(parsed, file), line);
   return true;

@@ -127,7 +127,7 @@ test("hidden rows are dropped and counted by reason; a world without statistics 
     [id("c", 1)],
   );
   assert.doesNotMatch(store.worlds.bytes.toString("latin1"), /canary/);
-  const hidden = reports.map((report) => [...report.hidden.values()].reduce((sum, n) => sum + n, 0));
+  const hidden = reports.map((report) => Object.values(report.hidden).reduce((sum, n) => sum + n, 0));
   assert.deepEqual(hidden, [0, 3, 2, 4]);
   assert.equal(
     store.platformStats,

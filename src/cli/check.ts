@@ -10,7 +10,7 @@ import { fetchSnapshot, refuseAddress } from "./source.ts";
 import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
 function hiddenIn({ hidden }: FileReport): number {
-  return [...hidden.values()].reduce((sum, count) => sum + count, 0);
+  return Object.values(hidden).reduce((sum, count) => sum + count, 0);
 }
 
 function tableOf(reports: readonly FileReport[]): string {
@@ -27,7 +27,7 @@ function tableOf(reports: readonly FileReport[]): string {
 function textOf({ store, reports, bytes, prepared }: Loaded): string {
   const lines = [`generation ${store.id}\nsize       ${bytes} bytes\n\n`, tableOf(reports)];
   const hidden = reports.flatMap((report) =>
-    [...report.hidden].map(([why, count]) => [`  ${report.file}`, String(count), why]),
+    Object.entries(report.hidden).map(([why, count]) => [`  ${report.file}`, String(count), why]),
   );
   if (hidden.length > 0) lines.push("\nhidden\n", formatColumns(hidden, [1]));
   const dangling = reports.filter((report) => report.dangling.count > 0);
@@ -38,7 +38,7 @@ function textOf({ store, reports, bytes, prepared }: Loaded): string {
     if (more > 0) lines.push(`  ${file}: … and ${more} more\n`);
   }
   if (prepared !== undefined) {
-    const sections = Array.from(prepared.sections, ([name, size]) => [name, String(size)]);
+    const sections = Object.entries(prepared.sections).map(([name, size]) => [name, String(size)]);
     lines.push(
       `\nprepared from these files, format version ${prepared.version}\n`,
       formatColumns([["contents", "bytes"], ...sections], [1]),
@@ -52,13 +52,11 @@ function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
     file: report.file,
     rows: report.rows,
     visible: report.rows - hiddenIn(report),
-    hidden: Object.fromEntries(report.hidden),
+    hidden: report.hidden,
     dangling: { count: report.dangling.count, examples: report.dangling.examples },
     bytes: report.bytes,
   }));
-  const result = { ok: true, generation: store.id, bytes, files };
-  if (prepared === undefined) return result;
-  return { ...result, prepared: { ...prepared, sections: Object.fromEntries(prepared.sections) } };
+  return { ok: true, generation: store.id, bytes, files, prepared };
 }
 
 function fail(problems: readonly string[], { json }: { readonly json: boolean }, io: CommandIo): never {

@@ -11,7 +11,7 @@ const TEMPORARY = /^(.+)\.[0-9a-f]{16}\.tmp$/;
 
 export type Contents = string | ((handle: FileHandle) => Promise<void>);
 
-export interface NewFileOptions {
+interface NewFileOptions {
   /** Permissions, regardless of the umask; when absent, 0666 minus the umask. */
   readonly mode?: number;
   /** Whether the new file keeps the old one's owner and group, if this process is root; false when absent. */

@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, mkdir, open, readFile, rm, rmdir, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
 
@@ -29,17 +30,8 @@ export class HeldError extends Error {
 }
 
 /** The mark was taken by another process while this one was stopped. */
-export class LostError extends Error {
+class LostError extends Error {
   override name = "LostError";
-}
-
-interface HoldOptions {
-  /** Age at which a mark that was not renewed counts as abandoned, in milliseconds. */
-  readonly staleMs?: number;
-  /** How long to wait for a live owner, in milliseconds; 0 when absent. */
-  readonly patienceMs?: number;
-  /** Called before each retry with the time waited so far, in milliseconds. */
-  readonly onWait?: (waitedMs: number) => void;
 }
 
 function readOr(read: () => string): string {
@@ -73,7 +65,7 @@ function isAlive(pid: number, begin: string): boolean {
 }
 
 /** The owner of a marked file or folder: none, a live process, or a dead one. */
-export type Ownership = "none" | "living" | "dead";
+type Ownership = "none" | "living" | "dead";
 
 /** Reads a mark. @throws errors of the file system */
 export async function ownershipOf(mark: string, staleMs = STALE_MS): Promise<Ownership> {
@@ -161,9 +153,11 @@ async function claim(mark: string) {
  * Acquires exclusive ownership.
  *
  * @param mark path of the mark; the marked file or folder may be made later
- * @throws {HeldError} when a live process still owns it after `patienceMs`; errors of the file system
+ * @param staleMs age at which a mark that was not renewed counts as abandoned, in milliseconds
+ * @param onHeld called while a live process owns it, with the time waited so far in milliseconds; a throw ends the wait
+ * @throws {HeldError} when a live process owns it, without `onHeld`; errors of the file system
  */
-export async function hold(mark: string, { staleMs = STALE_MS, patienceMs = 0, onWait }: HoldOptions = {}) {
+export async function hold(mark: string, staleMs = STALE_MS, onHeld?: (waitedMs: number) => void) {
   const began = performance.now();
   for (;;) {
     try {
@@ -177,11 +171,9 @@ export async function hold(mark: string, { staleMs = STALE_MS, patienceMs = 0, o
     const ownership = await ownershipOf(mark, staleMs);
     if (ownership === "none") continue;
     if (ownership === "dead") await removeDead(mark, staleMs);
-    const waited = performance.now() - began;
-    if (ownership === "living" && waited >= patienceMs)
-      throw new HeldError("another process is at work on it");
-    onWait?.(waited);
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS * (1 + Math.random())));
+    else if (onHeld === undefined) throw new HeldError("another process is at work on it");
+    else onHeld(performance.now() - began);
+    await sleep(RETRY_MS * (1 + Math.random()));
   }
 }
 
@@ -207,22 +199,18 @@ export async function withLock<T>(
 ): Promise<T> {
   const lock = `${file}.lock`;
   let told = false;
-  const onWait = (waitedMs: number): void => {
+  const onHeld = (waitedMs: number): void => {
+    if (waitedMs >= PATIENCE_MS) {
+      const seconds = PATIENCE_MS / 1000;
+      throw new HeldError(`${file}: another command has been changing it for ${seconds} s (${lock})`);
+    }
     if (told || waitedMs <= TELL_MS) return;
     told = true;
-    tell(
-      `orrery: another command is changing ${file}; waiting (at most ${STALE_LOCK_MS / 1000 + 1} s if it has died)\n`,
-    );
+    const most = STALE_LOCK_MS / 1000 + 1;
+    tell(`orrery: another command is changing ${file}; waiting (at most ${most} s if it has died)\n`);
   };
   for (;;) {
-    const held = await hold(lock, { staleMs: STALE_LOCK_MS, patienceMs: PATIENCE_MS, onWait }).catch(
-      (error) => {
-        if (!(error instanceof HeldError)) throw error;
-        throw new HeldError(
-          `${file}: another command has been changing it for ${PATIENCE_MS / 1000} s (${lock})`,
-        );
-      },
-    );
+    const held = await hold(lock, STALE_LOCK_MS, onHeld);
     try {
       return await run(held.assertHeld);
     } catch (error) {

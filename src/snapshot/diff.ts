@@ -8,40 +8,21 @@ import { type Block, rowObject, type Table } from "../store/table.ts";
 import { refusalsOf } from "./refusals.ts";
 
 /** Numbers of visible rows that appear, disappear and change. */
-export interface TableDiff {
+interface TableDiff {
   readonly added: number;
   readonly removed: number;
   readonly changed: number;
 }
 
-export interface NamedWorld {
+/** A world's ranks before and after, counted from 1. */
+interface Move {
   readonly id: string;
   readonly name: string;
-}
-
-/** A world's ranks before and after, counted from 1. */
-export interface Move extends NamedWorld {
   readonly from: number;
   readonly to: number;
 }
 
-export interface SnapshotDiff {
-  readonly from: string;
-  readonly to: string;
-  /** Why a server would refuse such a reload, one line per reason; empty if it would accept. */
-  readonly refusals: readonly string[];
-  readonly tables: {
-    readonly users: TableDiff;
-    readonly worlds: TableDiff;
-    /** Statistics of worlds that are in both. */
-    readonly worldStats: Pick<TableDiff, "changed">;
-    readonly instances: TableDiff;
-  };
-  /** Worlds that were visible and still exist, but are hidden now. */
-  readonly becomeHidden: { readonly count: number; readonly examples: readonly NamedWorld[] };
-  /** The largest moves among worlds that are in the first {@link TOP} before or after. */
-  readonly moves: Readonly<Record<Period, readonly Move[]>>;
-}
+export type SnapshotDiff = ReturnType<typeof diffStores>;
 
 /** Most worlds that are named. */
 const MOST_EXAMPLES = 20;
@@ -78,14 +59,14 @@ function diffTables(
   return { added: after.rows - kept, removed: before.rows - kept, changed };
 }
 
-function named(worlds: Table, row: number): NamedWorld {
+function named(worlds: Table, row: number): Pick<Move, "id" | "name"> {
   return { id: formatUuid(worlds.ids.words, row * 4), name: rowObject<World>(worlds, row).name };
 }
 
-function findHidden(before: Store, hiddenIds: Uint32Array): SnapshotDiff["becomeHidden"] {
+function findHidden(before: Store, hiddenIds: Uint32Array) {
   const hidden = createIdMap(hiddenIds);
   let count = 0;
-  const examples: NamedWorld[] = [];
+  const examples: Pick<Move, "id" | "name">[] = [];
   for (let row = 0; row < before.worlds.rows; row++) {
     if (findWords(hidden, before.worlds.ids.words, row * 4) < 0) continue;
     count++;
@@ -121,22 +102,24 @@ function findMoves(before: Store, after: Store, period: Period): Move[] {
  *
  * @param hiddenWorlds ids of the newer snapshot's hidden worlds, four words each
  */
-export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Array): SnapshotDiff {
+export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Array) {
   const stats = [before.worldStats, after.worldStats] as const;
+  const moves = PERIODS.map((period) => [period, findMoves(before, after, period)]);
   return {
     from: before.id,
     to: after.id,
+    /** Why a server would refuse such a reload, one line per reason; empty if it would accept. */
     refusals: refusalsOf(before, after, false),
     tables: {
       users: diffTables(before.users, after.users),
       worlds: diffTables(before.worlds, after.worlds),
+      /** Statistics of worlds that are in both. */
       worldStats: { changed: diffTables(before.worlds, after.worlds, stats).changed },
       instances: diffTables(before.instances, after.instances),
     },
+    /** Worlds that were visible and still exist, but are hidden now. */
     becomeHidden: findHidden(before, hiddenWorlds),
-    moves: Object.fromEntries(PERIODS.map((period) => [period, findMoves(before, after, period)])) as Record<
-      Period,
-      Move[]
-    >,
+    /** The largest moves among worlds that are in the first {@link TOP} before or after. */
+    moves: Object.fromEntries(moves) as Record<Period, Move[]>,
   };
 }

@@ -81,32 +81,29 @@ export async function fileFingerprintsOf(
   return new Map(fingerprints.flat());
 }
 
-export function joinFingerprints(fingerprints: Iterable<string>): string {
-  return [...fingerprints].join("\n");
+export function joinFingerprints(fingerprints: FileFingerprints): string {
+  return [...fingerprints.values()].join("\n");
 }
 
 /** The fingerprint of all files of a snapshot. @throws any error of the file system but "no such file" */
 export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
-  return joinFingerprints((await fileFingerprintsOf(folder, files)).values());
+  return joinFingerprints(await fileFingerprintsOf(folder, files));
 }
 
 /** The fingerprint of the opened files: if it equals {@link fingerprintOf}, all existing files were opened. */
 export async function fingerprintOfOpened(opened: Opened): Promise<string> {
-  const fingerprints = await Promise.all(
-    Array.from(opened, async ([name, handle]) => fileFingerprint(name, await handle.stat({ bigint: true }))),
-  );
+  const fingerprints = new Map<string, string>();
+  for (const [name, handle] of opened)
+    fingerprints.set(name, fileFingerprint(name, await handle.stat({ bigint: true })));
   return joinFingerprints(fingerprints);
 }
 
 /** Reports files that are not regular: a pipe could block a load for ever. @returns whether all are regular */
 export async function checkKinds(opened: Opened, problems: Problems): Promise<boolean> {
-  let regular = true;
-  for (const [name, handle] of opened) {
-    if ((await handle.stat()).isFile()) continue;
-    problems.file(name, "is not a regular file");
-    regular = false;
-  }
-  return regular;
+  const { count } = problems;
+  for (const [name, handle] of opened)
+    if (!(await handle.stat()).isFile()) problems.file(name, "is not a regular file");
+  return problems.count === count;
 }
 
 export async function openIfThere(
@@ -132,7 +129,7 @@ export async function openRowFiles(
   files: FileSystem,
   problems: Problems,
   opened: Opened,
-  tables: readonly RowFile[] = ROW_FILES,
+  tables: readonly RowFile[],
 ): Promise<StoredFile[]> {
   const found: StoredFile[] = [];
   for (const table of tables) {

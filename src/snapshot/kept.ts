@@ -32,9 +32,8 @@ export function unchangedFiles(
   const unchanged = new Map<RowFile, KeptFile>();
   for (const file of before?.kept.files ?? []) {
     const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
-    const isAlone = forms.length === 1 && forms[0] === file.name;
-    if (!isAlone) continue;
-    const look = fingerprints.get(file.name)!;
+    const look = fingerprints.get(file.name);
+    if (look === undefined || forms.length > 1) continue;
     const isListed = manifest?.files.get(file.name)?.sha256 === file.sha256;
     if (look === file.fingerprint || (isListed && isSameFile(look, file.fingerprint))) {
       unchanged.set(file.table, file);

@@ -29,6 +29,7 @@ export interface LineSink {
 export class LineCutter {
   readonly #sink: LineSink;
   #number = 0;
+  #blank = 0;
   #rest: Buffer[] = [];
   #restBytes = 0;
   /** Inside a line that is too long: the rest of it is dropped. */
@@ -37,6 +38,11 @@ export class LineCutter {
 
   constructor(sink: LineSink) {
     this.#sink = sink;
+  }
+
+  /** Lines so far that are not blank. */
+  get rows(): number {
+    return this.#number - this.#blank;
   }
 
   push(chunk: Buffer): void {
@@ -114,8 +120,7 @@ export class LineCutter {
     // A UTF-16 unit takes at most three bytes, so short lines need no counting.
     if (text.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(text) > MAX_LINE_BYTES) {
       this.#sink.problem(this.#number, "line is longer than 1 MiB");
-    } else if (text.trim() !== "") {
-      this.#sink.line(text, this.#number);
-    }
+    } else if (text.trim() === "") this.#blank++;
+    else this.#sink.line(text, this.#number);
   }
 }

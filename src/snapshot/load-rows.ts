@@ -10,44 +10,35 @@ import { LimitError } from "../store/limits.ts";
 import type { StoredFile } from "./files.ts";
 import { isStillTrue, keepWorlds, stageKept, takeEarlierIfEqual } from "./kept.ts";
 import type { LineSink } from "./lines.ts";
-import {
-  type Before,
-  type Finish,
-  faultIn,
-  type KeptFile,
-  type LoadOptions,
-  type OpenedFiles,
-  type Refused,
-} from "./loaded.ts";
+import { addFault, type KeptFile, type LoadedFiles, type LoadInput } from "./loaded.ts";
 import { compareWithManifest } from "./manifest.ts";
-import type { Problems } from "./problems.ts";
 import { type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
-import { createStage, createStageRow, packStaged, type Stage } from "./stage.ts";
+import { createStage, type Stage, type Staged } from "./stage.ts";
 
 /** Makes a function that stages parsed rows: checked field by field, and encoded from their values. */
-export function stageParsed(stage: Stage, table: TableName, check: RowChecker): (row: Row) => void {
+export function stageParsed(table: TableName, staged: Staged, check: RowChecker): (row: Row) => void {
   const fields = FIELDS[table];
   const arriving = createArriving(fields);
-  const stageRow = createStageRow(stage, table, check);
   const encode = ENCODERS[RESOURCE_OF[table]];
-  const { texts } = stage[table];
   return (row) => {
     const values: Record<string, unknown> = {};
-    for (const [at, field] of fields.entries())
-      values[field.name] = check.read(field, row[field.name], arriving, at);
-    if (check.good && stageRow(arriving)) texts.push(encode(values));
+    let isGood = true;
+    for (const [at, field] of fields.entries()) {
+      const value = check.read(field, row[field.name], arriving, at);
+      if (value === undefined) isGood = false;
+      values[field.name] = value;
+    }
+    if (isGood && staged.add(arriving, check)) staged.texts.push(encode(values));
   };
 }
 
 /** The state of a load. */
-interface Reading extends OpenedFiles {
+interface Reading extends LoadInput {
   readonly stage: Stage;
-  readonly problems: Problems;
   readonly budget: Budget;
   readonly onBytes: (bytes: number) => void;
-  readonly before: Before | undefined;
   /** The files that were read or kept, in order. */
   readonly files: KeptFile[];
   readonly unchanged: Set<RowFile>;
@@ -55,35 +46,24 @@ interface Reading extends OpenedFiles {
 }
 
 async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: Reading): Promise<ReadFile> {
+  const table = tableOf(file.table);
   const check = new RowChecker(file.name, problems);
-  const scanned = new ScannedRows(stage, tableOf(file.table), check);
-  const parsed = stageParsed(stage, tableOf(file.table), check);
-  let rows = 0;
+  const scanned = new ScannedRows(table, stage[table], check);
+  const parsed = stageParsed(table, stage[table], check);
   const sink: LineSink = {
-    bytes(bytes, from, number) {
-      const to = scanned.stage(bytes, from, number);
-      if (to >= 0) rows++;
-      return to;
-    },
+    bytes: (bytes, from, number) => scanned.stage(bytes, from, number),
     line(text, number) {
-      rows++;
       const row = check.parse(text, number);
       if (row !== undefined) parsed(row);
     },
-    problem(number, what) {
-      rows++;
-      problems.line(file.name, number, what);
-    },
+    problem: (number, what) => problems.line(file.name, number, what),
   };
-  const stored = await readFileLines(file, sink, budget, onBytes);
-  return { ...stored, rows };
+  return readFileLines(file, sink, budget, onBytes);
 }
 
 /** Makes a function that takes numbers of bytes that were read. */
-async function progressOver(
-  stored: readonly StoredFile[],
-  { onProgress, signal }: LoadOptions,
-): Promise<(bytes: number) => void> {
+async function progressOver({ stored, options }: LoadInput): Promise<(bytes: number) => void> {
+  const { onProgress, signal } = options;
   let total = 0;
   for (const { handle } of stored) total += (await handle.stat()).size;
   let read = 0;
@@ -95,15 +75,16 @@ async function progressOver(
 }
 
 /** The file of the previous load, if it has the same contents under another fingerprint. */
-async function findEqual(file: StoredFile, { before, onBytes }: Reading): Promise<KeptFile | undefined> {
-  const known = before?.kept.files.find(({ name }) => name === file.name);
+async function findEqual(file: StoredFile, { options, onBytes }: Reading): Promise<KeptFile | undefined> {
+  const known = options.before?.kept.files.find(({ name }) => name === file.name);
   if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
   return (await hashFile(file.handle, onBytes)) === known.sha256 ? known : undefined;
 }
 
 /** Uses the rows of an unchanged file again; false if other rows of it are visible now. */
 function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boolean {
-  const { stage, problems, before, files, unchanged } = reading;
+  const { stage, problems, files, unchanged } = reading;
+  const { before } = reading.options;
   // A load with problems is refused, and this file adds no problem.
   if (problems.count === 0 && !isStillTrue(stage, known.table, before!)) return false;
   spend(reading.budget, known.unpackedBytes);
@@ -114,7 +95,7 @@ function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boole
 }
 
 async function readFile(reading: Reading, file: StoredFile, fingerprint: string): Promise<void> {
-  const { stage, problems, before } = reading;
+  const { stage, problems, options } = reading;
   const { name, table } = file;
   const read = await readRows(file, reading);
   const { hidden, dangling } = stage[tableOf(table)];
@@ -122,13 +103,13 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   if (problems.count > 0) return;
   // At once, so that the next file can use the memory of the staged texts.
   const packing = performance.now();
-  packStaged(stage, tableOf(table));
-  if (before) takeEarlierIfEqual(stage, table, before.store);
+  stage[tableOf(table)].pack();
+  if (options.before) takeEarlierIfEqual(stage, table, options.before.store);
   reading.packMs += performance.now() - packing;
 }
 
-/** Reads a file, or uses its rows again. @returns why the load ends here, "in vain" if the reason is among the problems */
-async function takeFile(reading: Reading, table: RowFile): Promise<Refused | "in vain" | undefined> {
+/** Reads a file, or uses its rows again. @returns whether it is worthwhile to read on */
+async function takeFile(reading: Reading, table: RowFile): Promise<boolean> {
   const { stored, known, fingerprints, problems, budget } = reading;
   const file = stored.find((one) => one.table === table);
   const { name } = file ?? known.get(table)!;
@@ -138,39 +119,29 @@ async function takeFile(reading: Reading, table: RowFile): Promise<Refused | "in
     if (equal === undefined || !keepFile(reading, equal, fingerprint)) {
       await readFile(reading, file!, fingerprint);
     }
-    return undefined;
+    return true;
   } catch (error) {
-    const isInVain = budget.bytesLeft < 0 || error instanceof LimitError;
-    return faultIn(name, error, problems) ?? (isInVain ? "in vain" : undefined);
+    addFault(name, error, problems);
+    return budget.bytesLeft >= 0 && !(error instanceof LimitError);
   }
 }
 
-/** Reads row files, and adds their faults to `problems`. @returns a refusal if the file system fails */
-export async function readRowFiles(
-  source: OpenedFiles,
-  problems: Problems,
-  options: LoadOptions,
-): Promise<Finish | Refused> {
+/** Reads row files, and adds their faults to the problems. @returns undefined if there are any @throws errors of the file system */
+export async function readRowFiles(input: LoadInput): Promise<LoadedFiles | undefined> {
+  const { options, problems, manifest } = input;
   const reading: Reading = {
-    ...source,
+    ...input,
     stage: createStage(options.limits),
-    problems,
     budget: { bytesLeft: options.maxBytes ?? CORE_DEFAULTS.maxSnapshotBytes },
-    onBytes: await progressOver(source.stored, options),
-    before: options.before,
+    onBytes: await progressOver(input),
     files: [],
     unchanged: new Set(),
     packMs: 0,
   };
-  for (const table of ROW_FILES) {
-    const end = await takeFile(reading, table);
-    if (end === "in vain") break;
-    if (end !== undefined) return end;
-  }
+  for (const table of ROW_FILES) if (!(await takeFile(reading, table))) break;
   const byName = new Map(reading.files.map((file) => [file.name, file]));
-  if (source.manifest && byName.size === ROW_FILES.length)
-    compareWithManifest(source.manifest, byName, problems);
-  return () => finish(reading);
+  if (manifest && byName.size === ROW_FILES.length) compareWithManifest(manifest, byName, problems);
+  return problems.count > 0 ? undefined : finish(reading);
 }
 
 /** Equal stored files give equal hashes, independent of their dates. */
@@ -180,8 +151,9 @@ function hashContents({ files, manifest }: Reading): string {
   return hash.update(manifest?.generation ?? "").digest("hex");
 }
 
-function finish(reading: Reading): ReturnType<Finish> {
-  const { stage, manifest, before, files, unchanged } = reading;
+function finish(reading: Reading): LoadedFiles {
+  const { stage, manifest, files, unchanged } = reading;
+  const { before } = reading.options;
   const { users, worlds, instances } = stage;
   const building = performance.now();
   const contents = hashContents(reading);

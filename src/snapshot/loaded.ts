@@ -39,13 +39,10 @@ export interface FileReport {
 }
 
 /** A file that was read. */
-export interface KeptFile extends ReadFile {
-  readonly table: RowFile;
+export interface KeptFile extends ReadFile, Pick<FileReport, "table" | "hidden" | "dangling"> {
   readonly name: string;
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
-  readonly hidden: Hidden;
-  readonly dangling: Dangling;
 }
 
 /** References of the worlds file, by number of arrival. */
@@ -61,7 +58,7 @@ export interface KeptWorlds {
 /** The structure of a prepared file: version of the format, and bytes by kind of contents. */
 interface PreparedForm {
   readonly version: number;
-  readonly sections: ReadonlyMap<string, number>;
+  readonly sections: Readonly<Record<string, number>>;
 }
 
 /** The prepared file that a load read instead of rows. */
@@ -75,7 +72,7 @@ export interface KeptPrepared {
   readonly store: Pick<Store, "id" | "contents">;
   readonly createdAt: string | undefined;
   readonly prepared: PreparedForm;
-  readonly reports: readonly FileReport[];
+  readonly reports: readonly Omit<FileReport, "isKept">[];
 }
 
 /** Data kept from a load beside its store. */
@@ -92,8 +89,10 @@ export interface Before {
   readonly kept: Kept;
 }
 
-/** The files that a load reads. */
-export interface OpenedFiles {
+/** What a load reads. */
+export interface LoadInput {
+  readonly options: LoadOptions;
+  readonly problems: Problems;
   readonly fingerprints: FileFingerprints;
   readonly manifest: Manifest | undefined;
   /** Undefined if the folder has row files. */
@@ -129,8 +128,8 @@ export interface Loaded {
   readonly fingerprint: string;
 }
 
-/** Makes the snapshot of the files that were read; to be called only without problems. */
-export type Finish = () => Omit<Loaded, "ok" | "fingerprint">;
+/** The snapshot of the files that were read. */
+export type LoadedFiles = Omit<Loaded, "ok" | "fingerprint">;
 
 /** A snapshot that cannot be served. */
 export interface Refused {
@@ -148,26 +147,9 @@ export function refusedFor(problem: string, more?: Pick<Refused, "died" | "chang
   return { ok: false, problems: [problem], fingerprint: undefined, ...more };
 }
 
-interface SystemError extends Error {
-  readonly code: string;
-  readonly syscall: string;
-  /** The file, if the call names one. */
-  readonly path?: string;
-}
-
-export function isSystemError(error: unknown): error is SystemError {
-  const { code, syscall } = error as Partial<SystemError>;
-  return code !== undefined && syscall !== undefined;
-}
-
-export function unreadable(file: string, error: SystemError): Refused {
-  return refusedFor(`${file}: cannot be read: ${systemErrorText(error)}`);
-}
-
-/** Adds an error that ended the reading of a file to its problems. @returns a refusal if the file system failed @throws defects */
-export function faultIn(file: string, error: unknown, problems: Problems): Refused | undefined {
-  if (isSystemError(error)) return unreadable(file, error);
+/** Adds an error that ended the reading of a file to its problems. @throws other errors; one of the file system names the file */
+export function addFault(file: string, error: unknown, problems: Problems): void {
+  if (systemErrorText(error) !== undefined) throw Object.assign(error as Error, { path: file });
   if (!(error instanceof BadFileError || error instanceof LimitError)) throw error;
   problems.file(file, error.message);
-  return undefined;
 }

@@ -36,10 +36,6 @@ const LONGEST_VALUE = 60;
 /** Characters that JSON leaves unescaped, but that could break a line or control a terminal: DEL, C1, line separators. */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029]/g;
 
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
 /** A bad value as a problem quotes it: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === null) return "null";
@@ -47,5 +43,8 @@ export function showValue(value: unknown): string {
   if (typeof value === "object") return "an object";
   if (typeof value !== "string") return String(value);
   const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
-  return JSON.stringify(short).replace(UNSAFE, escapeUnit);
+  return JSON.stringify(short).replace(
+    UNSAFE,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

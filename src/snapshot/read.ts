@@ -3,7 +3,9 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
+import { codeOf } from "../util/system-error.ts";
 import type { Packing, StoredFile } from "./files.ts";
 import { LineCutter, type LineSink } from "./lines.ts";
 
@@ -90,7 +92,7 @@ function createUnpacker(packing: Exclude<Packing, "plain">): Unpacker {
   return createZstdDecompress(options);
 }
 
-/** Unpacks with backpressure. Node silently stops at bytes after the last member, so its count of bytes is compared with ours. */
+/** Unpacks a file. Node silently stops at bytes after the last member, so its count of bytes is compared with ours. */
 async function cutPacked(
   handle: FileHandle,
   packing: Exclude<Packing, "plain">,
@@ -100,42 +102,24 @@ async function cutPacked(
   const unzip = createUnpacker(packing);
   const name = PACKING_NAMES[packing];
   let given = 0;
-  let failure: Error | undefined;
-  const ended = new Promise<void>((resolve) => {
-    unzip.on("data", (chunk: Buffer) => {
-      try {
-        cut(chunk);
-      } catch (error) {
-        failure = error as Error;
-        unzip.destroy();
-      }
-    });
-    unzip.on("error", () => {
-      failure ??= new BadFileError(`the ${name} data is damaged or truncated`);
-    });
-    unzip.on("close", resolve);
-  });
-  try {
+  const stored = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of chunksOf(handle)) {
       take(chunk);
       given += chunk.length;
-      if (unzip.destroyed) break;
-      // The stream may keep the chunk after this loop has reused its buffer.
-      await new Promise<void>((resolve) => {
-        unzip.once("close", resolve);
-        unzip.write(Buffer.from(chunk), () => {
-          unzip.off("close", resolve);
-          resolve();
-        });
-      });
+      // The stream may keep the chunk after its buffer is used again.
+      yield Buffer.from(chunk);
     }
     if (given === 0) throw new BadFileError(`the ${name} data is damaged or truncated`);
-    if (!unzip.destroyed) unzip.end();
-    await ended;
-  } finally {
-    unzip.destroy();
-  }
-  if (failure !== undefined) throw failure;
+  };
+  const unpacked = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of chunks) cut(chunk);
+  };
+  await pipeline(stored, unzip, unpacked).catch((error: unknown) => {
+    const code = String(codeOf(error));
+    if (/^Z(STD)?_/i.test(code)) throw new BadFileError(`the ${name} data is damaged or truncated`);
+    // The unpacker ended before the file did.
+    if (code !== "ABORT_ERR") throw error;
+  });
   if (unzip.bytesWritten !== given)
     throw new BadFileError(`there are bytes after the end of the ${name} data`);
 }
@@ -151,7 +135,7 @@ export async function readFileLines(
   sink: LineSink,
   budget: Budget,
   onBytes: (bytes: number) => void,
-): Promise<Omit<ReadFile, "rows">> {
+): Promise<ReadFile> {
   const hash = createHash("sha256");
   let bytes = 0;
   const { bytesLeft } = budget;
@@ -172,7 +156,8 @@ export async function readFileLines(
       cut(chunk);
     }
   cutter.end();
-  return { bytes, sha256: hash.digest("hex"), unpackedBytes: bytesLeft - budget.bytesLeft };
+  const unpackedBytes = bytesLeft - budget.bytesLeft;
+  return { bytes, sha256: hash.digest("hex"), unpackedBytes, rows: cutter.rows };
 }
 
 /** Hex hash of the bytes of a file. */

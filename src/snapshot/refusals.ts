@@ -30,7 +30,7 @@ export function visibleIn({ users, worlds }: Store): VisibleRows {
 }
 
 /** A line for each table that lost more than half of its rows. @param where describes the rows before, as in "being served" */
-export function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string): string[] {
+function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string): string[] {
   return (["users", "worlds"] as const)
     .filter((table) => before[table] >= SHRINK_GUARD_ROWS && after[table] < before[table] / 2)
     .map((table) => {

@@ -35,27 +35,20 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   time: "a real time like 2026-01-31T09:30:00.000Z",
 };
 
-/** The checks of one file: remembers the current line and whether it is still good. */
+/** The checks of one file: remembers the current line. */
 export class RowChecker {
   readonly file: string;
   readonly #problems: Problems;
   line = 0;
-  /** No problem in this line so far. */
-  good = true;
 
   constructor(file: string, problems: Problems) {
     this.file = file;
     this.#problems = problems;
   }
 
-  begin(line: number): void {
-    this.line = line;
-    this.good = true;
-  }
-
   /** Parses a line into a row, or reports why it is not one. */
   parse(text: string, line: number): Row | undefined {
-    this.begin(line);
+    this.line = line;
     let row: unknown;
     let wrong = "must be a JSON object";
     try {
@@ -65,13 +58,11 @@ export class RowChecker {
       wrong = notJson(text, true);
     }
     if (isObject(row)) return row;
-    this.good = false;
     this.#problems.line(this.file, line, wrong);
     return undefined;
   }
 
   report(field: string, what: string): void {
-    this.good = false;
     this.#problems.field(this.file, this.line, field, what);
   }
 

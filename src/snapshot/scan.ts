@@ -6,6 +6,7 @@
  * row that is accepted here is valid JSON, with the same meaning there.
  */
 
+import { type NamedField, VALUE_BYTES } from "../model/schema.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 
 /** Kinds of scanned fields. */
@@ -56,7 +57,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-function standsAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+export function standsAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let offset = 0; offset < wanted.length; offset++)
     if (bytes[at + offset] !== wanted[offset]) return false;
   return true;
@@ -91,14 +92,10 @@ export class RowScanner {
   /** A view of the bytes being scanned. */
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /**
-   * @param fields names; all others are skipped
-   * @param lengths by field, for fields that the caller accepts only as strings of so many bytes without quotes, escapes and
-   *   control characters. The scanner does not check their bytes: the caller must
-   */
-  constructor(fields: readonly string[], lengths: Readonly<Record<string, number>> = {}) {
-    this.#names = fields.map((name) => Buffer.from(name));
-    this.#lengths = Uint8Array.from(fields, (name) => lengths[name] ?? 0);
+  /** @param fields all others are skipped. Ids and times are found by their length: the caller must check their bytes */
+  constructor(fields: readonly NamedField[]) {
+    this.#names = fields.map(({ name }) => Buffer.from(name));
+    this.#lengths = Uint8Array.from(fields, ({ type }) => VALUE_BYTES[type] ?? 0);
     this.#after = Uint8Array.from([...fields, ""], (_, at) => (at + 1) % (fields.length + 1));
     this.kinds = new Uint8Array(fields.length);
     this.starts = new Uint32Array(fields.length);

@@ -10,42 +10,29 @@ import {
   type NamedField,
   servedLayout,
   type TableName,
-  VALUE_BYTES,
 } from "../model/schema.ts";
 import { parseServedTime } from "../model/time.ts";
 import { parseServedUuid } from "../model/uuid.ts";
-import type { TextColumn } from "../store/bytes.ts";
 import { type Arriving, createArriving, type RowChecker } from "./rows.ts";
-import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, TRUE } from "./scan.ts";
-import { createStageRow, type Stage, type StageRow } from "./stage.ts";
+import { ABSENT, COUNT, ESCAPED, FALSE, NULL, PLAIN, RowScanner, standsAt, TRUE } from "./scan.ts";
+import type { Staged } from "./stage.ts";
 
-/** A part of a served row: constant bytes, and the field after them. */
-interface Part {
-  readonly before: Uint8Array;
-  readonly field: number;
-  /** `before` holds the field's name alone, so a source with the same number of bytes there has the same bytes. */
-  readonly isName: boolean;
-  /** The bytes of a value that is null or absent. */
-  readonly absent: Uint8Array;
-}
-
-interface Layout {
-  readonly parts: readonly Part[];
-  readonly end: Uint8Array;
-  /** Most bytes of a row besides the values of its source. */
-  readonly bytes: number;
-}
-
-function layoutOf(fields: readonly NamedField[]): Layout {
+/** The layout of a served row: parts of constant bytes and the field after them, and the end. */
+function layoutOf(fields: readonly NamedField[]) {
   const { parts, end } = servedLayout(fields);
   const made = parts.map(({ before, field, isName }) => {
     const absent = String(field.absent ?? "");
     const text = isString(field.type) ? JSON.stringify(absent).slice(1, -1) : absent;
     return {
-      ...{ before: Buffer.from(before), field: fields.indexOf(field), isName },
+      before: Buffer.from(before),
+      field: fields.indexOf(field),
+      /** `before` holds the field's name alone, so a source with the same number of bytes there has the same bytes. */
+      isName,
+      /** The bytes of a value that is null or absent. */
       absent: Buffer.from(text),
     };
   });
+  /** Most bytes of a row besides the values of its source. */
   const bytes = made.reduce((sum, { before, absent }) => sum + before.length + absent.length, end.length);
   return { parts: made, end: Buffer.from(end), bytes };
 }
@@ -57,37 +44,26 @@ function isAbsent(kind: number): boolean {
   return kind === NULL || kind === ABSENT;
 }
 
-function standsThere(bytes: Uint8Array, from: number, to: number, wanted: Uint8Array): boolean {
-  return to - from === wanted.length && wanted.every((byte, at) => bytes[from + at] === byte);
-}
-
 /** Stages the rows of a table from their bytes. One object serves all rows of a file. */
 export class ScannedRows {
   readonly #fields: readonly NamedField[];
-  readonly #layout: Layout;
+  readonly #layout: ReturnType<typeof layoutOf>;
   readonly #scan: RowScanner;
   readonly #row: Arriving;
   /** By field: the bytes of the value that makes a row visible. */
   readonly #only: readonly Uint8Array[];
-  readonly #texts: TextColumn;
   readonly #check: RowChecker;
-  readonly #stageRow: StageRow;
+  readonly #staged: Staged;
 
-  constructor(stage: Stage, table: TableName, check: RowChecker) {
+  constructor(table: TableName, staged: Staged, check: RowChecker) {
     const fields = FIELDS[table];
     this.#fields = fields;
     this.#layout = layoutOf(fields);
-    // Ids and times are accepted in the served form alone, and reading them checks each of their bytes.
-    const lengths = Object.fromEntries(fields.map(({ name, type }) => [name, VALUE_BYTES[type] ?? 0]));
-    this.#scan = new RowScanner(
-      fields.map(({ name }) => name),
-      lengths,
-    );
+    this.#scan = new RowScanner(fields);
     this.#row = createArriving(fields);
     this.#only = fields.map(({ shows }) => Buffer.from(String(shows?.only ?? "")));
-    this.#texts = stage[table].texts;
     this.#check = check;
-    this.#stageRow = createStageRow(stage, table, check);
+    this.#staged = staged;
   }
 
   /**
@@ -99,8 +75,8 @@ export class ScannedRows {
     const to = this.#scan.scan(bytes, from);
     if (to < 0) return -1;
     for (let at = 0; at < this.#fields.length; at++) if (!this.#read(bytes, at)) return -1;
-    this.#check.begin(line);
-    if (this.#stageRow(this.#row)) this.#append(bytes, from, to);
+    this.#check.line = line;
+    if (this.#staged.add(this.#row, this.#check)) this.#append(bytes, from, to);
     return to;
   }
 
@@ -113,7 +89,10 @@ export class ScannedRows {
       if (type === "count") numbers[at] = Number(absent);
       return absent !== undefined && shows === undefined;
     }
-    if (shows !== undefined) shown[at] = standsThere(bytes, starts[at]!, ends[at]!, this.#only[at]!) ? 1 : 0;
+    const from = starts[at]!;
+    const only = this.#only[at]!;
+    if (shows !== undefined)
+      shown[at] = ends[at]! - from === only.length && standsAt(bytes, from, only) ? 1 : 0;
     return this.#readValue(bytes, at, type);
   }
 
@@ -138,7 +117,7 @@ export class ScannedRows {
    */
   #append(bytes: Uint8Array, from: number, to: number): void {
     const { kinds, starts, ends } = this.#scan;
-    const texts = this.#texts;
+    const { texts } = this.#staged;
     const { parts, end, bytes: more } = this.#layout;
     texts.beginText(to - from + more);
     let runFrom = from;

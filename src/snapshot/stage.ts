@@ -5,9 +5,9 @@
  * duplicates and dangling references; a store has no hidden rows.
  */
 
-import { byTable, FIELDS, type NamedField, ROWS, TABLES, type TableName } from "../model/schema.ts";
+import { FIELDS, ROWS, TABLES, type TableName } from "../model/schema.ts";
 import { formatUuid } from "../model/uuid.ts";
-import { type Packed, packRows } from "../store/build.ts";
+import { type ArrivedRows, type Packed, packRows } from "../store/build.ts";
 import { Float64Column, sharedUint32, TextColumn, Uint32Column } from "../store/bytes.ts";
 import { ArrivingIds, copyWords, createIdMap, findWords, type IdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
@@ -23,31 +23,8 @@ export interface Dangling {
 /** Most dangling references per file that are reported as examples. */
 const MOST_DANGLING = 20;
 
-export type Hidden = Map<string, number>;
-
-/** Staged rows of one file. Columns are by visible row unless they say otherwise. */
-export interface Staged {
-  /** Ids of all rows, hidden ones too, numbered in order of arrival. */
-  readonly ids: ArrivingIds;
-  /** Line of each row, by number of arrival. */
-  readonly lines: Uint32Column;
-  /** Number of arrival of each visible row. */
-  readonly visible: Uint32Column;
-  /** Input of the store, by field: creation times in milliseconds since the epoch, or counts. */
-  readonly numbers: ReadonlyMap<string, Float64Column>;
-  /** The JSON of rows; statistics are encoded once all have arrived. */
-  readonly texts: TextColumn;
-  /** Row of a world's owner, or of an instance's or statistics' world; NO_GROUP for none. */
-  readonly parents: Uint32Column;
-  /** Ids in optional references (owners of worlds): four words each, by number of arrival, hidden rows included. */
-  readonly references: Uint32Column;
-  readonly hidden: Hidden;
-  readonly dangling: Dangling;
-  /** The table, once all its rows have arrived and were good; world statistics are packed with the store. */
-  packed: Packed | undefined;
-  /** Ids that other files may refer to: visible and hidden rows. Undefined as long as `packed` is. */
-  referred: Referred | undefined;
-}
+/** Number of hidden rows, by reason. */
+export type Hidden = Record<string, number>;
 
 /** Resolves references to a table. */
 export interface Referred {
@@ -55,8 +32,6 @@ export interface Referred {
   /** Ids of hidden rows. */
   readonly hidden: IdMap;
 }
-
-export type Stage = Readonly<Record<TableName, Staged>>;
 
 /** Limits of a stage; see `limits.ts`. */
 export interface StageLimits {
@@ -66,32 +41,131 @@ export interface StageLimits {
   readonly tableBytes: number;
 }
 
-/** Whether the rows of a table appear in lists, newest first. */
-function isListed(table: TableName): boolean {
-  return "createdAt" in ROWS[table];
+/** Tables that others refer to. */
+const REFERRED: ReadonlySet<TableName> = new Set(
+  TABLES.flatMap((table) => FIELDS[table].flatMap(({ refersTo }) => refersTo?.table ?? [])),
+);
+
+/** Staged rows of one file. Columns are by visible row unless they say otherwise. */
+export class Staged implements ArrivedRows {
+  readonly ids: ArrivingIds;
+  /** Line of each row, by number of arrival. */
+  readonly lines = new Uint32Column();
+  readonly visible = new Uint32Column();
+  readonly numbers: ReadonlyMap<string, Float64Column>;
+  /** The JSON of rows; statistics are encoded once all have arrived. */
+  readonly texts: TextColumn;
+  readonly parents = new Uint32Column();
+  /** Ids in optional references (owners of worlds): four words each, by number of arrival, hidden rows included. */
+  readonly references = new Uint32Column();
+  readonly hidden: Hidden = {};
+  readonly dangling: Dangling = { count: 0, examples: [] };
+  /** The table, once all its rows have arrived and were good; world statistics are packed with the store. */
+  packed: Packed | undefined;
+  /** Resolves references of other files. Undefined as long as `packed` is. */
+  referred: Referred | undefined;
+  readonly #table: TableName;
+  /** Whether the rows appear in lists, newest first. */
+  readonly #isListed: boolean;
+  /** Columns of {@link numbers}, and their fields. */
+  readonly #columns: readonly { readonly column: Float64Column; readonly at: number }[];
+  /** The field with a reference, below 0 for none, and the table that it refers to. */
+  readonly #referring: number;
+  readonly #target: Staged | undefined;
+  /** The noun for a row that a visible row needs. */
+  readonly #needed: string | undefined;
+  readonly #shows: readonly { readonly at: number; readonly otherwise: string }[];
+
+  /** @param earlier the tables that this one may refer to */
+  constructor(
+    table: TableName,
+    earlier: Partial<Readonly<Record<TableName, Staged>>>,
+    spare: Buffer[],
+    { rows, tableBytes }: Partial<StageLimits>,
+  ) {
+    const fields = FIELDS[table];
+    this.#table = table;
+    this.#isListed = "createdAt" in ROWS[table];
+    this.ids = new ArrivingIds(rows);
+    this.texts = new TextColumn(spare, tableBytes);
+    this.#columns = fields.flatMap(({ name, type }, at) => {
+      const isStored = this.#isListed ? name === "createdAt" : type === "count";
+      return isStored ? [{ column: new Float64Column(), at }] : [];
+    });
+    this.numbers = new Map(this.#columns.map(({ column, at }) => [fields[at]!.name, column]));
+    this.#referring = fields.findIndex(({ refersTo }) => refersTo !== undefined);
+    const { refersTo } = fields[this.#referring] ?? {};
+    this.#target = refersTo && earlier[refersTo.table];
+    this.#needed = refersTo?.needs ? refersTo.table.slice(0, -1) : undefined;
+    this.#shows = fields.flatMap(({ shows }, at) => (shows ? [{ at, otherwise: shows.otherwise }] : []));
+  }
+
+  /** Stages a row. @returns whether to push its JSON to the texts: true for a visible row, except of statistics */
+  add(row: Arriving, check: RowChecker): boolean {
+    const id = row.ids[0]!;
+    const before = this.ids.add(id, 0);
+    if (before >= 0) {
+      const [key] = FIELDS[this.#table];
+      check.report(key!.name, `is a duplicate of line ${this.lines.values[before]}: ${formatUuid(id, 0)}`);
+      return false;
+    }
+    this.lines.push(check.line);
+    const referred = this.#resolve(row, check);
+    const why = this.#whyHidden(row, referred);
+    if (why !== undefined) {
+      this.hidden[why] = (this.hidden[why] ?? 0) + 1;
+      return false;
+    }
+    if (this.#target !== undefined) this.parents.push(groupOf(referred));
+    this.visible.push(this.ids.length - 1);
+    for (const { column, at } of this.#columns) column.push(row.numbers[at]!);
+    return this.#isListed;
+  }
+
+  /** Packs good rows, if they appear in lists. */
+  pack(): void {
+    if (!this.#isListed) return;
+    this.packed = packRows(this);
+    if (!REFERRED.has(this.#table)) return;
+    this.referred = { ids: this.packed.table.ids, hidden: createIdMap(this.#hiddenIds()) };
+  }
+
+  /** Resolves a row's reference, and counts a dangling one. @returns as {@link findReferred} */
+  #resolve({ ids }: Arriving, check: RowChecker): number {
+    const at = this.#referring;
+    if (at < 0) return NOWHERE;
+    const id = ids[at]!;
+    if (this.#needed === undefined) for (let word = 0; word < 4; word++) this.references.push(id[word]!);
+    const row = findReferred(this.#target!.referred, id, 0);
+    if (row === NOWHERE) dangle(this.dangling, check, FIELDS[this.#table][at]!.name, id);
+    return row;
+  }
+
+  #whyHidden({ shown }: Arriving, referred: number): string | undefined {
+    for (const { at, otherwise } of this.#shows) if (shown[at] === 0) return otherwise;
+    if (this.#needed === undefined || referred >= 0) return undefined;
+    return referred === HIDDEN ? `${this.#needed} is hidden` : `${this.#needed} is not in the snapshot`;
+  }
+
+  /** The ids of the hidden rows, four words each. */
+  #hiddenIds(): Uint32Array {
+    const { ids, visible } = this;
+    const hidden = sharedUint32((ids.length - visible.length) * 4);
+    for (let arrival = 0, next = 0; (arrival - next) * 4 < hidden.length; arrival++) {
+      if (next < visible.length && visible.values[next] === arrival) next++;
+      else copyWords(ids.words, arrival * 4, hidden, (arrival - next) * 4);
+    }
+    return hidden;
+  }
 }
 
-function createStaged(table: TableName, spare: Buffer[], { rows, tableBytes }: Partial<StageLimits>): Staged {
-  const isNumber = ({ name, type }: NamedField): boolean =>
-    isListed(table) ? name === "createdAt" : type === "count";
-  return {
-    ids: new ArrivingIds(rows),
-    lines: new Uint32Column(),
-    visible: new Uint32Column(),
-    numbers: new Map(FIELDS[table].filter(isNumber).map(({ name }) => [name, new Float64Column()])),
-    texts: new TextColumn(spare, tableBytes),
-    parents: new Uint32Column(),
-    references: new Uint32Column(),
-    hidden: new Map(),
-    dangling: { count: 0, examples: [] },
-    packed: undefined,
-    referred: undefined,
-  };
-}
+export type Stage = Readonly<Record<TableName, Staged>>;
 
 export function createStage(limits: Partial<StageLimits> = {}): Stage {
   const spare: Buffer[] = [];
-  return byTable((table) => createStaged(table, spare, limits));
+  const stage: Partial<Record<TableName, Staged>> = {};
+  for (const table of TABLES) stage[table] = new Staged(table, stage, spare, limits);
+  return stage as Stage;
 }
 
 /** Counts a dangling reference. @param at position of its id in `words` */
@@ -106,69 +180,6 @@ export function dangle(
   if (dangling.examples.length < MOST_DANGLING) {
     dangling.examples.push(`${file}:${line}: ${field}: dangling reference: ${formatUuid(words, at)}`);
   }
-}
-
-/** Stages a row. @returns whether to push its JSON to the table's texts: true for a visible row, except of statistics */
-export type StageRow = (row: Arriving) => boolean;
-
-/** Makes a function that resolves a row's reference and counts a dangling one; it returns the result of {@link findReferred}. */
-function createReference(stage: Stage, table: TableName, check: RowChecker): (row: Arriving) => number {
-  const { dangling, references } = stage[table];
-  const at = FIELDS[table].findIndex(({ refersTo }) => refersTo !== undefined);
-  if (at < 0) return () => NOWHERE;
-  const { name, refersTo } = FIELDS[table][at]!;
-  const target = stage[refersTo!.table];
-  return ({ ids }) => {
-    const id = ids[at]!;
-    if (!refersTo!.needs) for (let word = 0; word < 4; word++) references.push(id[word]!);
-    const row = findReferred(target.referred, id, 0);
-    if (row === NOWHERE) dangle(dangling, check, name, id);
-    return row;
-  };
-}
-
-/** Makes a function that tells why a row is hidden; `referred` is the result of {@link findReferred} for its reference. */
-function createVisibility(table: TableName): (row: Arriving, referred: number) => string | undefined {
-  const fields = FIELDS[table];
-  const shows = fields.flatMap((field, at) => (field.shows ? [{ at, ...field.shows }] : []));
-  const needed = fields.find(({ refersTo }) => refersTo?.needs)?.refersTo?.table.slice(0, -1);
-  return ({ shown }, referred) => {
-    for (const { at, otherwise } of shows) if (shown[at] === 0) return otherwise;
-    if (needed === undefined || referred >= 0) return undefined;
-    return referred === HIDDEN ? `${needed} is hidden` : `${needed} is not in the snapshot`;
-  };
-}
-
-export function createStageRow(stage: Stage, table: TableName, check: RowChecker): StageRow {
-  const { ids, lines, visible, numbers, parents, hidden } = stage[table];
-  const fields = FIELDS[table];
-  const key = fields[0]!.name;
-  const columns = Array.from(numbers, ([name, column]) => {
-    return { column, at: fields.findIndex((field) => field.name === name) };
-  });
-  const hasParent = fields.some(({ refersTo }) => refersTo !== undefined);
-  const isEncoded = isListed(table);
-  const refer = createReference(stage, table, check);
-  const whyHidden = createVisibility(table);
-  return (row) => {
-    const id = row.ids[0]!;
-    const before = ids.add(id, 0);
-    if (before >= 0) {
-      check.report(key, `is a duplicate of line ${lines.values[before]}: ${formatUuid(id, 0)}`);
-      return false;
-    }
-    lines.push(check.line);
-    const referred = refer(row);
-    const why = whyHidden(row, referred);
-    if (why !== undefined) {
-      hidden.set(why, (hidden.get(why) ?? 0) + 1);
-      return false;
-    }
-    if (hasParent) parents.push(groupOf(referred));
-    visible.push(ids.length - 1);
-    for (const { column, at } of columns) column.push(row.numbers[at]!);
-    return isEncoded;
-  };
 }
 
 /** Stands for the row of a dangling reference. */
@@ -189,28 +200,4 @@ export function findReferred(referred: Referred | undefined, id: Uint32Array, at
 
 export function groupOf(referred: number): number {
   return referred < 0 ? NO_GROUP : referred;
-}
-
-/** Tables that others refer to. */
-const REFERRED = new Set(
-  TABLES.flatMap((table) => FIELDS[table].flatMap(({ refersTo }) => refersTo?.table ?? [])),
-);
-
-/** Packs a table with good rows only, if they appear in lists. */
-export function packStaged(stage: Stage, table: TableName): void {
-  if (!isListed(table)) return;
-  const staged = stage[table];
-  staged.packed = packRows(staged);
-  if (!REFERRED.has(table as "users")) return;
-  staged.referred = { ids: staged.packed.table.ids, hidden: createIdMap(hiddenIdsOf(staged)) };
-}
-
-/** The ids of a file's hidden rows, four words each. */
-function hiddenIdsOf({ ids, visible }: Staged): Uint32Array {
-  const hidden = sharedUint32((ids.length - visible.length) * 4);
-  for (let arrival = 0, next = 0; (arrival - next) * 4 < hidden.length; arrival++) {
-    if (next < visible.length && visible.values[next] === arrival) next++;
-    else copyWords(ids.words, arrival * 4, hidden, (arrival - next) * 4);
-  }
-  return hidden;
 }

@@ -36,13 +36,13 @@ function momentOf(time: number): number {
 }
 
 /** Milliseconds from the end of a window to that of the next; undefined when one of them is implausible. */
-export function lengthOfWindow(reset: number, next: number): number | undefined {
+function lengthOfWindow(reset: number, next: number): number | undefined {
   const ms = momentOf(next) - momentOf(reset);
   return reset > 0 && ms > 0 && ms <= MOST_MS ? ms : undefined;
 }
 
 /** Milliseconds from a reply until a time of the server's clock; at most a day. */
-export function untilServerTime(seconds: number, headers: Headers, wallNow: number): number {
+function untilServerTime(seconds: number, headers: Headers, wallNow: number): number {
   const date = Date.parse(headers.get("date") ?? "");
   const moment = momentOf(seconds);
   if (!Number.isNaN(date)) return Math.min(moment - date, MOST_MS);

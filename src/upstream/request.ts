@@ -18,7 +18,7 @@ export interface SourceRequest {
   readonly url: URL;
   /** Bearer token. */
   readonly token: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
   /** Statuses that the caller can use; all when absent. */
   readonly statuses?: readonly number[];
   /** Whether redirects are followed; true when absent. If not, they are returned as answers. */
@@ -61,11 +61,17 @@ function networkProblem(error: unknown): string {
   return code === undefined || line.includes(code) ? line : `${line} (${code})`;
 }
 
-function refusal(url: URL, { status, headers }: Response): SourceError {
-  const hint = status === 401 || status === 403 ? " (see --snapshot-token-file)" : "";
-  return new SourceError(`${url.href}: the server answered ${status}${hint}`, {
+/** The error for an answer with a status that the caller cannot use. @param said the server's words, after a colon */
+export function refusal(
+  url: string,
+  { status, headers }: Pick<Response, "status" | "headers">,
+  tokenName: string,
+  said = "",
+): SourceError {
+  const hint = status === 401 || status === 403 ? ` (see ${tokenName})` : "";
+  return new SourceError(`${url}: the server answered ${status}${said}${hint}`, {
     isLasting: status < 500 && !PASSING.has(status),
-    retryAfterMs: status === 429 || status === 503 ? retryAfterOf(headers) : undefined,
+    retryAfterMs: retryAfterOf(headers),
     status,
   });
 }
@@ -85,15 +91,14 @@ function targetOf(from: URL, asked: URL, headers: Headers): URL {
   return to;
 }
 
-interface Step {
-  readonly ending: AbortController;
-  readonly failure: string;
-  readonly late: SourceError;
-  readonly ms: number;
-}
-
 /** Waits for a step of an exchange. @throws the reason that ended the exchange (`late` after `ms`), or a network error after `failure` */
-async function inTime<Result>(step: Promise<Result>, { ending, failure, late, ms }: Step): Promise<Result> {
+async function inTime<Result>(
+  step: Promise<Result>,
+  ending: AbortController,
+  ms: number,
+  late: SourceError,
+  failure: string,
+): Promise<Result> {
   const timer = setTimeout(() => ending.abort(late), ms);
   try {
     return await step;
@@ -108,20 +113,17 @@ async function inTime<Result>(step: Promise<Result>, { ending, failure, late, ms
 
 async function follow(question: SourceRequest, ending: AbortController): Promise<Response> {
   const asked = question.url;
+  const { headMs } = question.timing;
   let { url, token } = question;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    const late = new SourceError(`${asked.href}: no answer within ${question.timing.headMs / 1000} s`);
-    const headers = {
-      accept: "*/*",
-      // Asks for the file's own bytes: a compressed transfer would change them.
-      "accept-encoding": "identity",
-      "user-agent": "orrery",
-      ...question.headers,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    };
+    const late = new SourceError(`${asked.href}: no answer within ${headMs / 1000} s`);
+    // "identity" asks for the file's own bytes: a compressed transfer would change them.
+    const headers = new Headers({ accept: "*/*", "accept-encoding": "identity", "user-agent": "orrery" });
+    for (const [name, value] of Object.entries(question.headers))
+      if (value !== undefined) headers.set(name, value);
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
     const head = fetch(url, { headers, redirect: "manual", signal: ending.signal });
-    const failure = `${asked.href}: cannot be reached`;
-    const response = await inTime(head, { ending, failure, late, ms: question.timing.headMs });
+    const response = await inTime(head, ending, headMs, late, `${asked.href}: cannot be reached`);
     if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
     await response.body?.cancel().catch(() => {});
     url = targetOf(url, asked, response.headers);
@@ -145,7 +147,7 @@ async function* chunksOf(
   for (;;) {
     const began = performance.now();
     const failure = `${url.href}: the connection broke`;
-    const next = await inTime(reader.read(), { ending, failure, late: slow, ms: progressMs - waited });
+    const next = await inTime(reader.read(), ending, progressMs - waited, slow, failure);
     if (next.done) return;
     waited += performance.now() - began;
     bytes += next.value.length;
@@ -172,7 +174,8 @@ export async function request<Result>(
   try {
     const response = await follow(question, ending);
     const { status, headers, body } = response;
-    if (statuses?.includes(status) === false) throw refusal(question.url, response);
+    if (statuses?.includes(status) === false)
+      throw refusal(question.url.href, response, "--snapshot-token-file");
     const result = await use({ status, headers, chunks: chunksOf(body, question, ending) });
     isWhole = true;
     return result;

@@ -10,21 +10,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
-import { readWhole, request, withoutToken } from "./request.ts";
-import { type BudgetOptions, type LimitReply, RequestBudget, retryAfterOf } from "./request-budget.ts";
+import type { RequestProgress } from "./cli.ts";
+import { readWhole, refusal, request, type SourceRequest, withoutToken } from "./request.ts";
+import { type BudgetOptions, type LimitReply, RequestBudget } from "./request-budget.ts";
 import { retry, type Timing } from "./retry.ts";
 
 export interface UpstreamOptions extends Pick<BudgetOptions, "perHour" | "agesOfSent"> {
   /** Base URL of its operations; see `readServer`. */
   readonly base: string;
-  /** The current token. */
-  readonly token: () => string;
+  readonly token: string;
   readonly timing: Timing;
   readonly signal: AbortSignal;
-  /** Called after every sent request, when its reply arrived or it failed. */
-  readonly onSent?: () => void;
-  /** Called with the milliseconds for which nothing can be sent. */
-  readonly onWait?: (ms: number) => void;
+  readonly progress?: RequestProgress | undefined;
 }
 
 /** The parts of a request besides its target. */
@@ -44,8 +41,6 @@ export interface UpstreamReply {
   readonly etag: string | undefined;
   /** Parsed JSON; undefined without any. */
   readonly body: unknown;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
 }
 
 const MOST_ATTEMPTS = 5;
@@ -79,33 +74,22 @@ function parseJson(text: string): unknown {
   }
 }
 
-function refusalOf(url: string, status: number, headers: Headers, body: unknown): SourceError {
-  const said = isObject(body) && typeof body.error === "string" ? `: ${shown(body.error)}` : "";
-  const fail = (what: string, isLasting = true): SourceError =>
-    new SourceError(`${url}: ${what}`, { isLasting, status, retryAfterMs: retryAfterOf(headers) });
+function refusalOf(url: string, { status, headers }: LimitReply, body: unknown): SourceError {
   if (status >= 300 && status < 400 && status !== 304) {
     const location = headers.get("location") ?? "";
     const to = URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : "";
-    return fail(`the server redirects${to}; a token is not sent there: give the address itself`);
+    const problem = `the server redirects${to}; a token is not sent there: give the address itself`;
+    return new SourceError(`${url}: ${problem}`, { isLasting: true, status });
   }
-  if (status === 401 || status === 403) {
-    return fail(`the server answered ${status}${said} (see --token-file)`);
-  }
-  return fail(`the server answered ${status}${said}`, status < 500 && status !== 408);
-}
-
-function headersOf({ ifMatch, ifNoneMatch, authorization }: UpstreamAsk): Record<string, string> {
-  return {
-    accept: "application/json",
-    ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
-    ...(ifNoneMatch === undefined ? {} : { "if-none-match": ifNoneMatch }),
-    ...(typeof authorization === "string" ? { authorization } : {}),
-  };
+  const said = isObject(body) && typeof body.error === "string" ? `: ${shown(body.error)}` : "";
+  return refusal(url, { status, headers }, "--token-file", said);
 }
 
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #budget: RequestBudget;
+  /** Sent with the next request. */
+  token: string;
   /** Requests sent so far, failed ones included. */
   requests = 0;
   /** Ends the pauses of requests that wait for the reply of another. */
@@ -113,6 +97,7 @@ export class Upstream {
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
+    this.token = options.token;
     this.#budget = new RequestBudget(options);
     options.signal.addEventListener("abort", () => this.#wake.abort());
   }
@@ -124,7 +109,7 @@ export class Upstream {
 
   /** Removes the token from a text of the server, for messages. Call it before the text is truncated. */
   hide(text: string): string {
-    return withoutToken(text, this.#options.token());
+    return withoutToken(text, this.token);
   }
 
   /** Requests a path with its query. @throws {SourceError} naming the URL; the signal's reason */
@@ -147,14 +132,23 @@ export class Upstream {
 
   /** One exchange; undefined when the server refused it because of the limit. */
   async #exchange(target: string, asked: UpstreamAsk): Promise<UpstreamReply | undefined> {
-    const { base, token, timing, signal } = this.#options;
+    const { base, timing, signal } = this.#options;
     const url = new URL(base + target);
     const { href } = url;
     await this.#take();
     this.requests++;
-    const question = {
-      ...{ url, timing, signal, headers: headersOf(asked), followsRedirects: false },
-      token: asked.authorization === undefined ? token() : undefined,
+    const question: SourceRequest = {
+      url,
+      timing,
+      signal,
+      headers: {
+        accept: "application/json",
+        "if-match": asked.ifMatch,
+        "if-none-match": asked.ifNoneMatch,
+        authorization: asked.authorization ?? undefined,
+      },
+      followsRedirects: false,
+      token: asked.authorization === undefined ? this.token : undefined,
       // A reply must be complete in time, even if bytes keep arriving.
       late: new SourceError(`${href}: no whole reply within ${timing.manifestMs / 1000} s`),
     };
@@ -169,15 +163,12 @@ export class Upstream {
     } finally {
       this.#settle(reply);
     }
-    return this.#judge(href, asked, reply!, parseJson(bytes.toString("utf8")));
+    return this.#judge(href, asked.statuses, reply!, parseJson(bytes.toString("utf8")));
   }
 
-  #judge(
-    url: string,
-    { statuses }: UpstreamAsk,
-    { status, headers }: LimitReply,
-    json: unknown,
-  ): UpstreamReply | undefined {
+  /** The reply; undefined when the server refused the request because of the limit. @throws {SourceError} for another status */
+  #judge(url: string, statuses: readonly number[], reply: LimitReply, json: unknown) {
+    const { status, headers } = reply;
     let body = json;
     // The server may repeat the token.
     if (status >= 400 && isObject(body) && typeof body.error === "string") {
@@ -188,21 +179,21 @@ export class Upstream {
         throw new SourceError(`${url}: the reply is not JSON of this API`, { isLasting: true });
       }
       const tag = headers.get("etag") ?? "";
-      return { status, headers, body, etag: /^"[^"]+"$/.test(tag) ? tag : undefined, at: Date.now() };
+      return { status, headers, body, etag: /^"[^"]+"$/.test(tag) ? tag : undefined };
     }
-    if (status !== 429) throw refusalOf(url, status, headers, body);
+    if (status !== 429) throw refusalOf(url, reply, body);
     if (this.#budget.refusals < MOST_REFUSALS) return undefined;
     const problem = `${url}: refused ${MOST_REFUSALS} times in a row: rate limit exceeded`;
     throw new SourceError(problem, { isLasting: true, status });
   }
 
   async #take(): Promise<void> {
-    const { signal, onWait } = this.#options;
+    const { signal, progress } = this.#options;
     for (;;) {
       signal.throwIfAborted();
       const ms = this.#budget.tryTake();
       if (ms === 0) return;
-      if (Number.isFinite(ms) && ms > TELL_MS) onWait?.(ms);
+      if (Number.isFinite(ms) && ms > TELL_MS) progress?.tellWait(ms);
       // The reply of another request or the signal ends the sleep early.
       await sleep(Math.min(ms, LONGEST_WAIT_MS), undefined, { signal: this.#wake.signal }).catch(() => {});
     }
@@ -212,7 +203,7 @@ export class Upstream {
     this.#budget.settle(reply);
     this.#wake.abort();
     this.#wake = new AbortController();
-    this.#options.onSent?.();
+    this.#options.progress?.count(this);
   }
 }
 

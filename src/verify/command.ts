@@ -5,7 +5,7 @@ import { hashToken } from "../auth/keys.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
 import { CommandError, failureAt, type Options, ProblemsError } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
-import { formatColumns } from "../cli/terminal.ts";
+import { formatColumns, jsonText } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
 import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
@@ -15,7 +15,7 @@ import { SnapshotError } from "../snapshot/refusals.ts";
 import { RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
 import { TIMING } from "../upstream/retry.ts";
 import { Upstream } from "../upstream/upstream.ts";
-import type { Difference } from "./compare.ts";
+import { type Difference, Here } from "./compare.ts";
 import { type Verified, verifySnapshot } from "./verify.ts";
 
 /** Maximum examples per kind in the text output. */
@@ -31,16 +31,27 @@ async function openSnapshot(
   defaults: Defaults,
 ): Promise<OpenState> {
   const record = {
-    ...{ id: "verify", kind: "cli" as const, name: "verify", sha256: hashToken(token), scopes: [] },
-    ...{ limit: null, active: true, expiresAt: null, createdAt: new Date().toISOString() },
+    id: "verify",
+    kind: "cli" as const,
+    name: "verify",
+    sha256: hashToken(token),
+    scopes: [],
+    limit: null,
+    active: true,
+    expiresAt: null,
+    createdAt: new Date().toISOString(),
   };
   try {
     return await openState({
       features: {},
       settings: {
         ...defaults,
-        ...{ snapshot: folder, keys: "", watch: 0, searchCacheBytes: 0 },
-        ...{ apiKeyPrefix: PREFIXES.api, cliTokenPrefix: PREFIXES.cli },
+        snapshot: folder,
+        keys: "",
+        watch: 0,
+        searchCacheBytes: 0,
+        apiKeyPrefix: PREFIXES.api,
+        cliTokenPrefix: PREFIXES.cli,
         maxSnapshotBytes,
       },
       records: [record],
@@ -87,22 +98,20 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
   const progress = new RequestProgress(io, `asking ${new URL(base).host}`);
   let verified: Verified;
   try {
-    const theirToken = await readToken(tokenFile, options.names.tokenFile);
-    const token = PREFIXES.cli + randomBytes(16).toString("hex");
+    const token = await readToken(tokenFile, options.names.tokenFile);
+    const ownToken = PREFIXES.cli + randomBytes(16).toString("hex");
     const defaults = defaultsOf(program.settings);
-    const { state, close } = await openSnapshot(folder, token, maxSnapshotBytes, defaults);
+    const { state, close } = await openSnapshot(folder, ownToken, maxSnapshotBytes, defaults);
     try {
-      const upstream = new Upstream({
-        ...{ base, token: () => theirToken, timing: TIMING, signal, perHour },
-        onSent: () => progress.count(upstream),
-        onWait: (ms) => progress.tellWait(ms),
-      });
+      const upstream = new Upstream({ base, token, timing: TIMING, signal, perHour, progress });
       verified = await verifySnapshot({
-        ...{ upstream, token, ask: createDirectAdapter(state), store: state.generation.store },
-        ...{ note: await readNote(folder), samples, seed },
-        onProgress(count) {
-          progress.left = count;
-        },
+        store: state.generation.store,
+        here: new Here(createDirectAdapter(state), ownToken),
+        upstream,
+        note: await readNote(folder),
+        samples,
+        seed,
+        progress,
       });
     } finally {
       close();
@@ -112,9 +121,9 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
   } finally {
     progress.end();
   }
-  const { differences, counts } = verified;
-  const json = { ok: differences.length === 0, against: base, ...verified, counts };
-  io.print(options.values.json ? `${JSON.stringify(json, null, 2)}\n` : textOf(verified));
+  const { differences } = verified;
+  const json = { ok: differences.length === 0, against: base, ...verified };
+  io.print(options.values.json ? jsonText(json) : textOf(verified));
   if (differences.length > 0)
     throw new CommandError(`${folder} differs from ${base}: ${differences.length} differences`);
 }

@@ -1,11 +1,7 @@
 /** Compares two answers to one request. "Here" is the snapshot, "there" the other server. */
 
-import { createRouter } from "../api/router.ts";
-import { ROUTES } from "../api/routes.ts";
 import type { DirectDoor } from "../http/direct.ts";
-import { splitTarget } from "../model/message.ts";
 import { BASE_PATH } from "../model/model.ts";
-import { RESOURCES } from "../model/schema.ts";
 import { isObject } from "../util/json.ts";
 import type { Probe } from "./plan.ts";
 
@@ -44,7 +40,15 @@ export interface ApiAnswer {
 const LONGEST_SHOWN = 120;
 /** Rows per page of the snapshot. */
 const PAGE = 50;
-const route = createRouter(ROUTES, "");
+
+/** The target of another page of the same list. */
+function pageOf(target: string, limit: number, offset: number): string {
+  const [path = "", words] = target.split("?");
+  const query = new URLSearchParams(words);
+  query.set("limit", String(limit));
+  query.set("offset", String(offset));
+  return `${path}?${query}`;
+}
 
 /** A whole list of the snapshot. */
 interface WholeList {
@@ -74,32 +78,24 @@ export class Here {
 
   /** The whole list that contains the page of a target. */
   listOf(target: string): Promise<WholeList> {
-    const [path = "", words] = target.split("?");
-    const query = new URLSearchParams(words);
-    query.delete("limit");
-    query.delete("offset");
-    const key = query.size === 0 ? path : `${path}?${query}`;
+    const key = pageOf(target, PAGE, 0);
     const known = this.#lists.get(key) ?? this.#wholeList(key);
     this.#lists.set(key, known);
     return known;
   }
 
-  /** A row of such a list, by its id, which must exist. */
-  async rowOf(target: string, id: string): Promise<unknown> {
-    const { table, fields } = RESOURCES[route(splitTarget(target).path)!.route.reply.schema];
-    const { body } = await this.answer({ target: `/${table}/${id}` });
-    const row = (body as { data: Record<string, unknown> }).data;
-    return Object.fromEntries(fields.map(({ name }) => [name, row[name]]));
+  /** Rows of such a list from a place on. */
+  async rowsAt(target: string, place: number, most: number): Promise<readonly { readonly id: string }[]> {
+    const { body } = await this.answer({ target: pageOf(target, most, place) });
+    return (body as { data: { id: string }[] }).data;
   }
 
-  async #wholeList(path: string): Promise<WholeList> {
+  async #wholeList(target: string): Promise<WholeList> {
     const ids: string[] = [];
     for (;;) {
-      const target = `${path}${path.includes("?") ? "&" : "?"}limit=${PAGE}&offset=${ids.length}`;
-      const { body } = await this.answer({ target });
-      const { data } = body as { data: { id: string }[] };
-      ids.push(...data.map(({ id }) => id));
-      if (data.length < PAGE) return { ids, places: new Map(ids.map((id, place) => [id, place])) };
+      const rows = await this.rowsAt(target, ids.length, PAGE);
+      ids.push(...rows.map(({ id }) => id));
+      if (rows.length < PAGE) return { ids, places: new Map(ids.map((id, place) => [id, place])) };
     }
   }
 }
@@ -162,7 +158,7 @@ async function compareRows(tell: Tell, target: string, ours: Body, theirs: Body,
       tell("missing row", id, undefined, row);
       continue;
     }
-    compareFields(tell, id, known.get(id) ?? (await here.rowOf(target, id)), row);
+    compareFields(tell, id, known.get(id) ?? (await here.rowsAt(target, place, 1))[0], row);
     if (place < last || there.has(place)) {
       isInOrder = false;
       tell("order", id, place, last);

@@ -32,8 +32,12 @@ const PAGE = 50;
 const PAGES_SHARE = 0.4;
 /** Draws of an operation per round, 1 when absent: more for data that no list shows. */
 const WEIGHTS: Readonly<Record<string, number>> = {
-  ...{ getWorldStats: 8, getUser: 3, listWorldInstances: 2, listUserWorlds: 2 },
-  ...{ searchWorlds: 3, searchUsers: 3 },
+  getWorldStats: 8,
+  getUser: 3,
+  searchWorlds: 3,
+  searchUsers: 3,
+  listWorldInstances: 2,
+  listUserWorlds: 2,
 };
 const ODD_LIMITS = ["0", "-1", "7", "51", "1e1", "50"];
 

@@ -1,6 +1,5 @@
 /** Sends a sample of requests to another server and compares each answer with the snapshot's. */
 
-import type { DirectDoor } from "../http/direct.ts";
 import type { Store } from "../store/generation.ts";
 import type { MirrorNote } from "../upstream/cli.ts";
 import { runAll, type Upstream } from "../upstream/upstream.ts";
@@ -10,23 +9,21 @@ import {
   compareAnswers,
   type Difference,
   type DifferenceKind,
-  Here,
+  type Here,
   KINDS,
 } from "./compare.ts";
 import { type Probe, planProbes, type UsersHere } from "./plan.ts";
 
 export interface VerifyOptions {
   readonly store: Store;
-  /** Answers from the snapshot. */
-  readonly ask: DirectDoor;
-  /** A token that {@link ask} accepts. */
-  readonly token: string;
+  readonly here: Here;
   readonly upstream: Upstream;
   /** The mirror's note in the snapshot's manifest, if any. */
   readonly note: MirrorNote | undefined;
   readonly samples: number;
   readonly seed: number;
-  readonly onProgress: (left: number) => void;
+  /** Receives the number of requests left. */
+  readonly progress: { left: number };
 }
 
 /** A differing header that does not count as a difference. */
@@ -35,19 +32,7 @@ interface Note extends Omit<Difference, "kind"> {
   readonly answers: number;
 }
 
-export interface Verified {
-  /** Requests whose answers were compared. */
-  readonly compared: number;
-  readonly differences: readonly Difference[];
-  readonly counts: Readonly<Partial<Record<DifferenceKind, number>>>;
-  readonly notes: readonly Note[];
-  /** How much of each table was compared. */
-  readonly coverage: { readonly worldStatistics: string; readonly users: string };
-  /** Parts that were not compared, some with the reason. */
-  readonly notCompared: readonly string[];
-  /** Possible causes of differences. */
-  readonly remarks: readonly string[];
-}
+export type Verified = Awaited<ReturnType<typeof verifySnapshot>>;
 
 /** Accepted statuses of a probe's answer. */
 const STATUSES = [200, 400, 404];
@@ -64,7 +49,7 @@ function withoutUserCount(answer: ApiAnswer): ApiAnswer {
   return { ...answer, body: { ...body, data } };
 }
 
-function countOf(differences: readonly Difference[]): Verified["counts"] {
+function countOf(differences: readonly Difference[]): Partial<Record<DifferenceKind, number>> {
   const counts = KINDS.map(
     (kind) => [kind, differences.filter((found) => found.kind === kind).length] as const,
   );
@@ -94,7 +79,7 @@ function remarksOn(etags: ReadonlySet<string>, note: MirrorNote | undefined): st
   ];
 }
 
-function coverageOf(probes: readonly Probe[], { worlds, users }: Store): Verified["coverage"] {
+function coverageOf(probes: readonly Probe[], { worlds, users }: Store) {
   const count = (shape: RegExp): number => probes.filter(({ target }) => shape.test(target)).length;
   return {
     worldStatistics: `${count(/^\/worlds\/[0-9a-f-]{36}\/stats$/)} of ${worlds.rows}`,
@@ -103,19 +88,17 @@ function coverageOf(probes: readonly Probe[], { worlds, users }: Store): Verifie
 }
 
 /** Runs the comparison. @throws `SourceError`; the signal's reason */
-export async function verifySnapshot(options: VerifyOptions): Promise<Verified> {
-  const { store, upstream, note, samples, seed, onProgress } = options;
+export async function verifySnapshot(options: VerifyOptions) {
+  const { store, here, upstream, note, samples, seed, progress } = options;
   const usersHere: UsersHere = {
     isComplete: note === undefined || store.users.rows >= note.totalUsers,
     searches: note?.searches ?? [],
   };
   const hide = (text: string): string => upstream.hide(text);
-  const here = new Here(options.ask, options.token);
   const probes = planProbes(store, samples, seed, usersHere);
   const found = new Map<number, readonly Difference[]>();
   const etags = new Set<string>();
-  let left = probes.length;
-  onProgress(left);
+  progress.left = probes.length;
   await runAll([...probes.entries()], async ([at, probe]) => {
     const { target, authorization } = probe;
     const statuses = authorization === undefined ? STATUSES : [...STATUSES, 401];
@@ -126,7 +109,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
       isCut ? withoutUserCount(answer) : answer,
     );
     found.set(at, await compareAnswers(target, ours!, theirs!, here, hide));
-    onProgress(--left);
+    progress.left--;
   });
   const all = probes.flatMap((_, at) => found.get(at)!);
   const differences = all.filter(({ kind }) => kind !== "note");
@@ -134,15 +117,19 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Verified> 
   const searched =
     usersHere.searches.length === 0 ? "searches for users" : "other searches for users than --users";
   return {
+    /** Requests whose answers were compared. */
     compared: probes.length,
     differences,
     counts: countOf(differences),
     notes: groupNotes(all),
+    /** How much of each table was compared. */
     coverage: coverageOf(probes, store),
+    /** Parts that were not compared, some with the reason. */
     notCompared: [
       ...(usersHere.isComplete ? [] : [`${searched}, and how many users there are: ${partly}`]),
       ...ALWAYS_LEFT_OUT,
     ],
+    /** Possible causes of differences. */
     remarks: remarksOn(etags, note).map(hide),
   };
 }

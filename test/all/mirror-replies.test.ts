@@ -85,7 +85,7 @@ async function open(
   const told: string[] = [];
   const options = {
     ...{ from: upstream.url + BASE, tokenFile: tokenFile(place, CLI_TOKEN), out: join(place, "out") },
-    ...{ searches: [], maxBytes: 1e9, timing: QUICK, signal: new AbortController().signal },
+    ...{ users: [], maxSnapshotBytes: 1e9, timing: QUICK, signal: new AbortController().signal },
     tell: (sentence: string) => told.push(sentence),
     ...more,
   };
@@ -106,7 +106,7 @@ const hasChanged = (reply: Passing): unknown =>
 
 describe("a mirror", () => {
   it("holds what is public, the owners, and whom the searches find", async (t) => {
-    const mirror = await open(t, { searches: ["an"] });
+    const mirror = await open(t, { users: ["an"] });
     const found = await mirror.renew();
     const visible = readRows(snapshot, "worlds").filter(
       (row) => row.isPublic === true && row.status === "ACTIVE",

@@ -33,9 +33,28 @@ describe("a snapshot by URL", () => {
       await source.ask("watch");
     }
     const place = copiesFolderOf(cache, host.url);
-    assert.equal(readdirSync(join(place, "files")).length, 5, "of two users' files and three others");
+    assert.deepEqual(readdirSync(place).sort(), ["current", "current.versions"]);
     assert.equal(readdirSync(join(place, "current.versions")).length, 2);
     assert.equal(statSync(place).mode & 0o077, 0);
+  });
+
+  it("whose last file fails is not asked again for the others", async (t) => {
+    const cache = fresh(t);
+    host.fault = (request, response) => {
+      if (!request.url!.endsWith("instances.ndjson")) return false;
+      response.writeHead(404).end();
+      return true;
+    };
+    await assert.rejects(follow(host.url, cache).ask(), /answered 404/);
+    host.fault = undefined;
+    host.asked.length = 0;
+    const source = follow(host.url, cache);
+    assert.equal(await generationIn(await source.ask()), "first");
+    assert.deepEqual(
+      host.asked.map(({ name }) => name),
+      ["manifest.json", "instances.ndjson"],
+    );
+    assert.deepEqual(readdirSync(copiesFolderOf(cache, host.url)).sort(), ["current", "current.versions"]);
   });
 
   it("that is cut off anywhere is taken up there, and is whole or not there", async (t) => {

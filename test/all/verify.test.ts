@@ -9,7 +9,7 @@ import { createDirectAdapter } from "../../src/http/direct.ts";
 import { observeNothing } from "../../src/observe/events.ts";
 import { type OpenState, openState } from "../../src/server/open.ts";
 import { Upstream as Server } from "../../src/upstream/upstream.ts";
-import type { DifferenceKind } from "../../src/verify/compare.ts";
+import { type DifferenceKind, Here } from "../../src/verify/compare.ts";
 import { type Verified, verifySnapshot } from "../../src/verify/verify.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "../support/folders.ts";
 import { rowsOf } from "../support/loaded.ts";
@@ -73,13 +73,12 @@ after(async () => {
 function verify(samples = SAMPLES, seed = 1): Promise<Verified> {
   return verifySnapshot({
     store: here.state.generation.store,
-    ask: createDirectAdapter(here.state),
-    token: TOKEN,
+    here: new Here(createDirectAdapter(here.state), TOKEN),
     upstream: new Server({
-      ...{ base: `${upstream.url}/api/public/v1`, token: () => CLI_TOKEN, timing: QUICK },
+      ...{ base: `${upstream.url}/api/public/v1`, token: CLI_TOKEN, timing: QUICK },
       signal: new AbortController().signal,
     }),
-    ...{ note: undefined, samples, seed, onProgress: () => {} },
+    ...{ note: undefined, samples, seed, progress: { left: 0 } },
   });
 }
 

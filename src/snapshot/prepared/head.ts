@@ -42,15 +42,19 @@ export function aligned(place: number): number {
   return Math.ceil(place / ALIGNMENT) * ALIGNMENT;
 }
 
-/** An array's place in the file. */
-export interface PlacedArray {
-  readonly path: string;
-  readonly type: ArrayType;
+/** An array's place in the file, as the head has it. */
+export type ArrayEntry = readonly [
+  path: string,
+  type: ArrayType,
   /** Counted from the end of the head. */
-  readonly offset: number;
-  readonly bytes: number;
-  /** CRC-32 of the array and its padding. */
-  readonly crc32: number;
+  offset: number,
+  bytes: number,
+  /** CRC-32 of the array and its padding, in hex. */
+  crc32: string,
+];
+
+export function hexOf(crc32: number): string {
+  return crc32.toString(16).padStart(8, "0");
 }
 
 /**
@@ -71,10 +75,7 @@ export function placeArrays(bytes: readonly number[]): { offsets: number[]; end:
 }
 
 /** A row file from which a snapshot was prepared. */
-export interface SourceReport extends Omit<FileReport, "hidden" | "isKept"> {
-  /** Number of hidden rows, by reason. */
-  readonly hidden: Readonly<Record<string, number>>;
-}
+export type SourceReport = Omit<FileReport, "isKept">;
 
 /** The JSON of the head. */
 export interface PreparedHead {
@@ -82,19 +83,12 @@ export interface PreparedHead {
   readonly createdAt?: string | undefined;
   readonly sources: readonly SourceReport[];
   readonly values: Readonly<Record<string, number | string>>;
-  readonly arrays: readonly PlacedArray[];
+  readonly arrays: readonly ArrayEntry[];
 }
 
-/** Encodes the head for the file. Its length does not depend on the checksums. */
+/** Encodes the head for the file. */
 export function encodeHead(head: PreparedHead): Buffer {
-  const arrays = head.arrays.map(({ path, type, offset, bytes, crc32 }) => [
-    path,
-    type,
-    offset,
-    bytes,
-    crc32.toString(16).padStart(8, "0"),
-  ]);
-  const json = Buffer.from(JSON.stringify({ ...head, arrays }));
+  const json = Buffer.from(JSON.stringify(head));
   const end = aligned(PREFIX_BYTES + json.length);
   const stored = Buffer.alloc(end, " ");
   MAGIC.copy(stored);
@@ -132,12 +126,13 @@ function bad(what: string): BadFileError {
   return new BadFileError(`impossible layout: ${what}`);
 }
 
-function isSourceReport(value: unknown): value is SourceReport {
+/** Whether a value is the report on the row file of number `at`. */
+function isReport(value: unknown, at: number): value is SourceReport {
   if (!isObject(value)) return false;
   const { file, table, bytes, rows, hidden, dangling } = value;
   return (
     typeof file === "string" &&
-    ROW_FILES.some((name) => name === table) &&
+    table === ROW_FILES[at] &&
     isCount(bytes) &&
     isCount(rows) &&
     isObject(hidden) &&
@@ -149,36 +144,35 @@ function isSourceReport(value: unknown): value is SourceReport {
   );
 }
 
-/** Reads the entries of the arrays. @returns them, and the end of the last */
-function readPlaced(entries: readonly unknown[]): { arrays: PlacedArray[]; bodyBytes: number } {
-  const arrays = entries.map((entry, at): PlacedArray => {
+/** Checks the entries of the arrays. @returns the end of the last */
+function checkArrays(entries: readonly unknown[]): number {
+  for (const [at, entry] of entries.entries()) {
     const { path, type } = ARRAYS[at] ?? {};
     if (!Array.isArray(entry) || path === undefined || type === undefined)
       throw bad("an entry is no array, or too many");
-    const [name, kind, offset, bytes, checksum] = entry as unknown[];
+    const [name, kind, , bytes, checksum] = entry as unknown[];
     if (name !== path || kind !== type) throw bad(`${path} is missing, or of a wrong type`);
     if (!isCount(bytes) || bytes % ARRAY_TYPES[type].itemBytes !== 0)
       throw bad(`${path} has no possible size`);
     if (typeof checksum !== "string" || !/^[0-9a-f]{8}$/.test(checksum)) throw bad(`${path} has no checksum`);
-    return { path, type, offset: Number(offset), bytes, crc32: Number.parseInt(checksum, 16) };
-  });
-  if (arrays.length < ARRAYS.length) throw bad("an array is missing");
-  const { offsets, end } = placeArrays(arrays.map(({ bytes }) => bytes));
-  const astray = arrays.find(({ offset }, at) => offset !== offsets[at]);
-  if (astray !== undefined) throw bad(`${astray.path} has no possible place`);
-  return { arrays, bodyBytes: end };
+  }
+  if (entries.length < ARRAYS.length) throw bad("an array is missing");
+  const arrays = entries as readonly ArrayEntry[];
+  const { offsets, end } = placeArrays(arrays.map(([, , , bytes]) => bytes));
+  const astray = arrays.find(([, , offset], at) => offset !== offsets[at]);
+  if (astray !== undefined) throw bad(`${astray[0]} has no possible place`);
+  return end;
 }
 
 const VALUES = [...LAYOUT].filter(([, { type }]) => type === "number" || type === "string");
 
-function checkValues(values: object): asserts values is Record<string, number | string> {
+function areValues(values: object): boolean {
   const given = new Map<string, unknown>(Object.entries(values));
   const isGood = ([path, { type }]: (typeof VALUES)[number]): boolean => {
     const value = given.get(path);
     return typeof value === type && (type === "string" || isCount(value));
   };
-  if (given.size !== VALUES.length || !VALUES.every(isGood))
-    throw bad("a value is missing, unknown, or of a wrong type");
+  return given.size === VALUES.length && VALUES.every(isGood);
 }
 
 export interface DecodedHead extends PreparedHead {
@@ -188,7 +182,7 @@ export interface DecodedHead extends PreparedHead {
 }
 
 /** Parses the JSON of a head, and checks its form. */
-function parseHead(text: Buffer): Omit<DecodedHead, "sizeOf"> {
+function parseHead(text: Buffer): PreparedHead {
   let head: unknown;
   try {
     head = JSON.parse(text.toString());
@@ -199,13 +193,10 @@ function parseHead(text: Buffer): Omit<DecodedHead, "sizeOf"> {
     throw bad("the head is no head");
   const { createdAt, sources, values } = head;
   if (createdAt !== undefined && typeof createdAt !== "string") throw bad("createdAt is no text");
-  if (!Array.isArray(sources) || !sources.every(isSourceReport)) throw bad("sources are no reports");
-  if (ROW_FILES.some((name, at) => sources[at]?.table !== name)) throw bad("sources are no reports");
-  checkValues(values);
-  return {
-    ...{ createdAt, sources, values },
-    ...readPlaced(head.arrays),
-  };
+  if (!Array.isArray(sources) || sources.length < ROW_FILES.length || !sources.every(isReport))
+    throw bad("sources are no reports");
+  if (!areValues(values)) throw bad("a value is missing, unknown, or of a wrong type");
+  return head as unknown as PreparedHead;
 }
 
 /** Reads the JSON of a head, and checks all of it. @param stored the whole head @throws {BadFileError} */
@@ -213,12 +204,13 @@ export function decodeHead(stored: Buffer): DecodedHead {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
   const head = parseHead(text);
+  const bodyBytes = checkArrays(head.arrays);
   const sizes = new Map<string, number>();
   for (const [path, value] of Object.entries(head.values)) sizes.set(path, Number(value));
-  for (const { path, type, bytes } of head.arrays) sizes.set(path, bytes / ARRAY_TYPES[type].itemBytes);
+  for (const [path, type, , bytes] of head.arrays) sizes.set(path, bytes / ARRAY_TYPES[type].itemBytes);
   const sizeOf: SizeOf = (path) => sizes.get(path)!;
   for (const [path, { type, fits }] of LAYOUT)
     if (fits?.(sizeOf(path), sizeOf) === false)
       throw bad(`${path} ${type === "number" ? "fits nothing else" : "has a wrong length"}`);
-  return { ...head, sizeOf };
+  return { ...head, bodyBytes, sizeOf };
 }

@@ -7,15 +7,13 @@ import { platformStatsOf } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
 import {
-  type Finish,
-  faultIn,
+  addFault,
   type KeptPrepared,
+  type LoadedFiles,
+  type LoadInput,
   type LoadOptions,
-  type OpenedFiles,
-  type Refused,
 } from "../loaded.ts";
 import { compareWithManifest, isGenerationName, type Manifest } from "../manifest.ts";
-import type { Problems } from "../problems.ts";
 import { BadFileError } from "../read.ts";
 import { decodeHead, decodePrefix, PREFIX_BYTES, type PreparedHead } from "./head.ts";
 import { PREPARED_VERSION, type PreparedContents, putTogether, SHARED } from "./layout.ts";
@@ -37,12 +35,12 @@ function rename(store: Store, { generation }: Manifest): Store {
 }
 
 /** Bytes of the arrays by the first two names of their paths. */
-function sectionsOf({ arrays }: PreparedHead): Map<string, number> {
-  const sections = new Map<string, number>();
-  for (const { path, bytes } of arrays) {
+function sectionsOf({ arrays }: PreparedHead): Record<string, number> {
+  const sections: Record<string, number> = {};
+  for (const [path, , , bytes] of arrays) {
     if (path === SHARED.path) continue;
     const name = path.split(".").slice(0, 2).join(".");
-    sections.set(name, (sections.get(name) ?? 0) + bytes);
+    sections[name] = (sections[name] ?? 0) + bytes;
   }
   return sections;
 }
@@ -107,13 +105,11 @@ async function readPrepared(
   await checkContents(contents, () => signal?.throwIfAborted());
 
   const { store, index, hiddenWorlds } = contents;
-  const reports = head.sources.map(({ hidden, ...source }) => ({
-    ...source,
-    hidden: new Map(Object.entries(hidden)),
-    isKept: false,
-  }));
   const known = {
-    ...{ fingerprint, bytes, sha256: hash?.digest("hex"), reports },
+    fingerprint,
+    bytes,
+    sha256: hash?.digest("hex"),
+    reports: head.sources,
     store: { id: store.id, contents: store.contents },
     createdAt: head.createdAt,
     prepared: { version: PREPARED_VERSION, sections: sectionsOf(head) },
@@ -124,40 +120,38 @@ async function readPrepared(
 /**
  * Loads a prepared file; the served one is not read again.
  *
- * @returns undefined when it cannot be used, with the reason in `problems`; a refusal for an error of the file system
- * @throws the reason of the signal
+ * @returns undefined when it cannot be used, with the reason among the problems
+ * @throws errors of the file system; the reason of the signal
  */
-export async function loadPrepared(
-  { prepared, fingerprints, manifest, began }: OpenedFiles,
-  problems: Problems,
-  options: LoadOptions,
-): Promise<Finish | Refused | undefined> {
+export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | undefined> {
+  const { prepared, fingerprints, manifest, began, problems, options } = input;
   const fingerprint = fingerprints.get(PREPARED)!;
   const { store: served, kept } = options.before ?? {};
   const earlier = kept?.prepared?.fingerprint === fingerprint ? kept.prepared : undefined;
-  try {
-    // A manifest requires a hash, which may not be known yet.
-    const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
-    const { known, store, index, hiddenWorlds }: Known = isKept
-      ? { known: earlier, store: served! }
-      : await readPrepared(prepared!, fingerprint, manifest !== undefined, options);
-    const { bytes, sha256 } = known;
-    if (manifest !== undefined)
-      compareWithManifest(manifest, new Map([[PREPARED, { bytes, sha256: sha256! }]]), problems);
-    const ownStore = { ...store, ...known.store };
-    return () => ({
-      store: manifest === undefined ? ownStore : rename(ownStore, manifest),
-      ...(index ? { index } : {}),
-      hiddenWorlds,
-      prepared: known.prepared,
-      createdAt: manifest?.createdAt ?? known.createdAt,
-      reports: known.reports.map((report) => ({ ...report, isKept })),
-      kept: { files: [], prepared: known },
-      bytes,
-      readMs: performance.now() - began,
-      packMs: 0,
-    });
-  } catch (error) {
-    return faultIn(PREPARED, error, problems);
-  }
+  // A manifest requires a hash, which may not be known yet.
+  const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
+  const read: Known | undefined = isKept
+    ? { known: earlier, store: served! }
+    : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
+        (error: unknown) => void addFault(PREPARED, error, problems),
+      );
+  if (read === undefined) return undefined;
+  const { known, index, hiddenWorlds } = read;
+  const { bytes, sha256 } = known;
+  if (manifest !== undefined)
+    compareWithManifest(manifest, new Map([[PREPARED, { bytes, sha256: sha256! }]]), problems);
+  if (problems.count > 0) return undefined;
+  const store = { ...read.store, ...known.store };
+  return {
+    store: manifest === undefined ? store : rename(store, manifest),
+    ...(index ? { index } : {}),
+    hiddenWorlds,
+    prepared: known.prepared,
+    createdAt: manifest?.createdAt ?? known.createdAt,
+    reports: known.reports.map((report) => ({ ...report, isKept })),
+    kept: { files: [], prepared: known },
+    bytes,
+    readMs: performance.now() - began,
+    packMs: 0,
+  };
 }

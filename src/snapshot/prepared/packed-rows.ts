@@ -29,30 +29,22 @@ const ONES = 0x01010101;
 const ZEROS = 0x30303030;
 const HIGH_BITS = 0x80808080;
 
+type Part = ReturnType<typeof partOf>;
+
 /** Bytes that are the same in all rows of a table, and the type of the value after them. */
-interface Part {
-  /** The bytes as words; the last word may overlap the one before it. */
-  readonly literal: Int32Array;
-  readonly length: number;
-  readonly next: FieldType;
-}
-
-interface Shape {
-  readonly parts: readonly Part[];
-  /** The bytes after the last value: their number, and their value as an integer of at most three bytes. */
-  readonly endBytes: number;
-  readonly end: number;
-}
-
-function partOf(text: string, next: FieldType): Part {
+function partOf(text: string, next: FieldType) {
   const bytes = Buffer.from(text);
   const words = Array.from({ length: Math.ceil(bytes.length / 4) }, (_, word) =>
     bytes.readInt32LE(Math.min(word * 4, bytes.length - 4)),
   );
+  /** The bytes as words; the last word may overlap the one before it. */
   return { literal: Int32Array.from(words), length: bytes.length, next };
 }
 
-function shapeOf(table: TableName): Shape {
+type Shape = ReturnType<typeof shapeOf>;
+
+/** The parts of a row, and the bytes after the last value: their number, and their value as an integer of at most three bytes. */
+function shapeOf(table: TableName) {
   const { parts, end } = servedLayout(FIELDS[table]);
   const last = Buffer.from(`${end},`);
   return {

@@ -5,15 +5,8 @@
  * array that they divide, and rows, texts and documents exist. Whether a lookup finds the right ones is not checked.
  */
 
-/** A check of the items of an array, which arrive in pieces. */
-export interface ItemsCheck {
-  /** The state before the first piece. */
-  readonly first: number;
-  /** @returns the state after a piece; NaN if an item is wrong */
-  take(items: Uint32Array, state: number): number;
-  /** The right state after the last piece; undefined if any is. */
-  readonly last?: number;
-}
+/** Checks items of an array from `from` on, up to `to`. To be called for one range after the other, as the array is read. */
+export type ItemsCheck = (items: Uint32Array, from: number, to: number) => boolean;
 
 /** Whether all items are below a limit of at most 2^31, by their sign bits: four at a time without a branch take half as long. */
 function areBelow({ buffer, byteOffset, length }: Uint32Array, limit: number): boolean {
@@ -34,59 +27,50 @@ function areBelow({ buffer, byteOffset, length }: Uint32Array, limit: number): b
 
 /** Checks that every item is below a limit. */
 export function below(limit: number): ItemsCheck {
-  const areGood = (items: Uint32Array): boolean =>
-    limit <= 2 ** 31 ? areBelow(items, limit) : items.every((item) => item < limit);
-  return { first: 0, take: (items) => (areGood(items) ? 0 : Number.NaN) };
+  return (items, from, to) => {
+    const some = items.subarray(from, to);
+    return limit <= 2 ** 31 ? areBelow(some, limit) : some.every((item) => item < limit);
+  };
 }
 
 /** Checks that items ascend from 0 to the end of the array that they divide, by at least `least` each. */
 export function ascending(end: number, least: number): ItemsCheck {
-  return {
-    first: -1,
-    take(items, state) {
-      let good = state >= 0 || items[0] === 0;
-      let before = state < 0 ? -least : state;
-      for (let at = 0; at < items.length; at++) {
-        const item = items[at]!;
-        if (item - before < least) good = false;
-        before = item;
-      }
-      return good ? before : Number.NaN;
-    },
-    last: end,
+  return (items, from, to) => {
+    let isGood = to < items.length || items[to - 1] === end;
+    let before = from === 0 ? -least : items[from - 1]!;
+    if (from === 0 && items[0] !== 0) isGood = false;
+    for (let at = from; at < to; at++) {
+      const item = items[at]!;
+      if (item - before < least) isGood = false;
+      before = item;
+    }
+    return isGood;
   };
 }
 
 /** Checks that `count` slots of a hash table are filled with numbers from 1 to `count`. */
 export function filled(count: number): ItemsCheck {
-  return {
-    first: 0,
-    take(items, state) {
-      let good = true;
-      let full = 0;
-      for (let at = 0; at < items.length; at++) {
-        const item = items[at]!;
-        if (item === 0) continue;
-        full++;
-        if (item > count) good = false;
-      }
-      return good ? state + full : Number.NaN;
-    },
-    last: count,
+  let full = 0;
+  return (items, from, to) => {
+    let isGood = true;
+    for (let at = from; at < to; at++) {
+      const item = items[at]!;
+      if (item === 0) continue;
+      full++;
+      if (item > count) isGood = false;
+    }
+    return isGood && (to < items.length || full === count);
   };
 }
 
 /** Checks that bitsets of `words` words each have no bits after the last of `numbers` numbers. */
 export function bitsBelow(words: number, numbers: number): ItemsCheck {
   const left = numbers % 32;
-  return {
-    // Index of the last word of the next bitset.
-    first: words - 1,
-    take(items, state) {
-      if (left === 0) return state;
-      let next = state;
-      for (; next < items.length; next += words) if (items[next]! >>> left !== 0) return Number.NaN;
-      return next - items.length;
-    },
+  return (items, from, to) => {
+    if (left === 0) return true;
+    // The last word of the first bitset that ends after `from`.
+    let at = from - (from % words) + words - 1;
+    for (; at < to; at += words) if (items[at]! >>> left !== 0) return false;
+    return true;
   };
 }

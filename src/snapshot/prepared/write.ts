@@ -10,7 +10,7 @@ import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { FORMAT } from "../manifest.ts";
 import { hashFile } from "../read.ts";
-import { aligned, encodeHead, placeArrays } from "./head.ts";
+import { type ArrayEntry, aligned, encodeHead, hexOf, placeArrays } from "./head.ts";
 import { ARRAYS, takeApart } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
@@ -43,10 +43,10 @@ function* chunksOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Generat
     for (let at = 0; at < memory.length; at += CHUNK_BYTES) yield memory.subarray(at, at + CHUNK_BYTES);
 }
 
-function checksumOf(array: ArrayBufferView): number {
+function checksumOf(array: ArrayBufferView): string {
   let checksum = 0;
   for (const chunk of chunksOf(array)) checksum = zlib.crc32(chunk, checksum);
-  return checksum;
+  return hexOf(checksum);
 }
 
 async function writeContents(
@@ -59,16 +59,14 @@ async function writeContents(
   const folding = foldingOf(letters);
   const { values, arrays } = takeApart({ store, index, hiddenWorlds: hiddenWorlds!, letters, folding });
   const { offsets, end } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
-  const placed = ARRAYS.map(({ path, type }, at) => {
+  const entries = ARRAYS.map(({ path, type }, at): ArrayEntry => {
     const array = arrays.get(path)!;
-    return { path, type, offset: offsets[at]!, bytes: array.byteLength, crc32: checksumOf(array) };
+    return [path, type, offsets[at]!, array.byteLength, checksumOf(array)];
   });
-  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
-    return { file, table, bytes, rows, hidden: Object.fromEntries(hidden), dangling };
-  });
-  await writeAll(handle, encodeHead({ createdAt, sources, values, arrays: placed }));
+  const sources = reports.map(({ isKept: _, ...source }) => source);
+  await writeAll(handle, encodeHead({ createdAt, sources, values, arrays: entries }));
   let written = 0;
-  for (const { path, offset } of placed) {
+  for (const [path, , offset] of entries) {
     // Already written for another path.
     if (offset < written) continue;
     for (const chunk of chunksOf(arrays.get(path)!)) {

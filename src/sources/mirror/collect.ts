@@ -1,11 +1,11 @@
 /** Requests everything that a mirror needs: lists of one generation, then statistics and owners one by one. */
 
-import type { Instance, PlatformStats, User, World, WorldStats } from "../../model/model.ts";
+import type { User, WorldStats } from "../../model/model.ts";
 import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
 import { findOwners, userSearch } from "./owners.ts";
-import { PAGE_SIZE, Replies, readLists } from "./replies.ts";
+import { ChangedError, Lists, PAGE_SIZE, Replies } from "./replies.ts";
 import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
 
 export interface CollectOptions {
@@ -17,11 +17,11 @@ export interface CollectOptions {
   readonly progress: { left: number } | undefined;
 }
 
-/** Lower bound on the requests for the collected data, by purpose. */
-type Bound = Readonly<Record<"worlds" | "instances" | "statistics" | "users" | "platform", number>>;
-
-/** A reply holds at most 50 rows of a list, or the counts of one world. An empty list takes one request, too. */
-function boundOf(worlds: number, instances: number, users: number): Bound {
+/**
+ * Lower bound on the requests for the collected data, by purpose: a reply holds at most 50 rows of a list, or the counts of one
+ * world. An empty list takes one request, too.
+ */
+function boundOf(worlds: number, instances: number, users: number) {
   const pagesOf = (rows: number): number => Math.ceil(rows / PAGE_SIZE);
   return {
     worlds: Math.max(1, pagesOf(worlds)),
@@ -33,61 +33,36 @@ function boundOf(worlds: number, instances: number, users: number): Bound {
 }
 
 /** A server's data, as far as the token may see them. */
-export interface Collected {
-  readonly worlds: readonly World[];
-  readonly stats: readonly WorldStats[];
-  readonly instances: readonly Instance[];
-  /** Owners and users found by the searches: newest first, then by id. */
-  readonly users: readonly User[];
-  readonly platform: PlatformStats;
-  /** The one generation of all the data; undefined when the server names none. */
-  readonly generation: string | undefined;
-  /** Number of listed worlds that were gone when their statistics were requested. */
-  readonly gone: number;
-  /** Number of owners that the server does not know. */
-  readonly unknownOwners: number;
-  readonly bound: Bound;
-}
+export type Collected = ReturnType<typeof compose>;
 
-/** Maximum rounds through all the data because the generation changed. */
+/** Maximum rounds through all the data because they changed. */
 const MOST_ROUNDS = 5;
-const STATS = "/stats";
-
-interface Listed extends Pick<Collected, "platform" | "worlds" | "instances" | "generation"> {
-  /** By search. */
-  readonly found: readonly (readonly User[])[];
-}
 
 function statsTarget(id: string): string {
   return `/worlds/${encodeURIComponent(id)}/stats`;
 }
 
-async function readAllLists({ journal, searches }: CollectOptions, replies: Replies): Promise<Listed> {
-  const paths = ["/worlds", "/instances", ...searches.map(userSearch)];
-  const isList = (target: string): boolean =>
-    target === STATS ||
-    paths.some((path) => target.startsWith(`${path}${path.includes("?") ? "&" : "?"}limit=`));
-  return readLists(replies, journal, isList, async (lists) => {
-    const platform = await lists.one(STATS, readPlatformStats);
-    const worlds = await lists.read("/worlds", readWorlds);
-    const instances = await lists.read("/instances", readInstances);
-    const found: (readonly User[])[] = [];
-    for (const q of searches) found.push(await lists.read(userSearch(q), readUsers));
-    return { platform, worlds, instances, found };
-  });
+type Listed = Awaited<ReturnType<typeof readLists>>;
+
+async function readLists({ searches }: CollectOptions, replies: Replies) {
+  const lists = new Lists(replies);
+  const platform = await lists.one("/stats", readPlatformStats);
+  const worlds = await lists.read("/worlds", readWorlds);
+  const instances = await lists.read("/instances", readInstances);
+  /** By search. */
+  const found: (readonly User[])[] = [];
+  for (const q of searches) found.push(await lists.read(userSearch(q), readUsers));
+  return { platform, worlds, instances, found, generation: lists.generation };
 }
 
 function newestFirst(a: User, b: User): number {
   return Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? -1 : 1);
 }
 
-interface Details {
-  readonly stats: ReadonlyMap<string, WorldStats>;
-  readonly users: ReadonlyMap<string, User>;
-}
+type Details = Awaited<ReturnType<typeof readDetails>>;
 
 /** Reads data that no list holds: statistics and owners. */
-async function readDetails(options: CollectOptions, replies: Replies, listed: Listed): Promise<Details> {
+async function readDetails(options: CollectOptions, replies: Replies, listed: Listed) {
   const { worlds, found, platform } = listed;
   const users = new Map(found.flat().map((user) => [user.id, user]));
   await findOwners(replies, users, worlds, platform.totalUsers);
@@ -104,16 +79,24 @@ async function readDetails(options: CollectOptions, replies: Replies, listed: Li
   return { stats, users };
 }
 
-function compose(listed: Listed, { stats, users }: Details): Collected {
+function compose(listed: Listed, { stats, users }: Details) {
   const { found, platform, generation } = listed;
   const worlds = listed.worlds.filter(({ id }) => stats.has(id));
   const instances = listed.instances.filter(({ worldId }) => stats.has(worldId));
   const wanted = new Set([...worlds.map(({ ownerId }) => ownerId), ...found.flat().map(({ id }) => id)]);
   const kept = [...wanted].flatMap((id) => users.get(id) ?? []).sort(newestFirst);
   return {
-    ...{ worlds, instances, platform, users: kept, generation },
+    worlds,
+    instances,
+    platform,
+    /** The one generation of all the data; undefined when the server names none. */
+    generation,
+    /** Owners and users found by the searches: newest first, then by id. */
+    users: kept,
     stats: worlds.map(({ id }) => stats.get(id)!),
+    /** Number of listed worlds that were gone when their statistics were requested. */
     gone: listed.worlds.length - worlds.length,
+    /** Number of owners that the server does not know. */
     unknownOwners: wanted.size - kept.length,
     bound: boundOf(listed.worlds.length, listed.instances.length, kept.length),
   };
@@ -131,22 +114,25 @@ async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: J
 
 /** Collects everything; repeats replies of an older generation until all are of one. @throws {SourceError}; the signal's reason */
 export async function collect(options: CollectOptions): Promise<Collected> {
-  const { journal, upstream } = options;
-  const replies = new Replies(upstream, journal);
-  for (let round = 1; ; round++) {
-    const listed = await readAllLists(options, replies);
-    const details = await readDetails(options, replies, listed);
-    const newest = replies.newest;
-    const old = [...journal.entries].filter(([, { etag }]) => etag !== newest).map(([target]) => target);
-    if (old.length === 0) {
-      await refuseNoWorlds(listed, details, journal);
-      return compose(listed, details);
-    }
-    await journal.drop(old);
-    if (round === MOST_ROUNDS) {
-      throw new SourceError(
-        `the server's data changed ${MOST_ROUNDS} times while they were read: nothing is published; a token with a higher limit reads them faster`,
-      );
+  const { journal } = options;
+  const replies = new Replies(options.upstream, journal);
+  let problem = "";
+  for (let round = 1; round <= MOST_ROUNDS; round++) {
+    try {
+      const listed = await readLists(options, replies);
+      const details = await readDetails(options, replies, listed);
+      const old = [...journal.entries].filter(([, { etag }]) => etag !== replies.newest);
+      if (old.length === 0) {
+        await refuseNoWorlds(listed, details, journal);
+        return compose(listed, details);
+      }
+      await journal.drop(old.map(([target]) => target));
+      problem = `the server's data changed ${MOST_ROUNDS} times while they were read: nothing is published; a token with a higher limit reads them faster`;
+    } catch (error) {
+      if (!(error instanceof ChangedError)) throw error;
+      await journal.clear();
+      problem = `${error.message}: begun again ${MOST_ROUNDS} times; the server changes too often`;
     }
   }
+  throw new SourceError(problem);
 }

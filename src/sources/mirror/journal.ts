@@ -15,13 +15,13 @@ import { SourceError } from "../../util/source-error.ts";
 import { codeOf } from "../../util/system-error.ts";
 
 /** A stored reply. */
-export interface Entry {
+export interface Entry<Value = unknown> {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Its generation; undefined when the server names none. */
   readonly etag: string | undefined;
   /** Its value; null when the resource does not exist. */
-  readonly value: unknown;
+  readonly value: Value;
 }
 
 const FILE = "journal.ndjson";
@@ -68,7 +68,7 @@ async function readWhole(path: string): Promise<Buffer> {
 export class Journal {
   readonly #path: string;
   readonly #from: string;
-  readonly #entries = new Map<string, Entry>();
+  readonly entries = new Map<string, Entry>();
   /** Times of requests, in milliseconds since the epoch; a load keeps the last hour before the latest one. */
   sentAt: number[] = [];
   #handle: FileHandle | undefined;
@@ -91,7 +91,7 @@ export class Journal {
       journal.#handle = await open(path, "a");
     } else {
       if (problem !== "") tell(`${path}: ${problem}; beginning afresh`);
-      journal.#entries.clear();
+      journal.entries.clear();
       journal.sentAt = [];
       await journal.#begin();
     }
@@ -109,9 +109,9 @@ export class Journal {
       if (line === undefined) return "it is damaged";
       const { target, at, etag, value, dropped } = line;
       if (Array.isArray(dropped)) {
-        for (const gone of dropped) this.#entries.delete(String(gone));
+        for (const gone of dropped) this.entries.delete(String(gone));
       } else if (typeof target === "string" && typeof at === "number") {
-        this.#entries.set(target, { at, etag: typeof etag === "string" ? etag : undefined, value });
+        this.entries.set(target, { at, etag: typeof etag === "string" ? etag : undefined, value });
         this.sentAt.push(at);
       }
     }
@@ -120,30 +120,26 @@ export class Journal {
     return undefined;
   }
 
-  get entries(): ReadonlyMap<string, Entry> {
-    return this.#entries;
-  }
-
   /** Time of the latest request; 0 without any. */
   get lastAt(): number {
     return this.sentAt.reduce((latest, at) => Math.max(latest, at), 0);
   }
 
   async put(target: string, entry: Entry): Promise<void> {
-    this.#entries.set(target, entry);
+    this.entries.set(target, entry);
     this.sentAt.push(entry.at);
     if (this.sentAt.length > 2 * MOST_TIMES) this.sentAt.splice(0, MOST_TIMES);
     await this.#append({ target, ...entry });
   }
 
   async drop(targets: readonly string[]): Promise<void> {
-    for (const target of targets) this.#entries.delete(target);
+    for (const target of targets) this.entries.delete(target);
     await this.#append({ dropped: targets });
   }
 
   /** Drops all replies. */
   async clear(): Promise<void> {
-    this.#entries.clear();
+    this.entries.clear();
     await this.#inTurn(() => this.#begin());
   }
 

@@ -22,36 +22,22 @@ import { completeRows, generationOfRows, holdsSame, type RowFiles, renewManifest
 import { type Collected, collect } from "./collect.ts";
 import { Journal } from "./journal.ts";
 
-/** Source and destination of a mirror. */
-export interface MirrorOptions {
+type Settings = Options<"mirror">["values"];
+
+/** Settings of the command, and its connections. */
+export interface MirrorOptions
+  extends Pick<Settings, "tokenFile" | "users" | "out" | "maxSnapshotBytes">,
+    Partial<Pick<Settings, "requestsPerHour" | "keep" | "allowShrink">> {
   /** Base URL of the server's operations; see `readServer`. */
   readonly from: string;
-  readonly tokenFile: string;
-  /** Searches whose users are mirrored, too. */
-  readonly searches: readonly string[];
-  /** Maximum requests per hour. */
-  readonly perHour?: number | undefined;
   readonly timing: Timing;
-  /** The place of the link; see {@link publishVersion}. */
-  readonly out: string;
-  /** Maximum bytes of rows. */
-  readonly maxBytes: number;
-  /** Number of earlier versions to keep, and whether a new version may lose most of the users or worlds. */
-  readonly keep?: number;
-  readonly allowShrink?: boolean;
   readonly signal: AbortSignal;
   /** Receives sentences about a restarted journal and about irregularities. */
   readonly tell: (sentence: string) => void;
   readonly progress?: RequestProgress;
 }
 
-/** Result of a round. */
-export interface Mirrored extends Omit<Round, "details"> {
-  /** Number of requests in this round. */
-  readonly requests: number;
-  /** Undefined when the server said that nothing has changed. */
-  readonly collected: Collected | undefined;
-}
+export type Mirrored = Awaited<ReturnType<Mirror["renew"]>>;
 
 /** When the last reply is older than this, a killed process's work continues only if the server's data are unchanged. */
 const STALE_MS = 3_600_000;
@@ -143,19 +129,20 @@ export class Mirror {
   readonly #journal: Journal;
   readonly #upstream: Upstream;
   readonly #release: () => Promise<void>;
-  #token: string;
 
   private constructor(options: MirrorOptions, journal: Journal, token: string, release: () => Promise<void>) {
-    const { from, perHour, timing, signal, progress } = options;
+    const { from, requestsPerHour: perHour, timing, signal, progress } = options;
     this.#options = options;
     this.#journal = journal;
-    this.#token = token;
     this.#release = release;
     this.#upstream = new Upstream({
-      ...{ base: from, token: () => this.#token, perHour, timing, signal },
+      base: from,
+      token,
+      perHour,
+      timing,
+      signal,
+      progress,
       agesOfSent: journal.sentAt.map((at) => Date.now() - at),
-      onSent: () => progress?.count(this.#upstream),
-      onWait: (ms) => progress?.tellWait(ms),
     });
   }
 
@@ -177,12 +164,12 @@ export class Mirror {
     }
   }
 
-  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
-  async renew(): Promise<Mirrored> {
-    const { tokenFile, searches, tell, progress } = this.#options;
+  /** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
+  async renew() {
+    const { tokenFile, users: searches, tell, progress } = this.#options;
     const journal = this.#journal;
     const upstream = this.#upstream;
-    this.#token = await readToken(tokenFile, TOKEN_OPTION);
+    upstream.token = await readToken(tokenFile, TOKEN_OPTION);
     const began = Date.now();
     const before = upstream.requests;
     progress?.restart();
@@ -210,10 +197,12 @@ export class Mirror {
 
   /** Publishes collected data, unless the same are published already. @param createdAt time of the data */
   async #publish(collected: Collected, createdAt: number): Promise<Pick<Round, "generation" | "isNew">> {
-    const { out, from, searches, maxBytes, keep, allowShrink, signal } = this.#options;
+    const { out, from, users, maxSnapshotBytes: maxBytes, keep, allowShrink, signal } = this.#options;
     let generation = "";
     const note: MirrorNote = {
-      ...{ from, searches, totalUsers: collected.platform.totalUsers },
+      from,
+      searches: users,
+      totalUsers: collected.platform.totalUsers,
       generation: collected.generation?.slice(1, -1) ?? null,
     };
     const published = await publishVersion(
@@ -257,8 +246,7 @@ function detailsOf({ requests, collected }: Mirrored): string {
 /** Runs the command. */
 export async function mirror(options: Options<"mirror">, io: CommandIo): Promise<void> {
   const from = readServer(options.values.from, options.names.from);
-  const { out, tokenFile, users, requestsPerHour: perHour } = options.values;
-  const { maxSnapshotBytes: maxBytes, keep, allowShrink } = options.values;
+  const users = [...new Set(options.values.users)];
   const progress = new RequestProgress(io, `mirroring ${new URL(from).host}`);
   const tell = (sentence: string): void => {
     progress.end();
@@ -269,10 +257,8 @@ export async function mirror(options: Options<"mirror">, io: CommandIo): Promise
     close: async () => opened?.close(),
     async run(signal) {
       try {
-        opened ??= await Mirror.open({
-          ...{ from, out, tokenFile, perHour, maxBytes, keep, allowShrink },
-          ...{ signal, timing: TIMING, searches: [...new Set(users)], tell, progress },
-        });
+        const more = { from, users, signal, timing: TIMING, tell, progress };
+        opened ??= await Mirror.open({ ...options.values, ...more });
         const mirrored = await opened.renew();
         return { ...mirrored, details: detailsOf(mirrored) };
       } finally {

@@ -1,6 +1,7 @@
 /** A mirror's replies, kept in its journal; and complete lists: each page once, all of one generation if the server names it. */
 
-import { runAll, type Upstream, type UpstreamReply } from "../../upstream/upstream.ts";
+import { runAll, type Upstream } from "../../upstream/upstream.ts";
+import { Coalesced } from "../../util/process/coalesced.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Entry, Journal } from "./journal.ts";
 import type { Read, RowPage } from "./rows.ts";
@@ -10,24 +11,22 @@ export class ChangedError extends Error {
   override name = "ChangedError";
 }
 
-/** A value and its generation. */
-export interface Received<Value> {
-  readonly value: Value;
-  readonly etag: string | undefined;
-}
-
 /** The error message for an unknown path, as opposed to an unknown resource. */
 const NO_PATH = "Not found";
-/** Maximum attempts at lists, or at a missing resource, when the data keep changing. */
+/** Maximum attempts at a missing resource when the data keep changing. */
 const MOST_TRIES = 5;
 
 export class Replies {
   readonly #upstream: Upstream;
   readonly #journal: Journal;
-  #newest: string | undefined;
-  #lastInquiry: Promise<unknown> = Promise.resolve();
-  /** An inquiry that is not sent yet. */
-  #nextInquiry: Promise<string | undefined> | undefined;
+  /** The generation of the latest reply. */
+  newest: string | undefined;
+  /** Asks for the current generation. */
+  readonly #inquiries = new Coalesced(async () => {
+    const etag = this.newest;
+    const reply = await this.#upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
+    return reply.status === 304 ? etag : reply.etag;
+  });
 
   constructor(upstream: Upstream, journal: Journal) {
     this.#upstream = upstream;
@@ -36,75 +35,47 @@ export class Replies {
     for (const { at, etag } of journal.entries.values()) {
       if (at < latestAt) continue;
       latestAt = at;
-      this.#newest = etag;
+      this.newest = etag;
     }
   }
 
-  /** The generation of the latest reply. */
-  get newest(): string | undefined {
-    return this.#newest;
-  }
-
   /** Gives a reply. @param etag the required generation @throws {ChangedError} when another is served; `SourceError` */
-  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Received<Value>> {
-    const known = this.#kept<Value>(target);
-    if (known !== undefined) return known;
+  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Entry<Value>> {
+    const known = this.#journal.entries.get(target);
+    if (known !== undefined) return known as Entry<Value>;
     const reply = await this.#upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
     const value = reply.status === 412 ? undefined : read(target, reply.body);
     if (value === undefined || (etag !== undefined && reply.etag !== etag)) {
       throw new ChangedError("the server's data changed while they were read");
     }
-    return await this.#keep(target, reply, reply.etag, value);
+    return await this.#keep(target, reply.etag, value);
   }
 
   /** Gives a resource of any generation; null when the server has none, which one more request confirms. */
-  async find<Value>(target: string, read: Read<Value>): Promise<Received<Value | null>> {
-    const known = this.#kept<Value | null>(target);
-    if (known !== undefined) return known;
+  async find<Value>(target: string, read: Read<Value>): Promise<Entry<Value | null>> {
+    const known = this.#journal.entries.get(target);
+    if (known !== undefined) return known as Entry<Value | null>;
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
-      const before = this.#newest;
+      const before = this.newest;
       const reply = await this.#upstream.get(target, { statuses: [200, 404] });
-      if (reply.status === 200) return await this.#keep(target, reply, reply.etag, read(target, reply.body));
+      if (reply.status === 200) return await this.#keep(target, reply.etag, read(target, reply.body));
       if ((reply.body as { error?: unknown }).error === NO_PATH) {
-        throw new SourceError(`${target}: the server has no such path: it is no server of this API`, {
-          isLasting: true,
-        });
+        const problem = `${target}: the server has no such path: it is no server of this API`;
+        throw new SourceError(problem, { isLasting: true });
       }
       // A 404 carries no ETag. Its generation is known when the server serves the same one before and after it.
-      const after = before === undefined ? undefined : await this.#inquire();
-      if (after === before) return await this.#keep(target, reply, after, null);
-      this.#newest = after;
+      const after = before === undefined ? undefined : await this.#inquiries.ask();
+      if (after === before) return await this.#keep(target, after, null);
+      this.newest = after;
     }
     throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
   }
 
-  /** Asks for the current generation. Calls that wait for the last inquiry share the next one: each answer is newer than its call. */
-  #inquire(): Promise<string | undefined> {
-    if (this.#nextInquiry === undefined) {
-      this.#nextInquiry = this.#lastInquiry.then(async () => {
-        this.#nextInquiry = undefined;
-        const etag = this.#newest;
-        const reply = await this.#upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
-        return reply.status === 304 ? etag : reply.etag;
-      });
-      this.#lastInquiry = this.#nextInquiry.catch(() => {});
-    }
-    return this.#nextInquiry;
-  }
-
-  async #keep<Value>(
-    target: string,
-    { at }: UpstreamReply,
-    etag: string | undefined,
-    value: Value,
-  ): Promise<Received<Value>> {
-    this.#newest = etag;
-    await this.#journal.put(target, { at, etag, value });
-    return { value, etag };
-  }
-
-  #kept<Value>(target: string): Received<Value> | undefined {
-    return this.#journal.entries.get(target) as (Entry & { value: Value }) | undefined;
+  async #keep<Value>(target: string, etag: string | undefined, value: Value): Promise<Entry<Value>> {
+    const entry = { at: Date.now(), etag, value };
+    this.newest = etag;
+    await this.#journal.put(target, entry);
+    return entry;
   }
 }
 
@@ -112,10 +83,6 @@ export class Replies {
 export const PAGE_SIZE = 50;
 /** Maximum rows of a list: one with an absurd total would be read without end. */
 const MOST_ROWS = 100_000_000;
-
-interface Identified {
-  readonly id: string;
-}
 
 /** The target of a page. */
 export function pageTarget(path: string, limit: number, offset: number): string {
@@ -135,29 +102,28 @@ function problemWith(page: RowPage<object>, first: RowPage<object>, offset: numb
 /** Reads lists of one generation. */
 export class Lists {
   readonly #replies: Replies;
-  #generation: string | undefined;
+  /** The generation of the first reply; undefined when the server does not name it. */
+  generation: string | undefined;
 
   constructor(replies: Replies) {
     this.#replies = replies;
   }
 
-  /** The generation of the first reply; undefined when the server does not name it. */
-  get generation(): string | undefined {
-    return this.#generation;
-  }
-
   /** Gets one reply, which must be of this generation. @throws {ChangedError} when it is of another; `SourceError` */
   async one<Value>(target: string, read: Read<Value>): Promise<Value> {
-    const { value, etag } = await this.#replies.get(target, read, this.#generation);
+    const { value, etag } = await this.#replies.get(target, read, this.generation);
     // A reply from the journal may be of another generation.
-    if (this.#generation !== undefined && etag !== this.#generation)
+    if (this.generation !== undefined && etag !== this.generation)
       throw new ChangedError("pages are of two generations");
-    this.#generation ??= etag;
+    this.generation ??= etag;
     return value;
   }
 
   /** Reads every row of a list, in order. @throws {ChangedError} when its pages do not fit together; `SourceError` */
-  async read<Row extends Identified>(path: string, readPage: Read<RowPage<Row>>): Promise<readonly Row[]> {
+  async read<Row extends { readonly id: string }>(
+    path: string,
+    readPage: Read<RowPage<Row>>,
+  ): Promise<readonly Row[]> {
     const pageAt = async (limit: number, offset: number, given?: RowPage<Row>): Promise<RowPage<Row>> => {
       const page = await this.one(pageTarget(path, limit, offset), readPage);
       const problem = problemWith(page, given ?? page, offset);
@@ -178,28 +144,5 @@ export class Lists {
     const ids = new Set(rows.map(({ id }) => id));
     if (ids.size !== rows.length) throw new ChangedError(`${path}: a row is in two pages`);
     return rows;
-  }
-}
-
-/** Reads several lists of one generation; starts over when it changes. @param isList whether a target belongs to the lists */
-export async function readLists<Result>(
-  replies: Replies,
-  journal: Journal,
-  isList: (target: string) => boolean,
-  work: (lists: Lists) => Promise<Result>,
-): Promise<Result & { readonly generation: string | undefined }> {
-  for (let tries = 1; ; tries++) {
-    const lists = new Lists(replies);
-    try {
-      return { ...(await work(lists)), generation: lists.generation };
-    } catch (error) {
-      if (!(error instanceof ChangedError)) throw error;
-      await journal.drop([...journal.entries.keys()].filter(isList));
-      if (tries === MOST_TRIES) {
-        throw new SourceError(
-          `${error.message}: begun again ${MOST_TRIES} times; the server changes too often`,
-        );
-      }
-    }
   }
 }

@@ -1,24 +1,20 @@
 /**
  * The copies of one source on disk, shared by any number of processes:
  *
- *     files/SHA256-NAME        downloaded and checked files
- *     current.versions/…/      one snapshot each: its manifest, `copy.json`, and a symbolic link per file into `files`
+ *     current.versions/…/      one snapshot each: its files, its manifest, and `copy.json`
  *     current                  links to the newest complete one
+ *     incoming/SHA256-NAME     checked files of a copy that is not complete yet
  *
- * Two snapshots share a file that they have in common, its times included. A name in `files` identifies the content: a second
- * process finds the files of the first, and renaming over one changes nothing.
- *
- * Files that no copy links to are removed. A lock (`files.owner`) lets one process at a time link or remove: otherwise one could
- * remove a file that another has just found.
+ * A file that two snapshots have in common is one file with two names, so its contents and times are the same. A name that
+ * another process has just removed costs a download.
  */
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, readFile, readlink, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { link, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
-import { HeldError, hold, OWNER_ENDING } from "../../files/ownership.ts";
 import { currentVersion, publishVersion, versionsOf } from "../../files/publish.ts";
 import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
@@ -27,10 +23,6 @@ import { isObject } from "../../util/json.ts";
 import { type SentManifest, sha256Of } from "./download.ts";
 
 const RECORD = "copy.json";
-/** Timeout for the lock. */
-const TURN_PATIENCE_MS = 10_000;
-/** Time limit on removing files: a process that was suspended removes nothing after others stopped waiting for the lock. */
-const TURN_MS = TURN_PATIENCE_MS / 2;
 /** Minimum milliseconds between two recorded confirmations. */
 const CONFIRM_MS = 20_000;
 
@@ -45,27 +37,23 @@ export interface Copy {
   readonly confirmed: number;
 }
 
-/** Downloads one file to a path that does not exist yet. */
-export type Bring = (name: string, listed: Listed, path: string) => Promise<void>;
-
-/** Result of a publication. */
-export interface Brought {
-  /** Files that were downloaded, and files that were already here. */
-  readonly files: number;
-  readonly reused: number;
-  readonly bytes: number;
-}
-
-/** Names that {@link nameOf} gives; no other file is ever removed. */
-const OURS = /^[0-9a-f]{64}-/;
-
-function nameOf(name: string, { sha256 }: Listed): string {
+/** The name of a file in the folder of incoming ones. */
+function nameOf([name, { sha256 }]: readonly [string, Listed]): string {
   return `${sha256}-${name}`;
 }
 
 async function isWhole(path: string, { bytes }: Listed): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() === true && found.size === bytes;
+}
+
+/** Gives a complete file another name. @returns whether there was one */
+async function linkWhole(path: string, newPath: string, listed: Listed): Promise<boolean> {
+  if (!(await isWhole(path, listed))) return false;
+  return await link(path, newPath).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function hashOfFile(path: string): Promise<string> {
@@ -85,26 +73,23 @@ export class Copies {
   /** URL of the source, for people who look at its folder. */
   readonly #address: string;
   readonly #link: string;
-  readonly #files: string;
+  readonly #incoming: string;
 
   constructor(place: string, address: string) {
     this.place = place;
     this.#address = address;
     this.#link = join(place, "current");
-    this.#files = join(place, "files");
+    this.#incoming = join(place, "incoming");
   }
 
   /** The newest copy; undefined when none is complete, judged by names, sizes and manifest. */
   async current(): Promise<Copy | undefined> {
     const folder = await currentVersion(this.#link);
     if (folder === undefined) return undefined;
-    const read = (name: string) => readFile(join(folder, name)).catch(() => undefined);
-    const [bytes, record] = await Promise.all([read(MANIFEST), read(RECORD)]);
-    if (bytes === undefined || record === undefined) return undefined;
+    const manifest = await readManifestIn(folder);
+    const record = await readFile(join(folder, RECORD), "utf8").catch(() => "");
     const { sha256, etag } = readRecord(record);
-    if (sha256 !== sha256Of(bytes)) return undefined;
-    const manifest = parseManifest(bytes.toString("utf8"), new Problems());
-    if (manifest === undefined) return undefined;
+    if (manifest === undefined || sha256 !== manifest.sha256) return undefined;
     for (const [name, listed] of manifest.files) {
       if (!(await isWhole(join(folder, name), listed))) return undefined;
     }
@@ -127,21 +112,36 @@ export class Copies {
     }
   }
 
-  /** Makes and publishes a copy of a manifest's files. After a failure only complete files stay, for the next attempt. */
-  async publish(sent: SentManifest, manifest: Manifest, bring: Bring): Promise<Brought> {
+  /**
+   * Makes and publishes a copy of a manifest's files. After a failure only complete files stay, for the next attempt.
+   *
+   * @param bring downloads one file to a path that does not exist yet
+   * @returns numbers of files that were downloaded, and that were here already, and the bytes of the downloaded ones
+   */
+  async publish(
+    sent: SentManifest,
+    manifest: Manifest,
+    bring: (name: string, listed: Listed, path: string) => Promise<void>,
+  ) {
     let files = 0;
     let bytes = 0;
-    await makeFolder(this.#files, 0o700);
-    await publishVersion(this.#link, async (folder) => {
-      for (const [name, listed] of await this.#takeUp(folder, manifest)) {
-        const stored = join(this.#files, nameOf(name, listed));
-        // Another process may have downloaded it meanwhile.
-        if (await isWhole(stored, listed)) continue;
-        const part = join(folder, `${name}.part`);
-        await bring(name, listed, part);
-        // Check again: a server may be reading a faster process's file, and replacing that file would end the server's start.
-        if (await isWhole(stored, listed)) await rm(part);
-        else await rename(part, stored);
+    await makeFolder(this.#incoming, 0o700);
+    const wanted = new Set(Array.from(manifest.files, nameOf));
+    for (const name of await readdir(this.#incoming).catch(() => []))
+      if (!wanted.has(name)) await rm(join(this.#incoming, name), { force: true });
+    await publishVersion(this.#link, async (folder, current) => {
+      const before = current === undefined ? undefined : await readManifestIn(current);
+      for (const [name, listed] of manifest.files) {
+        const path = join(folder, name);
+        const incoming = join(this.#incoming, nameOf([name, listed]));
+        if (await linkWhole(incoming, path, listed)) continue;
+        if (current !== undefined) {
+          const file = join(current, name);
+          const sha256 = before ? before.files.get(name)?.sha256 : await hashOfFile(file).catch(() => "");
+          if (sha256 === listed.sha256 && (await linkWhole(file, path, listed))) continue;
+        }
+        await bring(name, listed, path);
+        await link(path, incoming).catch(() => {});
         files++;
         bytes += listed.bytes;
       }
@@ -151,7 +151,7 @@ export class Copies {
       await writeFile(join(folder, RECORD), this.#record(sent.sha256, sent.etag));
       return true;
     });
-    await this.#clearUp();
+    await rm(this.#incoming, { recursive: true, force: true });
     return { files, reused: manifest.files.size - files, bytes };
   }
 
@@ -162,10 +162,10 @@ export class Copies {
   }
 
   /** Removes the files of a copy that have a wrong hash. @returns their number */
-  async removeDamaged({ manifest }: Copy): Promise<number> {
+  async removeDamaged({ folder, manifest }: Copy): Promise<number> {
     let damaged = 0;
     for (const [name, listed] of manifest.files) {
-      const stored = join(this.#files, nameOf(name, listed));
+      const stored = join(folder, name);
       if ((await hashOfFile(stored)) === listed.sha256) continue;
       await rm(stored, { force: true });
       damaged++;
@@ -176,68 +176,18 @@ export class Copies {
   #record(sha256: string, etag: string | undefined): string {
     return JSON.stringify({ url: this.#address, sha256, etag });
   }
-
-  /** Locks the files. @returns the lock's release; undefined when another process held it for all of {@link TURN_PATIENCE_MS} */
-  async #takeTurn(): Promise<(() => Promise<void>) | undefined> {
-    try {
-      return (await hold(this.#files + OWNER_ENDING, { patienceMs: TURN_PATIENCE_MS })).release;
-    } catch (error) {
-      if (error instanceof HeldError) return undefined;
-      throw error;
-    }
-  }
-
-  /** Links the files of an unfinished copy, which protects them from removal. @returns the missing files */
-  async #takeUp(folder: string, { files }: Manifest): Promise<[string, Listed][]> {
-    const endTurn = await this.#takeTurn();
-    try {
-      const missing: [string, Listed][] = [];
-      for (const [name, listed] of files) {
-        await symlink(join("..", "..", "files", nameOf(name, listed)), join(folder, name));
-        if (!(await isWhole(join(this.#files, nameOf(name, listed)), listed))) missing.push([name, listed]);
-      }
-      return missing;
-    } finally {
-      await endTurn?.();
-    }
-  }
-
-  /** Removes the files that no copy links to, complete or unfinished. */
-  async #clearUp(): Promise<void> {
-    const endTurn = await this.#takeTurn();
-    // The lock's owner clears up, too.
-    if (endTurn === undefined) return;
-    const end = performance.now() + TURN_MS;
-    try {
-      const wanted = await this.#linked();
-      for (const name of await readdir(this.#files)) {
-        if (performance.now() >= end) return;
-        if (OURS.test(name) && !wanted.has(name)) await rm(join(this.#files, name), { force: true });
-      }
-    } finally {
-      await endTurn();
-    }
-  }
-
-  /** Names of the files that copies link to. */
-  async #linked(): Promise<ReadonlySet<string>> {
-    const versions = versionsOf(this.#link);
-    const wanted = new Set<string>();
-    for (const version of await readdir(versions, { withFileTypes: true })) {
-      if (!version.isDirectory()) continue;
-      const folder = join(versions, version.name);
-      for (const name of await readdir(folder).catch(() => [])) {
-        const target = await readlink(join(folder, name)).catch(() => undefined);
-        if (target !== undefined) wanted.add(basename(target));
-      }
-    }
-    return wanted;
-  }
 }
 
-function readRecord(bytes: Buffer): { readonly sha256?: unknown; readonly etag?: string | undefined } {
+/** The manifest in a folder, and the hash of its bytes; undefined if it is not a good one. */
+async function readManifestIn(folder: string): Promise<(Manifest & { readonly sha256: string }) | undefined> {
+  const bytes = await readFile(join(folder, MANIFEST)).catch(() => Buffer.alloc(0));
+  const manifest = parseManifest(bytes.toString("utf8"), new Problems());
+  return manifest && { ...manifest, sha256: sha256Of(bytes) };
+}
+
+function readRecord(text: string): { readonly sha256?: unknown; readonly etag?: string | undefined } {
   try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    const value: unknown = JSON.parse(text);
     if (!isObject(value)) return {};
     return { sha256: value.sha256, etag: typeof value.etag === "string" ? value.etag : undefined };
   } catch {

@@ -13,13 +13,8 @@ import { SourceError } from "../../util/source-error.ts";
 
 const MOST_BYTES = 1_048_576;
 
-/** A manifest as received. */
-export interface SentManifest {
-  readonly bytes: Buffer;
-  /** Hex hash of its bytes. */
-  readonly sha256: string;
-  readonly etag: string | undefined;
-}
+/** A manifest as received, and the hex hash of its bytes. */
+export type SentManifest = NonNullable<Awaited<ReturnType<typeof askManifest>>>;
 
 /** nginx and others build ETags from size and second: a file that changed less than this before may share its ETag with a later one. */
 const SAME_TAG_MS = 2000;
@@ -48,12 +43,11 @@ export async function askManifest(
   token: string | undefined,
   etag: string | undefined,
   policy: RetryPolicy,
-): Promise<SentManifest | undefined> {
+) {
   const url = new URL(MANIFEST, folder);
   const { timing, signal } = policy;
-  const conditions = etag === undefined ? {} : { "if-none-match": etag };
-  // Makes intermediate caches revalidate it, too.
-  const headers = { "cache-control": "no-cache", ...conditions };
+  // "no-cache" makes intermediate caches revalidate it, too.
+  const headers = { "cache-control": "no-cache", "if-none-match": etag };
   const statuses = etag === undefined ? [200] : [200, 304];
   const late = new SourceError(`${url.href}: not here within ${timing.manifestMs / 1000} s`);
   const tooLarge = new SourceError(`${url.href}: is larger than 1 MiB`, { isLasting: true });
@@ -200,10 +194,11 @@ export async function download(wanted: Wanted, path: string, patience: RetryPoli
     const part: Part = { handle, bytes: 0, hash: createHash("sha256") };
     await retry(patience, async (advanced) => {
       const before = part.bytes;
-      const ask =
-        before === 0 ? { statuses: [200] } : { statuses: [200, 206], headers: { range: `bytes=${before}-` } };
+      const statuses = before === 0 ? [200] : [200, 206];
+      const headers = { range: before === 0 ? undefined : `bytes=${before}-` };
       try {
-        await request({ url, token, timing, signal, ...ask }, (answer) => take(wanted, part, answer));
+        const question = { url, token, headers, statuses, timing, signal };
+        await request(question, (answer) => take(wanted, part, answer));
       } finally {
         if (part.bytes - before >= ADVANCE_BYTES) advanced();
       }

@@ -193,9 +193,7 @@ export class UrlSource implements Source {
     if (copy === undefined || (before === problem && occasion === "watch")) return;
     const ageSeconds = Math.max(0, Math.round((Date.now() - copy.confirmed) / 1000));
     const { generation } = copy.manifest;
-    this.#options.observe({
-      kind: "source-failed",
-      ...{ problem, copy: generation, ageSeconds, retryMs: Math.round(retryMs) },
-    });
+    const failed = { problem, copy: generation, ageSeconds, retryMs: Math.round(retryMs) };
+    this.#options.observe({ kind: "source-failed", ...failed });
   }
 }

@@ -1,11 +1,10 @@
 /** Runs a job, one run at a time. All requests that arrive during a run share a single run after it. */
-export class Coalesced {
-  readonly #run: () => Promise<void>;
-  #running: Promise<void> | undefined;
-  #queued: Promise<void> | undefined;
+export class Coalesced<Result = void> {
+  readonly #run: () => Promise<Result>;
+  #running: Promise<Result> | undefined;
+  #queued: Promise<Result> | undefined;
 
-  /** @param run does the work; it must not reject */
-  constructor(run: () => Promise<void>) {
+  constructor(run: () => Promise<Result>) {
     this.#run = run;
   }
 
@@ -13,15 +12,15 @@ export class Coalesced {
     return this.#running !== undefined;
   }
 
-  /** Resolves at the end of a run that begins now or later. */
-  ask(): Promise<void> {
+  /** Settles with a run that begins now or later. */
+  ask(): Promise<Result> {
     if (this.#running === undefined) {
       this.#running = this.#run().finally(() => {
         this.#running = undefined;
       });
       return this.#running;
     }
-    this.#queued ??= this.#running.then(() => {
+    this.#queued ??= this.settled().then(() => {
       this.#queued = undefined;
       return this.ask();
     });
@@ -29,7 +28,7 @@ export class Coalesced {
   }
 
   /** Resolves when all runs requested so far are over. */
-  settled(): Promise<void> {
-    return this.#queued ?? this.#running ?? Promise.resolve();
+  async settled(): Promise<void> {
+    await Promise.allSettled([this.#queued ?? this.#running]);
   }
 }
