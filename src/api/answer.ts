@@ -9,7 +9,6 @@
 
 import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
 import { countBusy, countUse, type KeyUse } from "../auth/key-use.ts";
-import type { Notices } from "../auth/notices.ts";
 import type { Body } from "../model/body.ts";
 import type { ClientOf } from "../model/client-address.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
@@ -45,8 +44,6 @@ export interface State {
   readonly accessLog?: AccessLog | undefined;
   /** Answers requests for pages beside the API; absent where there are none. */
   readonly pages?: PageServer | undefined;
-  /** Receives refused keys and addresses, for the log; absent where there is none. */
-  readonly notices?: Notices | undefined;
   /** Counters of this thread for the requests of each key; absent when not needed. */
   readonly keyUse?: KeyUse | undefined;
   /** Counters of requests, for adapters; absent without metrics. */
@@ -115,16 +112,15 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
 }
 
 /** A request that the gate refused may be worth a notice. */
-function notice(ask: Ask, { gate, notices, clientOf }: State, refused: Admission): void {
-  const { now } = ask;
+function notice(ask: Ask, { gate, observe, clientOf }: State, refused: Admission): void {
   const { fault, quota, keyId, slot } = refused;
   if (quota !== undefined) {
     if (fault !== "rateLimited") return;
     const name = gate.keys.bySlot[slot]?.name ?? "";
-    notices?.limited({ keyId, name, limit: quota.limit, reset: quota.reset }, now);
+    observe({ kind: "key-limited", keyId, name, limit: quota.limit, reset: quota.reset });
   } else if (fault !== undefined && fault !== "noToken" && fault !== "busy") {
     const client = clientOf(ask);
-    if (client !== undefined) notices?.badTokens({ client, count: 1, fault }, now);
+    if (client !== undefined) observe({ kind: "bad-tokens", client, count: 1, fault });
   }
 }
 
@@ -146,7 +142,7 @@ function run(
 ): Reply | Promise<Reply> {
   if (state.keyUse) countUse(state.keyUse, admission.slot, admission.fault, ask.now);
   if (admission.fault) {
-    if (state.notices) notice(ask, state, admission);
+    notice(ask, state, admission);
     return refuse(ask, state, admission.fault, route.path, admission);
   }
   const { store, search, similar, etag } = state.generation;

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { State } from "../api/answer.ts";
 import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
-import { mergeNotices } from "../auth/notices.ts";
+import { rationNotices } from "../auth/notices.ts";
 import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
@@ -197,7 +197,7 @@ async function listenInThreads(
     keyUse,
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
-  const served = { ...opened, observe: mergeNotices(observe), writeAccess };
+  const served = { ...opened, observe: rationNotices(observe), writeAccess };
   const threads = await ServingThreads.start(count, task, served);
   admin?.takeThreads(threads.tell);
   return threads;
