@@ -32,13 +32,14 @@ function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
   const history = new History();
   const readiness = new ReadinessKeeper(history, { maxAge, maxDataAge });
-  const reachability = new ServersAway();
+  const reachability = new ServersAway(!limits?.denies);
   const plan = limits && { ...limits, reachability, open: () => assert.fail() };
   const problems = new RecentProblems(PROGRAM.tables.events, readiness, plan);
   const see = (...observations: readonly Observation[]): void => {
     for (const observation of observations) {
       history.observe(observation);
-      reachability.observe(observation);
+      if (observation.kind === "limits-away") reachability.lose(observation.server, observation.problem);
+      if (observation.kind === "limits-back") reachability.comeBack(observation.server);
       problems.observe(observation);
     }
   };

@@ -14,7 +14,7 @@ import { createLeases, readTally } from "../src/shared-limits/leases.ts";
 import { monotonic } from "../src/shared-limits/monotonic.ts";
 import { readShared, takeAlone } from "../src/shared-limits/permits.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
-import { planOf } from "../src/shared-limits/settings.ts";
+import { planOf, ServersAway } from "../src/shared-limits/settings.ts";
 import { WaitingRequests } from "../src/shared-limits/waiting.ts";
 import { createKeyState, grant, type KeyState } from "./support/grant.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
@@ -327,7 +327,7 @@ function replica(server: { state: KeyState; isAway: boolean }, name: string, lim
   const slot = slotOf(counters, "k");
   // Long enough for every request of the test.
   const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
-  const shared = new SharedLimitsKeeper(settings, counters, nobody, () => ({
+  const shared = new SharedLimitsKeeper(settings, counters, new ServersAway(true), () => ({
     ...{ tried: nobody, isUp: nobody, release: nobody, close: nobody },
     async lease(_, asked) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -360,7 +360,7 @@ test("a replica that gives back what it holds reports nothing more when a server
   let asks = 0;
   let released = (): void => {};
   let comeBack = (): void => {};
-  const shared = new SharedLimitsKeeper(settings, counters, nobody, ({ onUp }) => {
+  const shared = new SharedLimitsKeeper(settings, counters, new ServersAway(true), ({ onUp }) => {
     comeBack = onUp;
     return {
       tried: async () => {},

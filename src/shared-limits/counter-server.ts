@@ -29,9 +29,9 @@ import { AwayError, Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 export interface CounterEvents {
-  /** A server can no longer be asked; called once. @param server its address */
+  /** A server can no longer be asked. @param server its address */
   readonly onAway: (server: string, problem: string) => void;
-  /** It can be asked again, or is no longer needed: its keys lie elsewhere. */
+  /** A server, away or not, can be asked, or is no longer needed: its keys lie elsewhere. */
   readonly onBack: (server: string) => void;
   /** Keys that could not be asked for may be asked for again. */
   readonly onUp: () => void;
@@ -74,7 +74,6 @@ export class CounterServer {
   #lastMap = Number.NEGATIVE_INFINITY;
   #attempt: NodeJS.Timeout | undefined;
   #isClosed = false;
-  readonly #told = new Set<string>();
   #missing: MissingClientError | undefined;
 
   constructor(options: CounterServerOptions) {
@@ -94,7 +93,8 @@ export class CounterServer {
       },
       onAway: (problem) => {
         // Once the map is known, each of its servers is reported separately.
-        if (this.#nodes.size === 0 && this.#missing === undefined) this.#tellAway(place, problem);
+        if (this.#nodes.size === 0 && this.#missing === undefined)
+          this.#options.events.onAway(this.#shown(place), problem);
       },
     });
   }
@@ -165,7 +165,7 @@ export class CounterServer {
     return new Link({
       ...how,
       answerMs,
-      onBack: () => this.#tellBack(place),
+      onBack: () => events.onBack(this.#shown(place)),
       onUp: events.onUp,
       say: (error) => problemOf(error, target),
     });
@@ -177,20 +177,16 @@ export class CounterServer {
       check: (connection) =>
         this.#checkCounting(connection, (slot) => this.#bySlot[slot] === this.#nodes.get(place)),
       onAway: (problem) => {
-        this.#tellAway(place, problem);
+        this.#options.events.onAway(this.#shown(place), problem);
         this.#readMap();
         this.#readMapLater();
       },
     });
   }
 
-  #tellAway(place: string, problem: string): void {
-    this.#told.add(place);
-    this.#options.events.onAway(withoutPassword(place, this.#options.target), problem);
-  }
-
-  #tellBack(place: string): void {
-    if (this.#told.delete(place)) this.#options.events.onBack(withoutPassword(place, this.#options.target));
+  /** The address of a server, for people. */
+  #shown(place: string): string {
+    return withoutPassword(place, this.#options.target);
   }
 
   /** Makes the server write: removes this replica from the state of a key and adds it again. */
@@ -230,7 +226,7 @@ export class CounterServer {
       if (holders.has(link)) continue;
       this.#nodes.delete(place);
       link.close();
-      this.#tellBack(place);
+      events.onBack(this.#shown(place));
     }
     events.onUp();
   }

@@ -4,20 +4,21 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { type Counters, windowAt } from "../auth/limit.ts";
 import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
-import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import { SettingError } from "../settings/settings.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { Asking, makeAsk } from "./asking.ts";
 import { MissingClientError, type OpenConnection, openConnection } from "./connection.ts";
 import { type CounterEvents, CounterServer } from "./counter-server.ts";
+import type { LeaseAsk } from "./lease-script.ts";
 import { type Clocks, createLeases, type Leases, readTally } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import { readShared } from "./permits.ts";
 import type { RedisTarget } from "./redis-url.ts";
+import type { ServersAway } from "./settings.ts";
 import { type PermitAnswer, type PermitQuestion, WaitingRequests } from "./waiting.ts";
 
 export interface SharedLimitsSettings {
@@ -61,7 +62,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   constructor(
     settings: SharedLimitsSettings,
     counters: Counters,
-    observe: Observe,
+    away: ServersAway,
     serve = (events: CounterEvents): Server =>
       new CounterServer({
         target: settings.target,
@@ -87,17 +88,9 @@ export class SharedLimitsKeeper implements LimitSharing {
       ask: (slot, limit, want, since) => this.#asking.ask(slot, limit, want, this.#settle, since),
       startTimer: startRealTimer,
     });
-    const awaySince = new Map<string, number>();
     this.#server = serve({
-      onAway(server, problem) {
-        awaySince.set(server, performance.now());
-        observe({ kind: "limits-away", server, problem, alone: !settings.denies });
-      },
-      onBack(server) {
-        const since = awaySince.get(server) ?? performance.now();
-        awaySince.delete(server);
-        observe({ kind: "limits-back", server, ms: Math.round(performance.now() - since) });
-      },
+      onAway: (server, problem) => away.lose(server, problem),
+      onBack: (server) => away.comeBack(server),
       onUp: () => void this.#reports.ask(),
       onClock(offset) {
         leases.clock[0] = offset;
@@ -150,19 +143,14 @@ export class SharedLimitsKeeper implements LimitSharing {
       this.#forKeys(
         (slot, limit) => {
           const held = makeAsk(this.leases, slot, limit, 0);
-          if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(slot, limit)) return undefined;
+          if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(held)) return undefined;
           return this.#server.release(this.#nameOf(slot), held);
         },
         () => isLate,
       );
     // First the keys with permits that other replicas can use.
     const released = release(true).then(() => release(false));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, RELEASE_MS);
-    });
-    await Promise.race([released, late]);
-    clearTimeout(timer);
+    await Promise.race([released, sleep(RELEASE_MS, undefined, { ref: false })]);
     isLate = true;
     this.#server.close();
   }
@@ -180,9 +168,8 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 
   /** Whether a key was used or leased in the current window: older windows need no report. */
-  #isOfWindow(slot: number, limit: number): boolean {
-    const running = windowAt(this.#counters, Date.now() + this.clockMs());
-    return makeAsk(this.leases, slot, limit, 0).window >= running;
+  #isOfWindow({ window }: LeaseAsk): boolean {
+    return window >= windowAt(this.#counters, Date.now() + this.clockMs());
   }
 
   /** Reports keys in batches, until all are reported or `isOver`. @param report returns undefined if it sends nothing */
@@ -208,7 +195,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   #reportAgain(slot: number, limit: number): Promise<void> | undefined {
     // After a close, a report would count released permits again.
     if (this.#isClosed || Atomics.load(this.leases.away, slot) === 0) return undefined;
-    if (!this.#isOfWindow(slot, limit)) {
+    if (!this.#isOfWindow(makeAsk(this.leases, slot, limit, 0))) {
       Atomics.store(this.leases.away, slot, 0);
       return undefined;
     }
@@ -226,9 +213,9 @@ export class SharedLimitsKeeper implements LimitSharing {
 export async function keepSharedLimits(
   settings: SharedLimitsSettings,
   counters: Counters,
-  observe: Observe,
+  away: ServersAway,
 ): Promise<SharedLimitsKeeper> {
-  const keeper = new SharedLimitsKeeper(settings, counters, observe);
+  const keeper = new SharedLimitsKeeper(settings, counters, away);
   await keeper.tried().catch((error: unknown) => {
     if (error instanceof MissingClientError)
       throw new SettingError("sharedLimits", ` ${error.message}`, false);

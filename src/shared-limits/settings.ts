@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { AwayServer, SharedLimitsPlan } from "../auth/shared.ts";
-import { type EventRow, event, type Observation } from "../observe/events.ts";
+import { type EventRow, event, type Observe } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
@@ -148,44 +148,54 @@ function badPasswordFile(file: string, why: string): SettingError {
   return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
 }
 
-/** @internal Tracks from observations which counter servers are away. */
+/** @internal The counter servers that cannot be asked; observes each loss and each return once. */
 export class ServersAway {
+  readonly #alone: boolean;
   readonly #away = new Map<string, AwayServer>();
   losses = 0;
   since = new Date(performance.timeOrigin).toISOString();
+  observe: Observe = () => {};
 
-  observe(observation: Observation): void {
-    if (observation.kind === "limits-away") {
-      const { server, problem } = observation;
-      const at = new Date().toISOString();
-      if (this.#away.size === 0) this.since = at;
-      if (!this.#away.has(server)) this.losses++;
-      this.#away.set(server, { server, since: this.#away.get(server)?.since ?? at, problem });
-    } else if (observation.kind === "limits-back") {
-      this.#away.delete(observation.server);
-      if (this.#away.size === 0) this.since = new Date().toISOString();
-    }
+  /** @param alone whether requests are counted alone meanwhile, not refused */
+  constructor(alone: boolean) {
+    this.#alone = alone;
   }
 
   get away(): readonly AwayServer[] {
     return [...this.#away.values()];
+  }
+
+  lose(server: string, problem: string): void {
+    const known = this.#away.get(server);
+    const since = known?.since ?? new Date().toISOString();
+    this.#away.set(server, { server, since, problem });
+    if (known !== undefined) return;
+    if (this.#away.size === 1) this.since = since;
+    this.losses++;
+    this.observe({ kind: "limits-away", server, problem, alone: this.#alone });
+  }
+
+  comeBack(server: string): void {
+    const known = this.#away.get(server);
+    if (known === undefined) return;
+    this.#away.delete(server);
+    if (this.#away.size === 0) this.since = new Date().toISOString();
+    this.observe({ kind: "limits-back", server, ms: Date.now() - Date.parse(known.since) });
   }
 }
 
 /** @internal The plan of given settings; loads the feature when limits are opened. */
 export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
   const { replicas, denies } = settings;
-  const reachability = new ServersAway();
+  const reachability = new ServersAway(!denies);
   return {
     replicas,
     denies,
     reachability,
     async open(counters, observe) {
+      reachability.observe = observe;
       const { keepSharedLimits } = await import("./keep-shared.ts");
-      return keepSharedLimits(settings, counters, (observation) => {
-        reachability.observe(observation);
-        observe(observation);
-      });
+      return keepSharedLimits(settings, counters, reachability);
     },
   };
 }
