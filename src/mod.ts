@@ -20,9 +20,11 @@
  * ```
  */
 
+import { isServed } from "./api/answer.ts";
 import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
 import { ApiError, type Client, createClient } from "./client/mod.ts";
 import { FEATURES, type OpenOptions, TABLE } from "./features.ts";
+import { createApiApp } from "./http/api.ts";
 import { createDirectAdapter, createLocalFetch, type DirectDoor, LOCAL_ORIGIN } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
@@ -149,7 +151,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const doors = (caller?: ChosenCaller): Doors => ({
     ask: createDirectAdapter(state, caller),
     fetch: createFetchHandler(state, caller),
-    handle: createNodeDoor(state, { caller }),
+    handle: createNodeDoor(createApiApp(state), { caller, serves: (target) => isServed(target, state) }),
   });
   const close = (): void => {
     state.gate.closed = true;

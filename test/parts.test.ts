@@ -7,8 +7,7 @@ import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { State } from "../src/api/answer.ts";
-import type { ApiApp } from "../src/http/api.ts";
+import type { ConnectionApp } from "../src/http/connection.ts";
 import { createNodeDoor } from "../src/http/node-door.ts";
 import { DEFAULT_HTTP, HttpServer } from "../src/http/server.ts";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/model/body.ts";
@@ -103,7 +102,7 @@ type Way = "our own HTTP" | "node:http";
 /** A server that answers `/N` with body N, the sockets of its peers, and the number of requests. */
 async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   let asked = 0;
-  const app: ApiApp = {
+  const app: ConnectionApp = {
     answer({ target }) {
       asked++;
       const body = bodies[Number(target.slice(1))]!;
@@ -126,7 +125,7 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
     return { port, sockets, asked: () => asked };
   }
   const sockets: Socket[] = [];
-  const server = createServer(createNodeDoor({} as State, {}, app));
+  const server = createServer(createNodeDoor(app));
   // Answers a peer that half-closes, as our own server does.
   (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on("connection", (socket: Socket) => sockets.push(socket));

@@ -45,11 +45,8 @@ export interface ConnectionLimits {
   readonly maxRequestsPerSocket: number;
 }
 
-/** The server, as a connection needs it. */
-export interface ConnectionHost {
-  readonly limits: ConnectionLimits;
-  readonly keepAlive: string;
-  readonly turns: Turns;
+/** The program that answers the requests. */
+export interface ConnectionApp {
   /** Answers a request. Never throws and never rejects. */
   readonly answer: (ask: Ask) => Reply | Promise<Reply>;
   /** The reply to refused input. @param ask the request, if its head could be read */
@@ -59,6 +56,14 @@ export interface ConnectionHost {
   readonly answered: (began: number, method: string, reply: Reply) => void;
   /** A request will not be answered: its peer is gone. */
   readonly aborted: (began: number, method: string, reply: Reply) => void;
+}
+
+/** The server, as a connection needs it. */
+export interface ConnectionHost {
+  readonly app: ConnectionApp;
+  readonly limits: ConnectionLimits;
+  readonly keepAlive: string;
+  readonly turns: Turns;
   /** Called once, when the socket is closed. @param discarded approximate number of bytes read or made in vain */
   readonly gone: (connection: Connection, discarded: number) => void;
   /** Time of the newest sweep, in milliseconds. */
@@ -71,7 +76,7 @@ export interface ConnectionHost {
 
 interface Answer {
   readonly method: string;
-  /** From {@link ConnectionHost.begin}; negative for input that is no request. */
+  /** From {@link ConnectionApp.begin}; negative for input that is no request. */
   readonly began: number;
   readonly closes: boolean;
   reply: Reply | undefined;
@@ -219,14 +224,13 @@ export class Connection {
 
   #take(head: Head): void {
     const { method, target, fields } = head;
-    const host = this.#host;
-    const began = host.begin();
+    const { app, limits } = this.#host;
+    const began = app.begin();
     this.#state = "busy";
     this.requests++;
     this.#minor = head.minor;
     const fault = faultOf(head);
-    const closes =
-      fault !== undefined || !staysOpen(head) || this.requests >= host.limits.maxRequestsPerSocket;
+    const closes = fault !== undefined || !staysOpen(head) || this.requests >= limits.maxRequestsPerSocket;
     if (closes) this.#stopReading();
     this.#isGone ??= this.#watch();
     const ask: Ask = {
@@ -240,7 +244,7 @@ export class Connection {
       peer: this,
       isGone: this.#isGone,
     };
-    const reply = fault === undefined ? host.answer(ask) : host.refuse(fault, this, ask);
+    const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, this, ask);
     if (!(reply instanceof Promise) && this.#answers.length === 0 && !this.#mayBeLast()) {
       this.#write(method, began, reply, closes);
       return;
@@ -324,7 +328,7 @@ export class Connection {
 
   #write(method: string, began: number, reply: Reply, closes: boolean): void {
     this.#writer.add(reply, closes);
-    if (began >= 0) this.#host.answered(began, method, reply);
+    if (began >= 0) this.#host.app.answered(began, method, reply);
     if (!closes) return;
     this.#stopReading();
     this.#sendEnd();
@@ -350,7 +354,7 @@ export class Connection {
   #refuse(fault: FaultName): void {
     if (this.#isClosing()) return;
     this.#stopReading();
-    const reply = this.#host.refuse(fault, this, undefined);
+    const reply = this.#host.app.refuse(fault, this, undefined);
     this.#queue({ method: "", began: -1, closes: true, reply: undefined }, reply);
   }
 
@@ -404,7 +408,7 @@ export class Connection {
   #abort(): void {
     while (this.#answers[0]?.reply !== undefined) {
       const { began, method, reply } = this.#answers.shift()!;
-      if (began >= 0) this.#host.aborted(began, method, reply!);
+      if (began >= 0) this.#host.app.aborted(began, method, reply!);
     }
   }
 

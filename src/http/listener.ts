@@ -9,8 +9,9 @@ export async function createListener(
   options: HttpOptions,
   host: Pick<HttpApp, "observe" | "collectGarbage">,
 ): Promise<Listener> {
-  if (options.kind === "direct") return new HttpServer({ ...createApiApp(state), ...host }, options);
+  const app = { ...createApiApp(state), ...host };
+  if (options.kind === "direct") return new HttpServer(app, options);
   // Imported on demand.
   const { createNodeListener } = await import("./node-server.ts");
-  return createNodeListener(state, options, host.observe);
+  return createNodeListener(app, options);
 }

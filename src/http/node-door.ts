@@ -6,11 +6,10 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isServed, type State } from "../api/answer.ts";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
-import { type ApiApp, createApiApp } from "./api.ts";
+import type { ConnectionApp } from "./connection.ts";
 import { faultOf, headOf, staysOpen } from "./head.ts";
 
 /**
@@ -31,22 +30,24 @@ export interface NodeDoorOptions {
   readonly givesUpWork?: () => boolean;
   /** Decides in place of the `Authorization` header. */
   readonly caller?: ChosenCaller | undefined;
+  /** Whether a target is answered here even if the host passes `next`; always when absent. */
+  readonly serves?: (target: string) => boolean;
 }
 
 const never = (): boolean => false;
+const always = (): boolean => true;
 
-/** @internal Creates a handler for a state. */
+/** @internal Creates a handler that passes requests to an app. */
 export function createNodeDoor(
-  state: State,
-  { closes = never, givesUpWork = never, caller }: NodeDoorOptions = {},
-  app: ApiApp = createApiApp(state),
+  app: ConnectionApp,
+  { closes = never, givesUpWork = never, caller, serves = always }: NodeDoorOptions = {},
 ): Handler {
   return (request, response, next) => {
     if (!Array.isArray(request?.rawHeaders) || typeof response?.writeHead !== "function")
       throw new TypeError(
         "handle: takes a request and its response of node:http; for a Request there is fetch",
       );
-    if (typeof next === "function" && !isServed(request.url!, state)) {
+    if (typeof next === "function" && !serves(request.url!)) {
       next();
       return;
     }

@@ -8,10 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { State } from "../api/answer.ts";
 import type { FaultName } from "../model/fault.ts";
-import type { Observe } from "../observe/events.ts";
-import { createApiApp } from "./api.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {
   bind,
@@ -19,6 +16,7 @@ import {
   emptyQueue,
   GIVE_UP_MS,
   GRACE_MS,
+  type HttpApp,
   type HttpLimits,
   type Listener,
 } from "./server.ts";
@@ -31,14 +29,12 @@ const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
 };
 
-export function createNodeListener(state: State, limits: HttpLimits, observe: Observe): Listener {
+export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   const stop = { isDraining: false, givesUpWork: false };
-  const app = createApiApp(state);
-  const handle = createNodeDoor(
-    state,
-    { closes: () => stop.isDraining, givesUpWork: () => stop.givesUpWork },
-    app,
-  );
+  const handle = createNodeDoor(app, {
+    closes: () => stop.isDraining,
+    givesUpWork: () => stop.givesUpWork,
+  });
   const server = createServer({
     headersTimeout: limits.headersTimeout,
     requestTimeout: limits.requestTimeout,
@@ -60,7 +56,7 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
   return {
     async listen(host, port, sharing) {
       const address = await bind(server, host, port, sharing);
-      server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
+      server.on("error", (error) => app.observe({ kind: "defect", where: "listener", error }));
       return address;
     },
     async stopListening() {

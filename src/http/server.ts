@@ -6,11 +6,9 @@
 
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FaultName } from "../model/fault.ts";
-import type { Ask, Peer, Reply } from "../model/message.ts";
 import type { Observe } from "../observe/events.ts";
 import { CORE_DEFAULTS, type CoreValues } from "../settings/settings.ts";
-import { Connection, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
+import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
 import { keepAliveLines } from "./write.ts";
@@ -59,8 +57,7 @@ export interface Listener {
   readonly leave: () => Promise<void>;
 }
 
-export interface HttpApp
-  extends Pick<ConnectionHost, "answer" | "refuse" | "begin" | "answered" | "aborted"> {
+export interface HttpApp extends ConnectionApp {
   /** Receives errors of the listener while it listens, and refused connections. */
   readonly observe: Observe;
   /** Name of the listener in the log; "listener" when absent. */
@@ -141,18 +138,14 @@ export function bind(server: Server, host: string, port: number, sharing: Sharin
 }
 
 export class HttpServer implements ConnectionHost, Listener {
+  readonly app: HttpApp;
   readonly limits: HttpLimits;
   readonly keepAlive: string;
   readonly turns = new Turns();
-  readonly answer: ConnectionHost["answer"];
-  readonly begin: ConnectionHost["begin"];
-  readonly answered: ConnectionHost["answered"];
-  readonly aborted: ConnectionHost["aborted"];
   clock = performance.now();
   isDraining = false;
   givesUpWork = false;
   readonly connections = new Set<Connection>();
-  readonly #app: HttpApp;
   readonly #server: Server;
   readonly #sweepMs: number;
   #sweeper: NodeJS.Timeout | undefined;
@@ -162,13 +155,9 @@ export class HttpServer implements ConnectionHost, Listener {
   #wasToldOfRefused = false;
 
   constructor(app: HttpApp, limits: HttpLimits) {
-    this.#app = app;
+    this.app = app;
     this.limits = limits;
     this.keepAlive = keepAliveLines(limits.keepAliveTimeout);
-    this.answer = app.answer;
-    this.begin = app.begin;
-    this.answered = app.answered;
-    this.aborted = app.aborted;
     this.#sweepMs = Math.min(limits.checkInterval, SWEEP_MS);
     // A peer that half-closes sends no more requests, but still gets its answers.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
@@ -219,14 +208,10 @@ export class HttpServer implements ConnectionHost, Listener {
     socket.destroy();
     if (this.#wasToldOfRefused) return;
     this.#wasToldOfRefused = true;
-    this.#app.observe({ kind: "connections-refused", limit });
+    this.app.observe({ kind: "connections-refused", limit });
     setTimeout(() => {
       this.#wasToldOfRefused = false;
     }, TELL_OF_REFUSED_MS).unref();
-  }
-
-  refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
-    return this.#app.refuse(fault, peer, ask);
   }
 
   gone(connection: Connection, discarded: number): void {
@@ -238,7 +223,7 @@ export class HttpServer implements ConnectionHost, Listener {
     const collect = (): void => {
       this.#collectIsDue = false;
       this.#discarded = 0;
-      this.#app.collectGarbage();
+      this.app.collectGarbage();
     };
     setTimeout(collect, COLLECT_DISCARDED_MS).unref();
   }
@@ -253,7 +238,7 @@ export class HttpServer implements ConnectionHost, Listener {
     this.#sweeper = setInterval(() => this.#sweep(this.#sweepMs), this.#sweepMs);
     this.#sweeper.unref();
     // From here on an error of the listener, such as EMFILE at accept, must not end the process.
-    const { observe, where = "listener" } = this.#app;
+    const { observe, where = "listener" } = this.app;
     this.#server.on("error", (error) => observe({ kind: "defect", where, error }));
     return address;
   }
