@@ -75,28 +75,16 @@ export function countBusy({ rows }: KeyUse, slot: number): void {
   if (slot >= 0 && slot * ROW < rows.length) add(rows, slot * ROW + REFUSED + REFUSALS.indexOf("busy"));
 }
 
-export interface UseOfKey {
-  readonly passed: number;
-  readonly refused: Readonly<Record<Refusal, number>>;
-  /** Time of the last request, refused or not, in seconds since the epoch; null if none came since the start. */
-  readonly lastUsed: number | null;
-}
-
-export interface UseReader {
-  /**
-   * All requests of a key, including requests before a restart. @param used requests that were counted against its
-   * limit
-   */
-  readonly requestsBy: (slot: number, used: number) => number;
-  readonly useOf: (slot: number) => UseOfKey;
-}
-
 /** Reads the window of `now`, or a newer one if the clock stepped back. */
-export function readUse(threads: readonly KeyUse[], now: number): UseReader {
+export function readUse(threads: readonly KeyUse[], now: number) {
   const length = threads[0]?.windowSeconds ?? 1;
   const began = Math.floor(now / 1000 / length) * length;
   return {
-    requestsBy(slot, used) {
+    /**
+     * All requests of a key, including requests before a restart. @param used requests that were counted against its
+     * limit
+     */
+    requestsBy(slot: number, used: number): number {
       const at = slot * ROW;
       let requests = 0;
       let counted = used;
@@ -107,7 +95,8 @@ export function readUse(threads: readonly KeyUse[], now: number): UseReader {
       }
       return Math.max(requests, counted);
     },
-    useOf(slot) {
+    /** `lastUsed` is the second since the epoch of the last request, refused or not; null if none came since the start. */
+    useOf(slot: number) {
       const at = slot * ROW;
       const refused = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
       let passed = 0;

@@ -179,22 +179,17 @@ export function takeUsage(counters: Counters, slot: number, window: number, tota
   addTo(elsewhere, slot, window, total - known, split);
 }
 
-export interface WindowCounts {
-  /** Epoch seconds at which the window ends. */
-  readonly reset: number;
-  readonly usedBy: (slot: number) => number;
-}
-
 /** Reads the counts without counting. May miss a count that changes meanwhile. */
-export function readCounts(counters: Counters, now: number): WindowCounts {
+export function readCounts(counters: Counters, now: number) {
   const { cells, split, windowSeconds } = counters;
   // Numbers instead of BigInts: a caller may read all keys.
   const view = new Uint32Array(cells.buffer);
   const current = windowAt(counters, now);
   const least = current * split;
   return {
+    /** Epoch seconds at which the window ends. */
     reset: (current + 1) * windowSeconds,
-    usedBy(slot) {
+    usedBy(slot: number): number {
       const upper = view[slot * 2 + 1]!;
       // If the clock stepped back, keep counting in the newer window.
       return upper < least ? 0 : (upper % split) * HALF + view[slot * 2]!;

@@ -12,14 +12,6 @@ import type { Counters } from "./limit.ts";
 
 const LOOK_MS = 500;
 
-export interface KeysKeeper {
-  /** Reads the file again, changed or not. */
-  readonly reload: () => Promise<ReloadResult>;
-  /** Why the last read was refused; undefined if it succeeded. */
-  readonly problem: () => string | undefined;
-  readonly stop: () => void;
-}
-
 interface ReadKeys {
   readonly digest: string;
   readonly keys: KeyRing;
@@ -72,7 +64,7 @@ export async function keepKeys(
   counters: Counters,
   observe: Observe,
   onKeys: (keys: KeyRing) => void,
-): Promise<KeysKeeper> {
+) {
   /** Fingerprint of the file, taken before its last successful read; undefined if the next check must read. */
   let fingerprint: string | undefined;
   let inForce: ReadKeys | undefined;
@@ -129,12 +121,14 @@ export async function keepKeys(
     if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {
-    async reload() {
+    /** Reads the file again, changed or not. */
+    async reload(): Promise<ReloadResult> {
       await readings.ask();
       return result;
     },
+    /** Why the last read was refused; undefined if it succeeded. */
     problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
-    stop() {
+    stop(): void {
       stopped = true;
       clearTimeout(timer);
     },

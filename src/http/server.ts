@@ -152,7 +152,7 @@ export class HttpServer implements ConnectionHost, Listener {
   #discarded = 0;
   #collectIsDue = false;
   #stopBegan: number | undefined;
-  #wasToldOfRefused = false;
+  #toldOfRefused = Number.NEGATIVE_INFINITY;
 
   constructor(app: HttpApp, limits: HttpLimits) {
     this.app = app;
@@ -206,12 +206,10 @@ export class HttpServer implements ConnectionHost, Listener {
   #refuseConnection(socket: Socket, limit: number): void {
     socket.on("error", () => {});
     socket.destroy();
-    if (this.#wasToldOfRefused) return;
-    this.#wasToldOfRefused = true;
+    const now = performance.now();
+    if (now - this.#toldOfRefused < TELL_OF_REFUSED_MS) return;
+    this.#toldOfRefused = now;
     this.app.observe({ kind: "connections-refused", limit });
-    setTimeout(() => {
-      this.#wasToldOfRefused = false;
-    }, TELL_OF_REFUSED_MS).unref();
   }
 
   gone(connection: Connection, discarded: number): void {
