@@ -328,7 +328,7 @@ function replica(server: { state: KeyState; isAway: boolean }, name: string, lim
   // Long enough for every request of the test.
   const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
   const shared = new SharedLimitsKeeper(settings, counters, new ServersAway(true), () => ({
-    ...{ tried: nobody, isUp: nobody, release: nobody, close: nobody },
+    ...{ tried: nobody, isUp: nobody, close: nobody },
     async lease(_, asked) {
       await new Promise((resolve) => setImmediate(resolve));
       if (server.isAway) throw new Error("away");
@@ -365,11 +365,11 @@ test("a replica that gives back what it holds reports nothing more when a server
     return {
       tried: async () => {},
       isUp: () => true,
-      lease: async () => {
+      lease: (_, { want }) => {
+        if (want < 0) return new Promise((_resolve, reject) => (released = () => reject(new Error("away"))));
         asks++;
-        throw new Error("away");
+        return Promise.reject(new Error("away"));
       },
-      release: () => new Promise((resolve) => (released = resolve)),
       close: () => {},
     };
   });

@@ -11,7 +11,6 @@ import type { ReceiveAnswer } from "./asking.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
 import {
   type CounterConnection,
-  MissingClientError,
   type OpenConnection,
   problemOf,
   ReplyError,
@@ -74,18 +73,13 @@ export class CounterServer {
   #lastMap = Number.NEGATIVE_INFINITY;
   #attempt: NodeJS.Timeout | undefined;
   #isClosed = false;
-  #missing: MissingClientError | undefined;
 
   constructor(options: CounterServerOptions) {
     const { target, open } = options;
     this.#options = options;
     const place = placeOf(target);
     this.#first = this.#link(place, {
-      open: (onLost) =>
-        open(target, onLost).catch((error: unknown) => {
-          if (error instanceof MissingClientError) this.#missing = error;
-          throw error;
-        }),
+      open: (onLost) => open(target, onLost),
       check: async (connection) => {
         this.#kind = connection.isCluster ? "cluster" : "single";
         if (connection.isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
@@ -93,19 +87,14 @@ export class CounterServer {
       },
       onAway: (problem) => {
         // Once the map is known, each of its servers is reported separately.
-        if (this.#nodes.size === 0 && this.#missing === undefined)
-          this.#options.events.onAway(this.#shown(place), problem);
+        if (this.#nodes.size === 0) options.events.onAway(this.#shown(place), problem);
       },
     });
   }
 
-  /** Resolves when the servers have answered or could not be reached. @throws {MissingClientError} */
+  /** Resolves when the servers have answered or could not be reached. */
   async tried(): Promise<void> {
     await this.#first.tried;
-    if (this.#missing !== undefined) {
-      this.close();
-      throw this.#missing;
-    }
     await Promise.all([...this.#nodes.values()].map(({ tried }) => tried));
   }
 
@@ -145,11 +134,6 @@ export class CounterServer {
     }
   }
 
-  /** Returns the held permits of a key, when the replica stops. Never rejects. */
-  async release(keyId: string, ask: LeaseAsk): Promise<void> {
-    await this.lease(keyId, { ...ask, want: -1 }).catch(() => {});
-  }
-
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#attempt);
@@ -165,8 +149,10 @@ export class CounterServer {
     return new Link({
       ...how,
       answerMs,
-      onBack: () => events.onBack(this.#shown(place)),
-      onUp: events.onUp,
+      onUp: () => {
+        events.onBack(this.#shown(place));
+        events.onUp();
+      },
       say: (error) => problemOf(error, target),
     });
   }

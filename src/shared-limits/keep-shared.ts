@@ -8,10 +8,9 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { type Counters, windowAt } from "../auth/limit.ts";
 import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import { SettingError } from "../settings/settings.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { Asking, makeAsk } from "./asking.ts";
-import { MissingClientError, type OpenConnection, openConnection } from "./connection.ts";
+import { importOpenConnection, type OpenConnection } from "./connection.ts";
 import { type CounterEvents, CounterServer } from "./counter-server.ts";
 import type { LeaseAsk } from "./lease-script.ts";
 import { type Clocks, createLeases, type Leases, readTally } from "./leases.ts";
@@ -39,9 +38,11 @@ const RELEASE_MS = 500;
  */
 const BATCH = 64;
 
+function ignore(): void {}
+
 const now = (): Clocks => ({ mono: monotonic(), wall: Date.now() });
 
-type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "release" | "close">;
+type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "close">;
 
 export class SharedLimitsKeeper implements LimitSharing {
   readonly leases: Leases;
@@ -63,15 +64,7 @@ export class SharedLimitsKeeper implements LimitSharing {
     settings: SharedLimitsSettings,
     counters: Counters,
     away: ServersAway,
-    serve = (events: CounterEvents): Server =>
-      new CounterServer({
-        target: settings.target,
-        seconds: counters.windowSeconds,
-        replica: randomBytes(6).toString("base64url"),
-        events,
-        open: settings.open ?? openConnection,
-        answerMs: settings.answerMs,
-      }),
+    serve: (events: CounterEvents) => Server,
   ) {
     this.#counters = counters;
     const leases = createLeases(counters, settings.replicas, settings.denies);
@@ -98,7 +91,7 @@ export class SharedLimitsKeeper implements LimitSharing {
     });
   }
 
-  /** Resolves when the server has answered or could not be reached. @throws {MissingClientError} */
+  /** Resolves when the server has answered or could not be reached. */
   tried(): Promise<void> {
     return this.#server.tried();
   }
@@ -144,7 +137,7 @@ export class SharedLimitsKeeper implements LimitSharing {
         (slot, limit) => {
           const held = makeAsk(this.leases, slot, limit, 0);
           if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(held)) return undefined;
-          return this.#server.release(this.#nameOf(slot), held);
+          return this.#server.lease(this.#nameOf(slot), { ...held, want: -1 }).then(ignore, ignore);
         },
         () => isLate,
       );
@@ -215,11 +208,13 @@ export async function keepSharedLimits(
   counters: Counters,
   away: ServersAway,
 ): Promise<SharedLimitsKeeper> {
-  const keeper = new SharedLimitsKeeper(settings, counters, away);
-  await keeper.tried().catch((error: unknown) => {
-    if (error instanceof MissingClientError)
-      throw new SettingError("sharedLimits", ` ${error.message}`, false);
-    throw error;
-  });
+  const { target, answerMs } = settings;
+  const open = settings.open ?? (await importOpenConnection());
+  const seconds = counters.windowSeconds;
+  const replica = randomBytes(6).toString("base64url");
+  const serve = (events: CounterEvents): CounterServer =>
+    new CounterServer({ target, seconds, replica, events, open, answerMs });
+  const keeper = new SharedLimitsKeeper(settings, counters, away, serve);
+  await keeper.tried();
   return keeper;
 }
