@@ -51,12 +51,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   readonly #server: Server;
   readonly #asking: Asking;
   readonly #names: string[] = [];
-  readonly #reports = new Coalesced(() =>
-    this.#forKeys(
-      (slot, limit) => this.#reportAgain(slot, limit),
-      () => this.#isClosed,
-    ),
-  );
+  readonly #reports = new Coalesced(() => this.#forKeys((...key) => this.#reportAgain(...key)));
   #isClosed = false;
 
   /** Begins to connect. @param counters in shared memory @param serve creates the server; simulations pass their own */
@@ -133,14 +128,12 @@ export class SharedLimitsKeeper implements LimitSharing {
     this.#isClosed = true;
     let isLate = false;
     const release = (isHolding: boolean): Promise<void> =>
-      this.#forKeys(
-        (slot, limit) => {
-          const held = makeAsk(this.leases, slot, limit, 0);
-          if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(held)) return undefined;
-          return this.#server.lease(this.#nameOf(slot), { ...held, want: -1 }).then(ignore, ignore);
-        },
-        () => isLate,
-      );
+      this.#forKeys((slot, limit) => {
+        if (isLate) return undefined;
+        const held = makeAsk(this.leases, slot, limit, 0);
+        if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(held)) return undefined;
+        return this.#server.lease(this.#nameOf(slot), { ...held, want: -1 }).then(ignore, ignore);
+      });
     // First the keys with permits that other replicas can use.
     const released = release(true).then(() => release(false));
     await Promise.race([released, sleep(RELEASE_MS, undefined, { ref: false })]);
@@ -165,11 +158,8 @@ export class SharedLimitsKeeper implements LimitSharing {
     return window >= windowAt(this.#counters, Date.now() + this.clockMs());
   }
 
-  /** Reports keys in batches, until all are reported or `isOver`. @param report returns undefined if it sends nothing */
-  async #forKeys(
-    report: (slot: number, limit: number) => Promise<void> | undefined,
-    isOver: () => boolean,
-  ): Promise<void> {
+  /** Reports keys in batches. @param report returns undefined if it sends nothing */
+  async #forKeys(report: (slot: number, limit: number) => Promise<void> | undefined): Promise<void> {
     let batch: Promise<void>[] = [];
     for (const [slot, limit] of this.#asking.known) {
       const reported = report(slot, limit);
@@ -179,7 +169,6 @@ export class SharedLimitsKeeper implements LimitSharing {
       await Promise.all(batch);
       // Failing reports fail at once, and would leave the event loop no turn.
       await nextTurn();
-      if (isOver()) return;
       batch = [];
     }
     await Promise.all(batch);
