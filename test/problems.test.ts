@@ -8,7 +8,7 @@ import { PROBLEM_KINDS } from "../src/admin/status.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { EventRow, Observation } from "../src/observe/events.ts";
 import type { SharedLimitsFigures } from "../src/observe/metrics/table.ts";
-import { ServersAway } from "../src/shared-limits/settings.ts";
+import { ServersAway } from "../src/shared-limits/servers-away.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const FIGURES = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };

@@ -169,7 +169,7 @@ function addTo(cells: BigUint64Array, slot: number, window: number, more: number
 /**
  * Counts requests that passed elsewhere, regardless of the limit.
  *
- * @param total all of them in the window; those that an earlier call added are not added again
+ * @param total all of them in the window; the part that an earlier call added is not added again
  */
 export function takeUsage(counters: Counters, slot: number, window: number, total: number): void {
   const { cells, elsewhere, split } = counters;

@@ -17,7 +17,7 @@ import { type Clocks, createLeases, type Leases, readTally } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import { readShared } from "./permits.ts";
 import type { RedisTarget } from "./redis-url.ts";
-import type { ServersAway } from "./settings.ts";
+import type { ServersAway } from "./servers-away.ts";
 import { type PermitAnswer, type PermitQuestion, WaitingRequests } from "./waiting.ts";
 
 export interface SharedLimitsSettings {

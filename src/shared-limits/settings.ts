@@ -1,13 +1,14 @@
 /** The settings, events and metrics of shared limits, and the plan made from settings. */
 
 import { readFile } from "node:fs/promises";
-import type { AwayServer, SharedLimitsPlan } from "../auth/shared.ts";
-import { type EventRow, event, type Observe } from "../observe/events.ts";
+import type { SharedLimitsPlan } from "../auth/shared.ts";
+import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { SharedLimitsSettings } from "./keep-shared.ts";
 import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";
+import { ServersAway } from "./servers-away.ts";
 
 /** @internal */
 export const SHARED_LIMITS_SETTINGS = [
@@ -146,42 +147,6 @@ async function readPassword(file: string): Promise<string> {
 
 function badPasswordFile(file: string, why: string): SettingError {
   return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
-}
-
-/** @internal The counter servers that cannot be asked; observes each loss and each return once. */
-export class ServersAway {
-  readonly #alone: boolean;
-  readonly #away = new Map<string, AwayServer>();
-  losses = 0;
-  since = new Date(performance.timeOrigin).toISOString();
-  observe: Observe = () => {};
-
-  /** @param alone whether requests are counted alone meanwhile, not refused */
-  constructor(alone: boolean) {
-    this.#alone = alone;
-  }
-
-  get away(): readonly AwayServer[] {
-    return [...this.#away.values()];
-  }
-
-  lose(server: string, problem: string): void {
-    const known = this.#away.get(server);
-    const since = known?.since ?? new Date().toISOString();
-    this.#away.set(server, { server, since, problem });
-    if (known !== undefined) return;
-    if (this.#away.size === 1) this.since = since;
-    this.losses++;
-    this.observe({ kind: "limits-away", server, problem, alone: this.#alone });
-  }
-
-  comeBack(server: string): void {
-    const known = this.#away.get(server);
-    if (known === undefined) return;
-    this.#away.delete(server);
-    if (this.#away.size === 0) this.since = new Date().toISOString();
-    this.observe({ kind: "limits-back", server, ms: Date.now() - Date.parse(known.since) });
-  }
 }
 
 /** @internal The plan of given settings; loads the feature when limits are opened. */

@@ -9,7 +9,7 @@ import { after, describe, it } from "node:test";
 import { createSharedCounters, slotOf } from "../../src/auth/limit.ts";
 import { keepSharedLimits } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
-import { ServersAway } from "../../src/shared-limits/settings.ts";
+import { ServersAway } from "../../src/shared-limits/servers-away.ts";
 import { type Answer, goodLease, HELLO, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, ONE_OF_TWO, WINDOW } from "../support/redis.ts";

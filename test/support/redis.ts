@@ -8,7 +8,7 @@ import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.t
 import type { Observation } from "../../src/observe/events.ts";
 import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
-import { ServersAway } from "../../src/shared-limits/settings.ts";
+import { ServersAway } from "../../src/shared-limits/servers-away.ts";
 import { temporaryFolder } from "./folders.ts";
 import { beforeTimer } from "./patience.ts";
 import { freePort } from "./ports.ts";
