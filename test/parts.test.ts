@@ -9,12 +9,13 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { ConnectionApp } from "../src/http/connection.ts";
 import { createNodeDoor } from "../src/http/node-door.ts";
-import { DEFAULT_HTTP, HttpServer } from "../src/http/server.ts";
+import { HttpServer } from "../src/http/server.ts";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/model/body.ts";
 import { TextColumn } from "../src/store/bytes.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
 import { BASE, cleanUp } from "./support/http-server.ts";
+import { DEFAULTS } from "./support/options.ts";
 import { listen } from "./support/ports.ts";
 import { dial, header, requestHead, type Wire } from "./support/raw.ts";
 
@@ -117,7 +118,7 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   if (way === "our own HTTP") {
     const server = new HttpServer(
       { ...app, observe: ({ kind }) => assert.fail(kind), collectGarbage() {} },
-      DEFAULT_HTTP,
+      DEFAULTS,
     );
     closings.push(() => server.close(0));
     const { port } = await server.listen("127.0.0.1", 0);

@@ -1,11 +1,10 @@
 /** The API as the app of a listener: answers by the pipeline, refuses in the API's words, and counts requests. */
 
-import { answer, type State } from "../api/answer.ts";
+import { answer, isServed, type State } from "../api/answer.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../api/headers.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Peer, Reply } from "../model/message.ts";
 import { countAborted, countAnswered, countBegun, countRefused } from "../observe/metrics/counters.ts";
-import type { ConnectionApp } from "./connection.ts";
 
 /** A refusal before the API is reached: no CORS headers. */
 function bareReply(fault: FaultName, isHead: boolean): Reply {
@@ -14,7 +13,7 @@ function bareReply(fault: FaultName, isHead: boolean): Reply {
   return { status, headers: BARE_FAULT_HEADERS[fault], body, route: "", keyId: "", fault };
 }
 
-export function createApiApp(state: State): ConnectionApp {
+export function createApiApp(state: State) {
   const { requestCounters: counters } = state;
 
   function refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
@@ -25,15 +24,20 @@ export function createApiApp(state: State): ConnectionApp {
     return state.accessLog?.record(logged, reply) ?? reply;
   }
 
-  const app = { answer: (ask: Ask) => answer(ask, state), refuse };
-  if (counters === undefined) return { ...app, begin: () => 0, answered() {}, aborted() {} };
   return {
-    ...app,
-    begin() {
+    answer: (ask: Ask) => answer(ask, state),
+    refuse,
+    serves: (target: string) => isServed(target, state),
+    begin(): number {
+      if (counters === undefined) return 0;
       countBegun(counters);
       return performance.now();
     },
-    answered: (began, method, reply) => countAnswered(counters, began, method, reply),
-    aborted: (began, method, { route }) => countAborted(counters, began, method, route),
+    answered(began: number, method: string, reply: Reply): void {
+      if (counters !== undefined) countAnswered(counters, began, method, reply);
+    },
+    aborted(began: number, method: string, { route }: Reply): void {
+      if (counters !== undefined) countAborted(counters, began, method, route);
+    },
   };
 }

@@ -26,6 +26,7 @@
 import type { Socket } from "node:net";
 import type { FaultName } from "../model/fault.ts";
 import type { Ask, Peer, Reply } from "../model/message.ts";
+import type { CoreValues } from "../settings/settings.ts";
 import { type Fields, faultOf, type Head, readHead, skipEmptyLines, staysOpen } from "./head.ts";
 import { watchPeer } from "./peer.ts";
 import type { Turns } from "./turns.ts";
@@ -33,17 +34,16 @@ import { ReplyWriter } from "./write.ts";
 
 export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "lingering" | "gone";
 
-/** Bounds of a connection. Times are milliseconds. */
-export interface ConnectionLimits {
-  /** From the first byte of a head to its last; also until the first byte of a new connection. */
-  readonly headersTimeout: number;
-  readonly keepAliveTimeout: number;
-  /** Longest time in which a peer may take nothing of 64 KiB that were written; more unsent bytes get more time. */
-  readonly socketTimeout: number;
-  readonly maxHeadBytes: number;
-  /** Requests taken from one connection before it is ended. */
-  readonly maxRequestsPerSocket: number;
-}
+/** Bounds of a connection, by the settings of these names. Times are seconds. */
+export type ConnectionLimits = Pick<
+  CoreValues<"serve">,
+  | "headersTimeout"
+  | "requestTimeout"
+  | "keepAliveTimeout"
+  | "socketTimeout"
+  | "maxHeadBytes"
+  | "maxRequestsPerSocket"
+>;
 
 /** The program that answers the requests. */
 export interface ConnectionApp {
@@ -89,8 +89,8 @@ const MAX_UNSENT_BYTES = 65_536;
 /** Maximum number of bytes read while reading pauses: some runtimes still deliver some. */
 const MAX_UNREAD_BYTES = 1_048_576;
 
-/** How long a peer may take to read its last answer and to close. */
-const LINGER_MS = 2000;
+/** How long a peer may take to read its last answer and to close, in seconds. */
+const LINGER_TIMEOUT = 2;
 
 export class Connection {
   readonly socket: Socket;
@@ -414,8 +414,10 @@ export class Connection {
 
   /** Checks the timeouts. @param slack milliseconds between two sweeps: the clock may lag by as much */
   sweep(now: number, slack: number): void {
-    const { headersTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
-    const waited = now - this.#since - slack;
+    const { headersTimeout, requestTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
+    // A request is its head.
+    const headTimeout = Math.min(headersTimeout, requestTimeout);
+    const waited = (now - this.#since - slack) / 1000;
     const unsent = this.socket.writableLength;
     if (unsent > 0) {
       this.#sweepUnsent(unsent, now, waited > socketTimeout * (1 + unsent / MAX_UNSENT_BYTES));
@@ -423,10 +425,10 @@ export class Connection {
     }
     switch (this.#state) {
       case "new":
-        if (waited > headersTimeout) this.finish();
+        if (waited > headTimeout) this.finish();
         break;
       case "head":
-        if (waited > headersTimeout) this.#refuse("timeout");
+        if (waited > headTimeout) this.#refuse("timeout");
         break;
       case "idle":
         if (keepAliveTimeout > 0 && waited > keepAliveTimeout) this.finish();
@@ -435,7 +437,7 @@ export class Connection {
         if (this.socket.writableFinished) this.#enter("lingering");
         break;
       case "lingering":
-        if (waited > LINGER_MS) this.socket.destroy();
+        if (waited > LINGER_TIMEOUT) this.socket.destroy();
         break;
     }
   }

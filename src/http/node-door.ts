@@ -30,24 +30,21 @@ export interface NodeDoorOptions {
   readonly givesUpWork?: () => boolean;
   /** Decides in place of the `Authorization` header. */
   readonly caller?: ChosenCaller | undefined;
-  /** Whether a target is answered here even if the host passes `next`; always when absent. */
-  readonly serves?: (target: string) => boolean;
 }
 
 const never = (): boolean => false;
-const always = (): boolean => true;
 
-/** @internal Creates a handler that passes requests to an app. */
+/** @internal Creates a handler that passes requests to an app; it serves all targets if it does not say which. */
 export function createNodeDoor(
-  app: ConnectionApp,
-  { closes = never, givesUpWork = never, caller, serves = always }: NodeDoorOptions = {},
+  app: ConnectionApp & { readonly serves?: (target: string) => boolean },
+  { closes = never, givesUpWork = never, caller }: NodeDoorOptions = {},
 ): Handler {
   return (request, response, next) => {
     if (!Array.isArray(request?.rawHeaders) || typeof response?.writeHead !== "function")
       throw new TypeError(
         "handle: takes a request and its response of node:http; for a Request there is fetch",
       );
-    if (typeof next === "function" && !serves(request.url!)) {
+    if (typeof next === "function" && app.serves?.(request.url!) === false) {
       next();
       return;
     }

@@ -29,6 +29,10 @@ const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
 };
 
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000);
+}
+
 export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   const stop = { isDraining: false, givesUpWork: false };
   const handle = createNodeDoor(app, {
@@ -36,17 +40,18 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
     givesUpWork: () => stop.givesUpWork,
   });
   const server = createServer({
-    headersTimeout: limits.headersTimeout,
-    requestTimeout: limits.requestTimeout,
-    connectionsCheckingInterval: limits.checkInterval,
-    keepAliveTimeout: limits.keepAliveTimeout,
+    // A request is its head.
+    headersTimeout: milliseconds(Math.min(limits.headersTimeout, limits.requestTimeout)),
+    requestTimeout: milliseconds(limits.requestTimeout),
+    connectionsCheckingInterval: milliseconds(limits.timeoutCheckInterval),
+    keepAliveTimeout: milliseconds(limits.keepAliveTimeout),
     maxHeaderSize: limits.maxHeadBytes,
     // The door checks the Host header and refuses in the API's words.
     requireHostHeader: false,
   });
   // A peer that half-closes sends no more requests, but still gets its answers. The types do not know the property.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.timeout = limits.socketTimeout;
+  server.timeout = milliseconds(limits.socketTimeout);
   // Node silently drops fields beyond this count, Authorization too; the door counts them.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = limits.maxRequestsPerSocket;

@@ -7,46 +7,18 @@
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Observe } from "../observe/events.ts";
-import { CORE_DEFAULTS, type CoreValues } from "../settings/settings.ts";
+import type { CoreValues } from "../settings/settings.ts";
 import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
 import { keepAliveLines } from "./write.ts";
 
-export interface HttpLimits extends ConnectionLimits {
-  readonly requestTimeout: number;
-  /** Longest time between two sweeps. */
-  readonly checkInterval: number;
+export interface HttpLimits extends ConnectionLimits, Pick<CoreValues<"serve">, "timeoutCheckInterval"> {
   /** A connection beyond the limit is closed at once, or replaces another; no limit when absent. */
   readonly maxConnections?: number | undefined;
   /** Whether a connection beyond the limit is accepted and the oldest idle one ends; false when absent. */
   readonly makesRoom?: boolean;
 }
-
-/** HTTP implementation of a listener: `direct` is orrery's own over node:net. */
-export type HttpKind = "direct" | "node";
-
-export interface HttpOptions extends HttpLimits {
-  readonly kind: HttpKind;
-}
-
-export function httpFrom(settings: CoreValues<"demo">): HttpOptions {
-  const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
-  const { headersTimeout, requestTimeout, maxHeadBytes, maxRequestsPerSocket } = settings;
-  return {
-    kind: settings.http,
-    // A request is its head.
-    headersTimeout: milliseconds(Math.min(headersTimeout, requestTimeout)),
-    requestTimeout: milliseconds(requestTimeout),
-    checkInterval: milliseconds(settings.timeoutCheckInterval),
-    keepAliveTimeout: milliseconds(settings.keepAliveTimeout),
-    socketTimeout: milliseconds(settings.socketTimeout),
-    maxHeadBytes,
-    maxRequestsPerSocket,
-  };
-}
-
-export const DEFAULT_HTTP: HttpOptions = httpFrom(CORE_DEFAULTS);
 
 export interface Listener {
   /** Listens. @returns the address in use @throws the error of the system, such as EADDRINUSE */
@@ -158,7 +130,7 @@ export class HttpServer implements ConnectionHost, Listener {
     this.app = app;
     this.limits = limits;
     this.keepAlive = keepAliveLines(limits.keepAliveTimeout);
-    this.#sweepMs = Math.min(limits.checkInterval, SWEEP_MS);
+    this.#sweepMs = Math.min(limits.timeoutCheckInterval * 1000, SWEEP_MS);
     // A peer that half-closes sends no more requests, but still gets its answers.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
   }
