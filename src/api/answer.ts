@@ -7,7 +7,7 @@
  * Synchronous, except that searches, and rarely admissions and pages, may answer later.
  */
 
-import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
+import { type Admission, admit, type Gate, NO_KEY } from "../auth/admit.ts";
 import { countBusy, countUse, type KeyUse } from "../auth/key-use.ts";
 import type { Body } from "../model/body.ts";
 import type { ClientOf } from "../model/client-address.ts";
@@ -86,11 +86,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
       return refuse(ask, state, "methodNotAllowed", operation.path, NOBODY);
     }
 
-    const { caller } = ask;
-    const admission =
-      caller === undefined
-        ? admit(state.gate, ask.authorization, operation.scope, ask.now)
-        : admitChosen(state.gate, caller, operation.scope, ask.now);
+    const admission = admit(state.gate, ask, operation.scope);
     if (!(admission instanceof Promise)) return run(ask, state, match, query, admission);
     return admission
       .then((later) => run(ask, state, match, query, later))
@@ -112,12 +108,11 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
 }
 
 /** A request that the gate refused may be worth a notice. */
-function notice(ask: Ask, { gate, observe, clientOf }: State, refused: Admission): void {
-  const { fault, quota, keyId, slot } = refused;
+function notice(ask: Ask, { observe, clientOf }: State, { fault, quota, key }: Admission): void {
   if (quota !== undefined) {
     if (fault !== "rateLimited") return;
-    const name = gate.keys.bySlot[slot]?.name ?? "";
-    observe({ kind: "key-limited", keyId, name, limit: quota.limit, reset: quota.reset });
+    const { limit, reset } = quota;
+    observe({ kind: "key-limited", keyId: key.id, name: key.name, limit, reset });
   } else if (fault !== undefined && fault !== "noToken" && fault !== "busy") {
     const client = clientOf(ask);
     if (client !== undefined) observe({ kind: "bad-tokens", client, count: 1, fault });
@@ -140,7 +135,7 @@ function run(
   query: string,
   admission: Admission,
 ): Reply | Promise<Reply> {
-  if (state.keyUse) countUse(state.keyUse, admission.slot, admission.fault, ask.now);
+  if (state.keyUse) countUse(state.keyUse, admission.key.slot, admission.fault, ask.now);
   if (admission.fault) {
     notice(ask, state, admission);
     return refuse(ask, state, admission.fault, route.path, admission);
@@ -152,7 +147,7 @@ function run(
     similar,
     id,
     parameters: readParameters(query, route.parameters),
-    key: admission.slot,
+    key: admission.key.slot,
     isGone: ask.isGone ?? isNeverGone,
     route,
     etag,
@@ -168,7 +163,7 @@ function run(
     : conclude(ask, state, call, outcome);
 }
 
-const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };
+const NOBODY: Admission = { fault: undefined, quota: undefined, key: NO_KEY };
 
 function isNeverGone(): boolean {
   return false;
@@ -178,7 +173,7 @@ function isNeverGone(): boolean {
 function conclude(ask: Ask, state: State, { route, etag, admission }: Running, outcome: Outcome): Reply {
   const { path } = route;
   if ("fault" in outcome) {
-    if (outcome.fault === "busy" && state.keyUse) countBusy(state.keyUse, admission.slot);
+    if (outcome.fault === "busy" && state.keyUse) countBusy(state.keyUse, admission.key.slot);
     return refuse(ask, state, outcome.fault, path, admission);
   }
   const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);
@@ -186,7 +181,8 @@ function conclude(ask: Ask, state: State, { route, etag, admission }: Running, o
     const reply = refuse(ask, state, "snapshotChanged", path, admission);
     return { ...reply, headers: `${reply.headers}ETag: ${etag}\r\n` };
   }
-  const { keyId, quota } = admission;
+  const { quota } = admission;
+  const keyId = admission.key.id;
   if (status === 304) {
     const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
     return { status, headers, body: "", route: path, keyId, etag, quota };
@@ -199,13 +195,13 @@ function conclude(ask: Ask, state: State, { route, etag, admission }: Running, o
   return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };
 }
 
-function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, keyId }: Admission): Reply {
+function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, key }: Admission): Reply {
   let headers = state.headers.faults[fault] + quotaHeaders(quota);
   if (fault === "rateLimited" && quota) {
     headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - (ask.now + (quota.clockMs ?? 0)) / 1000))}\r\n`;
   }
   const { status } = FAULTS[fault];
-  return { status, headers, body: bodyFor(ask, FAULT_BODIES[fault]), route: path, keyId, fault };
+  return { status, headers, body: bodyFor(ask, FAULT_BODIES[fault]), route: path, keyId: key.id, fault };
 }
 
 function options(state: State, { path }: Route): Reply {

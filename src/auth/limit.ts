@@ -15,6 +15,8 @@
  * window. The count has the rest: at least 2^31 requests for each second of a window, so every limit up to 2^53 - 1 is kept.
  */
 
+import type { RateLimit } from "../model/message.ts";
+
 /** Counters of all keys ever seen. Mutable; grows by one slot per key id. */
 export interface Counters {
   readonly windowSeconds: number;
@@ -28,12 +30,8 @@ export interface Counters {
 }
 
 /** State of the limit after a request, for its caller. */
-export interface Quota {
+export interface Quota extends RateLimit {
   readonly passed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  /** Epoch seconds at which the window ends. */
-  readonly reset: number;
   /** On a refusal: the clock that cuts windows minus the clock here, in milliseconds; absent if they are the same. */
   readonly clockMs?: number;
 }
