@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
-import type { ConnectionApp } from "./connection.ts";
+import type { ConnectionApp, ConnectionHost } from "./connection.ts";
 import { faultOf, headOf, staysOpen } from "./head.ts";
 
 /**
@@ -24,20 +24,18 @@ export type Handler = (
 
 /** @internal Settings of a server for its door. */
 export interface NodeDoorOptions {
-  /** Whether a response ends its connection even if the client wants to keep it; never when absent. */
-  readonly closes?: () => boolean;
-  /** Whether requests that take work are treated as if their peers were gone; never when absent. */
-  readonly givesUpWork?: () => boolean;
+  /** The state of a stop, which changes; while it drains, each response ends its connection. Never when absent. */
+  readonly stop?: Pick<ConnectionHost, "isDraining" | "givesUpWork">;
   /** Decides in place of the `Authorization` header. */
   readonly caller?: ChosenCaller | undefined;
 }
 
-const never = (): boolean => false;
+const RUNNING = { isDraining: false, givesUpWork: false };
 
 /** @internal Creates a handler that passes requests to an app; it serves all targets if it does not say which. */
 export function createNodeDoor(
   app: ConnectionApp & { readonly serves?: (target: string) => boolean },
-  { closes = never, givesUpWork = never, caller }: NodeDoorOptions = {},
+  { stop = RUNNING, caller }: NodeDoorOptions = {},
 ): Handler {
   return (request, response, next) => {
     if (!Array.isArray(request?.rawHeaders) || typeof response?.writeHead !== "function")
@@ -65,7 +63,7 @@ export function createNodeDoor(
       now: Date.now(),
       headers: fields,
       peer: socket,
-      isGone: () => socket.destroyed || givesUpWork(),
+      isGone: () => socket.destroyed || stop.givesUpWork,
     };
     const fault = typeof read === "string" ? read : faultOf(read);
     const send = (reply: Reply): void => {
@@ -74,7 +72,11 @@ export function createNodeDoor(
         app.aborted(began, method, reply);
         return;
       }
-      respond(response, reply, closes() || fault !== undefined || head === undefined || !staysOpen(head));
+      respond(
+        response,
+        reply,
+        stop.isDraining || fault !== undefined || head === undefined || !staysOpen(head),
+      );
       app.answered(began, method, reply);
     };
     const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, socket, ask);

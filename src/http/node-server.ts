@@ -19,10 +19,9 @@ import {
   type HttpApp,
   type HttpLimits,
   type Listener,
+  LOOK_MS,
 } from "./server.ts";
 import { responseText } from "./write.ts";
-
-const LOOK_MS = 50;
 
 const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   HPE_HEADER_OVERFLOW: "headTooLarge",
@@ -35,10 +34,7 @@ function milliseconds(seconds: number): number {
 
 export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   const stop = { isDraining: false, givesUpWork: false };
-  const handle = createNodeDoor(app, {
-    closes: () => stop.isDraining,
-    givesUpWork: () => stop.givesUpWork,
-  });
+  const handle = createNodeDoor(app, { stop });
   const server = createServer({
     // A request is its head.
     headersTimeout: milliseconds(Math.min(limits.headersTimeout, limits.requestTimeout)),

@@ -58,7 +58,8 @@ export const GRACE_MS = 1500;
 export const GIVE_UP_MS = 5000;
 /** Time in a stop at which the remaining connections are destroyed. Then counts are saved and the last lines written, all within 10 s. */
 export const DEADLINE_MS = 6500;
-const LOOK_MS = 50;
+/** Pause between two looks at a stop. */
+export const LOOK_MS = 50;
 
 /** How long connections that still arrive can delay the end. */
 const QUEUE_MS = 1000;
