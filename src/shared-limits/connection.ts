@@ -83,13 +83,15 @@ function socketMadeBy(make: () => void): Socket | undefined {
   return made;
 }
 
+/** @param socket carries TLS, if there is one */
 function createClient(
   { createClient: create }: RedisModule,
-  target: RedisTarget,
+  { host, port, path, username, password, database }: RedisTarget,
   socket: Socket | undefined,
 ): Client {
-  const { host, port, path, tls, username, password, database } = target;
-  const common = { connectTimeout: OPEN_MS, reconnectStrategy: false } as const;
+  // An IP address is no server name.
+  const servername = /[^\d.]/.test(host) && !host.includes(":") ? host : "";
+  const place = path === undefined ? { host, port } : { path };
   return create({
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
@@ -100,19 +102,13 @@ function createClient(
     disableClientInfo: true,
     maintNotifications: "disabled",
     commandsQueueMaxLength: MOST_COMMANDS,
-    socket: tls
-      ? {
-          ...common,
-          tls: true,
-          host,
-          port,
-          servername: /[^\d.]/.test(host) && !host.includes(":") ? host : "",
-          ...(socket ? { socket } : {}),
-        }
-      : path === undefined
-        ? { ...common, host, port }
-        : { ...common, path },
-  }) as unknown as Client;
+    socket: {
+      connectTimeout: OPEN_MS,
+      reconnectStrategy: false,
+      ...place,
+      ...(socket === undefined ? {} : { tls: true, servername, socket }),
+    },
+  } as Parameters<typeof create>[0]) as unknown as Client;
 }
 
 class ClientConnection implements CounterConnection {
