@@ -23,6 +23,7 @@
 import { checkKeys, type GivenKey, recordOf } from "./auth/given-keys.ts";
 import { ApiError, type Client, createClient } from "./client/mod.ts";
 import { FEATURES, type OpenOptions, TABLE } from "./features.ts";
+import { createApiApp } from "./http/api.ts";
 import { createDirectAdapter, createLocalFetch, type DirectDoor, LOCAL_ORIGIN } from "./http/direct.ts";
 import { createFetchHandler, type FetchHandler } from "./http/fetch.ts";
 import { createNodeDoor, type Handler } from "./http/node-door.ts";
@@ -136,20 +137,19 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
     ...{ snapshot: settings.snapshot, settings, nameOf: (name) => `option "${name}"` },
     cacheHome: () => process.env.XDG_CACHE_HOME,
   }).catch(nameOption);
-  const opening = openState({
+  const opened = await openState({
     ...{ features: FEATURES, settings, source },
     records: keys?.map(recordOf),
     sharedLimits: await FEATURES.shareLimits?.(settings).catch(nameOption),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
-  });
-  const opened = await opening.catch(nameOption);
+  }).catch(nameOption);
   const { state, reload, takeRecords } = opened;
   opened.beginSimilar();
   const doors = (caller?: ChosenCaller): Doors => ({
     ask: createDirectAdapter(state, caller),
     fetch: createFetchHandler(state, caller),
-    handle: createNodeDoor(state, { caller }),
+    handle: createNodeDoor(createApiApp(state), { caller }),
   });
   const close = (): void => {
     state.gate.closed = true;

@@ -421,7 +421,7 @@ describe("the client of a request", () => {
 
 for (const kind of ["direct", "node"] as const) {
   it(`stands in lines and notices, all lines of the header together (--http ${kind})`, async () => {
-    const settings = { accessLog: true, trustedProxies: ["loopback"], http: { kind } };
+    const settings = { accessLog: true, trustedProxies: ["loopback"], http: kind };
     const { port, observations, stop } = await serve(settings);
     const url = `http://127.0.0.1:${port}${BASE}/stats`;
     const headers = { "X-Forwarded-For": ["6.6.6.6, 192.0.2.7", "127.0.0.2"] as unknown as string };

@@ -21,6 +21,7 @@ import {
   createSharedCounters,
   slotOf,
 } from "../src/auth/limit.ts";
+import type { Scope } from "../src/model/model.ts";
 import { type Counted, type Counting, countAll } from "./support/counting-thread.ts";
 import { keyRecord } from "./support/place.ts";
 
@@ -36,8 +37,8 @@ function verdict(header: string | undefined, ring: KeyRing, now: number): string
 }
 
 /** Counts a request at a limit that is not shared, which needs no wait. */
-function admit(...given: Parameters<typeof admitOrWait>): Admission {
-  const admission = admitOrWait(...given);
+function admit(gate: Gate, authorization: string, scope: Scope | null, now: number): Admission {
+  const admission = admitOrWait(gate, { authorization, now }, scope);
   assert.ok(!(admission instanceof Promise));
   return admission;
 }

@@ -64,7 +64,7 @@ const CLOSING: Readonly<Record<string, Closing>> = {
   "the most requests of a connection": {
     first: "",
     status: 404,
-    options: { http: { maxRequestsPerSocket: 1 } },
+    options: { maxRequestsPerSocket: 1 },
   },
 };
 
@@ -97,7 +97,9 @@ describe("after an answer that ends its connection", () => {
 
   test("a request that came too slowly: nor of what follows its 408", async () => {
     const { port } = await open({
-      http: { headersTimeout: 100, requestTimeout: 200, checkInterval: 50 },
+      headersTimeout: 0.1,
+      requestTimeout: 0.2,
+      timeoutCheckInterval: 0.05,
     });
     const wire = await dial(port);
     void wire.send("GET / HTTP/1.1\r\nHost:\r\n");

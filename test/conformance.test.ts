@@ -9,7 +9,6 @@ import addFormats from "ajv-formats";
 import { ROUTES } from "../src/api/routes.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { PROGRAM } from "../src/features.ts";
-import { DEFAULT_HTTP } from "../src/http/server.ts";
 import { type Orrery, openOrrery } from "../src/mod.ts";
 import { BASE_PATH } from "../src/model/model.ts";
 import { observeNothing } from "../src/observe/events.ts";
@@ -280,10 +279,9 @@ function startHere({ settings }: World, shared: Shared): Promise<RunningServer> 
       ...DEFAULTS,
       ...shared,
       ...{ apiKeyPrefix: settings.apiPrefix, cliTokenPrefix: settings.cliPrefix },
-      ...{ watch: 0, searchCacheBytes: 0, port: 0 },
+      ...{ watch: 0, searchCacheBytes: 0, port: 0, http: IS_NODE_HTTP ? "node" : "direct" },
     },
     observe: observeNothing,
-    http: { ...DEFAULT_HTTP, ...(IS_NODE_HTTP ? { kind: "node" } : {}) },
   });
 }
 

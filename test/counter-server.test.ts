@@ -35,7 +35,6 @@ function linked(t: TestContext) {
     },
     check: async () => {},
     onAway: (problem) => seen.push(`away: ${problem}`),
-    onBack: () => seen.push("back"),
     onUp: () => seen.push("up"),
     say: (error) => (error as Error).message,
   });
@@ -68,7 +67,7 @@ describe("a link", () => {
     const again = ask();
     answers[1]!("in time");
     assert.equal(await again, "in time");
-    assert.deepEqual([seen, opened()], [["up", AWAY, "closed", "back", "up"], 2]);
+    assert.deepEqual([seen, opened()], [["up", AWAY, "closed", "up"], 2]);
     assert.deepEqual(late, ["late"]);
   });
 
@@ -93,7 +92,7 @@ describe("a link", () => {
     await link.tried;
     await overdue();
     await until(() => opened() === 2 && link.isUp, "another connection");
-    assert.deepEqual(seen, ["up", AWAY, "closed", "back", "up"]);
+    assert.deepEqual(seen, ["up", AWAY, "closed", "up"]);
   });
 });
 

@@ -33,13 +33,11 @@ import { within } from "./support/patience.ts";
 import { dial, errorOf, header, lastWord, type RawResponse, requestHead } from "./support/raw.ts";
 
 const quick = await serve({
-  http: {
-    headersTimeout: 200,
-    requestTimeout: 400,
-    checkInterval: 50,
-    keepAliveTimeout: 300,
-    socketTimeout: 5000,
-  },
+  headersTimeout: 0.2,
+  requestTimeout: 0.4,
+  timeoutCheckInterval: 0.05,
+  keepAliveTimeout: 0.3,
+  socketTimeout: 5,
 });
 
 // Its start is slow, so it begins here; a later test awaits it.
@@ -53,6 +51,14 @@ describe("slow peers", AT_ONCE, () => {
     const wire = await dial(quick.port);
     await wire.closed();
   });
+
+  for (const http of ["direct", "node"] as const) {
+    test(`a head that may take longer than the whole request: the shorter time counts (--http ${http})`, async () => {
+      const times = { headersTimeout: 60, requestTimeout: 0.2, timeoutCheckInterval: 0.05 };
+      const { port } = await serve({ http, ...times });
+      slow(await lastWord(port, "GET /api"));
+    });
+  }
 
   for (const [name, bytes] of [
     ["half a request line", "GET /api"],
@@ -142,7 +148,7 @@ describe("versions and connections", AT_ONCE, () => {
   });
 
   test("requests a connection are limited, the last answer says so", async () => {
-    const three = await serve({ http: { maxRequestsPerSocket: 3 } });
+    const three = await serve({ maxRequestsPerSocket: 3 });
     for (const target of [STATS, SEARCH]) {
       for (const pipelined of [true, false]) {
         const wire = await dial(three.port);
@@ -269,7 +275,7 @@ describe("pipelining", AT_ONCE, () => {
 
 describe("many peers", AT_ONCE, () => {
   test("peers that never read cost little memory and are cut off", async () => {
-    const server = await serveOpen({ accessLog: true, http: { socketTimeout: 1500, checkInterval: 100 } });
+    const server = await serveOpen({ accessLog: true, socketTimeout: 1.5, timeoutCheckInterval: 0.1 });
     const size = (await ask(PAGE, [bearer("cli")], "GET", server)).body.length;
     assert.ok(size > 100_000);
     const before = server.observations.length;
@@ -307,9 +313,8 @@ describe("many peers", AT_ONCE, () => {
 
   test("1,000 idle connections: others are served beside them, and so are they", async () => {
     // On a busy machine they may stay silent longer than the default timeouts allow.
-    const long = 600_000;
-    const http = { headersTimeout: long, requestTimeout: long, socketTimeout: long };
-    const server = await serve({ http });
+    const long = 600;
+    const server = await serve({ headersTimeout: long, requestTimeout: long, socketTimeout: long });
     const askIt = (target: string) => ask(target, [bearer("cli")], "GET", server);
     const idle = await Promise.all(Array.from({ length: 1000 }, () => dial(server.port)));
     for (let at = 0; at < 100; at++) isStats(await askIt(STATS));

@@ -10,7 +10,7 @@ import { until } from "./support/process.ts";
 import { dial, header } from "./support/raw.ts";
 
 test("a client that half-closes before its searches are done gets all answers", async () => {
-  const { port } = await serve({ http: { kind: "node" }, threads: true, searchCacheBytes: 0 });
+  const { port } = await serve({ http: "node", threads: true, searchCacheBytes: 0 });
   for (let round = 0; round < 60; round++) {
     const wire = await dial(port);
     void wire.send(good(STATS) + good(`${SEARCH}%20${round}`).repeat(3));
@@ -21,7 +21,7 @@ test("a client that half-closes before its searches are done gets all answers", 
 });
 
 test("a steady reader of a long pipeline is not cut, though as many bytes wait at each look", async () => {
-  const { port } = await serve({ http: { socketTimeout: 1000, checkInterval: 100 } });
+  const { port } = await serve({ socketTimeout: 1, timeoutCheckInterval: 0.1 });
   const { socket } = await dial(port);
   socket.removeAllListeners("data");
   socket.pause();

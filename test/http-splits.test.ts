@@ -24,13 +24,15 @@ async function later(_term: string, { limit, offset }: PageOf): Promise<Found> {
 const server = await serveOpen(
   {
     searchCacheBytes: 0,
-    http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000, maxHeadBytes: MAX_HEAD },
+    headersTimeout: 3600,
+    requestTimeout: 3600,
+    maxHeadBytes: MAX_HEAD,
   },
   { users: later, worlds: later },
 );
 
 // Its timeout for a head is short.
-const hasty = await serveOpen({ http: { headersTimeout: 150, checkInterval: 25 } });
+const hasty = await serveOpen({ headersTimeout: 0.15, timeoutCheckInterval: 0.025 });
 
 after(cleanUp);
 

@@ -1,11 +1,13 @@
 /** Keeping keys and snapshot current: the order of steps, and retries after a failure. */
 
 import assert from "node:assert/strict";
-import { type BigIntStats, cpSync, utimesSync } from "node:fs";
+import { cpSync, utimesSync } from "node:fs";
+import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { before, describe, it, test } from "node:test";
+import { before, describe, it, type TestContext, test } from "node:test";
 import { createCounters } from "../src/auth/limit.ts";
-import { type KeyFiles, keepKeys } from "../src/auth/watched-keys.ts";
+import { keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, observeNothing } from "../src/observe/events.ts";
 import { indexTrigrams } from "../src/search/index-trigrams.ts";
@@ -207,65 +209,65 @@ describe("keys", () => {
   const textOf = (...ids: string[]): string =>
     JSON.stringify({ keys: ids.map((id) => keyRecord(`svcx_${id}`, { id })) });
 
-  /** A keys file in memory; a test can delay each read. */
-  function fakeFiles(): KeyFiles & {
-    text: string;
-    version: number;
-    reads: (() => Promise<string>)[];
-    count: number;
-  } {
-    const files = {
+  /** Stands in for the file system with a keys file in memory; a test can delay each read. */
+  function fakeFiles(t: TestContext) {
+    const fake = {
       text: textOf("a"),
       version: 0,
       reads: [] as (() => Promise<string>)[],
       count: 0,
-      read: () => {
-        files.count++;
-        return files.reads.shift()?.() ?? Promise.resolve(files.text);
-      },
-      // Immediate, so that the order of reads does not depend on the machine.
-      stat: async () => ({ dev: 1n, ino: BigInt(files.version) }) as BigIntStats,
     };
-    return files;
+    const mocked = [
+      t.mock.method(files, "readFile", () => {
+        fake.count++;
+        return fake.reads.shift()?.() ?? Promise.resolve(fake.text);
+      }),
+      // Immediate, so that the order of reads does not depend on the machine.
+      t.mock.method(files, "stat", async () => ({ dev: 1n, ino: BigInt(fake.version) })),
+    ];
+    syncBuiltinESMExports();
+    t.after(() => {
+      for (const { mock } of mocked) mock.restore();
+      syncBuiltinESMExports();
+    });
+    return fake;
   }
 
   it("are read one reading after the other: a slow older one has not the last word", async (t) => {
-    const files = fakeFiles();
+    const fake = fakeFiles(t);
     const taken: string[][] = [];
     const keeper = await keepKeys(
       "keys.json",
       createCounters(60),
       () => {},
       (ring) => void taken.push(Array.from(ring.byHash.values(), ({ id }) => id)),
-      files,
     );
     t.after(keeper.stop);
     let release = (_text: string): void => {};
-    files.reads.push(
+    fake.reads.push(
       () =>
         new Promise((resolve) => {
           release = resolve;
         }),
     );
     const slow = keeper.reload();
-    await until(() => files.count === 2, "the slow reading");
-    files.text = textOf("a", "b");
+    await until(() => fake.count === 2, "the slow reading");
+    fake.text = textOf("a", "b");
     const later = keeper.reload();
     await settle();
-    assert.equal(files.count, 2);
+    assert.equal(fake.count, 2);
     release(textOf("a"));
     await Promise.all([slow, later]);
     assert.deepEqual(taken.at(-1), ["a", "b"]);
   });
 
   it("asked for a thousand times are read once more after the running one, and not at all after a stop", async (t) => {
-    const files = fakeFiles();
+    const fake = fakeFiles(t);
     const keeper = await keepKeys(
       "keys.json",
       createCounters(60),
       () => {},
       () => {},
-      files,
     );
     t.after(keeper.stop);
     let release = (_text: string): void => {};
@@ -273,25 +275,25 @@ describe("keys", () => {
       new Promise((resolve) => {
         release = resolve;
       });
-    files.reads.push(held);
+    fake.reads.push(held);
     const asked = Array.from({ length: 1000 }, () => keeper.reload());
-    await until(() => files.count === 2, "the reading under way");
-    release(files.text);
+    await until(() => fake.count === 2, "the reading under way");
+    release(fake.text);
     await Promise.all(asked);
-    assert.equal(files.count, 3);
+    assert.equal(fake.count, 3);
 
-    files.reads.push(held);
+    fake.reads.push(held);
     const under = keeper.reload();
-    await until(() => files.count === 4, "a reading under way");
+    await until(() => fake.count === 4, "a reading under way");
     const behind = keeper.reload();
     keeper.stop();
-    release(files.text);
+    release(fake.text);
     await Promise.all([under, behind, keeper.reload()]);
-    assert.equal(files.count, 4);
+    assert.equal(fake.count, 4);
   });
 
   it("are taken when the file holds something new; a look that finds the same text says so", async (t) => {
-    const files = fakeFiles();
+    const fake = fakeFiles(t);
     const seen: Observation[] = [];
     const taken: number[] = [];
     const keeper = await keepKeys(
@@ -299,18 +301,17 @@ describe("keys", () => {
       createCounters(60),
       (observation) => void seen.push(observation),
       (ring) => void taken.push(ring.size),
-      files,
     );
     t.after(keeper.stop);
-    const before = files.text;
+    const before = fake.text;
     await keeper.reload();
-    files.text = "no keys";
+    fake.text = "no keys";
     await keeper.reload();
     assert.match(keeper.problem()!, /keys\.json/);
-    files.text = before;
+    fake.text = before;
     await keeper.reload();
     assert.equal(keeper.problem(), undefined);
-    files.text = textOf("a", "b");
+    fake.text = textOf("a", "b");
     await keeper.reload();
     assert.deepEqual(
       seen.map(({ kind }) => kind),
@@ -320,7 +321,7 @@ describe("keys", () => {
   });
 
   it("that could not be read, for whatever reason, are read at the next check", async (t) => {
-    const files = fakeFiles();
+    const fake = fakeFiles(t);
     const seen: Observation[] = [];
     const taken: number[] = [];
     let isBroken = false;
@@ -332,22 +333,21 @@ describe("keys", () => {
         if (isBroken) throw new Error("cannot be taken");
         taken.push(ring.size);
       },
-      files,
     );
     t.after(keeper.stop);
     const noDescriptor = (): Promise<string> =>
       Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE" }));
-    files.reads.push(noDescriptor, noDescriptor);
-    files.text = textOf("a", "b");
-    files.version = 1;
+    fake.reads.push(noDescriptor, noDescriptor);
+    fake.text = textOf("a", "b");
+    fake.version = 1;
     await until(() => taken.at(-1) === 2, "the new key");
     assert.deepEqual(
       seen.map(({ kind }) => kind),
       ["keys-loaded", "keys-refused", "keys-loaded"],
     );
     isBroken = true;
-    files.text = textOf("a", "b", "c");
-    files.version = 2;
+    fake.text = textOf("a", "b", "c");
+    fake.version = 2;
     await until(() => seen.at(-1)?.kind === "defect", "the defect");
     isBroken = false;
     await until(() => taken.at(-1) === 3, "the third key");

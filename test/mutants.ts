@@ -336,9 +336,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "counts that another server passes on are counted twice",
-    file: "src/auth/keep-counts.ts",
-    text: "before.window === window ? before.used : 0;",
-    becomes: "0;",
+    file: "src/auth/limit.ts",
+    text: "const known = countOf(elsewhere, slot, window, split);",
+    becomes: "const known = 0;",
     tests: { "counts-file": "pass the counts on, all of them and none twice" },
   },
   {
@@ -351,8 +351,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a clock that is set back gives requests back at a restart",
     file: "src/auth/keep-counts.ts",
-    text: "if (window !== current && window !== current + 1) return;",
-    becomes: "if (window !== current) return;",
+    text: "if (count.window !== current && count.window !== current + 1) return;",
+    becomes: "if (count.window !== current) return;",
     tests: { "counts-file": "that is set back into the window before gives no request back" },
   },
   {

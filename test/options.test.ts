@@ -12,7 +12,6 @@ import {
 } from "../src/cli/options.ts";
 import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
-import { httpFrom } from "../src/http/server.ts";
 import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
@@ -291,13 +290,6 @@ it("numbers below zero are values of the flag before them, and out of its bounds
   assert.match(problem("keys create", ["--keys", "k", "--name", "n", "--limit", "-1"]), /^--limit: must be/);
   // After a bare -- nothing is a flag.
   assert.deepEqual(read("check", ["--", "-5"]).positionals, ["-5"]);
-});
-
-it("timeouts of the head is never longer than that of the whole request, which Node would refuse", () => {
-  const limits = (...args: string[]) => httpFrom(read("serve", [...SERVE, ...args]).values);
-  assert.equal(limits().headersTimeout, 10_000);
-  assert.equal(limits("--request-timeout", "5").headersTimeout, 5000);
-  assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
 });
 
 describe("a password that stands in the wrong place", () => {

@@ -7,15 +7,15 @@ import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { State } from "../src/api/answer.ts";
-import type { ApiApp } from "../src/http/api.ts";
+import type { ConnectionApp } from "../src/http/connection.ts";
 import { createNodeDoor } from "../src/http/node-door.ts";
-import { DEFAULT_HTTP, HttpServer } from "../src/http/server.ts";
+import { HttpServer } from "../src/http/server.ts";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/model/body.ts";
 import { TextColumn } from "../src/store/bytes.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
 import { BASE, cleanUp } from "./support/http-server.ts";
+import { DEFAULTS } from "./support/options.ts";
 import { listen } from "./support/ports.ts";
 import { dial, header, requestHead, type Wire } from "./support/raw.ts";
 
@@ -103,7 +103,7 @@ type Way = "our own HTTP" | "node:http";
 /** A server that answers `/N` with body N, the sockets of its peers, and the number of requests. */
 async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   let asked = 0;
-  const app: ApiApp = {
+  const app: ConnectionApp = {
     answer({ target }) {
       asked++;
       const body = bodies[Number(target.slice(1))]!;
@@ -118,7 +118,7 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
   if (way === "our own HTTP") {
     const server = new HttpServer(
       { ...app, observe: ({ kind }) => assert.fail(kind), collectGarbage() {} },
-      DEFAULT_HTTP,
+      DEFAULTS,
     );
     closings.push(() => server.close(0));
     const { port } = await server.listen("127.0.0.1", 0);
@@ -126,7 +126,7 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
     return { port, sockets, asked: () => asked };
   }
   const sockets: Socket[] = [];
-  const server = createServer(createNodeDoor({} as State, {}, app));
+  const server = createServer(createNodeDoor(app));
   // Answers a peer that half-closes, as our own server does.
   (server as typeof server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on("connection", (socket: Socket) => sockets.push(socket));

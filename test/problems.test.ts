@@ -8,7 +8,7 @@ import { PROBLEM_KINDS } from "../src/admin/status.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { EventRow, Observation } from "../src/observe/events.ts";
 import type { SharedLimitsFigures } from "../src/observe/metrics/table.ts";
-import { ServersAway } from "../src/shared-limits/settings.ts";
+import { ServersAway } from "../src/shared-limits/servers-away.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const FIGURES = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };
@@ -31,13 +31,14 @@ interface Watched {
 function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched = {}) {
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
   const history = new History({ maxAge, maxDataAge });
-  const reachability = new ServersAway();
+  const reachability = new ServersAway(!limits?.denies);
   const plan = limits && { ...limits, reachability, open: () => assert.fail() };
   const problems = new RecentProblems(PROGRAM.tables.events, history, plan);
   const see = (...observations: readonly Observation[]): void => {
     for (const observation of observations) {
       history.observe(observation);
-      reachability.observe(observation);
+      if (observation.kind === "limits-away") reachability.lose(observation.server, observation.problem);
+      if (observation.kind === "limits-back") reachability.comeBack(observation.server);
       problems.observe(observation);
     }
   };

@@ -14,6 +14,7 @@ import { createLeases, readTally } from "../src/shared-limits/leases.ts";
 import { monotonic } from "../src/shared-limits/monotonic.ts";
 import { readShared, takeAlone } from "../src/shared-limits/permits.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
+import { ServersAway } from "../src/shared-limits/servers-away.ts";
 import { planOf } from "../src/shared-limits/settings.ts";
 import { WaitingRequests } from "../src/shared-limits/waiting.ts";
 import { createKeyState, grant, type KeyState } from "./support/grant.ts";
@@ -327,8 +328,8 @@ function replica(server: { state: KeyState; isAway: boolean }, name: string, lim
   const slot = slotOf(counters, "k");
   // Long enough for every request of the test.
   const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
-  const shared = new SharedLimitsKeeper(settings, counters, nobody, () => ({
-    ...{ tried: nobody, isUp: nobody, release: nobody, close: nobody },
+  const shared = new SharedLimitsKeeper(settings, counters, new ServersAway(true), () => ({
+    ...{ tried: nobody, isUp: nobody, close: nobody },
     async lease(_, asked) {
       await new Promise((resolve) => setImmediate(resolve));
       if (server.isAway) throw new Error("away");
@@ -360,16 +361,16 @@ test("a replica that gives back what it holds reports nothing more when a server
   let asks = 0;
   let released = (): void => {};
   let comeBack = (): void => {};
-  const shared = new SharedLimitsKeeper(settings, counters, nobody, ({ onUp }) => {
+  const shared = new SharedLimitsKeeper(settings, counters, new ServersAway(true), ({ onUp }) => {
     comeBack = onUp;
     return {
       tried: async () => {},
       isUp: () => true,
-      lease: async () => {
+      lease: (_, { want }) => {
+        if (want < 0) return new Promise((_resolve, reject) => (released = () => reject(new Error("away"))));
         asks++;
-        throw new Error("away");
+        return Promise.reject(new Error("away"));
       },
-      release: () => new Promise((resolve) => (released = resolve)),
       close: () => {},
     };
   });

@@ -6,7 +6,6 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { PROGRAM } from "../../src/features.ts";
-import { DEFAULT_HTTP } from "../../src/http/server.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { startServer } from "../../src/server/server.ts";
 import { DEFAULTS } from "../../test/support/options.ts";
@@ -31,7 +30,6 @@ const server = await startServer({
     ...{ searchCacheBytes: Number(cacheBytes), similar: similar !== "", threads: Number(threads) },
   },
   observe: (observation: Observation) => process.send!({ observation }),
-  http: DEFAULT_HTTP,
 });
 process.send!({ url: server.url });
 

@@ -85,11 +85,11 @@ export async function readAdminSettings(
 }
 
 const LIMITS: HttpLimits = {
-  headersTimeout: 5000,
-  requestTimeout: 10_000,
-  checkInterval: 1000,
-  keepAliveTimeout: 75_000,
-  socketTimeout: 10_000,
+  headersTimeout: 5,
+  requestTimeout: 10,
+  timeoutCheckInterval: 1,
+  keepAliveTimeout: 75,
+  socketTimeout: 10,
   maxHeadBytes: 16_384,
   maxRequestsPerSocket: Number.POSITIVE_INFINITY,
   makesRoom: true,

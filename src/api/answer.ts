@@ -7,9 +7,8 @@
  * Synchronous, except that searches, and rarely admissions and pages, may answer later.
  */
 
-import { type Admission, admit, admitChosen, type Gate } from "../auth/admit.ts";
+import { type Admission, admit, type Gate, NO_KEY } from "../auth/admit.ts";
 import { countBusy, countUse, type KeyUse } from "../auth/key-use.ts";
-import type { Notices } from "../auth/notices.ts";
 import type { Body } from "../model/body.ts";
 import type { ClientOf } from "../model/client-address.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
@@ -45,8 +44,6 @@ export interface State {
   readonly accessLog?: AccessLog | undefined;
   /** Answers requests for pages beside the API; absent where there are none. */
   readonly pages?: PageServer | undefined;
-  /** Receives refused keys and addresses, for the log; absent where there is none. */
-  readonly notices?: Notices | undefined;
   /** Counters of this thread for the requests of each key; absent when not needed. */
   readonly keyUse?: KeyUse | undefined;
   /** Counters of requests, for adapters; absent without metrics. */
@@ -89,11 +86,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
       return refuse(ask, state, "methodNotAllowed", operation.path, NOBODY);
     }
 
-    const { caller } = ask;
-    const admission =
-      caller === undefined
-        ? admit(state.gate, ask.authorization, operation.scope, ask.now)
-        : admitChosen(state.gate, caller, operation.scope, ask.now);
+    const admission = admit(state.gate, ask, operation.scope);
     if (!(admission instanceof Promise)) return run(ask, state, match, query, admission);
     return admission
       .then((later) => run(ask, state, match, query, later))
@@ -115,16 +108,14 @@ function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply
 }
 
 /** A request that the gate refused may be worth a notice. */
-function notice(ask: Ask, { gate, notices, clientOf }: State, refused: Admission): void {
-  const { now } = ask;
-  const { fault, quota, keyId, slot } = refused;
+function notice(ask: Ask, { observe, clientOf }: State, { fault, quota, key }: Admission): void {
   if (quota !== undefined) {
     if (fault !== "rateLimited") return;
-    const name = gate.keys.bySlot[slot]?.name ?? "";
-    notices?.limited({ keyId, name, limit: quota.limit, reset: quota.reset }, now);
+    const { limit, reset } = quota;
+    observe({ kind: "key-limited", keyId: key.id, name: key.name, limit, reset });
   } else if (fault !== undefined && fault !== "noToken" && fault !== "busy") {
     const client = clientOf(ask);
-    if (client !== undefined) notices?.badTokens({ client, count: 1, fault }, now);
+    if (client !== undefined) observe({ kind: "bad-tokens", client, count: 1, fault });
   }
 }
 
@@ -144,9 +135,9 @@ function run(
   query: string,
   admission: Admission,
 ): Reply | Promise<Reply> {
-  if (state.keyUse) countUse(state.keyUse, admission.slot, admission.fault, ask.now);
+  if (state.keyUse) countUse(state.keyUse, admission.key.slot, admission.fault, ask.now);
   if (admission.fault) {
-    if (state.notices) notice(ask, state, admission);
+    notice(ask, state, admission);
     return refuse(ask, state, admission.fault, route.path, admission);
   }
   const { store, search, similar, etag } = state.generation;
@@ -156,7 +147,7 @@ function run(
     similar,
     id,
     parameters: readParameters(query, route.parameters),
-    key: admission.slot,
+    key: admission.key.slot,
     isGone: ask.isGone ?? isNeverGone,
     route,
     etag,
@@ -172,7 +163,7 @@ function run(
     : conclude(ask, state, call, outcome);
 }
 
-const NOBODY: Admission = { fault: undefined, quota: undefined, keyId: "", slot: -1 };
+const NOBODY: Admission = { fault: undefined, quota: undefined, key: NO_KEY };
 
 function isNeverGone(): boolean {
   return false;
@@ -182,7 +173,7 @@ function isNeverGone(): boolean {
 function conclude(ask: Ask, state: State, { route, etag, admission }: Running, outcome: Outcome): Reply {
   const { path } = route;
   if ("fault" in outcome) {
-    if (outcome.fault === "busy" && state.keyUse) countBusy(state.keyUse, admission.slot);
+    if (outcome.fault === "busy" && state.keyUse) countBusy(state.keyUse, admission.key.slot);
     return refuse(ask, state, outcome.fault, path, admission);
   }
   const status = judgeConditions(ask.ifMatch, ask.ifNoneMatch, etag);
@@ -190,7 +181,8 @@ function conclude(ask: Ask, state: State, { route, etag, admission }: Running, o
     const reply = refuse(ask, state, "snapshotChanged", path, admission);
     return { ...reply, headers: `${reply.headers}ETag: ${etag}\r\n` };
   }
-  const { keyId, quota } = admission;
+  const { quota } = admission;
+  const keyId = admission.key.id;
   if (status === 304) {
     const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
     return { status, headers, body: "", route: path, keyId, etag, quota };
@@ -203,13 +195,13 @@ function conclude(ask: Ask, state: State, { route, etag, admission }: Running, o
   return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };
 }
 
-function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, keyId }: Admission): Reply {
+function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, key }: Admission): Reply {
   let headers = state.headers.faults[fault] + quotaHeaders(quota);
   if (fault === "rateLimited" && quota) {
     headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - (ask.now + (quota.clockMs ?? 0)) / 1000))}\r\n`;
   }
   const { status } = FAULTS[fault];
-  return { status, headers, body: bodyFor(ask, FAULT_BODIES[fault]), route: path, keyId, fault };
+  return { status, headers, body: bodyFor(ask, FAULT_BODIES[fault]), route: path, keyId: key.id, fault };
 }
 
 function options(state: State, { path }: Route): Reply {

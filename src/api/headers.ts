@@ -81,10 +81,10 @@ export function quotaHeaders(quota: Quota | undefined): string {
   return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${reset}\r\n`;
 }
 
-/** Names and values of header lines, alternating. @param from start of the first line */
-export function splitHeaders(lines: string, from = 0): string[] {
+/** Names and values of header lines, alternating. */
+export function splitHeaders(lines: string): string[] {
   const list: string[] = [];
-  for (let at = from; at < lines.length; ) {
+  for (let at = 0; at < lines.length; ) {
     const colon = lines.indexOf(":", at);
     const end = lines.indexOf("\r\n", colon);
     list.push(lines.slice(at, colon), lines.slice(colon + 2, end));

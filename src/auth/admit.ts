@@ -1,7 +1,7 @@
 /** The gate: token, then limit, then scope. Plain functions over plain state. */
 
 import { type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
-import { type ChosenCaller, PROCESS } from "../model/message.ts";
+import { type Ask, PROCESS } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
 import type { Key, KeyKind, KeyRing } from "./keys.ts";
 import { type Counters, countRequest, type Quota } from "./limit.ts";
@@ -71,41 +71,37 @@ export interface Admission {
   readonly fault: FaultName | undefined;
   /** The limit's state, for every request that an API key authenticated. */
   readonly quota: Quota | undefined;
-  /** Id of the key, valid or not, or "" when none was found. */
-  readonly keyId: string;
-  /** Place of the key in the counters, valid or not, or -1 when none was found. */
-  readonly slot: number;
+  /** The key, valid or not; {@link NO_KEY} when none was found. */
+  readonly key: Pick<Key, "id" | "name" | "slot">;
 }
 
-/** Slot of the process itself in the fair queue of searches: no key has it, and it is not negative. */
-const PROCESS_SLOT = 0xfffff;
+/** For requests without a known key; -1 is no place in the counters. */
+export const NO_KEY = { id: "", name: "", slot: -1 };
 
-const ADMITTED_PROCESS: Admission = { fault: undefined, quota: undefined, keyId: "", slot: PROCESS_SLOT };
+/** The process itself. No key has its slot, which is its place in the fair queue of searches, and not negative. */
+const ADMITTED_PROCESS: Admission = {
+  fault: undefined,
+  quota: undefined,
+  key: { id: "", name: "", slot: 0xfffff },
+};
+
+/** The key of a caller that the host has chosen; an unknown id counts as an unknown API key. */
+function chosenKey({ keys, counters }: Gate, id: string): Key | FaultName {
+  return keys.bySlot[counters.slots.get(id) ?? -1] ?? "apiKeyUnknown";
+}
 
 /**
  * Judges one request. @param scope null if any key will do @returns a promise if the shared limit must be asked for
  */
 export function admit(
   gate: Gate,
-  authorization: string | undefined,
+  { authorization, caller, now }: Pick<Ask, "authorization" | "caller" | "now">,
   scope: Scope | null,
-  now: number,
-): Admission | Promise<Admission> {
-  const key = findKey(authorization, gate.prefixes, gate.keys);
-  if (typeof key === "string") return { fault: key, quota: undefined, keyId: "", slot: -1 };
-  return admitKey(gate, key, scope, now);
-}
-
-/** Judges one request of a caller that the host has chosen; an unknown id counts as an unknown API key. */
-export function admitChosen(
-  gate: Gate,
-  caller: ChosenCaller,
-  scope: Scope | null,
-  now: number,
 ): Admission | Promise<Admission> {
   if (caller === PROCESS) return ADMITTED_PROCESS;
-  const key = gate.keys.bySlot[gate.counters.slots.get(caller) ?? -1];
-  if (key === undefined) return { fault: "apiKeyUnknown", quota: undefined, keyId: "", slot: -1 };
+  const key =
+    caller === undefined ? findKey(authorization, gate.prefixes, gate.keys) : chosenKey(gate, caller);
+  if (typeof key === "string") return { fault: key, quota: undefined, key: NO_KEY };
   return admitKey(gate, key, scope, now);
 }
 
@@ -116,8 +112,7 @@ export function admitKey(
   now: number,
 ): Admission | Promise<Admission> {
   const invalid = judgeKey(key, now);
-  if (invalid !== undefined) return { fault: invalid, quota: undefined, keyId: key.id, slot: key.slot };
-  if (key.kind === "cli") return { fault: undefined, quota: undefined, keyId: key.id, slot: key.slot };
+  if (invalid !== undefined || key.kind === "cli") return { fault: invalid, quota: undefined, key };
   const limit = key.limit ?? gate.defaultLimit;
   const quota =
     gate.shared === undefined
@@ -127,8 +122,8 @@ export function admitKey(
   return judgeQuota(key, scope, quota);
 }
 
-function judgeQuota({ id: keyId, slot, scopes }: Key, scope: Scope | null, quota: Quota): Admission {
-  if (!quota.passed) return { fault: "rateLimited", quota, keyId, slot };
-  if (scope !== null && !scopes.has(scope)) return { fault: SCOPE_FAULTS[scope], quota, keyId, slot };
-  return { fault: undefined, quota, keyId, slot };
+function judgeQuota(key: Key, scope: Scope | null, quota: Quota): Admission {
+  if (!quota.passed) return { fault: "rateLimited", quota, key };
+  if (scope !== null && !key.scopes.has(scope)) return { fault: SCOPE_FAULTS[scope], quota, key };
+  return { fault: undefined, quota, key };
 }

@@ -1,6 +1,6 @@
 /**
- * The counts file: its format, and reading and writing it in parts, so that neither delays requests or fills memory. The
- * text is ASCII, one entry per line:
+ * The counts file: its format, and reading and writing it in parts, so that neither delays requests or fills memory. One
+ * entry per line:
  *
  *     {"format":"orrery-counts/1","windowSeconds":3600,"window":489123,"writer":"…","started":…,"sequence":7,"last":false}
  *     ["key_0123456789abcdef",12]
@@ -12,8 +12,8 @@
  * lines before it. The file contains no data of keys but their ids and counts.
  */
 
-import { constants } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { type FileHandle, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import zlib from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
@@ -40,11 +40,10 @@ export interface CountsHead {
   readonly last: boolean;
 }
 
-interface Count {
+export interface Count {
   readonly id: string;
   readonly used: number;
-  /** Window of the count minus window of the file. */
-  readonly ahead: number;
+  readonly window: number;
 }
 
 /** The file cannot be used; the message says why and quotes nothing of it. */
@@ -59,7 +58,9 @@ export class CountsFileError extends Error {
   }
 }
 
-const MAX_LINE_BYTES = 65_536;
+/** Maximum size of a file: room for about four million keys. */
+const MAX_FILE_BYTES = 134_217_728;
+const MAX_LINE_LENGTH = 65_536;
 
 function parsed(line: string): unknown {
   try {
@@ -82,27 +83,12 @@ function parseHead(line: string): CountsHead {
   return head as unknown as CountsHead;
 }
 
-const PLAIN_ID = /^[\w.:-]*$/;
-const NOT_ASCII = /[^\x20-\x7e]/g;
-
-function escaped(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
-function countLine({ id, used, ahead }: Count): string {
-  const text = PLAIN_ID.test(id) ? `"${id}"` : JSON.stringify(id).replace(NOT_ASCII, escaped);
-  return ahead === 0 ? `[${text},${used}]\n` : `[${text},${used},${ahead}]\n`;
-}
-
-const PLAIN_COUNT = /^\["([\w.:-]*)",([1-9]\d{0,14})\]$/;
-
-function parseCount(line: string): Count {
-  const plain = PLAIN_COUNT.exec(line);
-  if (plain !== null) return { id: plain[1]!, used: Number(plain[2]), ahead: 0 };
+function parseCount(line: string, head: CountsHead): Count {
   const value = parsed(line);
   if (Array.isArray(value) && (value.length === 2 || value.length === 3)) {
     const [id, used, ahead = 0] = value as unknown[];
-    if (typeof id === "string" && isCount(used) && used > 0 && isCount(ahead)) return { id, used, ahead };
+    if (typeof id === "string" && isCount(used) && used > 0 && isCount(ahead))
+      return { id, used, window: head.window + ahead };
   }
   throw new CountsFileError("is damaged: a line that is no count");
 }
@@ -111,41 +97,27 @@ function endLine(keys: number, crc32: number): string {
   return `${JSON.stringify({ keys, crc32: crc32.toString(16).padStart(8, "0") })}\n`;
 }
 
-/** Maximum size of a file: room for about four million keys. */
-const MAX_FILE_BYTES = 134_217_728;
-const MAX_KEYS = 4_194_304;
-const READ_BYTES = 262_144;
-const WRITE_BYTES = 65_536;
-/** Time slice for collecting counts before requests get a turn. */
-const SLICE_MS = 0.5;
-const LOOK_KEYS = 64;
-
-/** Opens a file for reading; on a pipe it does not wait for a writer. @throws {CountsFileError} */
-async function openFile(file: string): Promise<{ handle: FileHandle; size: number }> {
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new CountsFileError("is not a regular file");
-    if (stats.size > MAX_FILE_BYTES) throw new CountsFileError("is too large for a file of counts");
-    return { handle, size: stats.size };
-  } catch (error) {
-    await handle.close();
-    throw error;
+/** Reads a file's lines in parts. @throws {CountsFileError} or the error of the system */
+async function* readLines(file: string): AsyncGenerator<readonly string[]> {
+  // Opening a pipe would wait for a writer.
+  const stats = await stat(file);
+  if (!stats.isFile()) throw new CountsFileError("is not a regular file");
+  if (stats.size === 0) throw new CountsFileError("is empty");
+  if (stats.size > MAX_FILE_BYTES) throw new CountsFileError("is too large for a file of counts");
+  let rest = "";
+  for await (const part of createReadStream(file, { encoding: "utf8", end: stats.size })) {
+    const lines = `${rest}${part}`.split("\n");
+    rest = lines.pop()!;
+    if (rest.length > MAX_LINE_LENGTH) throw new CountsFileError("is damaged: a line has no end");
+    yield lines;
   }
+  if (rest !== "") throw new CountsFileError("is damaged: it has no end");
 }
-
-const MAX_HEAD_BYTES = 1024;
 
 /** Reads the first line alone. @throws {CountsFileError} or the error of the system */
 export async function readCountsHead(file: string): Promise<CountsHead> {
-  const { handle } = await openFile(file);
-  try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_HEAD_BYTES), 0, MAX_HEAD_BYTES, 0);
-    const text = buffer.toString("latin1", 0, bytesRead);
-    return parseHead(text.slice(0, Math.max(0, text.indexOf("\n"))));
-  } finally {
-    await handle.close();
-  }
+  for await (const [line] of readLines(file)) if (line !== undefined) return parseHead(line);
+  throw new CountsFileError("is no file of counts");
 }
 
 /**
@@ -158,88 +130,65 @@ export async function readCountsHead(file: string): Promise<CountsHead> {
 export async function readCountsFile(
   file: string,
   isWanted: (head: CountsHead) => void,
-  onCount: (count: Count, head: CountsHead) => void,
+  onCount: (count: Count) => void,
 ): Promise<CountsHead> {
-  const { handle, size } = await openFile(file);
   let head: CountsHead | undefined;
+  let end: string | undefined;
   let sum = 0;
   let keys = 0;
-  let rest = "";
-  let end: string | undefined;
-  const take = (line: string): void => {
-    if (end !== undefined) throw new CountsFileError("is damaged: it goes on behind its end");
-    if (head === undefined) {
-      head = parseHead(line);
-      isWanted(head);
-    } else if (line.startsWith("{")) {
-      end = `${line}\n`;
-    } else {
-      if (++keys > MAX_KEYS) throw new CountsFileError("has too many keys");
-      onCount(parseCount(line), head);
+  for await (const lines of readLines(file)) {
+    for (const line of lines) {
+      if (end !== undefined) throw new CountsFileError("is damaged: it goes on behind its end");
+      if (head === undefined) {
+        head = parseHead(line);
+        isWanted(head);
+      } else if (line.startsWith("{")) {
+        end = `${line}\n`;
+        continue;
+      } else {
+        onCount(parseCount(line, head));
+        keys++;
+      }
+      sum = zlib.crc32(`${line}\n`, sum);
     }
-  };
-  const parts = handle.createReadStream({ encoding: "latin1", highWaterMark: READ_BYTES, end: size });
-  for await (const part of parts as AsyncIterable<string>) {
-    const lines = `${rest}${part}`.split("\n");
-    rest = lines.pop()!;
-    if (rest.length > MAX_LINE_BYTES) throw new CountsFileError("is damaged: a line has no end");
-    for (const line of lines) take(line);
-    // The checksum does not cover the last line, which contains it.
-    const summed = (end === undefined ? lines : lines.slice(0, -1)).map((line) => `${line}\n`).join("");
-    sum = zlib.crc32(Buffer.from(summed, "latin1"), sum);
   }
-  if (head === undefined) throw new CountsFileError(size === 0 ? "is empty" : "is no file of counts");
-  if (end === undefined || rest !== "") throw new CountsFileError("is damaged: it has no end");
+  if (head === undefined || end === undefined) throw new CountsFileError("is damaged: it has no end");
   if (end !== endLine(keys, sum)) throw new CountsFileError("is damaged: its checksum is wrong");
   return head;
 }
 
-async function* countsFor(counters: Counters, window: number): AsyncGenerator<readonly Count[]> {
-  let began = performance.now();
-  let seen = 0;
-  let counts: Count[] = [];
-  for (const [id, slot] of counters.slots) {
-    const usage = usageOf(counters, slot);
-    const ahead = usage.window - window;
-    // Counts further ahead come from a clock that was wrong for long; they are not worth keeping.
-    if (ahead === 0 || ahead === 1) counts.push({ id, used: usage.used, ahead });
-    if (++seen % LOOK_KEYS !== 0 || performance.now() - began < SLICE_MS) continue;
-    yield counts;
-    counts = [];
-    await nextTurn();
-    began = performance.now();
-  }
-  yield counts;
-}
-
-/** A number that differs whenever the file of that window would differ: counts only grow. */
-export async function sumOfCounts(counters: Counters, window: number): Promise<number> {
-  let sum = 0;
-  for await (const counts of countsFor(counters, window)) {
-    for (const { used, ahead } of counts) sum += used + ahead;
-  }
-  return sum;
-}
+/** Keys whose counts are collected before requests get a turn. */
+const KEYS_PER_TURN = 1000;
 
 async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters): Promise<void> {
   let text = `${JSON.stringify({ format: FORMAT, ...head })}\n`;
   let sum = 0;
   let keys = 0;
   let bytes = 0;
+  let seen = 0;
   const flush = async (): Promise<void> => {
-    const buffer = Buffer.from(text, "latin1");
+    const buffer = Buffer.from(text);
     text = "";
     bytes += buffer.length;
     if (bytes > MAX_FILE_BYTES) throw new CountsFileError("would become too large");
     sum = zlib.crc32(buffer, sum);
     await handle.writeFile(buffer);
   };
-  for await (const counts of countsFor(counters, head.window)) {
-    // A reader would refuse a longer line.
-    const lines = counts.map(countLine).filter((line) => line.length < MAX_LINE_BYTES);
-    text += lines.join("");
-    keys += lines.length;
-    if (text.length >= WRITE_BYTES) await flush();
+  for (const [id, slot] of counters.slots) {
+    const { window, used } = usageOf(counters, slot);
+    const ahead = window - head.window;
+    // Counts further ahead come from a clock that was wrong for long; they are not worth keeping.
+    if (ahead === 0 || ahead === 1) {
+      const line = JSON.stringify(ahead === 0 ? [id, used] : [id, used, ahead]);
+      // A reader would refuse a longer line.
+      if (line.length <= MAX_LINE_LENGTH) {
+        text += `${line}\n`;
+        keys++;
+      }
+    }
+    if (++seen % KEYS_PER_TURN !== 0) continue;
+    await flush();
+    await nextTurn();
   }
   await flush();
   text = endLine(keys, sum);

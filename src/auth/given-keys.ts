@@ -117,8 +117,14 @@ export function checkKeys(
 export function recordOf(given: GivenKey): KeyRecord {
   const { id, kind, scopes = SCOPES, limit = null, name = id, active = true, expiresAt = null } = given;
   return {
-    ...{ id, kind, name, scopes: [...scopes], limit, active, expiresAt },
+    id,
+    kind,
+    name,
     sha256: given.sha256 ?? hashToken(given.token!),
+    scopes: [...scopes],
+    limit,
+    active,
+    expiresAt,
     createdAt: new Date().toISOString(),
   };
 }

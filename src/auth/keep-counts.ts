@@ -11,19 +11,20 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import zlib from "node:zlib";
 import { removeLeftovers } from "../files/atomic.ts";
 import { behindLinks, ForeignFileError } from "../files/foreign.ts";
 import type { Observe } from "../observe/events.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import {
+  type Count,
   CountsFileError,
   type CountsHead,
   readCountsFile,
   readCountsHead,
-  sumOfCounts,
   writeCounts,
 } from "./counts-file.ts";
-import { addUsage, type Counters, createCounters, slotOf, usageOf, windowAt } from "./limit.ts";
+import { type Counters, slotOf, takeUsage, windowAt } from "./limit.ts";
 
 /** Interval between two writes. A write takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
@@ -31,8 +32,7 @@ const EVERY_MS = 4500;
 const FOLLOW_MS = 50;
 const LAST_MS = 2000;
 const LEFTOVER_MS = 60_000;
-/** Maximum number of ids that the keys file lacks now but may have again; counts of further ids are dropped. */
-const MAX_UNKNOWN = 65_536;
+/** Maximum number of ids, of which the keys file may lack some now and have them again; counts of further ids are dropped. */
 const MAX_SLOTS = 1_000_000;
 
 export interface KeepCountsOptions {
@@ -59,8 +59,6 @@ export class CountsKeeper {
   readonly #followMs: number;
   readonly #windowClock: () => number;
   readonly #self: Pick<CountsHead, "writer" | "started">;
-  /** The counts that files have added, by the slots of the counters. */
-  readonly #taken: Counters;
   #sequence = 0;
   /** First line of another server's newest file whose counts were added. */
   #seen: CountsHead | undefined;
@@ -83,7 +81,6 @@ export class CountsKeeper {
     this.#followMs = Math.min(FOLLOW_MS, everyMs);
     this.#windowClock = windowClock;
     this.#self = { writer: randomBytes(8).toString("hex"), started: now() };
-    this.#taken = createCounters(counters.windowSeconds);
   }
 
   /** @internal Adds the counts of the file. */
@@ -113,10 +110,7 @@ export class CountsKeeper {
     clearTimeout(this.#timer);
     if (this.#timer === undefined) return;
     // A disk that hangs must not delay the end.
-    const patience = new AbortController();
-    const waited = sleep(LAST_MS, undefined, { signal: patience.signal }).catch(() => {});
-    await Promise.race([this.#saveNext(true), waited]);
-    patience.abort();
+    await Promise.race([this.#saveNext(true), sleep(LAST_MS, undefined, { ref: false })]);
   }
 
   #window(): number {
@@ -170,26 +164,22 @@ export class CountsKeeper {
   async #take(): Promise<{ readonly head: CountsHead; readonly keys: number }> {
     const current = this.#window();
     const { slots } = this.#counters;
-    const found: { key: string | number; window: number; used: number }[] = [];
+    const found: Count[] = [];
     let unknown = 0;
     const head = await readCountsFile(
       this.#file,
       (first) => this.#checkHead(first, current),
-      ({ id, ahead, used }, { window: base }) => {
-        const window = base + ahead;
-        if (window !== current && window !== current + 1) return;
-        const slot = slots.get(id);
-        if (slot === undefined && (unknown === MAX_UNKNOWN || slots.size + unknown >= MAX_SLOTS)) return;
-        if (slot === undefined) unknown++;
-        found.push({ key: slot ?? id, window, used });
+      (count) => {
+        if (count.window !== current && count.window !== current + 1) return;
+        if (!slots.has(count.id) && slots.size + ++unknown > MAX_SLOTS) return;
+        found.push(count);
       },
     );
     if (found.length === 0 && head.window < current) {
       throw new CountsFileError("is of a window that is over", true);
     }
-    for (const { key, window, used } of found) {
-      this.#add(typeof key === "number" ? key : slotOf(this.#counters, key), window, used);
-    }
+    for (const { id, window, used } of found)
+      takeUsage(this.#counters, slotOf(this.#counters, id), window, used);
     return { head, keys: found.length };
   }
 
@@ -204,23 +194,15 @@ export class CountsKeeper {
     if (window > current + 1) throw new CountsFileError("is of a window that is far from having begun");
   }
 
-  #add(slot: number, window: number, used: number): void {
-    const taken = this.#taken;
-    if (slot >= taken.cells.length) {
-      const { cells } = taken;
-      taken.cells = new BigUint64Array(this.#counters.cells.length);
-      taken.cells.set(cells);
-    }
-    const before = usageOf(taken, slot);
-    const known = before.window === window ? before.used : 0;
-    if (used <= known || window < before.window) return;
-    addUsage(this.#counters, slot, window, used - known);
-    addUsage(taken, slot, window, used - known);
+  /** A number that differs when the file would: counts only grow. */
+  #sumOfCells(): number {
+    const { cells, slots } = this.#counters;
+    return zlib.crc32(cells.subarray(0, slots.size));
   }
 
   async #write(last: boolean): Promise<void> {
     const window = this.#window();
-    const sum = `${window} ${await sumOfCounts(this.#counters, window)} ${last}`;
+    const sum = `${window} ${this.#sumOfCells()} ${last}`;
     if (sum === this.#saved) return;
     const { windowSeconds } = this.#counters;
     const head = { windowSeconds, window, ...this.#self, sequence: ++this.#sequence, last };

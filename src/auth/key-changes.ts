@@ -4,16 +4,11 @@ import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { KEY_FIELDS, type KeyRecord, type KeyRing } from "./keys.ts";
 
-export interface KeyChanges {
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-}
-
 /** Keys share sets of scopes, so equal sets are identical. */
 const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt", "tokens"] as const;
 
-export function compareKeys(before: KeyRing, after: KeyRing): KeyChanges {
+/** Numbers of keys that were added, changed and removed. */
+export function compareKeys(before: KeyRing, after: KeyRing) {
   let kept = 0;
   let changed = 0;
   for (const [slot, key] of after.bySlot.entries()) {

@@ -6,32 +6,21 @@ import { dirname } from "node:path";
 import { removeLeftovers, replaceFile } from "../files/atomic.ts";
 import { behindLinks } from "../files/foreign.ts";
 import { HeldError, withLock } from "../files/ownership.ts";
-import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { hashToken, type KeyKind, type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
+import { type GivenKey, recordOf } from "./given-keys.ts";
+import { hashToken, type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
 
-export interface NewKey {
-  readonly name: string;
-  readonly kind: KeyKind;
+export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256"> {
   readonly prefix: string;
-  /** All three read scopes when absent. */
-  readonly scopes?: readonly string[];
-  readonly limit?: number | null;
-  readonly expiresAt?: string | null;
 }
 
 export const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
 
 /** Makes a key: its token, which is not stored, and its record for a keys file. */
-export function makeKey(key: NewKey): { readonly token: string; readonly record: KeyRecord } {
-  const { name, kind, prefix, scopes = SCOPES, limit = null, expiresAt = null } = key;
+export function makeKey({ prefix, ...key }: NewKey): { readonly token: string; readonly record: KeyRecord } {
   const token = makeToken(prefix);
-  const record: KeyRecord = {
-    ...{ id: `key_${randomBytes(8).toString("hex")}`, kind, name, sha256: hashToken(token) },
-    ...{ scopes: [...scopes], limit, active: true, expiresAt, createdAt: new Date().toISOString() },
-  };
-  return { token, record };
+  return { token, record: recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token }) };
 }
 
 async function replaceKeys(

@@ -15,6 +15,8 @@
  * window. The count has the rest: at least 2^31 requests for each second of a window, so every limit up to 2^53 - 1 is kept.
  */
 
+import type { RateLimit } from "../model/message.ts";
+
 /** Counters of all keys ever seen. Mutable; grows by one slot per key id. */
 export interface Counters {
   readonly windowSeconds: number;
@@ -23,17 +25,13 @@ export interface Counters {
   readonly slots: Map<string, number>;
   /** By slot: the newest window with a request, counted from the epoch, and the requests that passed in it. */
   cells: BigUint64Array;
-  /** The part of these counts that {@link addUsage} added, in the same layout; kept only if needed. */
-  elsewhere?: BigUint64Array;
+  /** The part of these counts that {@link takeUsage} added, in the same layout. */
+  elsewhere: BigUint64Array;
 }
 
 /** State of the limit after a request, for its caller. */
-export interface Quota {
+export interface Quota extends RateLimit {
   readonly passed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  /** Epoch seconds at which the window ends. */
-  readonly reset: number;
   /** On a refusal: the clock that cuts windows minus the clock here, in milliseconds; absent if they are the same. */
   readonly clockMs?: number;
 }
@@ -43,15 +41,15 @@ const HALF = 2 ** 32;
 /** So that a count is a safe integer. */
 const MOST_SPLIT = 2 ** 21;
 
-function countersOf(windowSeconds: number, cells: BigUint64Array): Counters {
+function countersOf(windowSeconds: number, createCells: () => BigUint64Array): Counters {
   if (!(windowSeconds >= 1)) throw new RangeError(`a window of ${windowSeconds} s: must be at least 1`);
   const split = Math.min(MOST_SPLIT, 2 ** Math.floor(Math.log2(windowSeconds)));
-  return { windowSeconds, split, slots: new Map(), cells };
+  return { windowSeconds, split, slots: new Map(), cells: createCells(), elsewhere: createCells() };
 }
 
 /** @throws {RangeError} when a window is shorter than a second */
 export function createCounters(windowSeconds: number): Counters {
-  return countersOf(windowSeconds, new BigUint64Array(64));
+  return countersOf(windowSeconds, () => new BigUint64Array(64));
 }
 
 /** Maximum number of keys that threads can count for; memory that no key uses is never touched. */
@@ -59,7 +57,13 @@ export const MOST_SHARED = 1_048_576;
 
 /** Counters in shared memory: another thread that receives them counts in the same cells. */
 export function createSharedCounters(windowSeconds: number): Counters {
-  return countersOf(windowSeconds, new BigUint64Array(new SharedArrayBuffer(MOST_SHARED * 8)));
+  return countersOf(windowSeconds, () => new BigUint64Array(new SharedArrayBuffer(MOST_SHARED * 8)));
+}
+
+function withTwiceTheRoom(cells: BigUint64Array): BigUint64Array {
+  const more = new BigUint64Array(cells.length * 2);
+  more.set(cells);
+  return more;
 }
 
 /** Finds the slot of a key id, or adds one. Called when keys are loaded, not per request. */
@@ -72,8 +76,8 @@ export function slotOf(counters: Counters, keyId: string): number {
     if (cells.buffer instanceof SharedArrayBuffer) {
       throw new RangeError(`more than ${MOST_SHARED} keys with --threads or --shared-limits`);
     }
-    counters.cells = new BigUint64Array(slot * 2);
-    counters.cells.set(cells);
+    counters.cells = withTwiceTheRoom(cells);
+    counters.elsewhere = withTwiceTheRoom(counters.elsewhere);
   }
   counters.slots.set(keyId, slot);
   return slot;
@@ -142,40 +146,48 @@ export function usageOf({ cells, split }: Counters, slot: number): Usage {
   return { window: windowIn(split), used: countIn(split) };
 }
 
-/**
- * Counts requests that passed elsewhere, regardless of the limit, unless the counter is in a newer window; a full
- * counter stays full.
- */
-export function addUsage(counters: Counters, slot: number, window: number, more: number): void {
-  const { cells, split } = counters;
+/** Count of a cell if it is of the window, else 0. */
+export function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
+  whole[0] = Atomics.load(cells, slot);
+  return windowIn(split) === window ? countIn(split) : 0;
+}
+
+/** Adds to a cell, unless it is in a newer window; a full one stays full. */
+function addTo(cells: BigUint64Array, slot: number, window: number, more: number, split: number): void {
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
     const before = windowIn(split);
     if (before > window) return;
     const count = Math.min((before === window ? countIn(split) : 0) + more, mostIn(split));
-    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, count)) === cell) break;
+    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, count)) === cell) return;
   }
-  const { elsewhere, ...others } = counters;
-  if (elsewhere !== undefined) addUsage({ ...others, cells: elsewhere }, slot, window, more);
 }
 
-export interface WindowCounts {
-  /** Epoch seconds at which the window ends. */
-  readonly reset: number;
-  readonly usedBy: (slot: number) => number;
+/**
+ * Counts requests that passed elsewhere, regardless of the limit.
+ *
+ * @param total all of them in the window; the part that an earlier call added is not added again
+ */
+export function takeUsage(counters: Counters, slot: number, window: number, total: number): void {
+  const { cells, elsewhere, split } = counters;
+  const known = countOf(elsewhere, slot, window, split);
+  if (total <= known) return;
+  addTo(cells, slot, window, total - known, split);
+  addTo(elsewhere, slot, window, total - known, split);
 }
 
 /** Reads the counts without counting. May miss a count that changes meanwhile. */
-export function readCounts(counters: Counters, now: number): WindowCounts {
+export function readCounts(counters: Counters, now: number) {
   const { cells, split, windowSeconds } = counters;
   // Numbers instead of BigInts: a caller may read all keys.
   const view = new Uint32Array(cells.buffer);
   const current = windowAt(counters, now);
   const least = current * split;
   return {
+    /** Epoch seconds at which the window ends. */
     reset: (current + 1) * windowSeconds,
-    usedBy(slot) {
+    usedBy(slot: number): number {
       const upper = view[slot * 2 + 1]!;
       // If the clock stepped back, keep counting in the newer window.
       return upper < least ? 0 : (upper % split) * HALF + view[slot * 2]!;

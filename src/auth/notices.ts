@@ -19,16 +19,7 @@ const MAX_CLIENTS = 4096;
 /** Interval at which an address is moved up among the kept ones. */
 const TOUCH_MS = 1000;
 
-export type LimitedKey = Omit<Extract<Observation, { kind: "key-limited" }>, "kind">;
-
-/** Refused tokens of an address (`client`), their number, and why the last one was refused. */
-export type BadTokens = Omit<Extract<Observation, { kind: "bad-tokens" }>, "kind">;
-
-/** Receives events that may be worth a notice. In both, `now` is milliseconds since the epoch. */
-export interface Notices {
-  readonly limited: (key: LimitedKey, now: number) => void;
-  readonly badTokens: (tokens: BadTokens, now: number) => void;
-}
+type NoticeOf<Kind> = Extract<Observation, { kind: Kind }>;
 
 function isOver(since: number, now: number): boolean {
   return Math.abs(now - since) >= MINUTE_MS;
@@ -73,54 +64,48 @@ interface Client {
   touched: number;
 }
 
-export function createNotices(observe: Observe): Notices {
+/** Passes on the notices that are worth a line, and all other observations. @param clock milliseconds since the epoch */
+export function rationNotices(observe: Observe, clock = Date.now): Observe {
   const keys = new Map<string, { readonly reset: number; readonly told: number }>();
   const clients = new Map<string, Client>();
   const keyRation = createRation();
   const clientRation = createRation();
-  return {
-    limited({ keyId, name, limit, reset }, now) {
-      const known = keys.get(keyId);
-      // Most refused requests are not the first of their window.
-      if (known !== undefined && known.reset >= reset) return;
-      if (known !== undefined && !isOver(known.told, now)) return;
-      if (!keyRation(now)) return;
-      keep(keys, keyId, { reset, told: now }, MAX_KEYS);
-      observe({ kind: "key-limited", keyId, name, limit, reset });
-    },
-    badTokens({ client: address, count, fault }, now) {
-      const name = networkOf(address);
-      const never = Number.NEGATIVE_INFINITY;
-      const client = clients.get(name) ?? { count: 0, since: now, told: never, touched: never };
-      if (Math.abs(now - client.touched) >= TOUCH_MS) {
-        client.touched = now;
-        keep(clients, name, client, MAX_CLIENTS);
-      }
-      if (client.count < MANY_TOKENS && isOver(client.since, now)) {
-        client.count = 0;
-        client.since = now;
-      }
-      client.count += count;
-      if (client.count >= MANY_TOKENS && isOver(client.told, now) && clientRation(now)) {
-        observe({ kind: "bad-tokens", client: name, count: client.count, fault });
-        client.count = 0;
-        client.since = now;
-        client.told = now;
-      }
-    },
-  };
-}
 
-/** Merges the notices of several threads about the same key or address, and passes on all other observations. */
-export function mergeNotices(observe: Observe): Observe {
-  const notices = createNotices(observe);
-  return (observation: Observation) => {
-    if (observation.kind === "key-limited") {
-      notices.limited(observation, Date.now());
-    } else if (observation.kind === "bad-tokens") {
-      notices.badTokens(observation, Date.now());
-    } else {
-      observe(observation);
+  function limited(notice: NoticeOf<"key-limited">, now: number): void {
+    const { keyId, reset } = notice;
+    const known = keys.get(keyId);
+    // Most refused requests are not the first of their window.
+    if (known !== undefined && known.reset >= reset) return;
+    if (known !== undefined && !isOver(known.told, now)) return;
+    if (!keyRation(now)) return;
+    keep(keys, keyId, { reset, told: now }, MAX_KEYS);
+    observe(notice);
+  }
+
+  function badTokens({ kind, client: address, count, fault }: NoticeOf<"bad-tokens">, now: number): void {
+    const name = networkOf(address);
+    const never = Number.NEGATIVE_INFINITY;
+    const client = clients.get(name) ?? { count: 0, since: now, told: never, touched: never };
+    if (Math.abs(now - client.touched) >= TOUCH_MS) {
+      client.touched = now;
+      keep(clients, name, client, MAX_CLIENTS);
     }
+    if (client.count < MANY_TOKENS && isOver(client.since, now)) {
+      client.count = 0;
+      client.since = now;
+    }
+    client.count += count;
+    if (client.count >= MANY_TOKENS && isOver(client.told, now) && clientRation(now)) {
+      observe({ kind, client: name, count: client.count, fault });
+      client.count = 0;
+      client.since = now;
+      client.told = now;
+    }
+  }
+
+  return (observation) => {
+    if (observation.kind === "key-limited") limited(observation, clock());
+    else if (observation.kind === "bad-tokens") badTokens(observation, clock());
+    else observe(observation);
   };
 }

@@ -1,7 +1,6 @@
 /** Keeps the keys current: reads the keys file, and checks it for changes. */
 
 import { createHash } from "node:crypto";
-import type { BigIntStats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
@@ -12,25 +11,6 @@ import { createKeyRing, KeyRing, KeysFileError, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
 const LOOK_MS = 500;
-
-/** File-system calls that reading keys makes; tests stand in for them. */
-export interface KeyFiles {
-  readonly read: (file: string) => Promise<string>;
-  readonly stat: (file: string) => Promise<BigIntStats>;
-}
-
-const realKeyFiles: KeyFiles = {
-  read: (file) => readFile(file, "utf8"),
-  stat: (file) => stat(file, { bigint: true }),
-};
-
-export interface KeysKeeper {
-  /** Reads the file again, changed or not. */
-  readonly reload: () => Promise<ReloadResult>;
-  /** Why the last read was refused; undefined if it succeeded. */
-  readonly problem: () => string | undefined;
-  readonly stop: () => void;
-}
 
 interface ReadKeys {
   readonly digest: string;
@@ -46,11 +26,10 @@ interface ReadKeys {
 async function readKeyRing(
   file: string,
   counters: Counters,
-  { read }: KeyFiles,
   before: ReadKeys | undefined,
 ): Promise<ReadKeys> {
   try {
-    const text = await read(file);
+    const text = await readFile(file, "utf8");
     const digest = createHash("sha256").update(text).digest("base64");
     if (digest === before?.digest) return { ...before, warnings: [] };
     const records = parseKeys(text);
@@ -65,9 +44,9 @@ async function readKeyRing(
   }
 }
 
-async function fingerprintOfFile(file: string, files: KeyFiles): Promise<string> {
+async function fingerprintOfFile(file: string): Promise<string> {
   try {
-    const s = await files.stat(file);
+    const s = await stat(file, { bigint: true });
     return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
   } catch (error) {
     return String(codeOf(error));
@@ -85,8 +64,7 @@ export async function keepKeys(
   counters: Counters,
   observe: Observe,
   onKeys: (keys: KeyRing) => void,
-  files: KeyFiles = realKeyFiles,
-): Promise<KeysKeeper> {
+) {
   /** Fingerprint of the file, taken before its last successful read; undefined if the next check must read. */
   let fingerprint: string | undefined;
   let inForce: ReadKeys | undefined;
@@ -96,9 +74,9 @@ export async function keepKeys(
 
   async function load(): Promise<void> {
     fingerprint = undefined;
-    const seen = await fingerprintOfFile(file, files);
+    const seen = await fingerprintOfFile(file);
     const before = inForce;
-    const read = await readKeyRing(file, counters, files, before);
+    const read = await readKeyRing(file, counters, before);
     const { keys, warnings } = read;
     if (keys !== before?.keys) onKeys(keys);
     inForce = read;
@@ -139,16 +117,18 @@ export async function keepKeys(
     // A running read, begun by a signal, need not be repeated.
     await readings.settled();
     const known = fingerprint;
-    if ((await fingerprintOfFile(file, files)) !== known) await readings.ask();
+    if ((await fingerprintOfFile(file)) !== known) await readings.ask();
     if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {
-    async reload() {
+    /** Reads the file again, changed or not. */
+    async reload(): Promise<ReloadResult> {
       await readings.ask();
       return result;
     },
+    /** Why the last read was refused; undefined if it succeeded. */
     problem: () => (problem === "" ? undefined : problem.replace(/^KeysFileError: /, "")),
-    stop() {
+    stop(): void {
       stopped = true;
       clearTimeout(timer);
     },

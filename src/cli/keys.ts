@@ -86,13 +86,13 @@ function readOverlap(text: string, now: number): number {
 
 function readNewKey(options: Options<"keys create">): NewKey {
   const prefixes = readPrefixes(options);
-  const { name, kind, limit = null, scope, expires } = options.values;
+  const { name, kind, limit, scope, expires } = options.values;
   return {
     name,
     kind,
     prefix: prefixes[kind],
     scopes: scope.length > 0 ? readScopes(scope) : SCOPES,
-    limit,
+    ...(limit === undefined ? {} : { limit }),
     expiresAt: expires === undefined ? null : readExpiry(expires, Date.now()),
   };
 }

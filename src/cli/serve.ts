@@ -9,7 +9,6 @@ import { KeysFileError } from "../auth/keys.ts";
 import { makeKey } from "../auth/keys-file.ts";
 import { ForeignFileError } from "../files/foreign.ts";
 import { whyNoSharing } from "../http/port.ts";
-import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
@@ -186,7 +185,7 @@ async function runServer(
   // In a log for people, requests get the same kind of lines as other observations.
   const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
   const { features, tables } = program;
-  const started = { ...own, features, tables, http: httpFrom(options.values), observe, writeAccess };
+  const started = { ...own, features, tables, observe, writeAccess };
   const server = await start(started, options.names, io, console);
   const stopped = handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);

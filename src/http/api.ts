@@ -1,11 +1,10 @@
-/** The API as the app of a server: answers by the pipeline, refuses in the API's words, and counts requests. */
+/** The API as the app of a listener: answers by the pipeline, refuses in the API's words, and counts requests. */
 
-import { answer, type State } from "../api/answer.ts";
+import { answer, isServed, type State } from "../api/answer.ts";
 import { BARE_FAULT_HEADERS, FAULT_BODIES } from "../api/headers.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Peer, Reply } from "../model/message.ts";
 import { countAborted, countAnswered, countBegun, countRefused } from "../observe/metrics/counters.ts";
-import type { HttpApp } from "./server.ts";
 
 /** A refusal before the API is reached: no CORS headers. */
 function bareReply(fault: FaultName, isHead: boolean): Reply {
@@ -14,32 +13,31 @@ function bareReply(fault: FaultName, isHead: boolean): Reply {
   return { status, headers: BARE_FAULT_HEADERS[fault], body, route: "", keyId: "", fault };
 }
 
-const NOT_READ: Ask = {
-  ...{ method: "", target: "", now: 0 },
-  ...{ authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined },
-};
-
-export type ApiApp = Omit<HttpApp, "observe" | "collectGarbage">;
-
-export function createApiApp(state: State): ApiApp {
+export function createApiApp(state: State) {
   const { requestCounters: counters } = state;
 
   function refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
     const reply = bareReply(fault, ask?.method === "HEAD");
     // A request with a head was already counted when it began.
     if (counters !== undefined && ask === undefined) countRefused(counters, "", reply.status, fault);
-    return state.accessLog?.record(ask ?? { ...NOT_READ, peer, now: Date.now() }, reply) ?? reply;
+    const logged = ask ?? { method: "", target: "", peer, now: Date.now() };
+    return state.accessLog?.record(logged, reply) ?? reply;
   }
 
-  const app = { answer: (ask: Ask) => answer(ask, state), refuse };
-  if (counters === undefined) return { ...app, begin: () => 0, answered() {}, aborted() {} };
   return {
-    ...app,
-    begin() {
+    answer: (ask: Ask) => answer(ask, state),
+    refuse,
+    serves: (target: string) => isServed(target, state),
+    begin(): number {
+      if (counters === undefined) return 0;
       countBegun(counters);
       return performance.now();
     },
-    answered: (began, method, reply) => countAnswered(counters, began, method, reply),
-    aborted: (began, method, { route }) => countAborted(counters, began, method, route),
+    answered(began: number, method: string, reply: Reply): void {
+      if (counters !== undefined) countAnswered(counters, began, method, reply);
+    },
+    aborted(began: number, method: string, { route }: Reply): void {
+      if (counters !== undefined) countAborted(counters, began, method, route);
+    },
   };
 }

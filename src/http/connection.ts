@@ -26,6 +26,7 @@
 import type { Socket } from "node:net";
 import type { FaultName } from "../model/fault.ts";
 import type { Ask, Peer, Reply } from "../model/message.ts";
+import type { CoreValues } from "../settings/settings.ts";
 import { type Fields, faultOf, type Head, readHead, skipEmptyLines, staysOpen } from "./head.ts";
 import { watchPeer } from "./peer.ts";
 import type { Turns } from "./turns.ts";
@@ -33,23 +34,19 @@ import { ReplyWriter } from "./write.ts";
 
 export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "lingering" | "gone";
 
-/** Bounds of a connection. Times are milliseconds. */
-export interface ConnectionLimits {
-  /** From the first byte of a head to its last; also until the first byte of a new connection. */
-  readonly headersTimeout: number;
-  readonly keepAliveTimeout: number;
-  /** Longest time in which a peer may take nothing of 64 KiB that were written; more unsent bytes get more time. */
-  readonly socketTimeout: number;
-  readonly maxHeadBytes: number;
-  /** Requests taken from one connection before it is ended. */
-  readonly maxRequestsPerSocket: number;
-}
+/** Bounds of a connection, by the settings of these names. Times are seconds. */
+export type ConnectionLimits = Pick<
+  CoreValues<"serve">,
+  | "headersTimeout"
+  | "requestTimeout"
+  | "keepAliveTimeout"
+  | "socketTimeout"
+  | "maxHeadBytes"
+  | "maxRequestsPerSocket"
+>;
 
-/** The server, as a connection needs it. */
-export interface ConnectionHost {
-  readonly limits: ConnectionLimits;
-  readonly keepAlive: string;
-  readonly turns: Turns;
+/** The program that answers the requests. */
+export interface ConnectionApp {
   /** Answers a request. Never throws and never rejects. */
   readonly answer: (ask: Ask) => Reply | Promise<Reply>;
   /** The reply to refused input. @param ask the request, if its head could be read */
@@ -59,6 +56,14 @@ export interface ConnectionHost {
   readonly answered: (began: number, method: string, reply: Reply) => void;
   /** A request will not be answered: its peer is gone. */
   readonly aborted: (began: number, method: string, reply: Reply) => void;
+}
+
+/** The server, as a connection needs it. */
+export interface ConnectionHost {
+  readonly app: ConnectionApp;
+  readonly limits: ConnectionLimits;
+  readonly keepAlive: string;
+  readonly turns: Turns;
   /** Called once, when the socket is closed. @param discarded approximate number of bytes read or made in vain */
   readonly gone: (connection: Connection, discarded: number) => void;
   /** Time of the newest sweep, in milliseconds. */
@@ -71,7 +76,7 @@ export interface ConnectionHost {
 
 interface Answer {
   readonly method: string;
-  /** From {@link ConnectionHost.begin}; negative for input that is no request. */
+  /** From {@link ConnectionApp.begin}; negative for input that is no request. */
   readonly began: number;
   readonly closes: boolean;
   reply: Reply | undefined;
@@ -84,8 +89,8 @@ const MAX_UNSENT_BYTES = 65_536;
 /** Maximum number of bytes read while reading pauses: some runtimes still deliver some. */
 const MAX_UNREAD_BYTES = 1_048_576;
 
-/** How long a peer may take to read its last answer and to close. */
-const LINGER_MS = 2000;
+/** How long a peer may take to read its last answer and to close, in seconds. */
+const LINGER_TIMEOUT = 2;
 
 export class Connection {
   readonly socket: Socket;
@@ -219,14 +224,13 @@ export class Connection {
 
   #take(head: Head): void {
     const { method, target, fields } = head;
-    const host = this.#host;
-    const began = host.begin();
+    const { app, limits } = this.#host;
+    const began = app.begin();
     this.#state = "busy";
     this.requests++;
     this.#minor = head.minor;
     const fault = faultOf(head);
-    const closes =
-      fault !== undefined || !staysOpen(head) || this.requests >= host.limits.maxRequestsPerSocket;
+    const closes = fault !== undefined || !staysOpen(head) || this.requests >= limits.maxRequestsPerSocket;
     if (closes) this.#stopReading();
     this.#isGone ??= this.#watch();
     const ask: Ask = {
@@ -240,7 +244,7 @@ export class Connection {
       peer: this,
       isGone: this.#isGone,
     };
-    const reply = fault === undefined ? host.answer(ask) : host.refuse(fault, this, ask);
+    const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, this, ask);
     if (!(reply instanceof Promise) && this.#answers.length === 0 && !this.#mayBeLast()) {
       this.#write(method, began, reply, closes);
       return;
@@ -324,7 +328,7 @@ export class Connection {
 
   #write(method: string, began: number, reply: Reply, closes: boolean): void {
     this.#writer.add(reply, closes);
-    if (began >= 0) this.#host.answered(began, method, reply);
+    if (began >= 0) this.#host.app.answered(began, method, reply);
     if (!closes) return;
     this.#stopReading();
     this.#sendEnd();
@@ -350,7 +354,7 @@ export class Connection {
   #refuse(fault: FaultName): void {
     if (this.#isClosing()) return;
     this.#stopReading();
-    const reply = this.#host.refuse(fault, this, undefined);
+    const reply = this.#host.app.refuse(fault, this, undefined);
     this.#queue({ method: "", began: -1, closes: true, reply: undefined }, reply);
   }
 
@@ -404,14 +408,16 @@ export class Connection {
   #abort(): void {
     while (this.#answers[0]?.reply !== undefined) {
       const { began, method, reply } = this.#answers.shift()!;
-      if (began >= 0) this.#host.aborted(began, method, reply!);
+      if (began >= 0) this.#host.app.aborted(began, method, reply!);
     }
   }
 
   /** Checks the timeouts. @param slack milliseconds between two sweeps: the clock may lag by as much */
   sweep(now: number, slack: number): void {
-    const { headersTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
-    const waited = now - this.#since - slack;
+    const { headersTimeout, requestTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
+    // A request is its head.
+    const headTimeout = Math.min(headersTimeout, requestTimeout);
+    const waited = (now - this.#since - slack) / 1000;
     const unsent = this.socket.writableLength;
     if (unsent > 0) {
       this.#sweepUnsent(unsent, now, waited > socketTimeout * (1 + unsent / MAX_UNSENT_BYTES));
@@ -419,10 +425,10 @@ export class Connection {
     }
     switch (this.#state) {
       case "new":
-        if (waited > headersTimeout) this.finish();
+        if (waited > headTimeout) this.finish();
         break;
       case "head":
-        if (waited > headersTimeout) this.#refuse("timeout");
+        if (waited > headTimeout) this.#refuse("timeout");
         break;
       case "idle":
         if (keepAliveTimeout > 0 && waited > keepAliveTimeout) this.finish();
@@ -431,7 +437,7 @@ export class Connection {
         if (this.socket.writableFinished) this.#enter("lingering");
         break;
       case "lingering":
-        if (waited > LINGER_MS) this.socket.destroy();
+        if (waited > LINGER_TIMEOUT) this.socket.destroy();
         break;
     }
   }

@@ -95,8 +95,13 @@ export function createLocalFetch(state: State, caller: ChosenCaller | undefined)
   const local = async (url: string, { headers, signal }: LocalInit) => {
     const { authorization, "if-match": ifMatch } = headers;
     const ask: Ask = {
-      ...{ method: "GET", target: url.slice(LOCAL_ORIGIN.length), authorization, caller, ifMatch },
-      ...{ ifNoneMatch: undefined, now: Date.now(), isGone: signal ? () => signal.aborted : undefined },
+      method: "GET",
+      target: url.slice(LOCAL_ORIGIN.length),
+      authorization,
+      caller,
+      ifMatch,
+      now: Date.now(),
+      isGone: signal ? () => signal.aborted : undefined,
     };
     const reply = await answer(ask, state);
     // Most calls read no other header than the ETag.

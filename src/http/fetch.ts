@@ -53,25 +53,6 @@ function readRequest(input: unknown, init: RequestInit | undefined): RequestLike
   }
 }
 
-/** The common part of replies of one status: their first lines, and the same as `Headers`. */
-interface Common {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly lines: string;
-}
-
-/** The first line that differs from reply to reply. */
-const OWN_LINE = /^(?:Content-Length|X-)/m;
-
-function commonOf({ status, headers: lines }: Reply): Common {
-  const end = lines.search(OWN_LINE);
-  const common = end < 0 ? lines : lines.slice(0, end);
-  const headers = new Headers();
-  const list = splitHeaders(common);
-  for (let at = 0; at < list.length; at += 2) headers.append(list[at]!, list[at + 1]!);
-  return { status, headers, lines: common };
-}
-
 /** Blobs of shared bytes: a response copies an array, but refers to a Blob. */
 const blobs = new WeakMap<Buffer, Blob>();
 
@@ -89,26 +70,16 @@ function bodyOf(body: Body): string | Uint8Array<ArrayBuffer> | Blob {
   return typeof body !== "string" && body.isShared ? blobOf(body.slices.bytes) : bodyBytes(body);
 }
 
-/** Creates the function that turns a reply into a response, with as few objects as possible. */
-function createResponder(): (reply: Reply, isHead: boolean) => Response {
-  const newest: Common[] = [];
-  return (reply, isHead) => {
-    const { status, headers: lines } = reply;
-    let common = newest[status];
-    if (common === undefined || !lines.startsWith(common.lines)) {
-      common = commonOf(reply);
-      newest[status] = common;
-    }
-    const response = new Response(isHead || reply.body === "" ? null : bodyOf(reply.body), common);
-    const own = splitHeaders(lines, common.lines.length);
-    for (let at = 0; at < own.length; at += 2) response.headers.set(own[at]!, own[at + 1]!);
-    return response;
-  };
+function responseOf({ status, headers: lines, body }: Reply, isHead: boolean): Response {
+  // A record costs less than Headers or a list of pairs.
+  const headers: Record<string, string> = {};
+  const list = splitHeaders(lines);
+  for (let at = 0; at < list.length; at += 2) headers[list[at]!] = list[at + 1]!;
+  return new Response(isHead || body === "" ? null : bodyOf(body), { status, headers });
 }
 
 /** @internal Creates the adapter to a state. @param caller replaces the `Authorization` header if given */
 export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHandler {
-  const respond = createResponder();
   return async (input, init) => {
     const request = readRequest(input, init);
     const { method, url, headers } = request;
@@ -131,6 +102,6 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
       state,
     );
     init?.signal?.throwIfAborted();
-    return respond(reply, method === "HEAD");
+    return responseOf(reply, method === "HEAD");
   };
 }

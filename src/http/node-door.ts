@@ -6,11 +6,10 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isServed, type State } from "../api/answer.ts";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
-import { type ApiApp, createApiApp } from "./api.ts";
+import type { ConnectionApp, ConnectionHost } from "./connection.ts";
 import { faultOf, headOf, staysOpen } from "./head.ts";
 
 /**
@@ -25,28 +24,25 @@ export type Handler = (
 
 /** @internal Settings of a server for its door. */
 export interface NodeDoorOptions {
-  /** Whether a response ends its connection even if the client wants to keep it; never when absent. */
-  readonly closes?: () => boolean;
-  /** Whether requests that take work are treated as if their peers were gone; never when absent. */
-  readonly givesUpWork?: () => boolean;
+  /** The state of a stop, which changes; while it drains, each response ends its connection. Never when absent. */
+  readonly stop?: Pick<ConnectionHost, "isDraining" | "givesUpWork">;
   /** Decides in place of the `Authorization` header. */
   readonly caller?: ChosenCaller | undefined;
 }
 
-const never = (): boolean => false;
+const RUNNING = { isDraining: false, givesUpWork: false };
 
-/** @internal Creates a handler for a state. */
+/** @internal Creates a handler that passes requests to an app; it serves all targets if it does not say which. */
 export function createNodeDoor(
-  state: State,
-  { closes = never, givesUpWork = never, caller }: NodeDoorOptions = {},
-  app: ApiApp = createApiApp(state),
+  app: ConnectionApp & { readonly serves?: (target: string) => boolean },
+  { stop = RUNNING, caller }: NodeDoorOptions = {},
 ): Handler {
   return (request, response, next) => {
     if (!Array.isArray(request?.rawHeaders) || typeof response?.writeHead !== "function")
       throw new TypeError(
         "handle: takes a request and its response of node:http; for a Request there is fetch",
       );
-    if (typeof next === "function" && !isServed(request.url!, state)) {
+    if (typeof next === "function" && app.serves?.(request.url!) === false) {
       next();
       return;
     }
@@ -67,7 +63,7 @@ export function createNodeDoor(
       now: Date.now(),
       headers: fields,
       peer: socket,
-      isGone: () => socket.destroyed || givesUpWork(),
+      isGone: () => socket.destroyed || stop.givesUpWork,
     };
     const fault = typeof read === "string" ? read : faultOf(read);
     const send = (reply: Reply): void => {
@@ -76,7 +72,11 @@ export function createNodeDoor(
         app.aborted(began, method, reply);
         return;
       }
-      respond(response, reply, closes() || fault !== undefined || head === undefined || !staysOpen(head));
+      respond(
+        response,
+        reply,
+        stop.isDraining || fault !== undefined || head === undefined || !staysOpen(head),
+      );
       app.answered(began, method, reply);
     };
     const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, socket, ask);

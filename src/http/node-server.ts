@@ -8,10 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { State } from "../api/answer.ts";
 import type { FaultName } from "../model/fault.ts";
-import type { Observe } from "../observe/events.ts";
-import { createApiApp } from "./api.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {
   bind,
@@ -19,38 +16,38 @@ import {
   emptyQueue,
   GIVE_UP_MS,
   GRACE_MS,
+  type HttpApp,
   type HttpLimits,
   type Listener,
+  LOOK_MS,
 } from "./server.ts";
 import { responseText } from "./write.ts";
-
-const LOOK_MS = 50;
 
 const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   HPE_HEADER_OVERFLOW: "headTooLarge",
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
 };
 
-export function createNodeListener(state: State, limits: HttpLimits, observe: Observe): Listener {
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000);
+}
+
+export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   const stop = { isDraining: false, givesUpWork: false };
-  const app = createApiApp(state);
-  const handle = createNodeDoor(
-    state,
-    { closes: () => stop.isDraining, givesUpWork: () => stop.givesUpWork },
-    app,
-  );
+  const handle = createNodeDoor(app, { stop });
   const server = createServer({
-    headersTimeout: limits.headersTimeout,
-    requestTimeout: limits.requestTimeout,
-    connectionsCheckingInterval: limits.checkInterval,
-    keepAliveTimeout: limits.keepAliveTimeout,
+    // A request is its head.
+    headersTimeout: milliseconds(Math.min(limits.headersTimeout, limits.requestTimeout)),
+    requestTimeout: milliseconds(limits.requestTimeout),
+    connectionsCheckingInterval: milliseconds(limits.timeoutCheckInterval),
+    keepAliveTimeout: milliseconds(limits.keepAliveTimeout),
     maxHeaderSize: limits.maxHeadBytes,
     // The door checks the Host header and refuses in the API's words.
     requireHostHeader: false,
   });
   // A peer that half-closes sends no more requests, but still gets its answers. The types do not know the property.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.timeout = limits.socketTimeout;
+  server.timeout = milliseconds(limits.socketTimeout);
   // Node silently drops fields beyond this count, Authorization too; the door counts them.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = limits.maxRequestsPerSocket;
@@ -60,7 +57,7 @@ export function createNodeListener(state: State, limits: HttpLimits, observe: Ob
   return {
     async listen(host, port, sharing) {
       const address = await bind(server, host, port, sharing);
-      server.on("error", (error) => observe({ kind: "defect", where: "listener", error }));
+      server.on("error", (error) => app.observe({ kind: "defect", where: "listener", error }));
       return address;
     },
     async stopListening() {

@@ -23,16 +23,13 @@ export function whyNoSharing(
   return undefined;
 }
 
-interface Listener {
-  readonly close: () => Promise<void>;
-}
-
-function hold(options: ListenOptions): Promise<Listener> {
+/** Listens, and closes all connections. @returns a function that ends it */
+function hold(options: ListenOptions): Promise<() => Promise<void>> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.once("error", reject);
     server.listen({ ...options, exclusive: true }, () => {
-      resolve({ close: () => new Promise((closed) => server.close(() => closed())) });
+      resolve(() => new Promise((closed) => server.close(() => closed())));
     });
   });
 }
@@ -41,7 +38,7 @@ const LOCK_RETRY_MS = 10;
 const LOCK_PATIENCE_MS = 2000;
 
 /** Lets one process at a time try a port, on Linux: an abstract socket ends with its process. */
-async function lockPort(port: number): Promise<Listener | undefined> {
+async function lockPort(port: number): Promise<(() => Promise<void>) | undefined> {
   if (process.platform !== "linux") return undefined;
   const end = performance.now() + LOCK_PATIENCE_MS;
   for (;;) {
@@ -68,13 +65,13 @@ export async function whileAlone(
 ): Promise<AddressInfo> {
   // The system never picks a shared port.
   if (port === 0) return await share();
-  const lock = await lockPort(port);
+  const unlock = await lockPort(port);
   try {
-    const tried = await hold({ host, port });
-    await tried.close();
+    const release = await hold({ host, port });
+    await release();
     return await share();
   } finally {
-    await lock?.close();
+    await unlock?.();
   }
 }
 
@@ -89,6 +86,6 @@ export async function tryPort(host: string, port: number, sharing: Sharing): Pro
   if (port === 0) return;
   const reusePort = sharing === "anybody";
   // The types of the oldest supported Node do not know `reusePort`.
-  const tried = await hold({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions);
-  await tried.close();
+  const release = await hold({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions);
+  await release();
 }

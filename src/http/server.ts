@@ -6,49 +6,19 @@
 
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FaultName } from "../model/fault.ts";
-import type { Ask, Peer, Reply } from "../model/message.ts";
 import type { Observe } from "../observe/events.ts";
-import { CORE_DEFAULTS, type CoreValues } from "../settings/settings.ts";
-import { Connection, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
+import type { CoreValues } from "../settings/settings.ts";
+import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
 import { keepAliveLines } from "./write.ts";
 
-export interface HttpLimits extends ConnectionLimits {
-  readonly requestTimeout: number;
-  /** Longest time between two sweeps. */
-  readonly checkInterval: number;
+export interface HttpLimits extends ConnectionLimits, Pick<CoreValues<"serve">, "timeoutCheckInterval"> {
   /** A connection beyond the limit is closed at once, or replaces another; no limit when absent. */
   readonly maxConnections?: number | undefined;
   /** Whether a connection beyond the limit is accepted and the oldest idle one ends; false when absent. */
   readonly makesRoom?: boolean;
 }
-
-/** HTTP implementation of a listener: `direct` is orrery's own over node:net. */
-export type HttpKind = "direct" | "node";
-
-export interface HttpOptions extends HttpLimits {
-  readonly kind: HttpKind;
-}
-
-export function httpFrom(settings: CoreValues<"demo">): HttpOptions {
-  const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
-  const { headersTimeout, requestTimeout, maxHeadBytes, maxRequestsPerSocket } = settings;
-  return {
-    kind: settings.http,
-    // A request is its head.
-    headersTimeout: milliseconds(Math.min(headersTimeout, requestTimeout)),
-    requestTimeout: milliseconds(requestTimeout),
-    checkInterval: milliseconds(settings.timeoutCheckInterval),
-    keepAliveTimeout: milliseconds(settings.keepAliveTimeout),
-    socketTimeout: milliseconds(settings.socketTimeout),
-    maxHeadBytes,
-    maxRequestsPerSocket,
-  };
-}
-
-export const DEFAULT_HTTP: HttpOptions = httpFrom(CORE_DEFAULTS);
 
 export interface Listener {
   /** Listens. @returns the address in use @throws the error of the system, such as EADDRINUSE */
@@ -59,8 +29,7 @@ export interface Listener {
   readonly leave: () => Promise<void>;
 }
 
-export interface HttpApp
-  extends Pick<ConnectionHost, "answer" | "refuse" | "begin" | "answered" | "aborted"> {
+export interface HttpApp extends ConnectionApp {
   /** Receives errors of the listener while it listens, and refused connections. */
   readonly observe: Observe;
   /** Name of the listener in the log; "listener" when absent. */
@@ -89,7 +58,8 @@ export const GRACE_MS = 1500;
 export const GIVE_UP_MS = 5000;
 /** Time in a stop at which the remaining connections are destroyed. Then counts are saved and the last lines written, all within 10 s. */
 export const DEADLINE_MS = 6500;
-const LOOK_MS = 50;
+/** Pause between two looks at a stop. */
+export const LOOK_MS = 50;
 
 /** How long connections that still arrive can delay the end. */
 const QUEUE_MS = 1000;
@@ -141,35 +111,27 @@ export function bind(server: Server, host: string, port: number, sharing: Sharin
 }
 
 export class HttpServer implements ConnectionHost, Listener {
+  readonly app: HttpApp;
   readonly limits: HttpLimits;
   readonly keepAlive: string;
   readonly turns = new Turns();
-  readonly answer: ConnectionHost["answer"];
-  readonly begin: ConnectionHost["begin"];
-  readonly answered: ConnectionHost["answered"];
-  readonly aborted: ConnectionHost["aborted"];
   clock = performance.now();
   isDraining = false;
   givesUpWork = false;
   readonly connections = new Set<Connection>();
-  readonly #app: HttpApp;
   readonly #server: Server;
   readonly #sweepMs: number;
   #sweeper: NodeJS.Timeout | undefined;
   #discarded = 0;
   #collectIsDue = false;
   #stopBegan: number | undefined;
-  #wasToldOfRefused = false;
+  #toldOfRefused = Number.NEGATIVE_INFINITY;
 
   constructor(app: HttpApp, limits: HttpLimits) {
-    this.#app = app;
+    this.app = app;
     this.limits = limits;
     this.keepAlive = keepAliveLines(limits.keepAliveTimeout);
-    this.answer = app.answer;
-    this.begin = app.begin;
-    this.answered = app.answered;
-    this.aborted = app.aborted;
-    this.#sweepMs = Math.min(limits.checkInterval, SWEEP_MS);
+    this.#sweepMs = Math.min(limits.timeoutCheckInterval * 1000, SWEEP_MS);
     // A peer that half-closes sends no more requests, but still gets its answers.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
   }
@@ -217,16 +179,10 @@ export class HttpServer implements ConnectionHost, Listener {
   #refuseConnection(socket: Socket, limit: number): void {
     socket.on("error", () => {});
     socket.destroy();
-    if (this.#wasToldOfRefused) return;
-    this.#wasToldOfRefused = true;
-    this.#app.observe({ kind: "connections-refused", limit });
-    setTimeout(() => {
-      this.#wasToldOfRefused = false;
-    }, TELL_OF_REFUSED_MS).unref();
-  }
-
-  refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
-    return this.#app.refuse(fault, peer, ask);
+    const now = performance.now();
+    if (now - this.#toldOfRefused < TELL_OF_REFUSED_MS) return;
+    this.#toldOfRefused = now;
+    this.app.observe({ kind: "connections-refused", limit });
   }
 
   gone(connection: Connection, discarded: number): void {
@@ -238,7 +194,7 @@ export class HttpServer implements ConnectionHost, Listener {
     const collect = (): void => {
       this.#collectIsDue = false;
       this.#discarded = 0;
-      this.#app.collectGarbage();
+      this.app.collectGarbage();
     };
     setTimeout(collect, COLLECT_DISCARDED_MS).unref();
   }
@@ -253,7 +209,7 @@ export class HttpServer implements ConnectionHost, Listener {
     this.#sweeper = setInterval(() => this.#sweep(this.#sweepMs), this.#sweepMs);
     this.#sweeper.unref();
     // From here on an error of the listener, such as EMFILE at accept, must not end the process.
-    const { observe, where = "listener" } = this.#app;
+    const { observe, where = "listener" } = this.app;
     this.#server.on("error", (error) => observe({ kind: "defect", where, error }));
     return address;
   }

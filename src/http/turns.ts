@@ -21,8 +21,7 @@ const SLICE_MS = 1;
 const HURRIED_SLICE_MS = 0.1;
 
 export class Turns {
-  #queue: Waiting[] = [];
-  #first = 0;
+  readonly #queue: Waiting[] = [];
   #isScheduled = false;
   /** Time of the first check in the current turn; undefined before it. */
   #began: number | undefined;
@@ -71,19 +70,9 @@ export class Turns {
   #serve(): void {
     this.#isScheduled = false;
     const end = performance.now() + (this.isHurried ? HURRIED_SLICE_MS : SLICE_MS);
-    while (this.#first < this.#queue.length && performance.now() < end) {
-      this.#queue[this.#first++]!.proceed();
-    }
-    if (this.#first === this.#queue.length) {
-      this.#queue = [];
-      this.#first = 0;
-      return;
-    }
-    // Dropped only when the served part is the larger one, so that each entry is moved once on average.
-    if (this.#first * 2 > this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#first);
-      this.#first = 0;
-    }
-    this.#schedule();
+    let served = 0;
+    while (served < this.#queue.length && performance.now() < end) this.#queue[served++]!.proceed();
+    this.#queue.splice(0, served);
+    if (this.#queue.length > 0) this.#schedule();
   }
 }

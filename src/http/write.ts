@@ -34,9 +34,9 @@ function headText({ status, headers }: Reply, connection: string): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers}Date: ${dateNow()}\r\n${connection}\r\n`;
 }
 
-/** Header lines of a connection that stays open. @param timeout milliseconds until an idle one is closed */
+/** Header lines of a connection that stays open. @param timeout seconds until an idle one is closed */
 export function keepAliveLines(timeout: number): string {
-  const seconds = Math.floor(timeout / 1000);
+  const seconds = Math.floor(timeout);
   return `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ""}`;
 }
 

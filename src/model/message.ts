@@ -23,11 +23,11 @@ export interface Ask {
   readonly method: string;
   /** Request target: a path with an optional query, or the absolute form. */
   readonly target: string;
-  readonly authorization: string | undefined;
+  readonly authorization?: string | undefined;
   /** Takes the place of {@link authorization}, where present. */
   readonly caller?: ChosenCaller | undefined;
-  readonly ifNoneMatch: string | undefined;
-  readonly ifMatch: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+  readonly ifMatch?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** The other headers, by lower-case name; values of one name are joined by a comma. */

@@ -142,14 +142,8 @@ export interface ServedPart {
   readonly isName: boolean;
 }
 
-/** The layout of a served row: its parts, then the end. */
-export interface ServedLayout {
-  readonly parts: readonly ServedPart[];
-  readonly end: string;
-}
-
-/** The JSON layout of the served ones of these fields. A field that decides visibility has its one visible value in all rows. */
-export function servedLayout(fields: readonly NamedField[]): ServedLayout {
+/** The JSON layout of the served ones of these fields: parts, then the end. A field that decides visibility has its one visible value in all rows. */
+export function servedLayout(fields: readonly NamedField[]) {
   const parts: ServedPart[] = [];
   let before = "{";
   let isName = true;

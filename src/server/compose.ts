@@ -3,7 +3,7 @@
 import type { State } from "../api/answer.ts";
 import { createFixedHeaders } from "../api/headers.ts";
 import { limitText } from "../api/pages/file.ts";
-import { createNotices } from "../auth/notices.ts";
+import { rationNotices } from "../auth/notices.ts";
 import { readClients } from "../model/client-address.ts";
 import { AccessLog, type AccessLogOptions, createSampling } from "../observe/access-log.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -31,11 +31,10 @@ export function composeState(settings: Settings, parts: StateParts): State {
   return {
     gate: { prefixes, defaultLimit: settings.rateLimit, counters, shared, keys, closed: false },
     headers: createFixedHeaders(settings.cors),
-    observe,
+    observe: rationNotices(observe),
     clientOf,
     accessLog: settings.accessLog ? new AccessLog(accessLog) : undefined,
     pages: features.openPages?.(settings, limitText(settings.rateLimit, counters.windowSeconds)),
-    notices: createNotices(observe),
     requestCounters,
     keyUse,
     generation,

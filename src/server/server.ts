@@ -4,11 +4,10 @@ import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { State } from "../api/answer.ts";
 import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
-import { mergeNotices } from "../auth/notices.ts";
+import { rationNotices } from "../auth/notices.ts";
 import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
-import type { HttpOptions } from "../http/server.ts";
 import { BASE_PATH } from "../model/model.ts";
 import type { Observe, Tables } from "../observe/events.ts";
 import { createRequestCells, type RequestCells } from "../observe/metrics/counters.ts";
@@ -57,7 +56,6 @@ export interface Admin {
 export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
 export interface ServerOptions extends OpenStateOptions {
-  readonly http: HttpOptions;
   readonly tables: Tables;
   readonly admin?: OpenAdmin | undefined;
 }
@@ -163,13 +161,13 @@ interface Listening {
 }
 
 async function listenHere(
-  { settings, http: limits, observe }: ServerOptions,
+  { settings, observe }: ServerOptions,
   state: State,
   adminConnections: number | undefined,
 ): Promise<Listening> {
   const { host, port, sharePort } = settings;
   const maxConnections = connectionLimit(1, adminConnections);
-  const listener = await createListener(state, { maxConnections, ...limits }, { observe, collectGarbage });
+  const listener = await createListener(state, { ...settings, maxConnections }, { observe, collectGarbage });
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
     address,
@@ -191,13 +189,13 @@ async function listenInThreads(
     settings,
     port: settings.port,
     sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
-    http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
+    maxConnections: connectionLimit(count, admin?.maxConnections),
     writesAccess: writeAccess !== undefined,
     requestCells,
     keyUse,
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
-  const served = { ...opened, observe: mergeNotices(observe), writeAccess };
+  const served = { ...opened, observe: rationNotices(observe), writeAccess };
   const threads = await ServingThreads.start(count, task, served);
   admin?.takeThreads(threads.tell);
   return threads;

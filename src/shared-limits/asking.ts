@@ -6,9 +6,9 @@
  * question at once. Each question gives the total number of wanted permits, so two questions get no more than one would.
  */
 
-import { cellOf, countIn, mostIn, whole, windowIn } from "../auth/limit.ts";
+import { cellOf, countIn, countOf, mostIn, whole, windowIn } from "../auth/limit.ts";
 import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";
-import { type Clocks, countOf, type Leases, shareOf } from "./leases.ts";
+import { type Clocks, type Leases, shareOf } from "./leases.ts";
 
 /** Two clocks drift apart by less than this share of the elapsed time. */
 const DRIFT = 2e-4;
@@ -98,12 +98,13 @@ export class Asking {
 }
 
 export function makeAsk(leases: Leases, slot: number, limit: number, want: number): LeaseAsk {
-  const { split, cells } = leases.counters;
+  const { split, cells, elsewhere: others } = leases.counters;
   whole[0] = Atomics.load(leases.permits, slot);
   const leased = windowIn(split);
   whole[0] = Atomics.load(cells, slot);
   const window = Math.max(windowIn(split), leased);
-  const elsewhere = countOf(leases.elsewhere, slot, window, split);
+  // Another process reports them: the process before a restart, or one that shares the counts file.
+  const elsewhere = countOf(others, slot, window, split);
   const have = Math.max(0, countOf(leases.permits, slot, window, split) - elsewhere);
   const used = Math.max(0, countOf(cells, slot, window, split) - elsewhere);
   return { limit, window, have, used, want };
@@ -125,7 +126,7 @@ function takeAnswer(
   if (before > window) return;
   const known = before === window ? countIn(split) : 0;
   const all = Math.min(
-    Math.max(known, total + countOf(leases.elsewhere, slot, window, split)),
+    Math.max(known, total + countOf(leases.counters.elsewhere, slot, window, split)),
     mostIn(split),
   );
   // Stored first: a reader that has mixed old permits with the values below rereads the permits, and sees the change.
@@ -153,7 +154,7 @@ function takeAnswer(
 function withinShare(leases: Leases, slot: number, limit: number, answer: LeaseAnswer): LeaseAnswer {
   if (leases.denies) return answer;
   const { split } = leases.counters;
-  const elsewhere = countOf(leases.elsewhere, slot, answer.window, split);
+  const elsewhere = countOf(leases.counters.elsewhere, slot, answer.window, split);
   const most = Math.max(shareOf(leases, limit), countOf(leases.permits, slot, answer.window, split));
   const total = Math.min(answer.total, Math.max(0, most - elsewhere));
   return { ...answer, total, rest: answer.rest + answer.total - total };

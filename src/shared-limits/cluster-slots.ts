@@ -16,19 +16,12 @@ export function slotOfKey(key: string): number {
   return crc % SLOTS;
 }
 
-export interface SlotRange {
-  readonly from: number;
-  readonly to: number;
-  readonly host: string;
-  readonly port: number;
-}
-
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value !== "?";
 }
 
-/** Reads the answer to CLUSTER SLOTS. @param host of the server that answered, which may omit its own name */
-export function readSlots(answer: unknown, host: string): SlotRange[] {
+/** Reads the answer to CLUSTER SLOTS: ranges and the servers that hold them. @param host of the server that answered, which may omit its own name */
+export function readSlots(answer: unknown, host: string) {
   if (!Array.isArray(answer)) return [];
   return answer.flatMap((row: unknown) => {
     if (!Array.isArray(row) || !Array.isArray(row[2])) return [];

@@ -2,13 +2,10 @@
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect as connectSocket, type Socket } from "node:net";
+import { SettingError } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import { ReplyScanner } from "./reply-scanner.ts";
-
-export class MissingClientError extends Error {
-  override name = "MissingClientError";
-}
 
 export class ReplyError extends Error {
   override name = "ReplyError";
@@ -21,7 +18,7 @@ export interface CounterConnection {
   readonly close: () => void;
 }
 
-/** Opens connections. @param onLost called once when an open connection becomes unusable; must not throw */
+/** Opens a connection. @throws the reason why it could not be opened @param onLost called once when an open connection becomes unusable; must not throw */
 export type OpenConnection = (
   target: RedisTarget,
   onLost: (problem: string) => void,
@@ -54,16 +51,15 @@ export function problemOf(error: unknown, target: Pick<RedisTarget, "password">)
   return withoutPassword(line, target).slice(0, 200);
 }
 
-/** The client is an optional package. @throws {MissingClientError} naming the command that installs it */
+/** The client is an optional package. @throws {SettingError} naming the command that installs it */
 async function importClient() {
   try {
     return await import("@redis/client");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    throw new MissingClientError(
-      "needs a package that is not installed: npm install @redis/client (with --global where orrery was)",
-    );
+    const missing = "needs a package that is not installed: npm install @redis/client";
+    throw new SettingError("sharedLimits", ` ${missing} (with --global where orrery was)`, false);
   }
 }
 
@@ -87,13 +83,15 @@ function socketMadeBy(make: () => void): Socket | undefined {
   return made;
 }
 
+/** @param socket carries TLS, if there is one */
 function createClient(
   { createClient: create }: RedisModule,
-  target: RedisTarget,
+  { host, port, path, username, password, database }: RedisTarget,
   socket: Socket | undefined,
 ): Client {
-  const { host, port, path, tls, username, password, database } = target;
-  const common = { connectTimeout: OPEN_MS, reconnectStrategy: false } as const;
+  // An IP address is no server name.
+  const servername = /[^\d.]/.test(host) && !host.includes(":") ? host : "";
+  const place = path === undefined ? { host, port } : { path };
   return create({
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
@@ -104,25 +102,13 @@ function createClient(
     disableClientInfo: true,
     maintNotifications: "disabled",
     commandsQueueMaxLength: MOST_COMMANDS,
-    socket: tls
-      ? {
-          ...common,
-          tls: true,
-          host,
-          port,
-          servername: /[^\d.]/.test(host) && !host.includes(":") ? host : "",
-          ...(socket ? { socket } : {}),
-        }
-      : path === undefined
-        ? { ...common, host, port }
-        : { ...common, path },
-  }) as unknown as Client;
-}
-
-function isCluster(hello: unknown): boolean {
-  if (hello instanceof Map) return hello.get("mode") === "cluster";
-  if (Array.isArray(hello)) return hello[hello.indexOf("mode") + 1] === "cluster";
-  return (hello as { readonly mode?: unknown } | null)?.mode === "cluster";
+    socket: {
+      connectTimeout: OPEN_MS,
+      reconnectStrategy: false,
+      ...place,
+      ...(socket === undefined ? {} : { tls: true, servername, socket }),
+    },
+  } as Parameters<typeof create>[0]) as unknown as Client;
 }
 
 class ClientConnection implements CounterConnection {
@@ -168,7 +154,8 @@ class ClientConnection implements CounterConnection {
     const timer = setTimeout(() => setImmediate(late), OPEN_MS);
     try {
       await Promise.race([this.#connect(), this.#failed]);
-      this.isCluster = isCluster(await Promise.race([this.run(["HELLO"]), this.#failed]));
+      const hello = await Promise.race([this.run(["HELLO"]), this.#failed]);
+      this.isCluster = (hello as { readonly mode?: unknown } | null)?.mode === "cluster";
       if (this.#state === "opening") this.#state = "usable";
     } catch (error) {
       this.#lose(error as Error);
@@ -237,9 +224,12 @@ class ClientConnection implements CounterConnection {
   }
 }
 
-/** Opens a connection with the real client. @throws {MissingClientError} or the reason why it could not be opened */
-export const openConnection: OpenConnection = async (target, onLost) => {
-  const connection = new ClientConnection(await importClient(), target, onLost);
-  await connection.open();
-  return connection;
-};
+/** Gives the function that opens connections with the real client. @throws {SettingError} if it is not installed */
+export async function importOpenConnection(): Promise<OpenConnection> {
+  const redis = await importClient();
+  return async (target, onLost) => {
+    const connection = new ClientConnection(redis, target, onLost);
+    await connection.open();
+    return connection;
+  };
+}

@@ -11,7 +11,6 @@ import type { ReceiveAnswer } from "./asking.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
 import {
   type CounterConnection,
-  MissingClientError,
   type OpenConnection,
   problemOf,
   ReplyError,
@@ -29,9 +28,9 @@ import { AwayError, Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 export interface CounterEvents {
-  /** A server can no longer be asked; called once. @param server its address */
+  /** A server can no longer be asked. @param server its address */
   readonly onAway: (server: string, problem: string) => void;
-  /** It can be asked again, or is no longer needed: its keys lie elsewhere. */
+  /** A server, away or not, can be asked, or is no longer needed: its keys lie elsewhere. */
   readonly onBack: (server: string) => void;
   /** Keys that could not be asked for may be asked for again. */
   readonly onUp: () => void;
@@ -74,19 +73,13 @@ export class CounterServer {
   #lastMap = Number.NEGATIVE_INFINITY;
   #attempt: NodeJS.Timeout | undefined;
   #isClosed = false;
-  readonly #told = new Set<string>();
-  #missing: MissingClientError | undefined;
 
   constructor(options: CounterServerOptions) {
     const { target, open } = options;
     this.#options = options;
     const place = placeOf(target);
     this.#first = this.#link(place, {
-      open: (onLost) =>
-        open(target, onLost).catch((error: unknown) => {
-          if (error instanceof MissingClientError) this.#missing = error;
-          throw error;
-        }),
+      open: (onLost) => open(target, onLost),
       check: async (connection) => {
         this.#kind = connection.isCluster ? "cluster" : "single";
         if (connection.isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
@@ -94,18 +87,14 @@ export class CounterServer {
       },
       onAway: (problem) => {
         // Once the map is known, each of its servers is reported separately.
-        if (this.#nodes.size === 0 && this.#missing === undefined) this.#tellAway(place, problem);
+        if (this.#nodes.size === 0) options.events.onAway(this.#shown(place), problem);
       },
     });
   }
 
-  /** Resolves when the servers have answered or could not be reached. @throws {MissingClientError} */
+  /** Resolves when the servers have answered or could not be reached. */
   async tried(): Promise<void> {
     await this.#first.tried;
-    if (this.#missing !== undefined) {
-      this.close();
-      throw this.#missing;
-    }
     await Promise.all([...this.#nodes.values()].map(({ tried }) => tried));
   }
 
@@ -145,11 +134,6 @@ export class CounterServer {
     }
   }
 
-  /** Returns the held permits of a key, when the replica stops. Never rejects. */
-  async release(keyId: string, ask: LeaseAsk): Promise<void> {
-    await this.lease(keyId, { ...ask, want: -1 }).catch(() => {});
-  }
-
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#attempt);
@@ -165,8 +149,10 @@ export class CounterServer {
     return new Link({
       ...how,
       answerMs,
-      onBack: () => this.#tellBack(place),
-      onUp: events.onUp,
+      onUp: () => {
+        events.onBack(this.#shown(place));
+        events.onUp();
+      },
       say: (error) => problemOf(error, target),
     });
   }
@@ -177,20 +163,16 @@ export class CounterServer {
       check: (connection) =>
         this.#checkCounting(connection, (slot) => this.#bySlot[slot] === this.#nodes.get(place)),
       onAway: (problem) => {
-        this.#tellAway(place, problem);
+        this.#options.events.onAway(this.#shown(place), problem);
         this.#readMap();
         this.#readMapLater();
       },
     });
   }
 
-  #tellAway(place: string, problem: string): void {
-    this.#told.add(place);
-    this.#options.events.onAway(withoutPassword(place, this.#options.target), problem);
-  }
-
-  #tellBack(place: string): void {
-    if (this.#told.delete(place)) this.#options.events.onBack(withoutPassword(place, this.#options.target));
+  /** The address of a server, for people. */
+  #shown(place: string): string {
+    return withoutPassword(place, this.#options.target);
   }
 
   /** Makes the server write: removes this replica from the state of a key and adds it again. */
@@ -230,7 +212,7 @@ export class CounterServer {
       if (holders.has(link)) continue;
       this.#nodes.delete(place);
       link.close();
-      this.#tellBack(place);
+      events.onBack(this.#shown(place));
     }
     events.onUp();
   }

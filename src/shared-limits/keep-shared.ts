@@ -4,20 +4,20 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { type Counters, windowAt } from "../auth/limit.ts";
 import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
-import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import { SettingError } from "../settings/settings.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { Asking, makeAsk } from "./asking.ts";
-import { MissingClientError, type OpenConnection, openConnection } from "./connection.ts";
+import { importOpenConnection, type OpenConnection } from "./connection.ts";
 import { type CounterEvents, CounterServer } from "./counter-server.ts";
+import type { LeaseAsk } from "./lease-script.ts";
 import { type Clocks, createLeases, type Leases, readTally } from "./leases.ts";
 import { monotonic, startRealTimer } from "./monotonic.ts";
 import { readShared } from "./permits.ts";
 import type { RedisTarget } from "./redis-url.ts";
+import type { ServersAway } from "./servers-away.ts";
 import { type PermitAnswer, type PermitQuestion, WaitingRequests } from "./waiting.ts";
 
 export interface SharedLimitsSettings {
@@ -38,9 +38,11 @@ const RELEASE_MS = 500;
  */
 const BATCH = 64;
 
+function ignore(): void {}
+
 const now = (): Clocks => ({ mono: monotonic(), wall: Date.now() });
 
-type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "release" | "close">;
+type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "close">;
 
 export class SharedLimitsKeeper implements LimitSharing {
   readonly leases: Leases;
@@ -49,28 +51,15 @@ export class SharedLimitsKeeper implements LimitSharing {
   readonly #server: Server;
   readonly #asking: Asking;
   readonly #names: string[] = [];
-  readonly #reports = new Coalesced(() =>
-    this.#forKeys(
-      (slot, limit) => this.#reportAgain(slot, limit),
-      () => this.#isClosed,
-    ),
-  );
+  readonly #reports = new Coalesced(() => this.#forKeys((...key) => this.#reportAgain(...key)));
   #isClosed = false;
 
   /** Begins to connect. @param counters in shared memory @param serve creates the server; simulations pass their own */
   constructor(
     settings: SharedLimitsSettings,
     counters: Counters,
-    observe: Observe,
-    serve = (events: CounterEvents): Server =>
-      new CounterServer({
-        target: settings.target,
-        seconds: counters.windowSeconds,
-        replica: randomBytes(6).toString("base64url"),
-        events,
-        open: settings.open ?? openConnection,
-        answerMs: settings.answerMs,
-      }),
+    away: ServersAway,
+    serve: (events: CounterEvents) => Server,
   ) {
     this.#counters = counters;
     const leases = createLeases(counters, settings.replicas, settings.denies);
@@ -87,17 +76,9 @@ export class SharedLimitsKeeper implements LimitSharing {
       ask: (slot, limit, want, since) => this.#asking.ask(slot, limit, want, this.#settle, since),
       startTimer: startRealTimer,
     });
-    const awaySince = new Map<string, number>();
     this.#server = serve({
-      onAway(server, problem) {
-        awaySince.set(server, performance.now());
-        observe({ kind: "limits-away", server, problem, alone: !settings.denies });
-      },
-      onBack(server) {
-        const since = awaySince.get(server) ?? performance.now();
-        awaySince.delete(server);
-        observe({ kind: "limits-back", server, ms: Math.round(performance.now() - since) });
-      },
+      onAway: (server, problem) => away.lose(server, problem),
+      onBack: (server) => away.comeBack(server),
       onUp: () => void this.#reports.ask(),
       onClock(offset) {
         leases.clock[0] = offset;
@@ -105,7 +86,7 @@ export class SharedLimitsKeeper implements LimitSharing {
     });
   }
 
-  /** Resolves when the server has answered or could not be reached. @throws {MissingClientError} */
+  /** Resolves when the server has answered or could not be reached. */
   tried(): Promise<void> {
     return this.#server.tried();
   }
@@ -147,22 +128,15 @@ export class SharedLimitsKeeper implements LimitSharing {
     this.#isClosed = true;
     let isLate = false;
     const release = (isHolding: boolean): Promise<void> =>
-      this.#forKeys(
-        (slot, limit) => {
-          const held = makeAsk(this.leases, slot, limit, 0);
-          if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(slot, limit)) return undefined;
-          return this.#server.release(this.#nameOf(slot), held);
-        },
-        () => isLate,
-      );
+      this.#forKeys((slot, limit) => {
+        if (isLate) return undefined;
+        const held = makeAsk(this.leases, slot, limit, 0);
+        if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(held)) return undefined;
+        return this.#server.lease(this.#nameOf(slot), { ...held, want: -1 }).then(ignore, ignore);
+      });
     // First the keys with permits that other replicas can use.
     const released = release(true).then(() => release(false));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, RELEASE_MS);
-    });
-    await Promise.race([released, late]);
-    clearTimeout(timer);
+    await Promise.race([released, sleep(RELEASE_MS, undefined, { ref: false })]);
     isLate = true;
     this.#server.close();
   }
@@ -180,16 +154,12 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 
   /** Whether a key was used or leased in the current window: older windows need no report. */
-  #isOfWindow(slot: number, limit: number): boolean {
-    const running = windowAt(this.#counters, Date.now() + this.clockMs());
-    return makeAsk(this.leases, slot, limit, 0).window >= running;
+  #isOfWindow({ window }: LeaseAsk): boolean {
+    return window >= windowAt(this.#counters, Date.now() + this.clockMs());
   }
 
-  /** Reports keys in batches, until all are reported or `isOver`. @param report returns undefined if it sends nothing */
-  async #forKeys(
-    report: (slot: number, limit: number) => Promise<void> | undefined,
-    isOver: () => boolean,
-  ): Promise<void> {
+  /** Reports keys in batches. @param report returns undefined if it sends nothing */
+  async #forKeys(report: (slot: number, limit: number) => Promise<void> | undefined): Promise<void> {
     let batch: Promise<void>[] = [];
     for (const [slot, limit] of this.#asking.known) {
       const reported = report(slot, limit);
@@ -199,7 +169,6 @@ export class SharedLimitsKeeper implements LimitSharing {
       await Promise.all(batch);
       // Failing reports fail at once, and would leave the event loop no turn.
       await nextTurn();
-      if (isOver()) return;
       batch = [];
     }
     await Promise.all(batch);
@@ -208,7 +177,7 @@ export class SharedLimitsKeeper implements LimitSharing {
   #reportAgain(slot: number, limit: number): Promise<void> | undefined {
     // After a close, a report would count released permits again.
     if (this.#isClosed || Atomics.load(this.leases.away, slot) === 0) return undefined;
-    if (!this.#isOfWindow(slot, limit)) {
+    if (!this.#isOfWindow(makeAsk(this.leases, slot, limit, 0))) {
       Atomics.store(this.leases.away, slot, 0);
       return undefined;
     }
@@ -226,13 +195,15 @@ export class SharedLimitsKeeper implements LimitSharing {
 export async function keepSharedLimits(
   settings: SharedLimitsSettings,
   counters: Counters,
-  observe: Observe,
+  away: ServersAway,
 ): Promise<SharedLimitsKeeper> {
-  const keeper = new SharedLimitsKeeper(settings, counters, observe);
-  await keeper.tried().catch((error: unknown) => {
-    if (error instanceof MissingClientError)
-      throw new SettingError("sharedLimits", ` ${error.message}`, false);
-    throw error;
-  });
+  const { target, answerMs } = settings;
+  const open = settings.open ?? (await importOpenConnection());
+  const seconds = counters.windowSeconds;
+  const replica = randomBytes(6).toString("base64url");
+  const serve = (events: CounterEvents): CounterServer =>
+    new CounterServer({ target, seconds, replica, events, open, answerMs });
+  const keeper = new SharedLimitsKeeper(settings, counters, away, serve);
+  await keeper.tried();
   return keeper;
 }

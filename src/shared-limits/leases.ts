@@ -6,18 +6,13 @@
  * threads take permits without a lock, and a lost, late or repeated answer does no harm.
  */
 
-import { type Counters, countIn, whole, windowIn } from "../auth/limit.ts";
+import type { Counters } from "../auth/limit.ts";
 
 /** Leases of all keys, in shared memory, the same in all threads. Arrays are indexed by the keys' slots. */
 export interface Leases {
   readonly counters: Counters;
   /** Window, and permits leased in it; cells have the layout of the counters. */
   readonly permits: BigUint64Array;
-  /**
-   * Window, and requests that are counted here but that another process reports to the counter server: the process
-   * before a restart, or one that shares the counts file. Permits and counts include them; questions do not.
-   */
-  readonly elsewhere: BigUint64Array;
   /** Window, and the lowest number of remaining requests reported to a caller in it. */
   readonly told: BigUint64Array;
   /** End of validity of the permits, in milliseconds of the monotonic clock, and of the wall clock, which may jump. */
@@ -48,18 +43,15 @@ export interface Clocks {
   readonly wall: number;
 }
 
-/** Creates leases for counters, which must be in shared memory; from now on they also record counts added from elsewhere. */
+/** Creates leases for counters, which must be in shared memory. */
 export function createLeases(counters: Counters, replicas: number, denies: boolean): Leases {
   const slots = counters.cells.length;
   const shared = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
   const numbers = (): Float64Array => new Float64Array(shared(slots * 8));
   const cells = (): BigUint64Array => new BigUint64Array(shared(slots * 8));
-  const elsewhere = cells();
-  counters.elsewhere = elsewhere;
   return {
     counters,
     permits: cells(),
-    elsewhere,
     told: cells(),
     until: numbers(),
     wallUntil: numbers(),
@@ -88,10 +80,4 @@ export function readTally({ tally }: Leases): Record<"alone" | "refused" | "wait
 /** Requests of a window that this replica lets pass while the server is away. */
 export function shareOf({ denies, replicas }: Leases, limit: number): number {
   return denies ? 0 : Math.floor(limit / replicas);
-}
-
-/** Count of a cell if it is of the window, else 0. */
-export function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
-  whole[0] = Atomics.load(cells, slot);
-  return windowIn(split) === window ? countIn(split) : 0;
 }

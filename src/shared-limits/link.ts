@@ -49,9 +49,9 @@ export interface LinkOptions {
   readonly answerMs: number | undefined;
   readonly open: (onLost: (problem: string) => void) => Promise<CounterConnection>;
   readonly check: (connection: CounterConnection) => Promise<void>;
-  /** Called once at each loss, `onBack` once at each return; the first failure to connect is a loss. */
+  /** Called once at each loss; the first failure to connect is a loss. */
   readonly onAway: (problem: string) => void;
-  readonly onBack: () => void;
+  /** Called when commands can be sent, after a loss or for the first time. */
   readonly onUp: () => void;
   readonly say: (error: unknown) => string;
 }
@@ -143,7 +143,7 @@ export class Link {
   }
 
   async #connect(): Promise<void> {
-    const { open, check, say, onBack, onUp } = this.#options;
+    const { open, check, say, onUp } = this.#options;
     this.#state = "connecting";
     let opened: CounterConnection | undefined;
     let lost: string | undefined;
@@ -167,7 +167,6 @@ export class Link {
     this.#upSince = performance.now();
     this.#lastAnswer = this.#upSince;
     this.#checkLater(opened);
-    if (this.#toldAway) onBack();
     this.#toldAway = false;
     onUp();
   }

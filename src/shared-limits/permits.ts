@@ -28,8 +28,14 @@ interface Held {
 
 /** Made once: a new object per request would be garbage. Its values are valid until the next call of {@link readHeld}. */
 const held: Held = {
-  ...{ leased: 0, permits: 0, isGood: false, rest: 0.5, asked: 0.5 },
-  ...{ cell: 0n, newest: 0, count: 0 },
+  leased: 0,
+  permits: 0,
+  isGood: false,
+  rest: 0.5,
+  asked: 0.5,
+  cell: 0n,
+  newest: 0,
+  count: 0,
 };
 
 /** Reads the held permits of a key, all values from one answer. @returns the same object each time */
@@ -152,19 +158,19 @@ export function takePermit(
   }
 }
 
-/** Permits usable while the server cannot be asked: permits leased under a higher limit may exceed this one. */
-function usableIn({ leased, permits, isGood, asked }: Held, window: number, limit: number): number {
-  return window === leased && isGood && asked >= 0 && asked <= limit ? Math.min(permits, limit) : 0;
-}
-
-/** Requests of a window that pass while the server cannot be asked: at most the number left at its last answer. */
-function mostAlone(leases: Leases, { leased, permits, rest }: Held, window: number, limit: number): number {
+/** The requests that pass while the server cannot be asked, by the values that {@link readHeld} read. */
+function standAlone(leases: Leases, limit: number, wall: number) {
+  const { newest, leased, permits, isGood, asked, rest } = held;
+  const { counters, clock } = leases;
+  const window = Math.max(newest, leased, isGood ? 0 : windowAt(counters, wall + clock[0]!));
+  const used = usedIn(held, window);
   const share = shareOf(leases, limit);
-  return window === leased ? Math.min(share, Math.min(permits, limit) + rest) : share;
-}
-
-function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: Held, wall: number): number {
-  return Math.max(newest, leased, isGood ? 0 : windowAt(counters, wall + clock[0]!));
+  if (window !== leased) return { window, used, usable: 0, most: share };
+  const most = Math.min(permits, limit);
+  // Permits leased under a higher limit may exceed this one.
+  const usable = isGood && asked >= 0 && asked <= limit ? most : 0;
+  // At most the number that was left at the last answer.
+  return { window, used, usable, most: Math.max(usable, Math.min(share, most + rest)) };
 }
 
 /**
@@ -173,10 +179,7 @@ function windowAlone({ counters, clock }: Leases, { newest, leased, isGood }: He
 export function takeAlone(leases: Leases, slot: number, limit: number, moment: Clocks): Quota {
   for (;;) {
     readHeld(leases, slot, moment);
-    const window = windowAlone(leases, held, moment.wall);
-    const used = usedIn(held, window);
-    const usable = usableIn(held, window, limit);
-    const most = Math.max(usable, mostAlone(leases, held, window, limit));
+    const { window, used, usable, most } = standAlone(leases, limit, moment.wall);
     if (used >= most) {
       Atomics.add(leases.tally, REFUSED, 1n);
       return refuse(leases, slot, limit, window);
@@ -196,9 +199,7 @@ export function readShared(leases: Leases, slot: number, limit: number, moment: 
   const { windowSeconds } = counters;
   const { newest, leased, isGood, asked, permits, rest } = readHeld(leases, slot, moment);
   if (Atomics.load(leases.away, slot) !== 0 || newest > leased) {
-    const window = windowAlone(leases, held, moment.wall);
-    const used = usedIn(held, window);
-    const most = Math.max(usableIn(held, window, limit), mostAlone(leases, held, window, limit));
+    const { window, used, most } = standAlone(leases, limit, moment.wall);
     const reset = (window + 1) * windowSeconds;
     return { counted: "alone", used, remaining: Math.max(0, most - used), reset };
   }

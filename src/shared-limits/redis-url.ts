@@ -45,8 +45,12 @@ function readUnix(text: string): RedisTarget {
     /^unix:(?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?)?(\/(?!\/)[^?#]+)(?:\?(db=\d*))?$/.exec(text) ?? [];
   if (path === "") throw new RedisUrlError(`must be unix:/path/of/the/socket or unix:/…?db=1; ${ENCODED}`);
   return {
-    ...{ tls: false, host: "", port: 0, path: decoded(path) },
-    ...{ username: decoded(user), password: decoded(password) },
+    tls: false,
+    host: "",
+    port: 0,
+    path: decoded(path),
+    username: decoded(user),
+    password: decoded(password),
     database: databaseOf(new URLSearchParams(query).get("db") ?? ""),
   };
 }

@@ -1,13 +1,14 @@
 /** The settings, events and metrics of shared limits, and the plan made from settings. */
 
 import { readFile } from "node:fs/promises";
-import type { AwayServer, SharedLimitsPlan } from "../auth/shared.ts";
-import { type EventRow, event, type Observation } from "../observe/events.ts";
+import type { SharedLimitsPlan } from "../auth/shared.ts";
+import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { SharedLimitsSettings } from "./keep-shared.ts";
 import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";
+import { ServersAway } from "./servers-away.ts";
 
 /** @internal */
 export const SHARED_LIMITS_SETTINGS = [
@@ -148,44 +149,18 @@ function badPasswordFile(file: string, why: string): SettingError {
   return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
 }
 
-/** @internal Tracks from observations which counter servers are away. */
-export class ServersAway {
-  readonly #away = new Map<string, AwayServer>();
-  losses = 0;
-  since = new Date(performance.timeOrigin).toISOString();
-
-  observe(observation: Observation): void {
-    if (observation.kind === "limits-away") {
-      const { server, problem } = observation;
-      const at = new Date().toISOString();
-      if (this.#away.size === 0) this.since = at;
-      if (!this.#away.has(server)) this.losses++;
-      this.#away.set(server, { server, since: this.#away.get(server)?.since ?? at, problem });
-    } else if (observation.kind === "limits-back") {
-      this.#away.delete(observation.server);
-      if (this.#away.size === 0) this.since = new Date().toISOString();
-    }
-  }
-
-  get away(): readonly AwayServer[] {
-    return [...this.#away.values()];
-  }
-}
-
 /** @internal The plan of given settings; loads the feature when limits are opened. */
 export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
   const { replicas, denies } = settings;
-  const reachability = new ServersAway();
+  const reachability = new ServersAway(!denies);
   return {
     replicas,
     denies,
     reachability,
     async open(counters, observe) {
+      reachability.observe = observe;
       const { keepSharedLimits } = await import("./keep-shared.ts");
-      return keepSharedLimits(settings, counters, (observation) => {
-        reachability.observe(observation);
-        observe(observation);
-      });
+      return keepSharedLimits(settings, counters, reachability);
     },
   };
 }

@@ -64,7 +64,7 @@ describe("a graceful stop", AT_ONCE, () => {
 
   test("40 busy clients: no request is lost, no connection reset, idle ones are ended, new ones refused", async () => {
     // On a busy machine the test takes longer than the default timeouts of idle connections.
-    const server = await serve({ threads: true, http: { headersTimeout: 300_000, requestTimeout: 300_000 } });
+    const server = await serve({ threads: true, headersTimeout: 300, requestTimeout: 300 });
     const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
     const used = await dial(server.port);
     void used.send(good(STATS));
@@ -245,7 +245,7 @@ test("connections that are on their way when a stop begins are taken, and their 
 
 // Not beside other tests, since its replies are many.
 test("20 pipelined requests each of 200 peers that do not read: all are answered, none but the last answer says close", async () => {
-  const server = await serve({ http: { headersTimeout: 300_000, requestTimeout: 300_000 } });
+  const server = await serve({ headersTimeout: 300, requestTimeout: 300 });
   const silent = await dial(server.port);
   const wires = await Promise.all(Array.from({ length: 200 }, () => dial(server.port)));
   for (const wire of wires) void wire.send(good(STATS));

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { createNotices, mergeNotices, networkOf } from "../../src/auth/notices.ts";
+import { networkOf, rationNotices } from "../../src/auth/notices.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { collectGarbage } from "../../src/util/process/collect.ts";
 import { cleanUp, serve, TOKENS } from "../support/http-server.ts";
@@ -16,12 +16,15 @@ const fault = "apiKeyUnknown";
 function noticing() {
   const told: Observation[] = [];
   const clock = { now: 0 };
-  const notices = createNotices((one) => told.push(one));
+  const notice = rationNotices(
+    (one) => told.push(one),
+    () => clock.now,
+  );
   return {
     ...{ told, clock },
     limited: (keyId: string, reset = 3600, limit = 10) =>
-      notices.limited({ ...named, keyId, limit, reset }, clock.now),
-    badToken: (client: string) => notices.badTokens({ client, count: 1, fault }, clock.now),
+      notice({ kind: "key-limited", ...named, keyId, limit, reset }),
+    badToken: (client: string) => notice({ kind: "bad-tokens", client, count: 1, fault }),
   };
 }
 
@@ -106,7 +109,7 @@ describe("an address that tries bad tokens", () => {
 
 it("notices of several threads become one", () => {
   const told: Observation[] = [];
-  const observe = mergeNotices((one) => told.push(one));
+  const observe = rationNotices((one) => told.push(one));
   for (let thread = 0; thread < 4; thread++) {
     observe({ kind: "key-limited", keyId: "a", ...named, limit: 1, reset: 3600 });
     observe({ kind: "bad-tokens", client: "10.0.0.1", count: 10, fault });

@@ -9,6 +9,7 @@ import { after, describe, it } from "node:test";
 import { createSharedCounters, slotOf } from "../../src/auth/limit.ts";
 import { keepSharedLimits } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
+import { ServersAway } from "../../src/shared-limits/servers-away.ts";
 import { type Answer, goodLease, HELLO, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
 import { until } from "../support/process.ts";
 import { type Counting, counting, ONE_OF_TWO, WINDOW } from "../support/redis.ts";
@@ -226,7 +227,8 @@ describe("shared limits of many keys", () => {
     const counters = createSharedCounters(WINDOW);
     for (let n = 0; n < 300_000; n++) slotOf(counters, `key ${n}`);
     const target = readRedisUrl(`redis://127.0.0.1:${server.port}`);
-    const keeper = await keepSharedLimits({ target, replicas: 1, denies: false }, counters, () => {});
+    const settings = { target, replicas: 1, denies: false };
+    const keeper = await keepSharedLimits(settings, counters, new ServersAway(true));
     try {
       const quota = await keeper.limits.count(299_999, 10, Date.now());
       assert.equal(quota.passed, true);

@@ -2,7 +2,7 @@
 
 import { writeSync } from "node:fs";
 import { keepCounts } from "../../src/auth/keep-counts.ts";
-import { addUsage, createCounters, slotOf, usageOf, windowAt } from "../../src/auth/limit.ts";
+import { createCounters, slotOf, takeUsage, usageOf, windowAt } from "../../src/auth/limit.ts";
 
 /** So long that no window ends during the test. */
 const WINDOW_SECONDS = 315_360_000;
@@ -11,7 +11,7 @@ const counters = createCounters(WINDOW_SECONDS);
 const slot = slotOf(counters, "key_1");
 // Many keys, so that a write takes a while.
 for (let key = 2; key < 3000; key++)
-  addUsage(counters, slotOf(counters, `key_${key}`), windowAt(counters, Date.now()), 1);
+  takeUsage(counters, slotOf(counters, `key_${key}`), windowAt(counters, Date.now()), 1);
 const keeper = await keepCounts({
   file: process.argv[2]!,
   counters,
@@ -22,5 +22,5 @@ keeper.begin();
 setInterval(() => {
   const { used } = usageOf(counters, slot);
   writeSync(1, `${used + 10}\n`);
-  addUsage(counters, slot, windowAt(counters, Date.now()), 10);
+  takeUsage(counters, slot, windowAt(counters, Date.now()), used + 10);
 }, 1);

@@ -46,7 +46,8 @@ export const isBadRequest = (response: RawResponse): void => isBareRefusal(respo
 // Its timeouts are longer than any test waits: an answer cannot come from a timeout.
 export const main = await serve({
   threads: true,
-  http: { headersTimeout: 3_600_000, requestTimeout: 3_600_000 },
+  headersTimeout: 3600,
+  requestTimeout: 3600,
 });
 
 after(cleanUp);

@@ -13,7 +13,7 @@ import type { State } from "../../src/api/answer.ts";
 import type { KeyRecord } from "../../src/auth/keys.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { createApiApp } from "../../src/http/api.ts";
-import { DEFAULT_HTTP, type HttpOptions, HttpServer } from "../../src/http/server.ts";
+import { HttpServer } from "../../src/http/server.ts";
 import type { Ask, Reply } from "../../src/model/message.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { openState } from "../../src/server/open.ts";
@@ -108,7 +108,7 @@ export const IS_ON_DENO = RUNTIME !== undefined && basename(RUNTIME[0]!) === "de
 /** Whether the servers speak HTTP through node:http unless a test sets another kind. */
 export const IS_NODE_HTTP = process.env.ORRERY_TEST_HTTP === "node";
 
-const HTTP: Partial<HttpOptions> = IS_NODE_HTTP ? { kind: "node" } : {};
+const HTTP = IS_NODE_HTTP ? ({ http: "node" } as const) : {};
 
 /** Why a test is skipped over node:http, or false: docs/runtimes.md lists the reasons. */
 export function exceptOverNodeHttp(
@@ -131,17 +131,16 @@ function fixture(): string {
   return folder;
 }
 
-type Others = Omit<ServerOptions, "http" | "settings">;
+type Others = Omit<ServerOptions, "settings">;
 
-export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, keyof Others | "http">> {
+export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, keyof Others>> {
   readonly servingThreads?: number;
-  readonly http?: Partial<HttpOptions>;
 }
 
 /** The options of a server on a free port of the loopback interface. */
 export async function testOptions(options: TestOptions, observations: Observation[]): Promise<ServerOptions> {
   const made = fixture();
-  const { servingThreads = SERVING_THREADS, threads = false, http, admin, sharedLimits, ...others } = options;
+  const { servingThreads = SERVING_THREADS, threads = false, admin, sharedLimits, ...others } = options;
   const settings: Settings = {
     ...DEFAULTS,
     snapshot: join(made, "snapshot"),
@@ -166,7 +165,6 @@ export async function testOptions(options: TestOptions, observations: Observatio
     // Threads are slow to start, so only servers that need them for their searches ask for them.
     threads,
     ...{ admin, sharedLimits },
-    http: { ...DEFAULT_HTTP, ...http },
   };
 }
 
@@ -197,9 +195,8 @@ function keepRunning(server: Omit<TestServer, "stop">, stop: () => Promise<void>
 
 /** Starts a server as the command does: in this process, or on the runtime named by the environment. */
 export async function serve(options: TestOptions = {}): Promise<TestServer> {
-  const http = { ...HTTP, ...options.http };
-  if (RUNTIME === undefined) return serveHere({ ...options, http });
-  const { stop, ...server } = await serveAlone({ ...options, http });
+  if (RUNTIME === undefined) return serveHere({ ...HTTP, ...options });
+  const { stop, ...server } = await serveAlone({ ...HTTP, ...options });
   return keepRunning(server, async () => {
     assert.equal((await stop()).status, 0);
   });
@@ -239,7 +236,7 @@ export async function serveOpen(
     asked();
     return api.answer(ask);
   };
-  const http = new HttpServer({ ...api, answer, observe, collectGarbage() {} }, complete.http);
+  const http = new HttpServer({ ...api, answer, observe, collectGarbage() {} }, settings);
   const { port } = await http.listen(settings.host, settings.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();

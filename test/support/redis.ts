@@ -8,6 +8,7 @@ import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.t
 import type { Observation } from "../../src/observe/events.ts";
 import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
+import { ServersAway } from "../../src/shared-limits/servers-away.ts";
 import { temporaryFolder } from "./folders.ts";
 import { beforeTimer } from "./patience.ts";
 import { freePort } from "./ports.ts";
@@ -123,7 +124,9 @@ export async function counting(url: string, { replicas = 1, denies = false, wind
   const counters = createSharedCounters(window);
   const seen: Observation[] = [];
   const settings = { target: readRedisUrl(url), replicas, denies, ...PATIENT };
-  const keeper = await keepSharedLimits(settings, counters, (observation) => seen.push(observation));
+  const away = new ServersAway(!denies);
+  away.observe = (observation) => seen.push(observation);
+  const keeper = await keepSharedLimits(settings, counters, away);
   keepers.add(keeper);
   const kinds = (): string[] => seen.map(({ kind }) => kind);
   /** Counts a request of a key, which must not wait. */

@@ -6,7 +6,6 @@ import type { KeyUse } from "../../auth/key-use.ts";
 import type { KeyRing } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
-import type { HttpOptions } from "../../http/server.ts";
 import type { Observation, Observe } from "../../observe/events.ts";
 import type { RequestCells } from "../../observe/metrics/counters.ts";
 import type { CacheCounts } from "../../search/cache.ts";
@@ -39,7 +38,7 @@ export interface ServingTask {
   /** May be 0 for the first thread; the others use the port that it got. */
   readonly port: number;
   readonly sharing: Sharing;
-  readonly http: HttpOptions;
+  readonly maxConnections: number | undefined;
   /** Whether it sends lines of the access log in place of an observation per request. */
   readonly writesAccess: boolean;
   /** Request counters in shared memory; when absent, nothing is counted and no figures are requested. */

@@ -81,7 +81,8 @@ const state = composeState(task.settings, {
   features: IN_THREADS,
 });
 // Awaited at each use: the one-file program is no module, so it has no top-level await.
-const listener = createListener(state, task.http, { observe, collectGarbage });
+const { settings, maxConnections } = task;
+const listener = createListener(state, { ...settings, maxConnections }, { observe, collectGarbage });
 
 /** Awaited by a stop, which may begin before the thread listens. */
 const started = startListening();
