@@ -78,7 +78,7 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
 
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
-  admin: 3870,
+  admin: 3830,
   all: 38_010,
   api: 1054,
   core: 23_510,

@@ -2,10 +2,10 @@
 
 import type { KeyStatus, RouteStatus, Status, ThreadStatus } from "../status.ts";
 import { COLOURS, chart, type Line } from "./charts.ts";
-import { byId, type Child, fill, foreign, make } from "./dom.ts";
+import { type Child, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
-import { type Card, type CardPart, card, type Fact, factList, note, table } from "./parts.ts";
+import { type Card, card, type Fact, factList, note, table } from "./parts.ts";
 import { routeName, sum, sumOf, TILES } from "./tiles.ts";
 
 function statusLine(label: string, colour: number, holds: RegExp): Line {
@@ -42,11 +42,6 @@ function latencyLines({ requests }: Status): Line[] {
   }));
 }
 
-function errorsOf({ byStatus }: RouteStatus): string {
-  const errors = sumOf(byStatus, /^[4-9]/);
-  return errors === 0 ? NONE : count(errors);
-}
-
 /** Figures above 0 by name, "rate_limited" as "rate limited". */
 function named(figures: Readonly<Record<string, number>>): [name: string, figure: number][] {
   return Object.entries(figures).flatMap(([name, figure]) =>
@@ -74,12 +69,6 @@ function describeKey({ name, id, passed, refused, lastUsedAt }: KeyStatus, { now
   return [foreign(name, "name"), make("div", { class: "id quiet code" }, foreign(id)), use];
 }
 
-function usedOf({ used, limit, remaining }: KeyStatus): Child | readonly Child[] {
-  if (limit === null) return [];
-  const kind = remaining === 0 && "bad";
-  return make("progress", { "aria-label": "Used", max: Math.max(1, limit), value: used, "data-kind": kind });
-}
-
 function limitsText({ limits }: Status): string {
   const { shared, server, since, losses, requests } = limits;
   if (!shared) return "";
@@ -88,12 +77,6 @@ function limitsText({ limits }: Status): string {
   const sent = `${count(waited)} requests waited for it, ${count(alone)} were counted alone, ${count(refused)} refused`;
   return `${state}, lost ${counted(losses, "time")}; ${sent}.`;
 }
-
-/** Offers the keys' ids as choices in the form of explanations. */
-const offerIds: CardPart = ({ keys }) => {
-  fill(byId("key-ids"), ...keys.busiest.map(({ id, name }) => make("option", { value: id, label: name })));
-  return [];
-};
 
 function searchFacts({ searchCache }: Status): readonly Child[] {
   const { hits, joined, misses, entries, maxBytes } = searchCache;
@@ -114,11 +97,6 @@ function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: St
   const ofMain = threads.serving > 1 ? "main" : "main, serving";
   const name = role === "main" ? ofMain : `serving ${number}`;
   return isAnswering ? name : make("span", { "data-kind": "bad" }, `${name}: does not answer`);
-}
-
-function restartsOf({ threads }: Status): string {
-  const told = named(threads.restarts).map(([role, times]) => `${role} ${counted(times, "time")}`);
-  return told.length === 0 ? "" : `Died since the start: ${told.join(", ")}.`;
 }
 
 /** All cards, in the order of the page. */
@@ -149,7 +127,7 @@ export const CARDS: readonly Card[] = [
         ["p50", ({ recent }) => millis(recent?.p50Ms)],
         ["p99", ({ recent }) => millis(recent?.p99Ms)],
         ["Requests", ({ total }) => count(total), "spare"],
-        ["Errors", errorsOf, "spare"],
+        ["Errors", ({ byStatus }) => count(sumOf(byStatus, /^[4-9]/) || null), "spare"],
       ],
       items: ({ requests }) => requests.routes,
       empty: "No request since the start.",
@@ -169,14 +147,12 @@ export const CARDS: readonly Card[] = [
           ({ remaining }) => make("span", { "data-kind": remaining === 0 && "bad" }, count(remaining)),
         ],
         ["of", ({ limit }) => count(limit)],
-        ["Used", usedOf, "spare"],
         ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
       ],
       items: ({ keys }) => keys.busiest,
       empty: "No key has sent a request in this window.",
     }),
     note("limits", limitsText, ({ limits }) => limits.server === "away"),
-    offerIds,
   ),
   card("search", "Search cache", "", searchFacts),
   card("rejected", "Refused", "since the start", rejected),
@@ -200,6 +176,5 @@ export const CARDS: readonly Card[] = [
       items: ({ threads }) => threads.all,
       empty: "",
     }),
-    note("restarts", restartsOf),
   ),
 ];
