@@ -8,9 +8,9 @@ import fc from "fast-check";
 import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
 import type { Work } from "../src/search/work.ts";
 import { FairQueue } from "../src/server/search/inline-search.ts";
-import { Questions, type SearchBatch } from "../src/server/search/questions.ts";
-import { answerFrom, askOver } from "../src/server/threads/serving-messages.ts";
-import { BUSY, type Caller, type Found, type Generation } from "../src/store/generation.ts";
+import { type AskPage, Questions, type SearchBatch } from "../src/server/search/questions.ts";
+import { askOver, passOn } from "../src/server/threads/serving-messages.ts";
+import { BUSY, type Caller, type Found } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
 
 /** Milliseconds of one step; only work advances the clock. */
@@ -305,13 +305,12 @@ function open() {
   after(() => port2.close());
   const searches: Search[] = [];
   let wake = (): void => {};
-  const find = (term: string, _page: unknown, caller: Caller) =>
+  const find: AskPage = (_name, term, _page, caller) =>
     new Promise<Found | undefined>((resolve, reject) => {
       searches.push({ term, caller, resolve, reject });
       wake();
     });
-  const generation = { search: { users: find, worlds: find }, similar: undefined } as unknown as Generation;
-  answerFrom(generation, port1);
+  passOn({ ask: find, askSimilar: undefined }, port1);
   const asker = askOver(port2);
   /** Resolves once `count` searches have begun. */
   const begun = async (count: number): Promise<void> => {

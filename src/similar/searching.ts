@@ -35,6 +35,7 @@ export async function createSimilarSearching(given: SimilarGiven, thread: string
       void begun.then(() => engine.start());
       return {
         search: boundedSimilar(engine.ask, pending, count),
+        ask: engine.ask,
         serveAs(id) {
           generation = id;
         },

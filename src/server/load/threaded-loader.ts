@@ -146,15 +146,12 @@ class GenerationThread {
   }
 }
 
-/** The thread's share of the memory for results: it keeps whole results of long searches. */
-const THREAD_SHARE = 1 / 2;
-
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */
 const MOST_ALONE = 200_000;
 
 interface ThreadedSearching extends SearchBounds {
-  /** Whether its threads do short searches, too; false when absent. */
-  readonly offloadsAll?: boolean;
+  /** Memory of each thread for results, which it keeps whole; none when absent. */
+  readonly threadCacheBytes?: number;
   /** Most users and worlds that a thread indexes without help. */
   readonly mostAlone?: number;
 }
@@ -165,17 +162,16 @@ interface ThreadedSearching extends SearchBounds {
  */
 export function createThreadedLoader(
   observe: Observe,
-  { cacheBytes = 0, offloadsAll, mostAlone = MOST_ALONE, ...bounds }: ThreadedSearching = {},
+  { threadCacheBytes = 0, mostAlone = MOST_ALONE, ...bounds }: ThreadedSearching = {},
 ): Loader {
-  const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   let isFirst = true;
   return async (folder: string, options: LoaderOptions): Promise<LoadedSearchable | Refused> => {
-    const thread = new GenerationThread(observe, threadBytes);
+    const thread = new GenerationThread(observe, threadCacheBytes);
     const task: Task = {
       kind: "load",
       folder,
       maxBytes: options.maxBytes,
-      cacheBytes: threadBytes,
+      cacheBytes: threadCacheBytes,
       tellsProgress: options.onProgress !== undefined,
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
       before: options.before,
@@ -190,9 +186,8 @@ export function createThreadedLoader(
     const loaded = started.loaded!;
     const { index, indexMs } = started;
     const { ask, retire } = thread.questions;
-    const ownBounds = { ...bounds, cacheBytes: cacheBytes - threadBytes };
-    const search = openCachedSearch(index, ownBounds, ask, offloadsAll);
-    return { ...loaded, store: reviveStore(loaded.store), search, index, indexMs, retire };
+    const search = openCachedSearch(index, bounds, ask);
+    return { ...loaded, store: reviveStore(loaded.store), search, ask, index, indexMs, retire };
   };
 }
 

@@ -106,11 +106,9 @@ export function openCachedSearch(
   index: SearchIndex,
   { cacheBytes = 0, pending = UNBOUNDED, count }: SearchBounds,
   ask?: AskPage,
-  offloadsAll = false,
 ): CachedSearch {
   const searches = openSearch(index);
-  const offloaded = createOffloadedSearch(searches, ask);
-  const search = offloadsAll ? offloaded : createInlineSearch(searches, offloaded, pending);
+  const search = createInlineSearch(searches, createOffloadedSearch(searches, ask), pending);
   return new CachedSearch(search, cacheBytes, pending, count);
 }
 

@@ -33,7 +33,7 @@ export interface SearchBatch {
 export type SearchAnswer =
   | { readonly number: number; readonly found: Found }
   | { readonly number: number; readonly problem: string }
-  /** The asking thread must search itself. Only the main thread sends this. */
+  /** The asking thread must search itself: there is no thread or index. */
   | { readonly number: number; readonly over: true };
 
 /** Milliseconds between checks for gone callers. */

@@ -35,6 +35,8 @@ export function boundedSimilar(ask: AskPage, pending: PendingSearches, count?: C
 /** The similar search of one served generation. */
 export interface OpenSimilar {
   readonly search: SimilarSearch;
+  /** The same without its bound, for other threads. */
+  readonly ask: AskPage;
   /** Serves another generation that has the same names. */
   readonly serveAs: (generation: string) => void;
   readonly retire: () => void;

@@ -13,8 +13,9 @@ import type { CacheCounts } from "../../search/cache.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Busy, Found, Generation, PageOf, Store } from "../../store/generation.ts";
+import type { PageOf, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
+import type { SharedGeneration } from "../load/served.ts";
 import {
   answerBatches,
   Questions,
@@ -202,20 +203,18 @@ export function askOver(port: MessagePort): Questions {
   return questions;
 }
 
-/** Answers from a generation, until the other end is closed or its thread is gone. */
-export function answerFrom(generation: Generation, port: MessagePort): void {
+/** Passes questions on to the threads of a generation, until the other end is closed or its thread is gone. */
+export function passOn(
+  { ask, askSimilar }: Pick<SharedGeneration, "ask" | "askSimilar">,
+  port: MessagePort,
+): void {
   let isClosed = false;
   port.on("close", () => {
     isClosed = true;
   });
   const take = answerBatches({
-    search(
-      { name, term, page, similar },
-      caller,
-    ): Found | Busy | undefined | Promise<Found | Busy | undefined> {
-      const search = similar ? generation.similar : generation.search;
-      return search?.[name](term, page, caller);
-    },
+    search: ({ name, term, page, similar }, caller) =>
+      (similar ? askSimilar : ask)?.(name, term, page, caller),
     send: (answers) => port.postMessage(answers),
     isGone: () => isClosed,
   });
