@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
 import type { Work } from "../src/search/work.ts";
 import { FairQueue } from "../src/server/search/inline-search.ts";
-import { type AskPage, Questions, type SearchBatch } from "../src/server/search/questions.ts";
+import { type AskPage, type Question, Questions } from "../src/server/search/questions.ts";
 import { askOver, passOn } from "../src/server/threads/serving-messages.ts";
 import { BUSY, type Caller, type Found } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
@@ -221,34 +221,31 @@ it("a fair queue takes one of each key in turn, in order of arrival within a key
 const PAGE = { limit: 2, offset: 0 };
 
 function createAsked() {
-  const sent: SearchBatch[] = [];
-  const thread = { postMessage: (batch: SearchBatch) => sent.push(batch) };
+  const sent: Question[] = [];
+  const thread = { postMessage: (question: Question) => sent.push(question) };
   let ends = 0;
   const questions = new Questions(() => ends++);
   questions.sendTo(thread);
   const gone = new Set<string>();
   const ask = (term: string) => questions.ask("users", term, PAGE, { key: 1, isGone: () => gone.has(term) });
-  const termsOf = (batch: SearchBatch | undefined) => batch?.asked.map(({ term }) => term);
-  return { questions, sent, thread, ends: () => ends, gone, ask, termsOf };
+  /** Numbers of the searches that were sent, by term. */
+  const numberOf = (term: string) =>
+    sent.flatMap((one) => ("term" in one && one.term === term ? [one.number] : []))[0]!;
+  const termsSent = () => sent.map((one) => ("term" in one ? one.term : one.dropped));
+  return { questions, sent, thread, ends: () => ends, gone, ask, numberOf, termsSent };
 }
 
 describe("questions to a thread", () => {
-  it("go out together, and each gets its own answer", async () => {
-    const { questions, sent, ends, ask } = createAsked();
+  it("get each its own answer", async () => {
+    const { questions, ends, ask, numberOf, termsSent } = createAsked();
     const [a, b, c] = [ask("a"), ask("b"), ask("c")];
-    await turn();
-    assert.equal(sent.length, 1);
-    const [first, second, third] = sent[0]!.asked.map(({ number }) => number);
-    questions.settle([
-      { number: second!, found: { total: 2, rows: [7] } },
-      { number: first!, problem: "no" },
-    ]);
+    assert.deepEqual(termsSent(), ["a", "b", "c"]);
+    questions.settle({ number: numberOf("b"), found: { total: 2, rows: [7] } });
+    questions.settle({ number: numberOf("a"), problem: "no" });
     questions.retire();
     assert.equal(ends(), 0);
-    questions.settle([
-      { number: third!, over: true },
-      { number: third!, found: { total: 1, rows: [1] } },
-    ]);
+    questions.settle({ number: numberOf("c") });
+    questions.settle({ number: numberOf("c"), found: { total: 1, rows: [1] } });
     assert.equal(ends(), 1);
     await assert.rejects(a, /no/);
     assert.deepEqual(await b, { total: 2, rows: [7] });
@@ -256,32 +253,27 @@ describe("questions to a thread", () => {
   });
 
   it("are dropped when their callers are gone", async () => {
-    const { questions, sent, gone, ask, termsOf } = createAsked();
+    const { questions, gone, ask, numberOf, termsSent } = createAsked();
     const kept = ask("kept");
-    const sentOne = ask("sent");
-    await turn();
-    const later = ask("later");
-    gone.add("sent").add("later");
-    assert.deepEqual(await Promise.all([sentOne, later]), [BUSY, BUSY]);
-    await turn();
-    assert.ok(sent.some(({ dropped }) => dropped.includes(sent[0]!.asked[1]!.number)));
-    assert.ok(!sent[0]!.dropped.includes(sent[0]!.asked[0]!.number));
-    assert.deepEqual(termsOf(sent[0]), ["kept", "sent"]);
-    questions.settle([{ number: sent[0]!.asked[0]!.number, found: { total: 0, rows: [] } }]);
+    const dropped = ask("dropped");
+    gone.add("dropped");
+    assert.equal(await dropped, BUSY);
+    assert.deepEqual(termsSent(), ["kept", "dropped", numberOf("dropped")]);
+    questions.settle({ number: numberOf("kept"), found: { total: 0, rows: [] } });
     await kept;
   });
 
   it("wait for the next thread, which is asked all that is open", async () => {
-    const { questions, sent, thread, ask, termsOf } = createAsked();
+    const { questions, sent, thread, gone, ask, termsSent } = createAsked();
     const a = ask("a");
-    await turn();
     questions.threadDied("once");
     const b = ask("b");
-    await turn();
+    const left = ask("left");
+    gone.add("left");
+    assert.equal(await left, BUSY);
+    sent.splice(0);
     questions.sendTo(thread);
-    assert.deepEqual(termsOf(sent.at(-1)), ["a", "b"]);
-    await turn();
-    assert.equal(sent.length, 2);
+    assert.deepEqual(termsSent(), ["a", "b"]);
     questions.threadDied("twice for a");
     await assert.rejects(a, /died: twice for a/);
     questions.threadDied("twice for b");

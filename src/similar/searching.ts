@@ -100,7 +100,7 @@ class SimilarThread implements SimilarEngine {
     // After a heap overflow, the next thread would die of the same.
     let mayWork = true;
     worker.on("message", (message: FromSimilar) => {
-      if (message.kind === "answers") this.#questions.settle(message.answers);
+      if (message.kind === "answer") this.#questions.settle(message.answer);
       else if (message.kind === "ready") this.#ready(message.names, performance.now() - began);
       else {
         cause = message.problem;

@@ -26,7 +26,7 @@ function say(message: FromSimilar): void {
 function indexNames(): SimilarIndex | undefined {
   beginWork();
   try {
-    return runNow(yieldingCpu(indexSimilar(store), () => {}));
+    return runNow(yieldingCpu(indexSimilar(store)));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     say({ kind: "refused", problem: error.message });
@@ -42,7 +42,7 @@ if (index !== undefined) {
     "message",
     answerInSlices(
       ({ name, term, page }) => search(name, term, page),
-      (answers) => say({ kind: "answers", answers }),
+      (answer) => say({ kind: "answer", answer }),
     ),
   );
   say({ kind: "ready", names: namesIn(index) });

@@ -219,7 +219,7 @@ export type FromSimilar =
   | { readonly kind: "ready"; readonly names: number }
   /** The names are too many for an index. */
   | { readonly kind: "refused"; readonly problem: string }
-  | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };
+  | { readonly kind: "answer"; readonly answer: SearchAnswer };
 
 /** Similar search on the calling thread: names are indexed and searched in slices. */
 export function openSimilarHere(options: SimilarOptions): SimilarEngine {

@@ -45,7 +45,7 @@ export type ThreadMessage =
       readonly made: Partial<SearchIndex>;
       readonly indexMs: number;
     }
-  | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };
+  | { readonly kind: "answer"; readonly answer: SearchAnswer };
 
 /** The first backoff, in milliseconds, after a thread could not be started. */
 const RESTART_MS = 1000;
@@ -88,7 +88,7 @@ class GenerationThread {
       signal?.addEventListener("abort", end);
       let cause = "";
       worker.on("message", (message: ThreadMessage) => {
-        if (message.kind === "answers") this.questions.settle(message.answers);
+        if (message.kind === "answer") this.questions.settle(message.answer);
         else if (message.kind === "progress") onProgress?.(message.share);
         else if (message.kind === "refused") {
           resolve(message.refused);

@@ -24,7 +24,7 @@ import { GENERATION_THREAD, startWorker } from "../../util/process/worker-option
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/loader.ts";
 import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
-import { answerInSlices, type SearchAnswer, type SearchRequest } from "../search/questions.ts";
+import { answerInSlices, type SearchRequest } from "../search/questions.ts";
 
 const port = parentPort!;
 
@@ -114,8 +114,11 @@ async function run(task: Task): Promise<void> {
     say({ kind: "refused", refused: ready });
     return;
   }
-  const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
-  port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
+  const search = searchesOf(openSearch(ready.index), task.cacheBytes);
+  port.on(
+    "message",
+    answerInSlices(search, (answer) => say({ kind: "answer", answer })),
+  );
   const { loaded, made, indexMs } = ready;
   say({ kind: "ready", loaded, made, indexMs });
   // An idle thread never collects its garbage.
@@ -126,7 +129,7 @@ function progressOf({ before, tellsProgress }: Extract<Task, { kind: "load" }>):
   let told = 0;
   const isServing = before !== undefined;
   return (share) => {
-    if (isServing) yieldCpu(() => {});
+    if (isServing) yieldCpu();
     if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
     told = share;
     say({ kind: "progress", share });

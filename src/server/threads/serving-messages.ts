@@ -17,10 +17,10 @@ import type { PageOf, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import {
-  answerBatches,
+  answerQuestions,
+  type Question,
   Questions,
   type SearchAnswer,
-  type SearchBatch,
   type SearchName,
 } from "../search/questions.ts";
 
@@ -198,7 +198,7 @@ export function takeBatch(
 export function askOver(port: MessagePort): Questions {
   const questions = new Questions(() => port.close());
   questions.sendTo(port);
-  port.on("message", (answers: readonly SearchAnswer[]) => questions.settle(answers));
+  port.on("message", (answer: SearchAnswer) => questions.settle(answer));
   port.on("close", () => questions.giveBack());
   return questions;
 }
@@ -212,11 +212,11 @@ export function passOn(
   port.on("close", () => {
     isClosed = true;
   });
-  const take = answerBatches({
-    search: ({ name, term, page, similar }, caller) =>
-      (similar ? askSimilar : ask)?.(name, term, page, caller),
-    send: (answers) => port.postMessage(answers),
-    isGone: () => isClosed,
-  });
-  port.on("message", (batch: SearchBatch) => take(batch));
+  const take = answerQuestions(
+    async ({ name, term, page, similar }, caller) =>
+      await (similar ? askSimilar : ask)?.(name, term, page, caller),
+    (answer) => port.postMessage(answer),
+    () => isClosed,
+  );
+  port.on("message", (question: Question) => take(question));
 }
