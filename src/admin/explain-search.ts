@@ -119,35 +119,29 @@ type TakeSearch = (search: SearchExplanation) => void;
 export function exactSearch({ sharedGeneration }: OpenState, take: TakeSearch): Search {
   const { store, index } = sharedGeneration();
   const searches = openSearch(index);
-  const exact =
-    (table: SearchedTable): Search[SearchedTable] =>
-    async (term, page, caller) => {
-      const work = () => searchAndCount(searches, store, table, term);
-      const done = await scheduler.run(work, { ...caller, ...NO_KEY });
-      const [results, classes, ms] =
-        done === BUSY ? [null, null, null] : [done.results, done.classes, Math.round(done.ms * 1000) / 1000];
-      take({
-        ...{ table, match: "exact", term, terms: termsOf(table, term), total: results?.total ?? null },
-        ...{ classes, cache: { holding: 0, asked: 0 }, durationMs: ms },
-      });
-      return results === null ? BUSY : pageOf(results, page);
-    };
-  return { users: exact("users"), worlds: exact("worlds") };
+  return async (table, term, page, caller) => {
+    const work = () => searchAndCount(searches, store, table, term);
+    const done = await scheduler.run(work, { ...caller, ...NO_KEY });
+    const [results, classes, ms] =
+      done === BUSY ? [null, null, null] : [done.results, done.classes, Math.round(done.ms * 1000) / 1000];
+    take({
+      ...{ table, match: "exact", term, terms: termsOf(table, term), total: results?.total ?? null },
+      ...{ classes, cache: { holding: 0, asked: 0 }, durationMs: ms },
+    });
+    return results === null ? BUSY : pageOf(results, page);
+  };
 }
 
 /** Both searches for similar names, as requests run them. */
 export function similarSearch(similar: SimilarSearch, take: TakeSearch): SimilarSearch {
-  const like =
-    (table: SearchedTable): SimilarSearch[SearchedTable] =>
-    async (term, page, caller) => {
-      const found = await similar[table](term, page, { ...caller, ...NO_KEY });
-      if (found === undefined) return undefined;
-      take({
-        ...{ table, match: "similar", term, terms: termsOf(table, term) },
-        ...{ total: found === BUSY ? null : found.total, classes: null },
-        ...{ cache: { holding: 0, asked: 0 }, durationMs: null },
-      });
-      return found;
-    };
-  return { users: like("users"), worlds: like("worlds") };
+  return async (table, term, page, caller) => {
+    const found = await similar(table, term, page, { ...caller, ...NO_KEY });
+    if (found === undefined) return undefined;
+    take({
+      ...{ table, match: "similar", term, terms: termsOf(table, term) },
+      ...{ total: found === BUSY ? null : found.total, classes: null },
+      ...{ cache: { holding: 0, asked: 0 }, durationMs: null },
+    });
+    return found;
+  };
 }

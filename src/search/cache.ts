@@ -4,7 +4,16 @@ import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
 import type { Observe } from "../observe/events.ts";
 import type { CountSearch, SearchOutcome } from "../observe/metrics/counters.ts";
-import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
+import {
+  BUSY,
+  type Busy,
+  type Caller,
+  type Found,
+  type PageOf,
+  type Search,
+  type SearchName,
+  type SearchOf,
+} from "../store/generation.ts";
 import { pageOf, type ResultSet } from "./result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
 
@@ -104,17 +113,12 @@ export function observeSearches(observe: Observe, generation: string, counts: Ca
 }
 
 /** @internal Both searches, before the cache: find the results of a query, or as many as a page takes. */
-export type FindResults = (
-  name: keyof Search,
-  term: string,
-  page: PageOf,
-  caller: Caller,
-) => ResultSet | Busy | Promise<ResultSet | Busy>;
+export type FindResults = SearchOf<ResultSet | Busy | Promise<ResultSet | Busy>>;
 
 /** Prefixes of the keys of each search. */
 const PREFIXES = { users: "u ", worlds: "w " } as const;
 
-type Answer = ReturnType<Search["users"]>;
+type Answer = ReturnType<Search>;
 
 /** @internal The outcome of a search without an answer. */
 export function whyBusy(caller: Caller): SearchOutcome {
@@ -128,7 +132,7 @@ interface UnderWay {
 }
 
 interface Asked {
-  readonly name: keyof Search;
+  readonly name: SearchName;
   readonly key: string;
   readonly term: string;
   readonly page: PageOf;
@@ -136,7 +140,7 @@ interface Asked {
 }
 
 /** @internal Both searches of a generation, their cache and waiting searches. Another page of a known query mostly costs a slice. */
-export class CachedSearch implements Search {
+export class CachedSearch {
   readonly #find: FindResults;
   readonly #cache: ResultCache;
   readonly #keepsResults: boolean;
@@ -157,24 +161,16 @@ export class CachedSearch implements Search {
     this.#count = count;
   }
 
-  users(term: string, page: PageOf, caller: Caller): Answer {
-    return this.#answer("users", term, page, caller);
-  }
-
-  worlds(term: string, page: PageOf, caller: Caller): Answer {
-    return this.#answer("worlds", term, page, caller);
-  }
-
   readonly counts = (): CacheCounts => {
     return { hits: this.#hits, joined: this.#joined, misses: this.#misses, ...this.#cache.size() };
   };
 
   /** Whether a page would be answered from the cache. */
-  holds(table: Asked["name"], term: string, page: PageOf): boolean {
+  holds(table: SearchName, term: string, page: PageOf): boolean {
     return this.#cache.holds(PREFIXES[table] + term, page);
   }
 
-  #answer(name: Asked["name"], term: string, page: PageOf, caller: Caller): Answer {
+  readonly find: Search = (name, term, page, caller) => {
     const key = PREFIXES[name] + term;
     const known = this.#cache.find(key, page);
     if (known !== undefined) {
@@ -185,7 +181,7 @@ export class CachedSearch implements Search {
     const asked = { name, key, term, page, caller };
     const coming = this.#underWay.size > 0 ? this.#underWay.get(`${caller.key} ${key}`) : undefined;
     return coming === undefined ? this.#search(asked) : this.#join(coming, asked);
-  }
+  };
 
   /** Counts a search by its outcome. @returns the requested page */
   #pageOf(results: ResultSet | Busy, { name, page, caller }: Asked, outcome: SearchOutcome): Found | Busy {
@@ -231,7 +227,7 @@ export class CachedSearch implements Search {
     return result.finally(leave).then((results) => {
       // The result may lack this page: the first of the waiting callers then searches for it.
       if (results !== BUSY && results.has(page)) return this.#pageOf(results, asked, "joined");
-      return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.#answer(name, term, page, caller);
+      return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.find(name, term, page, caller);
     });
   }
 }

@@ -20,8 +20,8 @@ import { openSearch, type Searches, type SearchIndex } from "../search/search.ts
 import { ranksIn } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
 import { termsOf } from "../search/worlds.ts";
-import type { AskPage, SearchAnswer, SearchName } from "../server/search/questions.ts";
-import { BUSY, type Found, type PageOf, type Store } from "../store/generation.ts";
+import type { AskPage, SearchAnswer } from "../server/search/questions.ts";
+import { BUSY, type Found, type PageOf, type SearchName, type Store } from "../store/generation.ts";
 import { rowsOf } from "../store/lists.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";

@@ -77,7 +77,7 @@ export class ServedGeneration {
       this.#observeSearches();
     }
     this.#loaded = loaded;
-    this.#generation = createGeneration(store, search, this.#similar?.search);
+    this.#generation = createGeneration(store, search.find, this.#similar?.search);
     this.#onGeneration(this.#generation);
     // Callers of the old one get answers while any of its searches is open; later callers search by themselves.
     before?.retire();

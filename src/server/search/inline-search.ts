@@ -15,8 +15,8 @@ import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.t
 import { Scheduler } from "../../search/schedule/scheduler.ts";
 import { openSearch, type Searches, type SearchIndex } from "../../search/search.ts";
 import type { Work } from "../../search/work.ts";
-import { BUSY, type Busy, type PageOf } from "../../store/generation.ts";
-import type { AskPage, SearchName } from "./questions.ts";
+import { BUSY, type Busy, type PageOf, type SearchName } from "../../store/generation.ts";
+import type { AskPage } from "./questions.ts";
 
 /** Milliseconds after which an inline search is offloaded, checked whenever its work yields. */
 const MOST_MS = 0.5;

@@ -2,10 +2,16 @@
 
 import { Scheduler } from "../../search/schedule/scheduler.ts";
 import type { Work } from "../../search/work.ts";
-import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
+import {
+  BUSY,
+  type Busy,
+  type Caller,
+  type Found,
+  type PageOf,
+  type SearchName,
+  type SearchOf,
+} from "../../store/generation.ts";
 import { beginWork, yieldCpu, yieldingCpu } from "../../util/process/yield-cpu.ts";
-
-export type SearchName = "users" | "worlds";
 
 export interface SearchRequest {
   readonly number: number;
@@ -34,12 +40,7 @@ const LOOK_MS = 20;
 const MOST_DEATHS = 2;
 
 /** Asks for a page of a search; resolves with undefined when the caller must search itself. */
-export type AskPage = (
-  name: SearchName,
-  term: string,
-  page: PageOf,
-  caller: Caller,
-) => Promise<Found | Busy | undefined>;
+export type AskPage = SearchOf<Promise<Found | Busy | undefined>>;
 
 interface OpenQuestion {
   readonly request: SearchRequest;

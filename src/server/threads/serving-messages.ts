@@ -13,16 +13,10 @@ import type { CacheCounts } from "../../search/cache.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { PageOf, Store } from "../../store/generation.ts";
+import type { PageOf, SearchName, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
 import type { SharedGeneration } from "../load/served.ts";
-import {
-  answerQuestions,
-  type Question,
-  Questions,
-  type SearchAnswer,
-  type SearchName,
-} from "../search/questions.ts";
+import { answerQuestions, type Question, Questions, type SearchAnswer } from "../search/questions.ts";
 
 /** A generation; long searches go over its port. */
 export interface StoreToServe {
