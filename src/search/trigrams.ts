@@ -87,12 +87,6 @@ export type Range = readonly [from: number, to: number];
 
 export const NOTHING: Range = [0, 0];
 
-/** The range of the postings that a view shows. */
-export function rangeOf({ postings }: TrigramIndex, part: Uint32Array): Range {
-  const from = (part.byteOffset - postings.byteOffset) / postings.BYTES_PER_ELEMENT;
-  return [from, from + part.length];
-}
-
 /** The position of a posting, in the code units of all texts together. */
 export function positionOf({ texts, chunkStarts }: TrigramIndex, posting: number): number {
   const number = posting >>> NUMBER_SHIFT;
