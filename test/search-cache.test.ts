@@ -34,7 +34,7 @@ type Finds = Readonly<Record<SearchName, (term: string, page: PageOf) => ReturnT
 /** The same with a cache. */
 function cached(finds: Finds, bytes: number) {
   const search = new CachedSearch((name, term, page) => finds[name](term, page), bytes);
-  return { ...asOne(search.find), counts: search.counts };
+  return { ...asOne(search.find), counts: () => search.counts() };
 }
 
 describe("searches where requests are answered", () => {

@@ -16,6 +16,8 @@ import {
 } from "../store/generation.ts";
 import { pageOf, type ResultSet } from "./result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
+import type { Searches } from "./search.ts";
+import type { Work } from "./work.ts";
 
 /** Bytes that an entry costs beside its rows and its JSON; measured roughly. */
 const ENTRY_BYTES = 200;
@@ -38,8 +40,8 @@ const TEXT_BYTES = 8192;
 
 const FIRST_RESULT: PageOf = { limit: 1, offset: 0 };
 
-/** @internal Kept results, by the search and its term. */
-export class ResultCache {
+/** Kept results, by the search and its term. */
+class ResultCache {
   readonly #maxBytes: number;
   readonly #entries: LRUCache<string, Entry>;
 
@@ -97,6 +99,23 @@ export class ResultCache {
   }
 }
 
+/** @internal Both searches with a cache in front, for a thread that only searches. @param maxBytes 0 keeps none */
+export function keepingResults(
+  searches: Searches,
+  maxBytes: number,
+): (name: SearchName, term: string, page: PageOf) => Work<Found> {
+  const cache = new ResultCache(maxBytes);
+  return function* search(name, term, page) {
+    const key = PREFIXES[name] + term;
+    // Cached by the time it begins, if another caller asked for the same.
+    const known = cache.find(key, page);
+    if (known !== undefined) return known;
+    const results = yield* searches[name](term, page);
+    cache.keep(key, results, page);
+    return pageOf(results, page);
+  };
+}
+
 /** Outcomes of the searches of a generation, and the contents of the cache. */
 export interface CacheCounts {
   readonly hits: number;
@@ -108,8 +127,8 @@ export interface CacheCounts {
 
 /** @internal Reports the searches of a generation, if there were any. */
 export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
-  if (counts.hits + counts.joined + counts.misses === 0) return;
-  observe({ kind: "search-cache", generation, ...counts });
+  if (counts.hits + counts.joined + counts.misses > 0)
+    observe({ kind: "search-cache", generation, ...counts });
 }
 
 /** @internal Both searches, before the cache: find the results of a query, or as many as a page takes. */
@@ -161,9 +180,9 @@ export class CachedSearch {
     this.#count = count;
   }
 
-  readonly counts = (): CacheCounts => {
+  counts(): CacheCounts {
     return { hits: this.#hits, joined: this.#joined, misses: this.#misses, ...this.#cache.size() };
-  };
+  }
 
   /** Whether a page would be answered from the cache. */
   holds(table: SearchName, term: string, page: PageOf): boolean {

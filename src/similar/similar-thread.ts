@@ -37,13 +37,9 @@ function indexNames(): SimilarIndex | undefined {
 stepBack();
 const index = indexNames();
 if (index !== undefined) {
-  const search = keepSimilar({ ...task, store }, index);
   port.on(
     "message",
-    answerInSlices(
-      ({ name, term, page }) => search(name, term, page),
-      (answer) => say({ kind: "answer", answer }),
-    ),
+    answerInSlices(keepSimilar({ ...task, store }, index), (answer) => say({ kind: "answer", answer })),
   );
   say({ kind: "ready", names: namesIn(index) });
 }

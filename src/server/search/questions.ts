@@ -192,12 +192,12 @@ export function answerQuestions(
 
 /** Answers in a thread that only searches: in time slices that are fair between keys, with sleeps between them. */
 export function answerInSlices(
-  search: (request: SearchRequest) => Work<Found>,
+  search: (name: SearchName, term: string, page: PageOf) => Work<Found>,
   send: (answer: SearchAnswer) => void,
 ): (question: Question) => void {
   const scheduler = new Scheduler<Found>();
   return answerQuestions(
-    (request, caller) => scheduler.run(() => yieldingCpu(search(request)), caller),
+    ({ name, term, page }, caller) => scheduler.run(() => yieldingCpu(search(name, term, page)), caller),
     (answer) => {
       send(answer);
       yieldCpu();

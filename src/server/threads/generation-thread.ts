@@ -4,27 +4,24 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { ResultCache } from "../../search/cache.ts";
-import { pageOf } from "../../search/result-set.ts";
+import { keepingResults } from "../../search/cache.ts";
 import {
   indexesOf,
   indexStore,
   indexUsersOf,
   indexWorldsOf,
   openSearch,
-  type Searches,
   type SearchIndex,
 } from "../../search/search.ts";
-import type { Work } from "../../search/work.ts";
 import type { WorldIndex } from "../../search/worlds.ts";
 import { type Loaded, loadSnapshot, type Refused } from "../../snapshot/load.ts";
-import { type Found, reviveStore, type Store } from "../../store/generation.ts";
+import { reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";
 import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/loader.ts";
 import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
-import { answerInSlices, type SearchRequest } from "../search/questions.ts";
+import { answerInSlices } from "../search/questions.ts";
 
 const port = parentPort!;
 
@@ -90,20 +87,6 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   return { loaded, made, ...indexed };
 }
 
-/** Makes the searches of an index. @param cacheBytes memory for results, which are kept whole */
-function searchesOf(searches: Searches, cacheBytes: number): (request: SearchRequest) => Work<Found> {
-  const cache = new ResultCache(cacheBytes);
-  return function* search({ name, term, page }) {
-    const key = `${name} ${term}`;
-    // Cached by the time it begins, if another key asked for the same.
-    const known = cache.find(key, page);
-    if (known !== undefined) return known;
-    const results = yield* searches[name](term, page);
-    cache.keep(key, results, page);
-    return pageOf(results, page);
-  };
-}
-
 async function run(task: Task): Promise<void> {
   if (task.kind === "index-worlds") {
     port.postMessage(indexWorldsOf(reviveStore(task.store)));
@@ -114,7 +97,7 @@ async function run(task: Task): Promise<void> {
     say({ kind: "refused", refused: ready });
     return;
   }
-  const search = searchesOf(openSearch(ready.index), task.cacheBytes);
+  const search = keepingResults(openSearch(ready.index), task.cacheBytes);
   port.on(
     "message",
     answerInSlices(search, (answer) => say({ kind: "answer", answer })),
