@@ -6,11 +6,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { keepingResults } from "../../search/cache.ts";
 import {
-  indexesOf,
   indexStore,
   indexUsersOf,
   indexWorldsOf,
   openSearch,
+  partsMade,
   type SearchIndex,
 } from "../../search/search.ts";
 import type { WorldIndex } from "../../search/worlds.ts";
@@ -74,17 +74,12 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   const { store } = loaded;
   // Frees staged rows, so that the index can use their memory.
   if (loaded.bytes > MUCH_BYTES) collectGarbage();
-  const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
     isMuch ? indexInTwo(store) : indexStore(store, before),
   );
   if ("problems" in indexed) return indexed;
-  const made = {
-    ...(known.users ? {} : { users: indexed.index.users }),
-    ...(known.worlds ? {} : { worlds: indexed.index.worlds }),
-  };
-  return { loaded, made, ...indexed };
+  return { loaded, made: partsMade(indexed.index, before?.index), ...indexed };
 }
 
 async function run(task: Task): Promise<void> {
