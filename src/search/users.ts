@@ -65,7 +65,7 @@ const TOP = 32;
  * @param page results outside of it may be unknown
  * @returns user rows: names equal to the term, names that begin with it, the rest, each ascending
  */
-export function* searchUsers(index: OpenNameIndex, term: string, page?: PageOf): Work<ResultSet> {
+export function* searchUsers(index: OpenNameIndex, term: string, page: PageOf): Work<ResultSet> {
   const { trigrams } = index;
   const located = locate(trigrams, term);
   if (sizeOfRange(located.range) > MANY) return yield* gatherNames(index, located, term, page);
@@ -197,12 +197,7 @@ interface NameSets {
   readonly equal: Uint32Array;
 }
 
-function* gatherNames(
-  index: OpenNameIndex,
-  located: Located,
-  term: string,
-  page: PageOf | undefined,
-): Work<ResultSet> {
+function* gatherNames(index: OpenNameIndex, located: Located, term: string, page: PageOf): Work<ResultSet> {
   yield "long";
   const loan = new BitsetLoan(index.pool);
   try {
