@@ -13,7 +13,7 @@ import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
-import { causeOfDeath, GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { GENERATION_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
 import { Questions, type SearchAnswer } from "../search/questions.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
@@ -86,7 +86,6 @@ class GenerationThread {
       const end = (): void => void worker.terminate();
       if (signal?.aborted) end();
       signal?.addEventListener("abort", end);
-      let cause = "";
       worker.on("message", (message: ThreadMessage) => {
         if (message.kind === "answer") this.questions.settle(message.answer);
         else if (message.kind === "progress") onProgress?.(message.share);
@@ -104,12 +103,8 @@ class GenerationThread {
           resolve({ loaded, index, indexMs });
         }
       });
-      worker.on("error", (error) => {
-        cause = causeOfDeath(GENERATION_THREAD, error);
-      });
-      worker.on("exit", (status) => {
+      whenEnded(worker, GENERATION_THREAD, (cause) => {
         signal?.removeEventListener("abort", end);
-        cause ||= `exit status ${status}`;
         if (worker === this.#worker) this.#restart(cause);
         else resolve(diedOf(`the loading thread died: ${cause}`));
       });

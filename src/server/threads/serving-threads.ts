@@ -12,7 +12,7 @@ import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
-import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
@@ -177,12 +177,8 @@ export class ServingThreads {
         ...{ worker, number, hasListened: false, toShared, asked: new Map(), started, failed },
       };
       this.#threads.add(thread);
-      let cause: string | undefined;
       worker.on("message", (message: FromServing) => this.#take(thread, message));
-      worker.on("error", (error) => {
-        cause = causeOfDeath(SERVING_THREAD, error);
-      });
-      worker.on("exit", (status) => this.#end(thread, cause || `exit status ${status}`));
+      whenEnded(worker, SERVING_THREAD, (cause) => this.#end(thread, cause));
     });
   }
 
