@@ -12,7 +12,7 @@ import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
-import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
+import { SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
@@ -26,6 +26,7 @@ import {
   type ToServing,
   takeBatch,
 } from "./serving-messages.ts";
+import { whenEnded } from "./when-ended.ts";
 
 /** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;

@@ -38,22 +38,7 @@ export function startWorker(thread: string, task: unknown, transferList: Transfe
   return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string", transferList });
 }
 
-/** Calls back when a worker has ended. @param thread its entry point */
-export function whenEnded(
-  worker: Worker,
-  thread: string,
-  ended: (cause: string, error: Error | undefined) => void,
-): void {
-  let failure: Error | undefined;
-  worker.on("error", (error) => {
-    failure = error;
-  });
-  worker.on("exit", (status) =>
-    ended((failure && causeOfDeath(thread, failure)) || `exit status ${status}`, failure),
-  );
-}
-
-function causeOfDeath(thread: string, error: Error): string {
+export function causeOfDeath(thread: string, error: Error): string {
   const missing = missingFromBundle(thread);
   if (missing !== undefined) {
     return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${basename(thread)}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
