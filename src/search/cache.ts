@@ -167,9 +167,7 @@ export class CachedSearch {
   readonly #count: CountSearch | undefined;
   /** By key and search. Callers with another key do not join: they would wait in the queue of the first key. */
   readonly #underWay = new Map<string, UnderWay>();
-  #hits = 0;
-  #joined = 0;
-  #misses = 0;
+  readonly #counts = { hits: 0, joined: 0, misses: 0 };
 
   /** @param maxBytes 0 keeps none */
   constructor(find: FindResults, maxBytes: number, pending = UNBOUNDED, count?: CountSearch) {
@@ -181,7 +179,7 @@ export class CachedSearch {
   }
 
   counts(): CacheCounts {
-    return { hits: this.#hits, joined: this.#joined, misses: this.#misses, ...this.#cache.size() };
+    return { ...this.#counts, ...this.#cache.size() };
   }
 
   /** Whether a page would be answered from the cache. */
@@ -193,7 +191,7 @@ export class CachedSearch {
     const key = PREFIXES[name] + term;
     const known = this.#cache.find(key, page);
     if (known !== undefined) {
-      this.#hits++;
+      this.#counts.hits++;
       this.#count?.(name, "cached");
       return known;
     }
@@ -210,7 +208,7 @@ export class CachedSearch {
 
   #search(asked: Asked): Answer {
     const { name, key, term, page, caller } = asked;
-    this.#misses++;
+    this.#counts.misses++;
     const callers = [caller];
     const isGone = (): boolean => callers.every((one) => one.isGone());
     const found = this.#find(name, term, page, { key: caller.key, isGone });
@@ -241,7 +239,7 @@ export class CachedSearch {
     const { name, term, page, caller } = asked;
     const leave = this.#pending.enter(caller.key);
     if (leave === undefined) return this.#pageOf(BUSY, asked, "busy");
-    this.#joined++;
+    this.#counts.joined++;
     callers.push(caller);
     return result.finally(leave).then((results) => {
       // The result may lack this page: the first of the waiting callers then searches for it.

@@ -102,9 +102,8 @@ export function topResults(
     bytes: bytesOf(top) + listBytes,
     has: () => true,
     page(page) {
-      if (page.offset + page.limit <= length || length === total) {
-        return toRows(top.slice(Math.min(page.offset, length), page.offset + page.limit), rowOf);
-      }
+      const end = page.offset + page.limit;
+      if (end <= length || length === total) return toRows(top.slice(page.offset, end), rowOf);
       listed ??= list();
       return listed.page(page);
     },

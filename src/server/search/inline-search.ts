@@ -54,8 +54,8 @@ export function createInlineSearch(
   function nextTurn(): void {
     spent = 0;
     turnHasBegun = false;
-    while (waiting.length > 0 && spent < TURN_MS) waiting.shift()!();
-    if (waiting.length > 0) beginTurn();
+    while (!waiting.isEmpty && spent < TURN_MS) waiting.shift()!();
+    if (!waiting.isEmpty) beginTurn();
   }
 
   function beginTurn(): void {
@@ -74,7 +74,7 @@ export function createInlineSearch(
   }
 
   return (name, term, page, caller) => {
-    const isFree = spent < TURN_MS && waiting.length === 0;
+    const isFree = spent < TURN_MS && waiting.isEmpty;
     const atOnce = isFree ? searchInline(name, term, page) : undefined;
     if (atOnce !== undefined) return atOnce;
     const leave = pending.enter(caller.key);
@@ -127,15 +127,14 @@ function runShort<Result>(work: Work<Result>, began: number): Result | undefined
 
 /** A fair queue: round robin over keys, first in first out within a key. */
 export class FairQueue<Item> {
+  /** By key, in order of turns; none is empty. */
   readonly #queues = new Map<number, Item[]>();
-  #length = 0;
 
-  get length(): number {
-    return this.#length;
+  get isEmpty(): boolean {
+    return this.#queues.size === 0;
   }
 
   push(key: number, item: Item): void {
-    this.#length++;
     const queue = this.#queues.get(key);
     if (queue === undefined) this.#queues.set(key, [item]);
     else queue.push(item);
@@ -144,7 +143,6 @@ export class FairQueue<Item> {
   shift(): Item | undefined {
     for (const [key, queue] of this.#queues) {
       const item = queue.shift()!;
-      this.#length--;
       this.#queues.delete(key);
       if (queue.length > 0) this.#queues.set(key, queue);
       return item;
