@@ -37,7 +37,7 @@ const FIRST_ROWS = 20;
 const AT_ONCE = 16;
 
 /** Most edits between a query and a name, by the query's code points. */
-export function mostEdits(codePoints: number): 0 | 1 | 2 {
+function mostEdits(codePoints: number): 0 | 1 | 2 {
   if (codePoints <= 2) return 0;
   return codePoints <= 5 ? 1 : 2;
 }

@@ -13,7 +13,7 @@ import {
 } from "../../store/generation.ts";
 import { beginWork, yieldCpu, yieldingCpu } from "../../util/process/yield-cpu.ts";
 
-export interface SearchRequest {
+interface SearchRequest {
   readonly number: number;
   /** Slot of the caller's key; see {@link Caller}. */
   readonly key: number;
