@@ -16,11 +16,11 @@ test("a request sees one generation, also when another comes while it is searche
     close();
   });
   let finish = (_found: Found): void => {};
-  const users = (): Promise<Found> =>
+  const search = (): Promise<Found> =>
     new Promise((resolve) => {
       finish = resolve;
     });
-  const old = { ...state.generation, etag: '"old"', search: { ...state.generation.search, users } };
+  const old = { ...state.generation, etag: '"old"', search };
   const ask = (ifMatch: string) =>
     answer(
       {

@@ -53,7 +53,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe("searches that wait", () => {
   it("are bounded over all and by key, and places are given back", async () => {
     const { search, far } = createSearch(4);
-    const ask = (key: number, term: string) => search.worlds(term, PAGE, caller(key));
+    const ask = (key: number, term: string) => search.find("worlds", term, PAGE, caller(key));
     const waiting = [ask(1, "long 1"), ask(1, "long 2")];
     assert.equal(ask(1, "long 3"), BUSY);
     waiting.push(ask(2, "long 4"), ask(3, "long 5"));
@@ -67,17 +67,17 @@ describe("searches that wait", () => {
 
   it("never keep out what is answered at once", async () => {
     const { search } = createSearch(1, 1_000_000);
-    assert.notEqual(search.worlds("short", PAGE, caller(1)), BUSY);
+    assert.notEqual(search.find("worlds", "short", PAGE, caller(1)), BUSY);
     await turn();
-    search.worlds("long", PAGE, caller(1));
+    search.find("worlds", "long", PAGE, caller(1));
     await turn();
-    assert.equal((search.worlds("another", PAGE, caller(1)) as Found).total, 3);
+    assert.equal((search.find("worlds", "another", PAGE, caller(1)) as Found).total, 3);
     await turn();
     for (let at = 0; at < 100; at++) {
-      assert.equal((search.worlds("short", PAGE, caller(1)) as Found).total, 3, "from the cache");
+      assert.equal((search.find("worlds", "short", PAGE, caller(1)) as Found).total, 3, "from the cache");
     }
     await turn();
-    assert.equal(search.worlds("long too", PAGE, caller(1)), BUSY);
+    assert.equal(search.find("worlds", "long too", PAGE, caller(1)), BUSY);
   });
 
   it("of a key that floods let others in after a turn", async () => {
@@ -110,10 +110,10 @@ describe("searches that wait", () => {
   it("are shared by callers of one key while one of them is left, and bounded as others are", async () => {
     const { search, far } = createSearch(6, 1_000_000);
     const [first, second, third] = [caller(1), caller(1), caller(1)];
-    const answers = [first, second, third].map((one) => search.worlds(LONG, PAGE, one));
-    assert.equal(search.worlds(LONG, PAGE, caller(1)), BUSY);
+    const answers = [first, second, third].map((one) => search.find("worlds", LONG, PAGE, one));
+    assert.equal(search.find("worlds", LONG, PAGE, caller(1)), BUSY);
     // Another key's search does not wait in the first key's queue.
-    const other = search.worlds(LONG, PAGE, caller(2));
+    const other = search.find("worlds", LONG, PAGE, caller(2));
     await until(() => far.length === 2);
     const [joint, own] = far;
     first!.gone = true;
@@ -132,11 +132,11 @@ describe("searches that wait", () => {
   it("that were dropped are searched again for who joined in the last moment", async () => {
     const { search, far } = createSearch(6, 1_000_000);
     const first = caller(1);
-    const dropped = search.worlds(LONG, PAGE, first);
+    const dropped = search.find("worlds", LONG, PAGE, first);
     await until(() => far.length === 1);
     first.gone = true;
     far[0]!.end(BUSY);
-    const late = search.worlds(LONG, PAGE, caller(1));
+    const late = search.find("worlds", LONG, PAGE, caller(1));
     assert.equal(await dropped, BUSY);
     await until(() => far.length === 2);
     far[1]!.end();
@@ -154,7 +154,7 @@ const request = (
 
 async function serveSearches(most: number) {
   const made = createSearch(most);
-  const server = await serveOpen({}, made.search);
+  const server = await serveOpen({}, made.search.find);
   return { ...made, server };
 }
 

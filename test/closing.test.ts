@@ -119,7 +119,7 @@ async function openSlow(rest: string, options: TestOptions = {}) {
     new Promise((resolve) => {
       finish = () => resolve({ total: 0, rows: new Uint32Array(0) });
     });
-  const server = await open(options, { users: later, worlds: later });
+  const server = await open(options, later);
   const wire = await dial(server.port);
   void wire.send(SEARCH + rest);
   return { server, wire, finish: await until(() => finish, "the search") };

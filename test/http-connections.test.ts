@@ -104,7 +104,7 @@ describe("slow peers", AT_ONCE, () => {
 describe("versions and connections", AT_ONCE, () => {
   test("a client that half-closes before its search is done gets its answer", async () => {
     const { later, finish, finishAll } = slowSearches();
-    const server = await serveOpen({}, { users: later, worlds: later });
+    const server = await serveOpen({}, later);
     const wire = await dial(server.port);
     void wire.send(good(SEARCH) + good(STATS) + good(SEARCH));
     wire.end();
@@ -205,7 +205,7 @@ describe("pipelining", AT_ONCE, () => {
         // Once all three wait, the newest is answered first.
         if (waiting.length === 3) for (const go of waiting.toReversed()) void setImmediate().then(go);
       });
-    const server = await serveOpen({}, { users: later, worlds: later });
+    const server = await serveOpen({}, later);
     const wire = await dial(server.port);
     const one = good(`${SEARCH}&limit=1`);
     const two = good(`${BASE}/users/search?q=a&limit=2`);
@@ -223,7 +223,7 @@ describe("pipelining", AT_ONCE, () => {
 
   test("requests after slow ones are not even read, and answered in the end", async () => {
     const { later, finish, finishAll } = slowSearches();
-    const server = await serveOpen({}, { users: later, worlds: later });
+    const server = await serveOpen({}, later);
     const wire = await dial(server.port);
     const bytes = good(`${SEARCH}&limit=1`).repeat(5000);
     const sent = wire.send(bytes);
@@ -247,15 +247,10 @@ describe("pipelining", AT_ONCE, () => {
 
   test("a search that fails is a 500 that says nothing; its neighbours are answered", async () => {
     const secret = "the disk is on fire";
-    const server = await serveOpen(
-      {},
-      {
-        users: () => {
-          throw new Error(secret);
-        },
-        worlds: () => Promise.reject(new Error(secret)),
-      },
-    );
+    const server = await serveOpen({}, (table) => {
+      if (table === "users") throw new Error(secret);
+      return Promise.reject(new Error(secret));
+    });
     const wire = await dial(server.port);
     void wire.send(good(STATS) + good(SEARCH) + good(`${BASE}/users/search?q=a`) + good(STATS));
     isStats(await wire.response());

@@ -42,7 +42,7 @@ test("a steady reader of a long pipeline is not cut, though as many bytes wait a
 
 test("requests that a stop finds unread are answered, though they are read after its grace", async () => {
   const { finish, later, finishAll } = slowSearches();
-  const server = await serveOpen({}, { users: later, worlds: later });
+  const server = await serveOpen({}, later);
   const wire = await dial(server.port);
   // As many as may wait at once, and one that is read with them.
   await wire.send(good(SEARCH).repeat(32) + good(STATS));

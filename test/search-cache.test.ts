@@ -17,34 +17,25 @@ import {
 } from "../src/search/schedule/pending.ts";
 import type { Work } from "../src/search/work.ts";
 import { createInlineSearch, createOffloadedSearch } from "../src/server/search/inline-search.ts";
-import type { Busy, Caller, Found, PageOf } from "../src/store/generation.ts";
+import type { Busy, Caller, Found, PageOf, SearchName, SearchOf } from "../src/store/generation.ts";
 import { createRandom } from "../src/util/random.ts";
 
 /** Binds a search to one caller that stays. */
-function asOne<Result, More>(
-  search: More & Record<"users" | "worlds", (term: string, page: PageOf, caller: Caller) => Result>,
-) {
+function asOne<Result>(search: SearchOf<Result>) {
+  type Answer = Exclude<Result, Busy | Promise<unknown>> | Promise<Exclude<Awaited<Result>, Busy>>;
   const caller: Caller = { key: 0, isGone: () => false };
-  const ask =
-    (name: "users" | "worlds") =>
-    (
-      term: string,
-      page: PageOf,
-    ): Exclude<Result, Busy | Promise<unknown>> | Promise<Exclude<Awaited<Result>, Busy>> => {
-      const found = search[name](term, page, caller);
-      return found as ReturnType<ReturnType<typeof ask>>;
-    };
-  return { ...search, users: ask("users"), worlds: ask("worlds") };
+  const ask = (name: SearchName) => (term: string, page: PageOf) =>
+    search(name, term, page, caller) as Answer;
+  return { users: ask("users"), worlds: ask("worlds") };
 }
 
-type Finds = Readonly<
-  Record<"users" | "worlds", (...asked: [string, PageOf, Caller]) => ReturnType<FindResults>>
->;
+type Finds = Readonly<Record<SearchName, (term: string, page: PageOf) => ReturnType<FindResults>>>;
 
-const byName =
-  (finds: Finds): FindResults =>
-  (name, ...asked) =>
-    finds[name](...asked);
+/** The same with a cache. */
+function cached(finds: Finds, bytes: number) {
+  const search = new CachedSearch((name, term, page) => finds[name](term, page), bytes);
+  return { ...asOne(search.find), counts: () => search.counts() };
+}
 
 describe("searches where requests are answered", () => {
   const PAGE = { limit: 2, offset: 0 };
@@ -72,7 +63,7 @@ describe("searches where requests are answered", () => {
     });
     const inline = createInlineSearch(searches, offloaded);
     return {
-      inline: asOne({ users: inline.bind(undefined, "users"), worlds: inline.bind(undefined, "worlds") }),
+      inline: asOne(inline),
       asked,
       begun,
     };
@@ -139,7 +130,7 @@ describe("the cache", () => {
   test("searches once for many pages, users and worlds apart", () => {
     const users = recorded();
     const worlds = recorded();
-    const search = asOne(new CachedSearch(byName({ users: users.find, worlds: worlds.find }), 1_000_000));
+    const search = cached({ users: users.find, worlds: worlds.find }, 1_000_000);
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
       const page = search.users("a", { limit: 2, offset }) as Found;
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
@@ -152,7 +143,7 @@ describe("the cache", () => {
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
-    const search = asOne(new CachedSearch(byName({ users: users.find, worlds: nobody }), 20_000));
+    const search = cached({ users: users.find, worlds: nobody }, 20_000);
     for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
@@ -165,7 +156,7 @@ describe("the cache", () => {
   test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
-      const search = asOne(new CachedSearch(byName({ users: users.find, worlds: nobody }), bytes));
+      const search = cached({ users: users.find, worlds: nobody }, bytes);
       search.users("a", PAGE);
       search.users("a", PAGE);
       assert.equal(users.asked.length, 2);
@@ -181,7 +172,7 @@ describe("the cache", () => {
         Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
       );
     };
-    const search = asOne(new CachedSearch(byName({ users: numbers, worlds: nobody }), 1_000_000));
+    const search = cached({ users: numbers, worlds: nobody }, 1_000_000);
     let kept = 0;
     let given = 0;
     const random = createRandom(7, "pages");
@@ -215,20 +206,13 @@ describe("the cache", () => {
   test("waits for a running search, and forgets one that failed", async () => {
     let asked = 0;
     let fail = true;
-    const search = asOne(
-      new CachedSearch(
-        byName({
-          users: async () => {
-            asked++;
-            await new Promise((resolve) => setTimeout(resolve, 5));
-            if (fail) throw new Error("no");
-            return rows(2);
-          },
-          worlds: nobody,
-        }),
-        1_000_000,
-      ),
-    );
+    const users = async (): Promise<ResultSet> => {
+      asked++;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (fail) throw new Error("no");
+      return rows(2);
+    };
+    const search = cached({ users, worlds: nobody }, 1_000_000);
     const both = await Promise.allSettled([search.users("a", PAGE), search.users("a", PAGE)]);
     assert.deepEqual(
       both.map(({ status }) => status),
@@ -253,11 +237,9 @@ describe("the cache", () => {
       const rows = all.subarray(0, total).subarray(told.offset, told.offset + told.limit);
       return new PartialResults({ total, rows }, told.offset);
     };
-    const search = asOne(
-      new CachedSearch(
-        byName({ users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) }),
-        1_000_000,
-      ),
+    const search = cached(
+      { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
+      1_000_000,
     );
     for (const offset of [0, 4, 8, 9, 50, 99, 100]) {
       const { total, rows: shown } = await search.users("a", { limit: 2, offset });

@@ -5,11 +5,11 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { BitsetLoan } from "../src/search/bitset.ts";
 import {
-  createScratch,
   type DocumentSet,
+  type OpenPostings,
+  openPostings,
   sizeOf,
   unite,
-  type WordPostings,
 } from "../src/search/document-sets.ts";
 import { intersect } from "../src/search/intersect.ts";
 import { findNgramDocuments, indexNgramDocuments } from "../src/search/ngram-documents.ts";
@@ -90,7 +90,6 @@ test("all four find the first place that is not below a value", () => {
 
 describe("sets of documents", () => {
   const DOCUMENTS = 200;
-  const scratch = createScratch(DOCUMENTS);
   /** Lists of entries, each ascending, no document twice. */
   const listsOf = (least: number, most: number): fc.Arbitrary<number[][]> =>
     fc.array(
@@ -115,16 +114,17 @@ describe("sets of documents", () => {
     return union;
   }
 
-  function postingsOf(lists: readonly (readonly number[])[]): WordPostings {
+  function postingsOf(lists: readonly (readonly number[])[]): OpenPostings {
     const starts = new Uint32Array(lists.length + 1);
     lists.forEach((list, at) => {
       starts[at + 1] = starts[at]! + list.length;
     });
-    return { documents: DOCUMENTS, starts, entries: Uint32Array.from(lists.flat()) };
+    return openPostings({ documents: DOCUMENTS, starts, entries: Uint32Array.from(lists.flat()) });
   }
 
   function setOf(lists: readonly (readonly number[])[]): DocumentSet {
-    return runNow(unite(postingsOf(lists), [...lists.keys()], scratch, new BitsetLoan(scratch.pool)));
+    const postings = postingsOf(lists);
+    return runNow(unite(postings, [...lists.keys()], new BitsetLoan(postings.pool)));
   }
 
   const has = (bits: Uint32Array, at: number): boolean => ((bits[at >>> 5]! >>> (at & 31)) & 1) === 1;
@@ -164,10 +164,8 @@ describe("sets of documents", () => {
           .filter(([document]) => naiveB.has(document))
           .map(([document, flag]): [number, boolean] => [document, flag && naiveB.get(document)!]);
         const naive = naiveEntries(new Map(both));
-        assert.deepEqual(
-          entriesIn(intersect(foundA, foundB, postings, scratch, new BitsetLoan(scratch.pool))),
-          naive,
-        );
+        const found = intersect(foundA, foundB, postings, new BitsetLoan(postings.pool));
+        assert.deepEqual(entriesIn(found), naive);
       }),
       { numRuns: 1000 },
     );

@@ -8,9 +8,9 @@ import fc from "fast-check";
 import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
 import type { Work } from "../src/search/work.ts";
 import { FairQueue } from "../src/server/search/inline-search.ts";
-import { Questions, type SearchBatch } from "../src/server/search/questions.ts";
-import { answerFrom, askOver } from "../src/server/threads/serving-messages.ts";
-import { BUSY, type Caller, type Found, type Generation } from "../src/store/generation.ts";
+import { type AskPage, type Question, Questions } from "../src/server/search/questions.ts";
+import { askOver, passOn } from "../src/server/threads/serving-messages.ts";
+import { BUSY, type Caller, type Found } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";
 
 /** Milliseconds of one step; only work advances the clock. */
@@ -210,10 +210,9 @@ describe("the scheduler", () => {
 it("a fair queue takes one of each key in turn, in order of arrival within a key", () => {
   const queue = new FairQueue<string>();
   for (const item of ["a1", "a2", "a3", "b1", "a4", "c1", "b2"]) queue.push(item.charCodeAt(0), item);
-  assert.equal(queue.length, 7);
   const taken = [queue.shift(), queue.shift()];
   queue.push("d".charCodeAt(0), "d1");
-  while (queue.length > 0) taken.push(queue.shift());
+  while (!queue.isEmpty) taken.push(queue.shift());
   assert.deepEqual(taken, ["a1", "b1", "c1", "a2", "b2", "d1", "a3", "a4"]);
   assert.equal(queue.shift(), undefined);
 });
@@ -221,34 +220,31 @@ it("a fair queue takes one of each key in turn, in order of arrival within a key
 const PAGE = { limit: 2, offset: 0 };
 
 function createAsked() {
-  const sent: SearchBatch[] = [];
-  const thread = { postMessage: (batch: SearchBatch) => sent.push(batch) };
+  const sent: Question[] = [];
+  const thread = { postMessage: (question: Question) => sent.push(question) };
   let ends = 0;
   const questions = new Questions(() => ends++);
   questions.sendTo(thread);
   const gone = new Set<string>();
   const ask = (term: string) => questions.ask("users", term, PAGE, { key: 1, isGone: () => gone.has(term) });
-  const termsOf = (batch: SearchBatch | undefined) => batch?.asked.map(({ term }) => term);
-  return { questions, sent, thread, ends: () => ends, gone, ask, termsOf };
+  /** Numbers of the searches that were sent, by term. */
+  const numberOf = (term: string) =>
+    sent.flatMap((one) => ("term" in one && one.term === term ? [one.number] : []))[0]!;
+  const termsSent = () => sent.map((one) => ("term" in one ? one.term : one.dropped));
+  return { questions, sent, thread, ends: () => ends, gone, ask, numberOf, termsSent };
 }
 
 describe("questions to a thread", () => {
-  it("go out together, and each gets its own answer", async () => {
-    const { questions, sent, ends, ask } = createAsked();
+  it("get each its own answer", async () => {
+    const { questions, ends, ask, numberOf, termsSent } = createAsked();
     const [a, b, c] = [ask("a"), ask("b"), ask("c")];
-    await turn();
-    assert.equal(sent.length, 1);
-    const [first, second, third] = sent[0]!.asked.map(({ number }) => number);
-    questions.settle([
-      { number: second!, found: { total: 2, rows: [7] } },
-      { number: first!, problem: "no" },
-    ]);
+    assert.deepEqual(termsSent(), ["a", "b", "c"]);
+    questions.settle({ number: numberOf("b"), found: { total: 2, rows: [7] } });
+    questions.settle({ number: numberOf("a"), problem: "no" });
     questions.retire();
     assert.equal(ends(), 0);
-    questions.settle([
-      { number: third!, over: true },
-      { number: third!, found: { total: 1, rows: [1] } },
-    ]);
+    questions.settle({ number: numberOf("c") });
+    questions.settle({ number: numberOf("c"), found: { total: 1, rows: [1] } });
     assert.equal(ends(), 1);
     await assert.rejects(a, /no/);
     assert.deepEqual(await b, { total: 2, rows: [7] });
@@ -256,32 +252,27 @@ describe("questions to a thread", () => {
   });
 
   it("are dropped when their callers are gone", async () => {
-    const { questions, sent, gone, ask, termsOf } = createAsked();
+    const { questions, gone, ask, numberOf, termsSent } = createAsked();
     const kept = ask("kept");
-    const sentOne = ask("sent");
-    await turn();
-    const later = ask("later");
-    gone.add("sent").add("later");
-    assert.deepEqual(await Promise.all([sentOne, later]), [BUSY, BUSY]);
-    await turn();
-    assert.ok(sent.some(({ dropped }) => dropped.includes(sent[0]!.asked[1]!.number)));
-    assert.ok(!sent[0]!.dropped.includes(sent[0]!.asked[0]!.number));
-    assert.deepEqual(termsOf(sent[0]), ["kept", "sent"]);
-    questions.settle([{ number: sent[0]!.asked[0]!.number, found: { total: 0, rows: [] } }]);
+    const dropped = ask("dropped");
+    gone.add("dropped");
+    assert.equal(await dropped, BUSY);
+    assert.deepEqual(termsSent(), ["kept", "dropped", numberOf("dropped")]);
+    questions.settle({ number: numberOf("kept"), found: { total: 0, rows: [] } });
     await kept;
   });
 
   it("wait for the next thread, which is asked all that is open", async () => {
-    const { questions, sent, thread, ask, termsOf } = createAsked();
+    const { questions, sent, thread, gone, ask, termsSent } = createAsked();
     const a = ask("a");
-    await turn();
     questions.threadDied("once");
     const b = ask("b");
-    await turn();
+    const left = ask("left");
+    gone.add("left");
+    assert.equal(await left, BUSY);
+    sent.splice(0);
     questions.sendTo(thread);
-    assert.deepEqual(termsOf(sent.at(-1)), ["a", "b"]);
-    await turn();
-    assert.equal(sent.length, 2);
+    assert.deepEqual(termsSent(), ["a", "b"]);
     questions.threadDied("twice for a");
     await assert.rejects(a, /died: twice for a/);
     questions.threadDied("twice for b");
@@ -305,13 +296,12 @@ function open() {
   after(() => port2.close());
   const searches: Search[] = [];
   let wake = (): void => {};
-  const find = (term: string, _page: unknown, caller: Caller) =>
+  const find: AskPage = (_name, term, _page, caller) =>
     new Promise<Found | undefined>((resolve, reject) => {
       searches.push({ term, caller, resolve, reject });
       wake();
     });
-  const generation = { search: { users: find, worlds: find }, similar: undefined } as unknown as Generation;
-  answerFrom(generation, port1);
+  passOn({ ask: find, askSimilar: undefined }, port1);
   const asker = askOver(port2);
   /** Resolves once `count` searches have begun. */
   const begun = async (count: number): Promise<void> => {

@@ -16,6 +16,7 @@ import {
   checkResults,
   checkUserSearch,
   classOf,
+  EVERYTHING,
   openWorldsOf,
   queriesOf,
   type SomeWorld,
@@ -63,7 +64,7 @@ test("worlds are found as a scan finds them, in every script", () => {
           const byPlace = scan(worlds.length, (at) => worldClassOf(folded[at]!, term, terms));
           const naive = byPlace.map((place) => ranking[place]!);
           const message = JSON.stringify({ term, worlds });
-          checkResults(runNow(searchWorlds(index, term)), naive, message);
+          checkResults(runNow(searchWorlds(index, term, EVERYTHING)), naive, message);
           checkPages((page) => searchWorlds(index, term, page), naive, message);
           found += naive.length;
         }
@@ -83,8 +84,8 @@ test("an emoji is not found in its neighbours, however many there are", () => {
   const users = openUsers(indexUsers(worlds.length, (row) => worlds[row]!));
   for (const term of ["🐀", "a🐀", "😂", "a", "𠀀"]) {
     const naive = scan(worlds.length, (at) => (worlds[at]!.includes(term) ? classOf(worlds[at]!, term) : -1));
-    checkResults(runNow(searchWorlds(index, term)), naive, term);
-    checkResults(runNow(searchUsers(users, term)), naive, term);
+    checkResults(runNow(searchWorlds(index, term, EVERYTHING)), naive, term);
+    checkResults(runNow(searchUsers(users, term, EVERYTHING)), naive, term);
   }
 });
 
@@ -105,7 +106,7 @@ describe("many results", () => {
     assert.ok(byScan[0]!.length > 30_000 && byScan.every(({ length }) => length > 0));
     const index = openUsers({ trigrams: indexTrigrams(textsOf(names)) });
     for (const [at, term] of TERMS.entries()) {
-      checkResults(runNow(searchUsers(index, term)), byScan[at]!, term);
+      checkResults(runNow(searchUsers(index, term, EVERYTHING)), byScan[at]!, term);
       checkPages((page) => searchUsers(index, term, page), byScan[at]!, term);
     }
   });
@@ -117,7 +118,7 @@ describe("many results", () => {
   ): void {
     for (const query of queries) {
       const naive = scan(worlds.length, (at) => worldClassOf(worlds[at]!, query));
-      checkResults(runNow(searchWorlds(index, query)), naive, query);
+      checkResults(runNow(searchWorlds(index, query, EVERYTHING)), naive, query);
       checkPages((page) => searchWorlds(index, query, page), naive, query);
     }
   }

@@ -5,11 +5,11 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
 import { drawDisplayName } from "../src/generate/text.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { ListedResults } from "../src/search/result-set.ts";
-import { runNow } from "../src/search/work.ts";
+import { ListedResults, type ResultSet } from "../src/search/result-set.ts";
+import { runNow, type Work } from "../src/search/work.ts";
 import { gramsOf, indexSimilarNames, LONGEST_NAME } from "../src/similar/names.ts";
 import { MOST_SIMILAR, openSimilar } from "../src/similar/similar.ts";
-import type { Store } from "../src/store/generation.ts";
+import type { Rows, Store } from "../src/store/generation.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/util/distance.ts";
 import { createRandom } from "../src/util/random.ts";
 import { modelFold } from "./support/model.ts";
@@ -127,6 +127,13 @@ function searchesOf(names: readonly string[]) {
   );
 }
 
+const EVERYTHING = { limit: MOST_SIMILAR, offset: 0 };
+
+/** The rows of all results. */
+function rowsOf(work: Work<ResultSet>): Rows {
+  return runNow(work).page(EVERYTHING);
+}
+
 /** Compares the hits of a query with the model. @returns the distances */
 function judge(
   names: readonly string[],
@@ -135,7 +142,7 @@ function judge(
   searches = searchesOf(names),
 ): number[] {
   const term = readTerm(query);
-  const rows = [...runNow(searches[table](term))];
+  const rows = [...rowsOf(searches[table](term, EVERYTHING))];
   // A world's row counts from the end of `names`.
   const places = table === "users" ? rows : rows.map((row) => names.length - 1 - row);
   const ranks = places.map((place): [number, number] => {
@@ -204,7 +211,7 @@ describe("similar search", () => {
       ];
       kinds[random.below(4)]!();
       const term = readTerm(points.join(""));
-      const rows = runNow(searches.users(term)).subarray(0, 20);
+      const rows = rowsOf(searches.users(term, EVERYTHING)).slice(0, 20);
       asked++;
       if (rows.some((row) => fold(names[row]!) === fold(names[at]!))) found++;
     }
@@ -222,14 +229,15 @@ describe("similar search", () => {
       for (const table of ["users", "worlds"] as const) judge(short, query, table, shortSearches);
     }
     const searches = searchesOf(names);
-    for (const query of queries) if (readTerm(query) !== "") runNow(searches.users(readTerm(query)));
+    for (const query of queries)
+      if (readTerm(query) !== "") runNow(searches.users(readTerm(query), EVERYTHING));
   });
 
   it("counts a thousand at most, and has the better ones", () => {
     const names = Array.from({ length: 2500 }, (_, at) => (at % 2 === 0 ? "the rabbit" : `rabbit ${at}`));
     const distances = judge(names, "rabbit", "users");
     assert.equal(distances.length, MOST_SIMILAR);
-    const rows = runNow(searchesOf(names).users("rabbit"));
+    const rows = rowsOf(searchesOf(names).users("rabbit", EVERYTHING));
     assert.ok(
       rows.every((row) => row % 2 === 1),
       "those that begin with it come first",
@@ -239,20 +247,20 @@ describe("similar search", () => {
 
   it("shows a name before the many that contain one as near", () => {
     const names = ["rabbit", ...Array.from({ length: 900 }, (_, at) => `rabbit_${at + 100}`)].reverse();
-    const rows = [...runNow(searchesOf(names).users("rabit"))];
+    const rows = [...rowsOf(searchesOf(names).users("rabit", EVERYTHING))];
     assert.ok(rows.slice(0, 20).includes(900), rows.slice(0, 20).join());
   });
 
   it("asks only the exact search for what is too short to be misspelt", () => {
     const names = ["ab", "ba", "xaby", "a"];
-    assert.deepEqual([...runNow(searchesOf(names).users("ab"))], [0, 2]);
-    assert.deepEqual([...runNow(searchesOf(names).users("🐱"))], []);
+    assert.deepEqual([...rowsOf(searchesOf(names).users("ab", EVERYTHING))], [0, 2]);
+    assert.deepEqual([...rowsOf(searchesOf(names).users("🐱", EVERYTHING))], []);
   });
 
   it("leaves out names that are too long, unless they are exact", () => {
     const names = [`rabbit${"x".repeat(LONGEST_NAME)}`, "rabbit"];
-    assert.deepEqual([...runNow(searchesOf(names).users("rabibt"))], [1]);
-    assert.deepEqual([...runNow(searchesOf(names).users("rabbit"))], [1, 0]);
+    assert.deepEqual([...rowsOf(searchesOf(names).users("rabibt", EVERYTHING))], [1]);
+    assert.deepEqual([...rowsOf(searchesOf(names).users("rabbit", EVERYTHING))], [1, 0]);
   });
 });
 

@@ -7,7 +7,7 @@ import { openSearch, type Searches } from "../search/search.ts";
 import type { Work } from "../search/work.ts";
 import { termsOf } from "../search/worlds.ts";
 import type { OpenState } from "../server/open.ts";
-import { BUSY, type Generation, type Search, type SimilarSearch, type Store } from "../store/generation.ts";
+import { BUSY, type Generation, type Store } from "../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import type { WatchedServer } from "./watched.ts";
 
@@ -140,35 +140,41 @@ const scheduler = new Scheduler<CountedResults>();
  * @param take receives each explanation
  */
 export function explainedSearches(
-  { state, searchIndex }: OpenState,
+  { state, sharedGeneration }: OpenState,
   askHolding: WatchedServer["askHolding"],
   take: (search: SearchExplanation) => void,
 ): Pick<Generation, "search" | "similar"> {
-  const { store, similar } = state.generation;
-  const searches = openSearch(searchIndex());
-  const exact =
-    (table: SearchedTable): Search[SearchedTable] =>
-    async (term, page, caller) => {
+  const { similar } = state.generation;
+  const { store, index } = sharedGeneration();
+  const searches = openSearch(index);
+  return {
+    search: async (table, term, page, caller) => {
       const done = await scheduler.run(() => searchAndCount(searches, store, table, term), caller);
       const { results, classes, durationMs } = done === BUSY ? UNKNOWN : done;
       const cache = await askHolding({ table, term, page: { limit: page.limit, offset: page.offset } });
       const total = results?.total ?? null;
       take({ table, match: "exact", term, terms: termsIn(table, term), total, classes, cache, durationMs });
       return results === null ? BUSY : pageOf(results, page);
-    };
-  const alike =
-    (table: SearchedTable): SimilarSearch[SearchedTable] =>
-    async (term, page, caller) => {
-      const found = await similar![table](term, page, caller);
-      if (found === undefined) return undefined;
-      const { classes, durationMs } = UNKNOWN;
-      const cache = { holding: 0, asked: 0 };
-      const total = found === BUSY ? null : found.total;
-      take({ table, match: "similar", term, terms: termsIn(table, term), total, classes, cache, durationMs });
-      return found;
-    };
-  return {
-    search: { users: exact("users"), worlds: exact("worlds") },
-    similar: similar && { users: alike("users"), worlds: alike("worlds") },
+    },
+    similar:
+      similar &&
+      (async (table, term, page, caller) => {
+        const found = await similar(table, term, page, caller);
+        if (found === undefined) return undefined;
+        const { classes, durationMs } = UNKNOWN;
+        const cache = { holding: 0, asked: 0 };
+        const total = found === BUSY ? null : found.total;
+        take({
+          table,
+          match: "similar",
+          term,
+          terms: termsIn(table, term),
+          total,
+          classes,
+          cache,
+          durationMs,
+        });
+        return found;
+      }),
   };
 }

@@ -4,9 +4,20 @@ import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
 import type { Observe } from "../observe/events.ts";
 import type { CountSearch, SearchOutcome } from "../observe/metrics/counters.ts";
-import { BUSY, type Busy, type Caller, type Found, type PageOf, type Search } from "../store/generation.ts";
+import {
+  BUSY,
+  type Busy,
+  type Caller,
+  type Found,
+  type PageOf,
+  type Search,
+  type SearchName,
+  type SearchOf,
+} from "../store/generation.ts";
 import { pageOf, type ResultSet } from "./result-set.ts";
 import { type PendingSearches, UNBOUNDED } from "./schedule/pending.ts";
+import type { Searches } from "./search.ts";
+import type { Work } from "./work.ts";
 
 /** Bytes that an entry costs beside its rows and its JSON; measured roughly. */
 const ENTRY_BYTES = 200;
@@ -29,8 +40,8 @@ const TEXT_BYTES = 8192;
 
 const FIRST_RESULT: PageOf = { limit: 1, offset: 0 };
 
-/** @internal Kept results, by the search and its term. */
-export class ResultCache {
+/** Kept results, by the search and its term. */
+class ResultCache {
   readonly #maxBytes: number;
   readonly #entries: LRUCache<string, Entry>;
 
@@ -88,6 +99,23 @@ export class ResultCache {
   }
 }
 
+/** @internal Both searches with a cache in front, for a thread that only searches. @param maxBytes 0 keeps none */
+export function keepingResults(
+  searches: Searches,
+  maxBytes: number,
+): (name: SearchName, term: string, page: PageOf) => Work<Found> {
+  const cache = new ResultCache(maxBytes);
+  return function* search(name, term, page) {
+    const key = PREFIXES[name] + term;
+    // Cached by the time it begins, if another caller asked for the same.
+    const known = cache.find(key, page);
+    if (known !== undefined) return known;
+    const results = yield* searches[name](term, page);
+    cache.keep(key, results, page);
+    return pageOf(results, page);
+  };
+}
+
 /** Outcomes of the searches of a generation, and the contents of the cache. */
 export interface CacheCounts {
   readonly hits: number;
@@ -99,22 +127,17 @@ export interface CacheCounts {
 
 /** @internal Reports the searches of a generation, if there were any. */
 export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
-  if (counts.hits + counts.joined + counts.misses === 0) return;
-  observe({ kind: "search-cache", generation, ...counts });
+  if (counts.hits + counts.joined + counts.misses > 0)
+    observe({ kind: "search-cache", generation, ...counts });
 }
 
 /** @internal Both searches, before the cache: find the results of a query, or as many as a page takes. */
-export type FindResults = (
-  name: keyof Search,
-  term: string,
-  page: PageOf,
-  caller: Caller,
-) => ResultSet | Busy | Promise<ResultSet | Busy>;
+export type FindResults = SearchOf<ResultSet | Busy | Promise<ResultSet | Busy>>;
 
 /** Prefixes of the keys of each search. */
 const PREFIXES = { users: "u ", worlds: "w " } as const;
 
-type Answer = ReturnType<Search["users"]>;
+type Answer = ReturnType<Search>;
 
 /** @internal The outcome of a search without an answer. */
 export function whyBusy(caller: Caller): SearchOutcome {
@@ -128,7 +151,7 @@ interface UnderWay {
 }
 
 interface Asked {
-  readonly name: keyof Search;
+  readonly name: SearchName;
   readonly key: string;
   readonly term: string;
   readonly page: PageOf;
@@ -136,7 +159,7 @@ interface Asked {
 }
 
 /** @internal Both searches of a generation, their cache and waiting searches. Another page of a known query mostly costs a slice. */
-export class CachedSearch implements Search {
+export class CachedSearch {
   readonly #find: FindResults;
   readonly #cache: ResultCache;
   readonly #keepsResults: boolean;
@@ -144,9 +167,7 @@ export class CachedSearch implements Search {
   readonly #count: CountSearch | undefined;
   /** By key and search. Callers with another key do not join: they would wait in the queue of the first key. */
   readonly #underWay = new Map<string, UnderWay>();
-  #hits = 0;
-  #joined = 0;
-  #misses = 0;
+  readonly #counts = { hits: 0, joined: 0, misses: 0 };
 
   /** @param maxBytes 0 keeps none */
   constructor(find: FindResults, maxBytes: number, pending = UNBOUNDED, count?: CountSearch) {
@@ -157,35 +178,27 @@ export class CachedSearch implements Search {
     this.#count = count;
   }
 
-  users(term: string, page: PageOf, caller: Caller): Answer {
-    return this.#answer("users", term, page, caller);
+  counts(): CacheCounts {
+    return { ...this.#counts, ...this.#cache.size() };
   }
-
-  worlds(term: string, page: PageOf, caller: Caller): Answer {
-    return this.#answer("worlds", term, page, caller);
-  }
-
-  readonly counts = (): CacheCounts => {
-    return { hits: this.#hits, joined: this.#joined, misses: this.#misses, ...this.#cache.size() };
-  };
 
   /** Whether a page would be answered from the cache. */
-  holds(table: Asked["name"], term: string, page: PageOf): boolean {
+  holds(table: SearchName, term: string, page: PageOf): boolean {
     return this.#cache.holds(PREFIXES[table] + term, page);
   }
 
-  #answer(name: Asked["name"], term: string, page: PageOf, caller: Caller): Answer {
+  readonly find: Search = (name, term, page, caller) => {
     const key = PREFIXES[name] + term;
     const known = this.#cache.find(key, page);
     if (known !== undefined) {
-      this.#hits++;
+      this.#counts.hits++;
       this.#count?.(name, "cached");
       return known;
     }
     const asked = { name, key, term, page, caller };
     const coming = this.#underWay.size > 0 ? this.#underWay.get(`${caller.key} ${key}`) : undefined;
     return coming === undefined ? this.#search(asked) : this.#join(coming, asked);
-  }
+  };
 
   /** Counts a search by its outcome. @returns the requested page */
   #pageOf(results: ResultSet | Busy, { name, page, caller }: Asked, outcome: SearchOutcome): Found | Busy {
@@ -195,7 +208,7 @@ export class CachedSearch implements Search {
 
   #search(asked: Asked): Answer {
     const { name, key, term, page, caller } = asked;
-    this.#misses++;
+    this.#counts.misses++;
     const callers = [caller];
     const isGone = (): boolean => callers.every((one) => one.isGone());
     const found = this.#find(name, term, page, { key: caller.key, isGone });
@@ -226,12 +239,12 @@ export class CachedSearch implements Search {
     const { name, term, page, caller } = asked;
     const leave = this.#pending.enter(caller.key);
     if (leave === undefined) return this.#pageOf(BUSY, asked, "busy");
-    this.#joined++;
+    this.#counts.joined++;
     callers.push(caller);
     return result.finally(leave).then((results) => {
       // The result may lack this page: the first of the waiting callers then searches for it.
       if (results !== BUSY && results.has(page)) return this.#pageOf(results, asked, "joined");
-      return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.#answer(name, term, page, caller);
+      return caller.isGone() ? this.#pageOf(BUSY, asked, "busy") : this.find(name, term, page, caller);
     });
   }
 }

@@ -71,7 +71,7 @@ function* settle(index: OpenWordIndex, candidate: Candidate, loan: BitsetLoan): 
   const { term, found, work } = candidate;
   if (isSet(found)) return found;
   if (isWords(found)) {
-    return work > MOST_UNSETTLED ? yield* unite(index.wordPostings, found, index, loan) : found;
+    return work > MOST_UNSETTLED ? yield* unite(index, found, loan) : found;
   }
   if (sizeOfRange(found.range) > AT_ONCE) return yield* gatherDocuments(index, found, term, loan);
   const words = yield* wordsAt(index.trigrams, yield* listPostings(index.trigrams, found, term));
@@ -114,7 +114,7 @@ export function* findAll(
     rest = yield* narrowOnce(index, rest, loan, frequent);
     yield;
   }
-  return isWords(rest.set) ? yield* unite(index.wordPostings, rest.set, index, loan) : rest.set;
+  return isWords(rest.set) ? yield* unite(index, rest.set, loan) : rest.set;
 }
 
 /** The documents with the terms so far, and the other terms. */
@@ -135,7 +135,7 @@ function* narrowOnce(
   if (few !== undefined) return { set: yield* keepWithTerm(index, few, next!.term), left: others };
   const { text, parts } = mergeFrequent(index, left, frequent);
   if (parts.length === 1) return { set: yield* narrow(index, set, next!, loan), left: others };
-  const documents = isWords(set) ? yield* unite(index.wordPostings, set, index, loan) : set;
+  const documents = isWords(set) ? yield* unite(index, set, loan) : set;
   const bits = isBits(documents) ? documents : addSet(takePair(loan), documents, loan);
   const merged = yield* narrowByMerged(index, bits, text, parts, loan);
   return { set: merged, left: left.filter((one) => !parts.includes(one)) };
@@ -147,11 +147,11 @@ const TEXT_WORK = 128;
 /** A set as a list, if scanning the words of its documents takes less time than finding the documents of another term. */
 function fewFor(index: OpenWordIndex, set: SetOrWords, { found, work }: Candidate): ListSet | undefined {
   if (isSet(found) || isBits(set)) return undefined;
-  const { byDocument, wordPostings, sorter } = index;
+  const { byDocument, wordPostings } = index;
   const size = isWords(set) ? countEntries(wordPostings, set) : sizeOf(set);
   const words = byDocument.words.length / Math.max(wordPostings.documents, 1);
   if (size * words * TEXT_WORK >= work) return undefined;
-  return isWords(set) ? uniteFew(wordPostings, set, size, sorter) : set;
+  return isWords(set) ? uniteFew(index, set, size) : set;
 }
 
 interface Merged {
@@ -198,7 +198,7 @@ function* narrow(
 ): Work<DocumentSet> {
   // Most are settled: a short search is quicker without another generator.
   const more = settled(other) ?? (yield* settle(index, other, loan));
-  const kept = intersect(before, more, index.wordPostings, index, loan);
+  const kept = intersect(before, more, index, loan);
   giveBack(before, kept, loan);
   giveBack(more, kept, loan);
   return kept;

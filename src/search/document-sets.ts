@@ -123,8 +123,9 @@ export class DocumentCounter {
 /** A set of documents, or words that stand for their documents. */
 export type SetOrWords = DocumentSet | Uint32Array;
 
-/** Memory that all searches over some documents share; used without a pause, but for bitsets of the pool. */
-export interface Scratch {
+/** The posting lists of words, and memory that all searches over them share; used without a pause, but for bitsets of the pool. */
+export interface OpenPostings {
+  readonly wordPostings: WordPostings;
   /** Empty between two searches. */
   readonly counter: DocumentCounter;
   /** Empty between two searches. */
@@ -134,8 +135,10 @@ export interface Scratch {
   readonly pool: BitsetPool;
 }
 
-export function createScratch(documents: number): Scratch {
+export function openPostings(wordPostings: WordPostings): OpenPostings {
+  const { documents } = wordPostings;
   return {
+    wordPostings,
     counter: new DocumentCounter(documents),
     sorter: new EntrySorter(documents),
     kept: new Uint32Array(Math.max(documents, MOST_UNSETTLED)),
@@ -156,31 +159,25 @@ export const MOST_UNSETTLED = 32_768;
 /** Most entries that are united, or picked from, without a pause. */
 export const AT_ONCE = 16_384;
 
-/** The union of the posting lists of some words. @param sorter empty, and used without a pause */
-export function* unite(
-  all: WordPostings,
-  words: ArrayLike<number>,
-  { sorter }: { readonly sorter: EntrySorter },
-  loan: BitsetLoan,
-): Work<DocumentSet> {
-  const { documents, starts, entries } = all;
-  const total = countEntries(all, words);
+/** The union of the posting lists of some words. */
+export function* unite(open: OpenPostings, words: ArrayLike<number>, loan: BitsetLoan): Work<DocumentSet> {
+  const { documents, starts, entries } = open.wordPostings;
+  const total = countEntries(open.wordPostings, words);
   if (words.length === 1 && total <= AT_ONCE) {
     return { kind: "list", entries: entries.subarray(starts[words[0]!]!, starts[words[0]! + 1]!) };
   }
   // A list is never longer than can be read without a pause.
-  if (total <= Math.min(documents * SPARSE + 16, AT_ONCE)) return uniteFew(all, words, total, sorter);
+  if (total <= Math.min(documents * SPARSE + 16, AT_ONCE)) return uniteFew(open, words, total);
   const pair = takePair(loan);
-  yield* addLists(all, words, pair);
+  yield* addLists(open.wordPostings, words, pair);
   return documentBitsetOf(pair);
 }
 
 /** The same for words of few postings, without a pause. @param total the number of their entries */
 export function uniteFew(
-  { starts, entries }: WordPostings,
+  { wordPostings: { starts, entries }, sorter }: OpenPostings,
   words: ArrayLike<number>,
   total: number,
-  sorter: EntrySorter,
 ): ListSet {
   // Allocated first, since it can fail: the sorter must be left empty.
   const united = new Uint32Array(total);

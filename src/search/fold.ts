@@ -1,26 +1,14 @@
 /**
- * Folding: gives texts that are equal to a search the same form.
- *
- * Compatibility forms are composed, case and Latin, Greek and Cyrillic accents dropped. Engines order combining marks
- * by insertion sort, so a long run of marks is folded in parts.
+ * Folding: gives texts that are equal to a search the same form. Engines order combining marks by insertion sort, so a
+ * long run of marks is folded in parts.
  */
 
 const COMBINING_LATIN = /[\u0300-\u036f]/g;
 
 /**
- * Folds case, width, compatibility forms and Latin, Greek and Cyrillic accents.
- *
- * Only the combining marks U+0300–U+036F are dropped: a Japanese voiced sound mark
- * changes the letter and stays. A text with more than {@link MOST_MARKS}
- * combining marks in a row is folded in parts.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * import { fold } from "./fold.ts";
- * assert.equal(fold("ＣＡＦÉ"), "cafe");
- * assert.notEqual(fold("が"), fold("か"));
- * ```
+ * Folds case, width, compatibility forms and Latin, Greek and Cyrillic accents: "ＣＡＦÉ" to "cafe". Only the combining
+ * marks U+0300–U+036F are dropped: a Japanese voiced sound mark changes the letter and stays. A text with more than
+ * {@link MOST_MARKS} combining marks in a row is folded in parts.
  */
 export function fold(text: string): string {
   const kind = kindOfText(text);

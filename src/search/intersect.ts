@@ -15,10 +15,9 @@ import {
   type DocumentSet,
   documentBitsetOf,
   type ListSet,
-  type Scratch,
+  type OpenPostings,
   type SetOrWords,
   takePair,
-  type WordPostings,
 } from "./document-sets.ts";
 
 /**
@@ -29,23 +28,21 @@ import {
 export function intersect(
   less: SetOrWords,
   more: SetOrWords,
-  postings: WordPostings,
-  scratch: Scratch,
+  open: OpenPostings,
   loan: BitsetLoan,
 ): DocumentSet {
-  if (isBits(less))
-    return isBits(more) ? andBits(less, more, loan) : listOf(keep(more, less, postings, scratch), scratch);
-  if (isBits(more)) return listOf(keep(less, more, postings, scratch), scratch);
+  if (isBits(less)) return isBits(more) ? andBits(less, more, loan) : keep(more, less, open);
+  if (isBits(more)) return keep(less, more, open);
   if (isList(less) && isList(more) && less.entries.length * MUCH_LESS < more.entries.length) {
     return gallopAll(less.entries, more.entries);
   }
-  const { counter } = scratch;
+  const { counter } = open;
   if (isList(less)) counter.add(less.entries);
-  else counter.count(postings, less);
-  const count = keep(more, { any: counter.any, inName: counter.flagged }, postings, scratch);
+  else counter.count(open.wordPostings, less);
+  const kept = keep(more, { any: counter.any, inName: counter.flagged }, open);
   if (isList(less)) counter.remove(less.entries);
   else counter.clear();
-  return listOf(count, scratch);
+  return kept;
 }
 
 /** A list this many times shorter is looked up by galloping search. */
@@ -59,17 +56,12 @@ function isList(found: SetOrWords): found is ListSet {
   return !(found instanceof Uint32Array) && found.kind === "list";
 }
 
-function listOf(count: number, { kept }: Scratch): ListSet {
-  return { kind: "list", entries: kept.slice(0, count) };
-}
-
-/** Writes the marked documents of a list or of some words. @returns their number */
+/** The marked documents of a list or of some words. */
 function keep(
   found: ListSet | Uint32Array,
   { any, inName }: BitPair,
-  { starts, entries }: WordPostings,
-  { sorter, kept }: Scratch,
-): number {
+  { wordPostings: { starts, entries }, sorter, kept }: OpenPostings,
+): ListSet {
   const marked = { kept, count: 0 };
   if (isList(found)) keepMarked(found.entries, 0, found.entries.length, any, marked);
   else {
@@ -77,9 +69,12 @@ function keep(
       keepMarked(entries, starts[found[at]!]!, starts[found[at]! + 1]!, any, marked);
   }
   dropFlags(kept, marked.count, inName);
-  if (isList(found) || found.length === 1) return marked.count;
-  sorter.add(kept, 0, marked.count);
-  return sorter.drain(kept);
+  let { count } = marked;
+  if (!isList(found) && found.length > 1) {
+    sorter.add(kept, 0, count);
+    count = sorter.drain(kept);
+  }
+  return { kind: "list", entries: kept.slice(0, count) };
 }
 
 function keepMarked(

@@ -17,7 +17,6 @@ import {
   pairOf,
   positionOf,
   type Range,
-  rangeOf,
   type TrigramIndex,
   trigramSlotOf,
 } from "./trigrams.ts";
@@ -49,19 +48,21 @@ function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
   return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
 }
 
-/** The postings of a term whose text can end with it: exactly these if the term is shorter than the depth, else all postings. */
-export function postingsAtEnd(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
+/** Whether {@link postingsAtEnd} can tell which texts end with a term. */
+export function knowsEnds(trigrams: TrigramIndex, { isExact }: Located, term: string): boolean {
+  return isExact && term.length < depthOf(trigrams);
+}
+
+/** The part of a term's range whose texts end with it. @param term shorter than the depth of the lists */
+export function postingsAtEnd(trigrams: TrigramIndex, { range }: Located, term: string): Uint32Array {
   const { length } = term;
   const { gram } = trigrams;
-  if (length >= depthOf(trigrams) || postings.buffer !== trigrams.postings.buffer) return postings;
-  const range = rangeOf(trigrams, postings);
-  if (length >= gram * 2)
-    return postingsIn(trigrams, narrowByText(trigrams, range, term + PAD_TEXT, length + 1));
-  if (length >= gram) {
-    const padded = term.padEnd(gram * 2, PAD_TEXT);
-    return postingsIn(trigrams, postingsFollowedBy(trigrams, range, padded, gram, gram * 2));
-  }
-  return postingsIn(trigrams, postingsOfPrefix(trigrams, term + PAD_TEXT));
+  let ends: Range;
+  if (length >= gram * 2) ends = narrowByText(trigrams, range, term + PAD_TEXT, length + 1);
+  else if (length >= gram)
+    ends = postingsFollowedBy(trigrams, range, term.padEnd(gram * 2, PAD_TEXT), gram, gram * 2);
+  else ends = postingsOfPrefix(trigrams, term + PAD_TEXT);
+  return postingsIn(trigrams, ends);
 }
 
 export interface Located {

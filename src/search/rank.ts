@@ -35,8 +35,7 @@ import { STEP, type Work } from "./work.ts";
 
 export interface Asked {
   readonly term: string;
-  /** Without it, all results are kept. */
-  readonly page: PageOf | undefined;
+  readonly page: PageOf;
 }
 
 /**
@@ -84,23 +83,18 @@ export function rankWords(
   nameOrder: NameOrder,
   term: string,
 ): ResultSet {
-  const { counter, wordPostings, sorter } = index;
-  if (entries <= FEW)
-    return rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term);
-  const total = counter.count(wordPostings, words);
+  const { counter } = index;
+  if (entries <= FEW) return rankList(uniteFew(index, words, entries).entries, nameOrder, term);
+  const total = counter.count(index.wordPostings, words);
   let top: Rows;
   try {
     top = topOfCounter(counter, total, nameOrder, term);
   } finally {
     counter.clear();
   }
-  return topResults(
-    total,
-    top,
-    total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength,
-    () => rankList(uniteFew(wordPostings, words, entries, sorter).entries, nameOrder, term),
-    nameOrder.rows,
-  );
+  const listBytes = total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength;
+  const list = (): ResultSet => rankList(uniteFew(index, words, entries).entries, nameOrder, term);
+  return topResults(total, top, listBytes, list, nameOrder.rows);
 }
 
 function* rankBits(

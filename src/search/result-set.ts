@@ -27,9 +27,13 @@ const LEAST_RETAINED = 64;
  * Retains the first of many results, so that their bitsets can be reused; all when a later page is requested.
  * @param keep called when the results keep their bitsets
  */
-export function retainPage(results: ResultSet, page: PageOf | undefined, keep: () => void): ResultSet {
-  const end = page === undefined ? Number.POSITIVE_INFINITY : page.offset + page.limit;
-  if (end > RETAINED && (page === undefined || page.offset < results.total)) {
+export function retainPage(
+  results: ResultSet,
+  { limit: asked, offset }: PageOf,
+  keep: () => void,
+): ResultSet {
+  const end = offset + asked;
+  if (end > RETAINED && offset < results.total) {
     keep();
     return results;
   }
@@ -98,9 +102,8 @@ export function topResults(
     bytes: bytesOf(top) + listBytes,
     has: () => true,
     page(page) {
-      if (page.offset + page.limit <= length || length === total) {
-        return toRows(top.slice(Math.min(page.offset, length), page.offset + page.limit), rowOf);
-      }
+      const end = page.offset + page.limit;
+      if (end <= length || length === total) return toRows(top.slice(page.offset, end), rowOf);
       listed ??= list();
       return listed.page(page);
     },

@@ -36,29 +36,20 @@ export interface Indexed {
   readonly index: SearchIndex;
 }
 
-/** The parts of an earlier index that hold for a store, too: their sources are the same in both stores. */
-export function indexesOf(store: Store, earlier: Indexed | undefined): Partial<SearchIndex> {
-  if (earlier === undefined) return {};
-  const { users, worlds, popular } = earlier.store;
-  return {
-    ...(store.users === users ? { users: earlier.index.users } : {}),
-    ...(store.worlds === worlds && store.popular.all === popular.all ? { worlds: earlier.index.worlds } : {}),
-  };
-}
-
-/** Indexes a store for both searches. @param earlier its index is reused as far as it still holds */
+/** Indexes a store for both searches. @param earlier parts of its index are used again if both stores have the same sources of them */
 export function indexStore(store: Store, earlier?: Indexed): SearchIndex {
-  const known = indexesOf(store, earlier);
-  return {
-    users: known.users ?? indexUsersOf(store),
-    worlds: known.worlds ?? reindexWorlds(store, earlier),
-  };
+  const users = store.users === earlier?.store.users ? earlier.index.users : indexUsersOf(store);
+  if (store.worlds !== earlier?.store.worlds) return { users, worlds: indexWorldsOf(store) };
+  const { worlds } = earlier.index;
+  if (store.popular.all === earlier.store.popular.all) return { users, worlds };
+  // Only the ranking has changed: the words of the documents are the same.
+  return { users, worlds: rankWorldsAnew(worlds, store.popular.all) };
 }
 
-/** If only the ranking changed, renumbers the documents: their words are the same. */
-function reindexWorlds(store: Store, earlier: Indexed | undefined): WorldIndex {
-  const isRanking = earlier !== undefined && store.worlds === earlier.store.worlds;
-  return isRanking ? rankWorldsAnew(earlier.index.worlds, store.popular.all) : indexWorldsOf(store);
+/** The parts of an index that an earlier one lacks. */
+export function partsMade(index: SearchIndex, earlier: SearchIndex | undefined): Partial<SearchIndex> {
+  const parts = Object.entries(index) as [keyof SearchIndex, unknown][];
+  return Object.fromEntries(parts.filter(([name, part]) => part !== earlier?.[name]));
 }
 
 export function openSearch(index: SearchIndex): Searches {

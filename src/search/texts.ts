@@ -237,10 +237,8 @@ export function reorderTexts(texts: Texts, order: Uint32Array): Texts {
   let next = 0;
   for (let number = 0; number < order.length; number++) {
     starts[number] = next;
-    const from = texts.starts[order[number]!]!;
-    const end = texts.starts[order[number]! + 1]! - 1;
-    for (let at = from; at < end; at++) units[next++] = texts.units[at]!;
-    units[next++] = PAD;
+    const end = texts.starts[order[number]! + 1]!;
+    for (let at = texts.starts[order[number]!]!; at < end; at++) units[next++] = texts.units[at]!;
   }
   starts[texts.count] = next;
   return { count: texts.count, units, starts };

@@ -1,23 +1,6 @@
 /**
- * The trigram index: from every three consecutive code units to their positions in texts.
- *
- *   "moonbeam"   position   0    1    2    3    4    5    6    7
- *                trigram    moo  oon  onb  nbe  bea  eam  am·  m··     · is a pad
- *
- *   dictionary (in order)   posting lists, each in order of the code units that follow
- *     moo ──────────────▶   [ text, position, repeated? ] …
- *     oon ──────────────▶   …
- *
- * Lists lie one after the other in order of their trigrams. So the postings of
- * a longer substring are a range of the list of its first trigram, found by binary
- * search, and the postings of a shorter one are the lists of all trigrams with that
- * prefix, which are neighbours. Neither takes an intersection of lists, which
- * would be slow.
- *
- * Where a dictionary of trigrams would be too large, it has bigrams; all else is the same.
- *
- * A trigram's number is found by its hash, with open addressing, in arrays in
- * shared memory, so that every thread can search the one index.
+ * The trigram index: from every three consecutive code units to their positions in texts. `docs/search-index.md` draws it.
+ * A trigram's number is found by its hash, with open addressing.
  */
 
 import type { Texts } from "./texts.ts";
@@ -25,7 +8,7 @@ import type { Texts } from "./texts.ts";
 export const GRAM = 3;
 export const BIGRAM = 2;
 
-/** The postings of all trigrams of some texts. All of it lies in shared memory and can be handed to other threads. */
+/** The postings of all trigrams of some texts, in shared memory. */
 export interface TrigramIndex {
   readonly texts: Texts;
   /**
@@ -86,12 +69,6 @@ export function trigramSlotOf(
 export type Range = readonly [from: number, to: number];
 
 export const NOTHING: Range = [0, 0];
-
-/** The range of the postings that a view shows. */
-export function rangeOf({ postings }: TrigramIndex, part: Uint32Array): Range {
-  const from = (part.byteOffset - postings.byteOffset) / postings.BYTES_PER_ELEMENT;
-  return [from, from + part.length];
-}
 
 /** The position of a posting, in the code units of all texts together. */
 export function positionOf({ texts, chunkStarts }: TrigramIndex, posting: number): number {

@@ -13,7 +13,7 @@ import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
 import { BitsetLoan, BitsetPool, countBits, EntrySorter } from "./bitset.ts";
 import { fold } from "./fold.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
-import { type Located, locate, postingsAtEnd, postingsIn, sizeOfRange } from "./locate.ts";
+import { knowsEnds, type Located, locate, postingsAtEnd, postingsIn, sizeOfRange } from "./locate.ts";
 import { listPostings, PostingReader } from "./posting-reader.ts";
 import {
   bitsetResults,
@@ -27,15 +27,7 @@ import {
   topResults,
 } from "./result-set.ts";
 import { lengthOf, TextsBuilder } from "./texts.ts";
-import {
-  beginningMask,
-  depthOf,
-  GRAM,
-  isBeginning,
-  isRepeated,
-  type TrigramIndex,
-  textOf,
-} from "./trigrams.ts";
+import { beginningMask, GRAM, isBeginning, isRepeated, type TrigramIndex, textOf } from "./trigrams.ts";
 import { STEP, type Work } from "./work.ts";
 
 /** Indexed names, all in shared memory: other threads can use them. */
@@ -73,7 +65,7 @@ const TOP = 32;
  * @param page results outside of it may be unknown
  * @returns user rows: names equal to the term, names that begin with it, the rest, each ascending
  */
-export function* searchUsers(index: OpenNameIndex, term: string, page?: PageOf): Work<ResultSet> {
+export function* searchUsers(index: OpenNameIndex, term: string, page: PageOf): Work<ResultSet> {
   const { trigrams } = index;
   const located = locate(trigrams, term);
   if (sizeOfRange(located.range) > MANY) return yield* gatherNames(index, located, term, page);
@@ -81,7 +73,8 @@ export function* searchUsers(index: OpenNameIndex, term: string, page?: PageOf):
     ? postingsIn(trigrams, located.range)
     : yield* listPostings(trigrams, located, term);
   if (postings.length === 0) return NO_RESULTS;
-  const equal = equalNames(trigrams, postings, term);
+  const ends = knowsEnds(trigrams, located, term) ? postingsAtEnd(trigrams, located, term) : postings;
+  const equal = equalNames(trigrams, ends, term.length);
   // The trigrams of a shorter term do not tell which texts hold it twice.
   const repeated = term.length < GRAM ? undefined : repeatedNames(trigrams, postings);
   if (repeated === undefined) return new ListedResults(listNames(index, postings, equal));
@@ -127,12 +120,11 @@ function isName(trigrams: TrigramIndex, posting: number, length: number): boolea
   return isBeginning(trigrams, posting) && lengthOf(trigrams.texts, textOf(trigrams, posting)) === length;
 }
 
-/** Names equal to the term, ascending; without a pause. */
-function equalNames(trigrams: TrigramIndex, postings: Uint32Array, term: string): Uint32Array {
-  const ends = postingsAtEnd(trigrams, postings, term);
+/** Names that a posting of the term begins, and that are as long, ascending; without a pause. */
+function equalNames(trigrams: TrigramIndex, postings: Uint32Array, length: number): Uint32Array {
   const equal: number[] = [];
-  for (let at = 0; at < ends.length; at++) {
-    if (isName(trigrams, ends[at]!, term.length)) equal.push(textOf(trigrams, ends[at]!));
+  for (let at = 0; at < postings.length; at++) {
+    if (isName(trigrams, postings[at]!, length)) equal.push(textOf(trigrams, postings[at]!));
   }
   return equal.length === 0 ? NO_NAMES : Uint32Array.from(equal).sort();
 }
@@ -205,12 +197,7 @@ interface NameSets {
   readonly equal: Uint32Array;
 }
 
-function* gatherNames(
-  index: OpenNameIndex,
-  located: Located,
-  term: string,
-  page: PageOf | undefined,
-): Work<ResultSet> {
+function* gatherNames(index: OpenNameIndex, located: Located, term: string, page: PageOf): Work<ResultSet> {
   yield "long";
   const loan = new BitsetLoan(index.pool);
   try {
@@ -229,8 +216,7 @@ function* markNames(
   term: string,
   { any, first, equal }: NameSets,
 ): Work<void> {
-  // Postings do not tell which names end with a longer term.
-  const hasNoEnds = !located.isExact || term.length >= depthOf(trigrams);
+  const hasEnds = knowsEnds(trigrams, located, term);
   const reader = new PostingReader(trigrams, located, term);
   for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
     for (let at = 0; at < chunk.length; at++) {
@@ -241,11 +227,11 @@ function* markNames(
       // Without a branch, since the data are unpredictable, it takes half the time.
       first[name >>> 5]! |= bit & beginningMask(trigrams, posting);
     }
-    if (hasNoEnds) addEqual(trigrams, chunk, term, equal);
+    if (!hasEnds) addEqual(trigrams, chunk, term, equal);
     yield;
   }
-  if (hasNoEnds) return;
-  const ends = postingsAtEnd(trigrams, postingsIn(trigrams, located.range), term);
+  if (!hasEnds) return;
+  const ends = postingsAtEnd(trigrams, located, term);
   for (let at = 0; at < ends.length; at += STEP) {
     addEqual(trigrams, ends.subarray(at, at + STEP), term, equal);
     yield;

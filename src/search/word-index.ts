@@ -10,7 +10,7 @@
 
 import { enlarge, sharedUint32 } from "../store/bytes.ts";
 import { checkLimit, MOST_OCCURRENCES } from "../store/limits.ts";
-import { createScratch, type Renumbering, type Scratch, type WordPostings } from "./document-sets.ts";
+import { type OpenPostings, openPostings, type Renumbering, type WordPostings } from "./document-sets.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
 import { indexNgramDocuments, type NgramDocuments, renumberNgrams } from "./ngram-documents.ts";
 import { isWhiteSpace, ranksIn, reorderTexts, sortTexts, type Texts } from "./texts.ts";
@@ -174,8 +174,8 @@ function moveDocuments({ starts, words }: DocumentWords, numbers: Renumbering): 
   return { starts: movedStarts, words: moved };
 }
 
-export interface OpenWordIndex extends WordIndex, Scratch {}
+export interface OpenWordIndex extends WordIndex, OpenPostings {}
 
 export function openWords(words: WordIndex): OpenWordIndex {
-  return { ...createScratch(words.wordPostings.documents), ...words };
+  return { ...openPostings(words.wordPostings), ...words };
 }

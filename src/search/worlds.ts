@@ -79,10 +79,10 @@ const MAX_TERMS = 10;
 /**
  * Finds the worlds that contain every term of a query in name or description.
  * @param term folded and trimmed, not empty
- * @param page without it, all results are kept
+ * @param page results outside of it may be unknown
  * @returns world rows: names equal to the query, names that begin with it, names with every term, the rest
  */
-export function* searchWorlds(index: OpenWorldIndex, term: string, page?: PageOf): Work<ResultSet> {
+export function* searchWorlds(index: OpenWorldIndex, term: string, page: PageOf): Work<ResultSet> {
   const terms = termsOf(term);
   const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
   // Most searches end here, without the objects that long ones need.
@@ -133,5 +133,5 @@ function* rankFound(
     return yield* rank(yield* gatherDocuments(words, found, term, loan), nameOrder, asked, loan);
   }
   if (countEntries(words.wordPostings, found) > LONG) yield "long";
-  return yield* rank(yield* unite(words.wordPostings, found, words, loan), nameOrder, asked, loan);
+  return yield* rank(yield* unite(words, found, loan), nameOrder, asked, loan);
 }

@@ -13,7 +13,7 @@ import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { countersOf, type RequestCells, searchCounter } from "../observe/metrics/counters.ts";
-import { createPendingSearches, UNBOUNDED } from "../search/schedule/pending.ts";
+import { createPendingSearches } from "../search/schedule/pending.ts";
 import type { Settings } from "../settings/settings.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { composeState } from "./compose.ts";
@@ -55,10 +55,10 @@ export interface OpenStateOptions {
   readonly snapshotEvents?: SnapshotEvents;
 }
 
-/** Takes new keys and generations. */
+/** Takes new keys, and is told of new generations. */
 interface Follower {
   readonly takeKeys: (keys: KeyRing) => void;
-  readonly takeGeneration: TakeGeneration;
+  readonly takeGeneration: () => void;
 }
 
 /** The state, which gets every key ring and generation, and the other serving threads, which get them, too. */
@@ -117,28 +117,32 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
 
 async function chooseLoader(
   { threads = true, startsHere = false, servesElsewhere = false, observe }: OpenStateOptions,
-  bounds: SearchBounds,
+  bounds: SearchBounds & Record<"cacheBytes" | "threadCacheBytes", number>,
 ): Promise<Loader> {
   // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
   const importLocal = async (): Promise<Loader> =>
-    (await import("./load/loader.ts")).createLocalLoader(bounds);
+    (await import("./load/loader.ts")).createLocalLoader({
+      ...bounds,
+      cacheBytes: bounds.cacheBytes + bounds.threadCacheBytes,
+    });
   if (!threads) return await importLocal();
-  const threaded = createThreadedLoader(observe, { ...bounds, offloadsAll: servesElsewhere });
+  const threaded = createThreadedLoader(observe, bounds);
   return startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
 }
 
 /** Opens the loader and the similar search. */
 async function openSearching(options: OpenStateOptions, { requestCounters }: State) {
-  const { settings, features, threads = true, servesElsewhere, observe } = options;
+  const { settings, features, threads = true, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
-  // If other threads serve, they get half of the memory for results. They also bound the waiting searches and count
-  // searches themselves.
-  const cacheBytes = servesElsewhere ? Math.floor(searchCacheBytes / 2) : searchCacheBytes;
-  const pending = servesElsewhere ? UNBOUNDED : createPendingSearches(maxPendingSearches);
+  const pending = createPendingSearches(maxPendingSearches);
   const count = requestCounters && searchCounter(requestCounters);
-  const similar = await features.openSimilar?.(settings, { threads, cacheBytes, pending, observe, count });
-  const ofExact = cacheBytes - (similar?.cacheBytes ?? 0);
-  return { similar, load: await chooseLoader(options, { cacheBytes: ofExact, pending, count }) };
+  // Half of the memory for results is for the threads that only search, which keep whole results of long searches.
+  const half = Math.floor(searchCacheBytes / 2);
+  const given = { threads, cacheBytes: half, pending, observe, count };
+  const similar = await features.openSimilar?.(settings, given);
+  const threadCacheBytes = half - (similar?.cacheBytes ?? 0);
+  const bounds = { cacheBytes: searchCacheBytes - half, threadCacheBytes, pending, count };
+  return { similar, load: await chooseLoader(options, bounds) };
 }
 
 /** A state and its keepers. */
@@ -192,9 +196,9 @@ async function openKeepers(
     state.gate.keys = ring;
     current.follower?.takeKeys(ring);
   };
-  const takeGeneration: TakeGeneration = (generation, index) => {
+  const takeGeneration: TakeGeneration = (generation) => {
     state.generation = generation;
-    current.follower?.takeGeneration(generation, index);
+    current.follower?.takeGeneration();
   };
   if (records !== undefined) takeKeys(createKeyRing(records, counters));
   const keys = records ? undefined : await keepKeys(settings.keys, counters, observe, takeKeys);
@@ -229,8 +233,8 @@ function opened(current: Current, keepers: Keepers, sharedLimits: LimitSharing |
   return {
     state,
     sharedLimits,
-    /** The search index of the served generation, for other threads. */
-    searchIndex: () => snapshots.served.serving!.index,
+    /** The served generation for other threads. */
+    sharedGeneration: () => snapshots.served.shared(),
     searchCounts: () => snapshots.served.searchCounts(),
     searchHolds: snapshots.served.searchHolds,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */

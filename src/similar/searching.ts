@@ -8,9 +8,10 @@
 import type { Worker } from "node:worker_threads";
 import { type AskPage, Questions } from "../server/search/questions.ts";
 import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/search/similar.ts";
+import { whenEnded } from "../server/threads/when-ended.ts";
 import { whyNoThread } from "../util/process/connection-limit.ts";
 import { GrowingPauses } from "../util/process/pauses.ts";
-import { causeOfDeath, startWorker } from "../util/process/worker-options.ts";
+import { startWorker } from "../util/process/worker-options.ts";
 import { codeOf } from "../util/system-error.ts";
 import type { FromSimilar, SimilarEngine, SimilarOptions, SimilarTask } from "./similar.ts";
 
@@ -35,6 +36,7 @@ export async function createSimilarSearching(given: SimilarGiven, thread: string
       void begun.then(() => engine.start());
       return {
         search: boundedSimilar(engine.ask, pending, count),
+        ask: engine.ask,
         serveAs(id) {
           generation = id;
         },
@@ -53,24 +55,21 @@ const RESTART_MS = 1000;
 class SimilarThread implements SimilarEngine {
   readonly #options: SimilarOptions;
   readonly #thread: string;
+  /** Has no thread until one is ready. */
   readonly #questions = new Questions(() => this.#end());
+  readonly ask: AskPage = this.#questions.ask;
   readonly #pauses = new GrowingPauses(RESTART_MS);
   #worker: Worker | undefined;
-  #isReady = false;
   #hasDied = false;
-  #retired = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SimilarOptions, thread: string) {
     this.#options = options;
     this.#thread = thread;
+    this.#questions.giveBack();
   }
 
-  readonly ask: AskPage = (name, term, page, caller) =>
-    this.#isReady ? this.#questions.ask(name, term, page, caller) : Promise.resolve(undefined);
-
   retire(): void {
-    this.#retired = true;
     clearTimeout(this.#timer);
     this.#questions.retire();
   }
@@ -78,12 +77,11 @@ class SimilarThread implements SimilarEngine {
   #end(): void {
     const worker = this.#worker;
     this.#worker = undefined;
-    this.#isReady = false;
     void worker?.terminate();
   }
 
   start(): void {
-    if (this.#retired) return;
+    if (this.#questions.isDone) return;
     const problem = whyNoThread();
     if (problem !== undefined) {
       this.#fail(problem, true);
@@ -94,43 +92,36 @@ class SimilarThread implements SimilarEngine {
     const task: SimilarTask = { store, index, cacheBytes };
     const worker = startWorker(this.#thread, task);
     this.#worker = worker;
-    this.#questions.sendTo(worker);
-    let cause = "";
-    // After a heap overflow, the next thread would die of the same.
-    let mayWork = true;
+    let refusal: string | undefined;
     worker.on("message", (message: FromSimilar) => {
-      if (message.kind === "answers") this.#questions.settle(message.answers);
-      else if (message.kind === "ready") this.#ready(message.names, performance.now() - began);
+      if (message.kind === "answer") this.#questions.settle(message.answer);
+      else if (message.kind === "ready") this.#ready(worker, message.names, performance.now() - began);
       else {
-        cause = message.problem;
-        mayWork = false;
+        refusal = message.problem;
         void worker.terminate();
       }
     });
-    worker.on("error", (error) => {
-      cause ||= causeOfDeath(this.#thread, error);
-      mayWork = codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY";
-    });
-    worker.on("exit", (status) => {
-      if (this.#worker === worker) this.#exited(cause || `exit status ${status}`, mayWork);
+    whenEnded(worker, this.#thread, (cause, error) => {
+      // After a heap overflow, the next thread would die of the same.
+      const mayWork = refusal === undefined && codeOf(error ?? {}) !== "ERR_WORKER_OUT_OF_MEMORY";
+      if (this.#worker === worker) this.#exited(refusal ?? cause, mayWork);
     });
   }
 
-  #ready(names: number, passed: number): void {
+  #ready(worker: Worker, names: number, passed: number): void {
     const { generation, observe } = this.#options;
     const ms = Math.round(passed);
-    this.#isReady = true;
+    this.#questions.sendTo(worker);
     this.#pauses.reset();
     if (this.#hasDied) observe({ kind: "thread-replaced", role: "similar", ms });
     observe({ kind: "similar-ready", generation: generation(), names, ms });
   }
 
   #exited(cause: string, mayWork: boolean): void {
-    const wasReady = this.#isReady;
+    const wasReady = !this.#questions.isDown;
     this.#worker = undefined;
-    this.#isReady = false;
     this.#questions.giveBack();
-    if (this.#retired) return;
+    if (this.#questions.isDone) return;
     if (!wasReady) {
       this.#fail(cause, mayWork);
       return;

@@ -26,7 +26,7 @@ function say(message: FromSimilar): void {
 function indexNames(): SimilarIndex | undefined {
   beginWork();
   try {
-    return runNow(yieldingCpu(indexSimilar(store), () => {}));
+    return runNow(yieldingCpu(indexSimilar(store)));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     say({ kind: "refused", problem: error.message });
@@ -37,13 +37,9 @@ function indexNames(): SimilarIndex | undefined {
 stepBack();
 const index = indexNames();
 if (index !== undefined) {
-  const search = keepSimilar({ ...task, store }, index);
   port.on(
     "message",
-    answerInSlices(
-      ({ name, term, page }) => search(name, term, page),
-      (answers) => say({ kind: "answers", answers }),
-    ),
+    answerInSlices(keepSimilar({ ...task, store }, index), (answer) => say({ kind: "answer", answer })),
   );
   say({ kind: "ready", names: namesIn(index) });
 }

@@ -12,16 +12,16 @@
  */
 
 import type { Observe } from "../observe/events.ts";
-import { ResultCache } from "../search/cache.ts";
+import { keepingResults } from "../search/cache.ts";
 import { fold } from "../search/fold.ts";
-import { ListedResults, pageOf } from "../search/result-set.ts";
+import { ListedResults } from "../search/result-set.ts";
 import { Scheduler } from "../search/schedule/scheduler.ts";
 import { openSearch, type Searches, type SearchIndex } from "../search/search.ts";
 import { ranksIn } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
 import { termsOf } from "../search/worlds.ts";
-import type { AskPage, SearchAnswer, SearchName } from "../server/search/questions.ts";
-import { BUSY, type Found, type PageOf, type Store } from "../store/generation.ts";
+import type { AskPage, SearchAnswer } from "../server/search/questions.ts";
+import { BUSY, type Found, type Store } from "../store/generation.ts";
 import { rowsOf } from "../store/lists.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";
@@ -37,7 +37,7 @@ const FIRST_ROWS = 20;
 const AT_ONCE = 16;
 
 /** Most edits between a query and a name, by the query's code points. */
-export function mostEdits(codePoints: number): 0 | 1 | 2 {
+function mostEdits(codePoints: number): 0 | 1 | 2 {
   if (codePoints <= 2) return 0;
   return codePoints <= 5 ? 1 : 2;
 }
@@ -63,20 +63,17 @@ export function namesIn({ users, worlds }: SimilarIndex): number {
   return users.count + worlds.count;
 }
 
-/** Both similar searches as work: row numbers, best first, {@link MOST_SIMILAR} at most. */
-export type SimilarSearches = Readonly<Record<SearchName, (term: string) => Work<Uint32Array>>>;
-
-/** @param exact finds the names at distance 0 */
+/** Opens both similar searches, which find {@link MOST_SIMILAR} at most. @param exact finds the names at distance 0 */
 export function openSimilar(
   { popular }: Pick<Store, "popular">,
   index: SimilarIndex,
   exact: Searches,
-): SimilarSearches {
+): Searches {
   const positions = ranksIn(popular.all);
   return {
     *users(term) {
       const found = (yield* exact.users(term, FIRST_OF_EXACT)).page(FIRST_OF_EXACT);
-      return yield* findSimilar(index.users, term, found, classOfUser);
+      return new ListedResults(yield* findSimilar(index.users, term, found, classOfUser));
     },
     *worlds(term) {
       const found = (yield* exact.worlds(term, FIRST_OF_EXACT)).page(FIRST_OF_EXACT);
@@ -84,7 +81,7 @@ export function openSimilar(
       const terms = termsOf(term);
       const classOf = (name: string): number => classOfWorld(name, term, terms);
       const similar = yield* findSimilar(index.worlds, term, exactDocuments, classOf);
-      return similar.map((document) => popular.all[document]!);
+      return new ListedResults(similar.map((document) => popular.all[document]!));
     },
   };
 }
@@ -107,17 +104,8 @@ function classOfWorld(name: string, term: string, terms: readonly string[]): num
 export function keepSimilar(
   { store, index, cacheBytes }: SimilarTask,
   made: SimilarIndex,
-): (name: SearchName, term: string, page: PageOf) => Work<Found> {
-  const searches = openSimilar(store, made, openSearch(index));
-  const cache = new ResultCache(cacheBytes);
-  return function* search(name, term, page) {
-    const key = `${name} ${term}`;
-    const known = cache.find(key, page);
-    if (known !== undefined) return { total: known.total, rows: known.rows };
-    const found = new ListedResults(yield* searches[name](term));
-    cache.keep(key, found, page);
-    return pageOf(found, page);
-  };
+): ReturnType<typeof keepingResults> {
+  return keepingResults(openSimilar(store, made, openSearch(index)), cacheBytes);
 }
 
 /** Finds documents whose names are similar to a term. @param found by the exact search, in names and other texts */
@@ -219,7 +207,7 @@ export type FromSimilar =
   | { readonly kind: "ready"; readonly names: number }
   /** The names are too many for an index. */
   | { readonly kind: "refused"; readonly problem: string }
-  | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };
+  | { readonly kind: "answer"; readonly answer: SearchAnswer };
 
 /** Similar search on the calling thread: names are indexed and searched in slices. */
 export function openSimilarHere(options: SimilarOptions): SimilarEngine {

@@ -73,20 +73,18 @@ export const BUSY = "busy";
 
 export type Busy = typeof BUSY;
 
+/** The tables that are searched. */
+export type SearchName = "users" | "worlds";
+
 /** Both searches over one store. `term` is a folded, trimmed text that is not empty. */
-export interface Search {
-  users(term: string, page: PageOf, caller: Caller): Found | Busy | Promise<Found | Busy>;
-  worlds(term: string, page: PageOf, caller: Caller): Found | Busy | Promise<Found | Busy>;
-}
+export type SearchOf<Result> = (name: SearchName, term: string, page: PageOf, caller: Caller) => Result;
+
+export type Search = SearchOf<Found | Busy | Promise<Found | Busy>>;
 
 /** The result of a search for similar names; undefined while their index does not exist. */
 export type FoundSimilar = Found | Busy | undefined;
 
-/** Both searches for names that are similar to a term; the term is as in {@link Search}. */
-export interface SimilarSearch {
-  users(term: string, page: PageOf, caller: Caller): FoundSimilar | Promise<FoundSimilar>;
-  worlds(term: string, page: PageOf, caller: Caller): FoundSimilar | Promise<FoundSimilar>;
-}
+export type SimilarSearch = SearchOf<FoundSimilar | Promise<FoundSimilar>>;
 
 /** The state of the serving side: swapped as a whole. */
 export interface Generation {

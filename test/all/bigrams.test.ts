@@ -12,6 +12,7 @@ import {
   checkPages,
   checkResults,
   checkUserSearch,
+  EVERYTHING,
   openWorldsOf,
   scan,
   textsOf,
@@ -70,7 +71,7 @@ test("long descriptions without white space are found by bigrams as a scan finds
   let found = 0;
   for (const term of [...terms, "world", "world 12", "wor 一", "龘", "wq"]) {
     const naive = scan(rows, (at) => worldClassOf(worlds[at]!, term));
-    checkResults(runNow(searchWorlds(index, term)), naive, term);
+    checkResults(runNow(searchWorlds(index, term, EVERYTHING)), naive, term);
     checkPages((page) => searchWorlds(index, term, page), naive, term);
     found += naive.length;
   }

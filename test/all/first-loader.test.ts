@@ -74,11 +74,8 @@ it("a small first snapshot starts no thread and answers as one in a thread does;
   assert.equal(atStart.length, 0);
   const caller = { key: 0, isGone: () => false };
   const ask = async (opened: typeof here, table: "users" | "worlds", term: string): Promise<object> => {
-    const found = (await opened.state.generation.search[table](
-      term,
-      { limit: 50, offset: 0 },
-      caller,
-    )) as Found;
+    const page = { limit: 50, offset: 0 };
+    const found = (await opened.state.generation.search(table, term, page, caller)) as Found;
     return { total: found.total, rows: [...found.rows] };
   };
   for (const table of ["users", "worlds"] as const) {

@@ -99,7 +99,7 @@ describe("a graceful stop", AT_ONCE, () => {
 
   test("what is in flight is answered, however long it takes within reason", async () => {
     const { later, finish, finishAll } = slowSearches();
-    const server = await serveOpen({}, { users: later, worlds: later });
+    const server = await serveOpen({}, later);
     const wire = await dial(server.port);
     const piped = await dial(server.port);
     const crowded = await dial(server.port);

@@ -11,7 +11,7 @@ import {
   SERIES,
   seriesAt,
 } from "../../src/observe/metrics/counters.ts";
-import type { Caller, Found, PageOf } from "../../src/store/generation.ts";
+import type { Caller, Found, Search } from "../../src/store/generation.ts";
 import { BASE, cleanUp, serve, serveOpen, type TestServer, TOKENS, WORLD } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
 import { askOnce, dial, lastWord, requestHead } from "../support/raw.ts";
@@ -114,11 +114,11 @@ test("requests that wait are active, and those of a peer that left have no statu
   const callers: Caller[] = [];
   const finish: (() => void)[] = [];
   const found: Found = { total: 1, rows: Uint32Array.of(1) };
-  const later = (_term: string, _page: PageOf, caller: Caller): Promise<Found> => {
+  const later: Search = (_table, _term, _page, caller) => {
     callers.push(caller);
     return new Promise((resolve) => finish.push(() => resolve(found)));
   };
-  const server = await serveOpen({ requestCells: cells }, { users: later, worlds: later });
+  const server = await serveOpen({ requestCells: cells }, later);
   const wires = [await dial(server.port), await dial(server.port)];
   for (const wire of wires) await wire.send(requestHead(`${BASE}/users/search?q=a`, [bearer("cli")]));
   await until(() => finish.length === 2, "both searches");

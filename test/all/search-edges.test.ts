@@ -12,6 +12,7 @@ import {
   checkPages,
   checkResults,
   classOf,
+  EVERYTHING,
   openWorldsOf,
   scan,
   textsOf,
@@ -79,8 +80,8 @@ test("a long term in long words of one letter takes a few steps for each word", 
     const index = openWorldsOf(worlds, undefined, mostTrigrams);
     for (const term of ["z".repeat(200), "z".repeat(30), `${"z".repeat(199)}y`, `${"z".repeat(100)} w7`]) {
       const naive = scan(rows, (at) => worldClassOf(worlds[at]!, term));
-      checkResults(runNow(searchWorlds(index, term)), naive, term);
-      assert.ok(stepsOf(searchWorlds(index, term)) < rows * 4, term);
+      checkResults(runNow(searchWorlds(index, term, EVERYTHING)), naive, term);
+      assert.ok(stepsOf(searchWorlds(index, term, EVERYTHING)) < rows * 4, term);
     }
   }
 });
@@ -98,7 +99,7 @@ test("names of one letter are told from ones that only begin with the term or co
           names[at]!.includes(term) ? classOf(names[at]!, term) : -1,
         );
         assert.ok(naive.length > 0);
-        checkResults(runNow(searchUsers(index, term)), naive, term);
+        checkResults(runNow(searchUsers(index, term, EVERYTHING)), naive, term);
       }
     }
   }
@@ -122,8 +123,8 @@ test("long work is paused often, whatever the texts and the query", () => {
   const index = openUsers(indexUsers(names.length, (row) => names[row]!));
   for (const term of ["a", "aa", "aaaa", "a".repeat(200), `${"a".repeat(199)}1`, "aa aa", "b".repeat(256)]) {
     const count = names.filter((name) => name.includes(term)).length;
-    runNow(searchUsers(index, term));
-    const { longest, result } = longestStretch(searchUsers(index, term));
+    runNow(searchUsers(index, term, EVERYTHING));
+    const { longest, result } = longestStretch(searchUsers(index, term, EVERYTHING));
     assert.equal(result.total, count, term.slice(0, 9));
     // A stretch takes some 2 ms; the bound is loose for busy machines.
     assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);

@@ -105,6 +105,7 @@ for (const threads of [false, true]) {
 
 const why = whyNoSharing();
 it("serving threads share one thread for similar names", { skip: why !== undefined && why }, async (t) => {
+  writeRows("one", NAMES);
   const seen: Observation[] = [];
   const options = { snapshot: folder, similar: true, threads: true, servingThreads: 3 };
   const server = await startServer(await testOptions(options, seen));

@@ -61,7 +61,7 @@ export function slowSearches() {
   let slow = true;
   return {
     finish,
-    later(_term: string, { limit, offset }: PageOf): Found | Promise<Found> {
+    later(_name: string, _term: string, { limit, offset }: PageOf): Found | Promise<Found> {
       const found = { total: 3, rows: Uint32Array.of(1, 2, 3).subarray(offset, offset + limit) };
       return slow ? new Promise((resolve) => finish.push(() => resolve(found))) : found;
     },

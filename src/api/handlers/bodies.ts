@@ -5,7 +5,7 @@
 
 import { type Slices, sliceAll } from "../../model/body.ts";
 import { readTerm } from "../../search/fold.ts";
-import { BUSY, type Busy, type Found, type FoundSimilar } from "../../store/generation.ts";
+import { BUSY, type Busy, type Found, type FoundSimilar, type SearchName } from "../../store/generation.ts";
 import { type Block, type Cut, rowText, sliceRange, sliceRows } from "../../store/table.ts";
 import type { Call, Outcome, Parameters } from "./route.ts";
 
@@ -80,7 +80,7 @@ function passing(outcome: Outcome): Outcome {
  * answers and says so.
  */
 export function searchPage(
-  table: "users" | "worlds",
+  table: SearchName,
   block: Block,
   call: Call,
   cut?: Cut,
@@ -88,7 +88,7 @@ export function searchPage(
   const { search, similar, parameters } = call;
   const term = readTerm(parameters.q);
   if (term === "") return { fault: "noQuery" };
-  const exact = (): Found | Busy | Promise<Found | Busy> => search[table](term, parameters, call);
+  const exact = (): Found | Busy | Promise<Found | Busy> => search(table, term, parameters, call);
   if (parameters.match !== "similar" || similar === undefined) {
     return foundPage(block, exact(), parameters, cut);
   }
@@ -98,6 +98,6 @@ export function searchPage(
     return instead instanceof Promise ? instead.then(passing) : passing(instead);
   };
   const { limit, offset } = parameters;
-  const found = similar[table](term, { limit, offset }, call);
+  const found = similar(table, term, { limit, offset }, call);
   return found instanceof Promise ? found.then(show) : show(found);
 }

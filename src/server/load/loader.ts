@@ -11,6 +11,7 @@ import {
 } from "../../snapshot/load.ts";
 import { LimitError } from "../../store/limits.ts";
 import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
+import type { AskPage } from "../search/questions.ts";
 
 /** The parts of the served generation that the next load can use again. All can be sent to other threads. */
 export type Serving = Before & Indexed;
@@ -22,6 +23,8 @@ export interface LoaderOptions extends LoadOptions {
 /** A snapshot that can be served, its searches included. */
 export interface LoadedSearchable extends Loaded {
   readonly search: CachedSearch;
+  /** Asks its thread; absent without one. */
+  readonly ask?: AskPage;
   /** For other threads that search. */
   readonly index: SearchIndex;
   readonly indexMs: number;

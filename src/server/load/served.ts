@@ -5,10 +5,19 @@ import { type CacheCounts, type CachedSearch, observeSearches } from "../../sear
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
+import type { AskPage } from "../search/questions.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
-export type TakeGeneration = (generation: Generation, index: SearchIndex) => void;
+export type TakeGeneration = (generation: Generation) => void;
+
+/** A generation for other threads that serve: its memory, and its threads that search. */
+export interface SharedGeneration {
+  readonly store: Store;
+  readonly index: SearchIndex;
+  readonly ask: AskPage | undefined;
+  readonly askSimilar: AskPage | undefined;
+}
 
 export interface ServedOptions {
   /** Makes the similar search of a generation; absent without similar search. */
@@ -45,6 +54,12 @@ export class ServedGeneration {
     return { store, kept, index };
   }
 
+  /** The served generation for other threads. */
+  shared(): SharedGeneration {
+    const { store, index, ask } = this.#loaded!;
+    return { store, index, ask, askSimilar: this.#similar?.ask };
+  }
+
   searchCounts(): CacheCounts {
     return this.#loaded?.search.counts() ?? NO_SEARCHES;
   }
@@ -53,7 +68,7 @@ export class ServedGeneration {
 
   /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {
-    const { store, index, search } = loaded;
+    const { store, search } = loaded;
     const { onReleased, observe } = this.#options;
     const before = this.#loaded;
     const retireSimilar = this.#replaceSimilar(loaded);
@@ -62,8 +77,8 @@ export class ServedGeneration {
       this.#observeSearches();
     }
     this.#loaded = loaded;
-    this.#generation = createGeneration(store, search, this.#similar?.search);
-    this.#onGeneration(this.#generation, index);
+    this.#generation = createGeneration(store, search.find, this.#similar?.search);
+    this.#onGeneration(this.#generation);
     // Callers of the old one get answers while any of its searches is open; later callers search by themselves.
     before?.retire();
     retireSimilar?.();

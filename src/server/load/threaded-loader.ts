@@ -13,9 +13,10 @@ import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
-import { causeOfDeath, GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
 import { Questions, type SearchAnswer } from "../search/questions.ts";
+import { whenEnded } from "../threads/when-ended.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
 
 /** The task of a thread: load a folder, search the index of a thread that died, or index worlds. */
@@ -45,7 +46,7 @@ export type ThreadMessage =
       readonly made: Partial<SearchIndex>;
       readonly indexMs: number;
     }
-  | { readonly kind: "answers"; readonly answers: readonly SearchAnswer[] };
+  | { readonly kind: "answer"; readonly answer: SearchAnswer };
 
 /** The first backoff, in milliseconds, after a thread could not be started. */
 const RESTART_MS = 1000;
@@ -86,9 +87,8 @@ class GenerationThread {
       const end = (): void => void worker.terminate();
       if (signal?.aborted) end();
       signal?.addEventListener("abort", end);
-      let cause = "";
       worker.on("message", (message: ThreadMessage) => {
-        if (message.kind === "answers") this.questions.settle(message.answers);
+        if (message.kind === "answer") this.questions.settle(message.answer);
         else if (message.kind === "progress") onProgress?.(message.share);
         else if (message.kind === "refused") {
           resolve(message.refused);
@@ -104,12 +104,8 @@ class GenerationThread {
           resolve({ loaded, index, indexMs });
         }
       });
-      worker.on("error", (error) => {
-        cause = causeOfDeath(GENERATION_THREAD, error);
-      });
-      worker.on("exit", (status) => {
+      whenEnded(worker, GENERATION_THREAD, (cause) => {
         signal?.removeEventListener("abort", end);
-        cause ||= `exit status ${status}`;
         if (worker === this.#worker) this.#restart(cause);
         else resolve(diedOf(`the loading thread died: ${cause}`));
       });
@@ -146,15 +142,12 @@ class GenerationThread {
   }
 }
 
-/** The thread's share of the memory for results: it keeps whole results of long searches. */
-const THREAD_SHARE = 1 / 2;
-
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */
 const MOST_ALONE = 200_000;
 
 interface ThreadedSearching extends SearchBounds {
-  /** Whether its threads do short searches, too; false when absent. */
-  readonly offloadsAll?: boolean;
+  /** Memory of each thread for results, which it keeps whole; none when absent. */
+  readonly threadCacheBytes?: number;
   /** Most users and worlds that a thread indexes without help. */
   readonly mostAlone?: number;
 }
@@ -165,17 +158,16 @@ interface ThreadedSearching extends SearchBounds {
  */
 export function createThreadedLoader(
   observe: Observe,
-  { cacheBytes = 0, offloadsAll, mostAlone = MOST_ALONE, ...bounds }: ThreadedSearching = {},
+  { threadCacheBytes = 0, mostAlone = MOST_ALONE, ...bounds }: ThreadedSearching = {},
 ): Loader {
-  const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
   let isFirst = true;
   return async (folder: string, options: LoaderOptions): Promise<LoadedSearchable | Refused> => {
-    const thread = new GenerationThread(observe, threadBytes);
+    const thread = new GenerationThread(observe, threadCacheBytes);
     const task: Task = {
       kind: "load",
       folder,
       maxBytes: options.maxBytes,
-      cacheBytes: threadBytes,
+      cacheBytes: threadCacheBytes,
       tellsProgress: options.onProgress !== undefined,
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
       before: options.before,
@@ -190,9 +182,8 @@ export function createThreadedLoader(
     const loaded = started.loaded!;
     const { index, indexMs } = started;
     const { ask, retire } = thread.questions;
-    const ownBounds = { ...bounds, cacheBytes: cacheBytes - threadBytes };
-    const search = openCachedSearch(index, ownBounds, ask, offloadsAll);
-    return { ...loaded, store: reviveStore(loaded.store), search, index, indexMs, retire };
+    const search = openCachedSearch(index, bounds, ask);
+    return { ...loaded, store: reviveStore(loaded.store), search, ask, index, indexMs, retire };
   };
 }
 

@@ -15,24 +15,13 @@ import { type PendingSearches, UNBOUNDED } from "../../search/schedule/pending.t
 import { Scheduler } from "../../search/schedule/scheduler.ts";
 import { openSearch, type Searches, type SearchIndex } from "../../search/search.ts";
 import type { Work } from "../../search/work.ts";
-import { BUSY, type Busy, type Caller, type PageOf } from "../../store/generation.ts";
-import type { AskPage, SearchName } from "./questions.ts";
+import { BUSY, type Busy, type PageOf, type SearchName } from "../../store/generation.ts";
+import type { AskPage } from "./questions.ts";
 
 /** Milliseconds after which an inline search is offloaded, checked whenever its work yields. */
 const MOST_MS = 0.5;
 /** The time slice of searches in a turn, in milliseconds; the last search may exceed it. */
 const TURN_MS = 0.3;
-
-type Answer = ReturnType<FindResults>;
-
-interface Waiting {
-  readonly name: SearchName;
-  readonly term: string;
-  readonly page: PageOf;
-  readonly caller: Caller;
-  readonly resolve: (results: Answer) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /** The rows that a long search sends at once; later pages are requested one by one. */
 const WINDOW: PageOf = { limit: RETAINED, offset: 0 };
@@ -58,23 +47,15 @@ export function createInlineSearch(
   offloaded: FindResults,
   pending: PendingSearches = UNBOUNDED,
 ): FindResults {
-  const waiting = new FairQueue<Waiting>();
+  const waiting = new FairQueue<() => void>();
   let turnHasBegun = false;
   let spent = 0;
 
   function nextTurn(): void {
     spent = 0;
     turnHasBegun = false;
-    while (waiting.length > 0 && spent < TURN_MS) {
-      const { name, term, page, caller, resolve, reject } = waiting.shift()!;
-      try {
-        if (caller.isGone()) resolve(BUSY);
-        else resolve(searchInline(name, term, page) ?? offloaded(name, term, page, caller));
-      } catch (error) {
-        reject(error);
-      }
-    }
-    if (waiting.length > 0) beginTurn();
+    while (!waiting.isEmpty && spent < TURN_MS) waiting.shift()!();
+    if (!waiting.isEmpty) beginTurn();
   }
 
   function beginTurn(): void {
@@ -93,20 +74,21 @@ export function createInlineSearch(
   }
 
   return (name, term, page, caller) => {
-    const isFree = spent < TURN_MS && waiting.length === 0;
-    const results = isFree ? searchInline(name, term, page) : undefined;
-    if (results !== undefined) return results;
+    const isFree = spent < TURN_MS && waiting.isEmpty;
+    const atOnce = isFree ? searchInline(name, term, page) : undefined;
+    if (atOnce !== undefined) return atOnce;
     const leave = pending.enter(caller.key);
     if (leave === undefined) return BUSY;
-    const later = new Promise<ResultSet | Busy>((resolve, reject) => {
-      if (isFree) {
-        resolve(offloaded(name, term, page, caller));
-        return;
-      }
-      waiting.push(caller.key, { name, term, page, caller, resolve, reject });
-      beginTurn();
+    if (isFree) return Promise.resolve(offloaded(name, term, page, caller)).finally(leave);
+    const later = async (): Promise<ResultSet | Busy> => {
+      if (caller.isGone()) return BUSY;
+      return searchInline(name, term, page) ?? offloaded(name, term, page, caller);
+    };
+    const results = new Promise<ResultSet | Busy>((resolve) => {
+      waiting.push(caller.key, () => resolve(later()));
     });
-    return later.finally(leave);
+    beginTurn();
+    return results.finally(leave);
   };
 }
 
@@ -124,11 +106,9 @@ export function openCachedSearch(
   index: SearchIndex,
   { cacheBytes = 0, pending = UNBOUNDED, count }: SearchBounds,
   ask?: AskPage,
-  offloadsAll = false,
 ): CachedSearch {
   const searches = openSearch(index);
-  const offloaded = createOffloadedSearch(searches, ask);
-  const search = offloadsAll ? offloaded : createInlineSearch(searches, offloaded, pending);
+  const search = createInlineSearch(searches, createOffloadedSearch(searches, ask), pending);
   return new CachedSearch(search, cacheBytes, pending, count);
 }
 
@@ -147,15 +127,14 @@ function runShort<Result>(work: Work<Result>, began: number): Result | undefined
 
 /** A fair queue: round robin over keys, first in first out within a key. */
 export class FairQueue<Item> {
+  /** By key, in order of turns; none is empty. */
   readonly #queues = new Map<number, Item[]>();
-  #length = 0;
 
-  get length(): number {
-    return this.#length;
+  get isEmpty(): boolean {
+    return this.#queues.size === 0;
   }
 
   push(key: number, item: Item): void {
-    this.#length++;
     const queue = this.#queues.get(key);
     if (queue === undefined) this.#queues.set(key, [item]);
     else queue.push(item);
@@ -164,7 +143,6 @@ export class FairQueue<Item> {
   shift(): Item | undefined {
     for (const [key, queue] of this.#queues) {
       const item = queue.shift()!;
-      this.#length--;
       this.#queues.delete(key);
       if (queue.length > 0) this.#queues.set(key, queue);
       return item;

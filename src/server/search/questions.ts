@@ -1,56 +1,48 @@
-/**
- * Searches that one thread asks of another: the asking end and the answering end.
- *
- * All questions of one turn of the event loop go out as one batch: a message per search would cost both threads as
- * much time as an average search. The batch also lists questions whose callers are gone. A timer looks for gone
- * callers: a listener for each would cost every request, also one that never waits.
- */
+/** Long searches that one thread asks of another: the asking end and the answering end. */
 
-import { setImmediate } from "node:timers";
 import { Scheduler } from "../../search/schedule/scheduler.ts";
 import type { Work } from "../../search/work.ts";
-import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../../store/generation.ts";
+import {
+  BUSY,
+  type Busy,
+  type Caller,
+  type Found,
+  type PageOf,
+  type SearchName,
+  type SearchOf,
+} from "../../store/generation.ts";
 import { beginWork, yieldCpu, yieldingCpu } from "../../util/process/yield-cpu.ts";
 
-export type SearchName = "users" | "worlds";
-
-export interface SearchRequest {
+interface SearchRequest {
   readonly number: number;
   /** Slot of the caller's key; see {@link Caller}. */
   readonly key: number;
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
-  readonly similar?: true;
+  readonly similar: boolean;
 }
 
-export interface SearchBatch {
-  readonly asked: readonly SearchRequest[];
-  /** Numbers of earlier searches whose callers are gone; they get no answer. */
-  readonly dropped: readonly number[];
+/** A search, or the number of an earlier one whose caller is gone; that one gets no answer. */
+export type Question = SearchRequest | { readonly dropped: number };
+
+export interface SearchAnswer {
+  readonly number: number;
+  /** Without it, and without a problem, the asking thread must search itself: there is no thread or index. */
+  readonly found?: Found | undefined;
+  readonly problem?: string;
 }
 
-export type SearchAnswer =
-  | { readonly number: number; readonly found: Found }
-  | { readonly number: number; readonly problem: string }
-  /** The asking thread must search itself. Only the main thread sends this. */
-  | { readonly number: number; readonly over: true };
-
-/** Milliseconds between checks for gone callers. */
+/** Milliseconds between checks for gone callers: a listener for each would cost every request, also one that never waits. */
 const LOOK_MS = 20;
 
 /** Thread deaths after which a search is taken for their cause. */
 const MOST_DEATHS = 2;
 
 /** Asks for a page of a search; resolves with undefined when the caller must search itself. */
-export type AskPage = (
-  name: SearchName,
-  term: string,
-  page: PageOf,
-  caller: Caller,
-) => Promise<Found | Busy | undefined>;
+export type AskPage = SearchOf<Promise<Found | Busy | undefined>>;
 
-interface Question {
+interface OpenQuestion {
   readonly request: SearchRequest;
   readonly caller: Caller;
   /** Threads that died while this question was open. */
@@ -60,20 +52,16 @@ interface Question {
 }
 
 interface Asked {
-  postMessage(batch: SearchBatch): void;
+  postMessage(question: Question): void;
 }
 
 /** The questions to one thread and its replacements. */
 export class Questions {
   readonly #onDone: () => void;
-  readonly #open = new Map<number, Question>();
+  readonly #open = new Map<number, OpenQuestion>();
   #thread: Asked | undefined;
   #isRetired = false;
   #isDown = false;
-  /** Questions that the thread was not sent yet. */
-  #asked: Question[] = [];
-  #dropped: number[] = [];
-  #isSending = false;
   #timer: NodeJS.Timeout | undefined;
   #numbers = 0;
 
@@ -95,9 +83,7 @@ export class Questions {
   sendTo(thread: Asked): void {
     this.#thread = thread;
     this.#isDown = false;
-    this.#asked = [...this.#open.values()];
-    this.#dropped = [];
-    this.#sendNow();
+    for (const { request } of this.#open.values()) thread.postMessage(request);
     this.#checkDone();
   }
 
@@ -110,23 +96,17 @@ export class Questions {
     return new Promise((resolve, reject) => {
       const { limit, offset } = page;
       const number = this.#numbers++;
-      const asked: SearchRequest = { number, key: caller.key, name, term, page: { limit, offset } };
-      const request = similar ? { ...asked, similar } : asked;
-      const question: Question = { request, caller, deaths: 0, resolve, reject };
-      this.#open.set(number, question);
-      this.#asked.push(question);
-      this.#sendSoon();
+      const request = { number, key: caller.key, name, term, page: { limit, offset }, similar };
+      this.#open.set(number, { request, caller, deaths: 0, resolve, reject });
+      this.#thread?.postMessage(request);
       this.#timer ??= setInterval(() => this.#dropGone(), LOOK_MS);
     });
   };
 
-  settle(answers: readonly SearchAnswer[]): void {
-    for (const answer of answers) {
-      const question = this.#close(answer.number);
-      if ("found" in answer) question?.resolve(answer.found);
-      else if ("over" in answer) question?.resolve(undefined);
-      else question?.reject(new Error(answer.problem));
-    }
+  settle({ number, found, problem }: SearchAnswer): void {
+    const question = this.#close(number);
+    if (problem === undefined) question?.resolve(found);
+    else question?.reject(new Error(problem));
   }
 
   /** The open questions wait for the next thread, unless they are taken for the cause of the death. */
@@ -134,18 +114,14 @@ export class Questions {
     this.#thread = undefined;
     for (const question of this.#open.values()) {
       if (++question.deaths < MOST_DEATHS) continue;
-      this.#close(question.request.number);
-      question.reject(new Error(`the search thread died: ${cause}`));
+      this.settle({ number: question.request.number, problem: `the search thread died: ${cause}` });
     }
   }
 
   /** Resolves all questions, and later ones until the next thread, with undefined: the callers search instead. */
   giveBack(): void {
     this.#isDown = true;
-    for (const { request, resolve } of this.#open.values()) {
-      this.#close(request.number);
-      resolve(undefined);
-    }
+    for (const number of this.#open.keys()) this.settle({ number });
   }
 
   readonly retire = (): void => {
@@ -153,7 +129,7 @@ export class Questions {
     this.#checkDone();
   };
 
-  #close(number: number): Question | undefined {
+  #close(number: number): OpenQuestion | undefined {
     const question = this.#open.get(number);
     if (question === undefined) return undefined;
     this.#open.delete(number);
@@ -170,107 +146,61 @@ export class Questions {
   }
 
   #dropGone(): void {
-    for (const { request, caller, resolve } of this.#open.values()) {
+    for (const [number, { caller, resolve }] of this.#open) {
       if (!caller.isGone()) continue;
-      this.#dropped.push(request.number);
-      this.#sendSoon();
-      this.#close(request.number);
+      this.#thread?.postMessage({ dropped: number });
+      this.#close(number);
       resolve(BUSY);
     }
   }
-
-  #sendSoon(): void {
-    if (this.#isSending) return;
-    this.#isSending = true;
-    setImmediate(() => this.#sendNow());
-  }
-
-  #sendNow(): void {
-    this.#isSending = false;
-    const asked = this.#asked.filter(({ request }) => this.#open.has(request.number));
-    const batch = { asked: asked.map(({ request }) => request), dropped: this.#dropped };
-    if (batch.asked.length + batch.dropped.length > 0) {
-      if (this.#thread === undefined) return;
-      this.#thread.postMessage(batch);
-    }
-    this.#asked = [];
-    this.#dropped = [];
-  }
 }
 
-export interface Answering {
-  /** Does one search; undefined leaves it to the asking thread. @param sendAnswers to be called before the thread sleeps */
-  readonly search: (
-    request: SearchRequest,
-    caller: Caller,
-    sendAnswers: () => void,
-  ) => Found | Busy | undefined | Promise<Found | Busy | undefined>;
-  readonly send: (answers: readonly SearchAnswer[]) => void;
-  /** Whether the asking thread is gone; never when absent. */
-  readonly isGone?: () => boolean;
-  /** Called when a batch arrives while no search runs. */
-  readonly onBegin?: () => void;
-  readonly onAnswer?: (sendAnswers: () => void) => void;
-}
-
-/** Answers questions. @returns takes a batch of them */
-export function answerBatches({
-  search,
-  send,
+/**
+ * Answers questions.
+ * @param search does one search; undefined leaves it to the asking thread
+ * @param isGone whether the asking thread is gone
+ * @returns takes the questions
+ */
+export function answerQuestions(
+  search: (request: SearchRequest, caller: Caller) => Promise<Found | Busy | undefined>,
+  send: (answer: SearchAnswer) => void,
   isGone = () => false,
-  onBegin,
-  onAnswer,
-}: Answering): (batch: SearchBatch) => void {
-  /** Whether the caller of a running search still waits, by number. */
-  const isWanted = new Map<number, boolean>();
-  /** Sent together: a message per search would cost both threads as much time as most searches. */
-  let answers: SearchAnswer[] = [];
-
-  function sendAnswers(): void {
-    if (answers.length === 0) return;
-    send(answers);
-    answers = [];
-  }
-
-  function give(answer: SearchAnswer): void {
-    isWanted.delete(answer.number);
-    if (answers.push(answer) === 1) setImmediate(sendAnswers);
-    onAnswer?.(sendAnswers);
-  }
+): (question: Question) => void {
+  /** Numbers of the running searches whose callers still wait. */
+  const wanted = new Set<number>();
 
   async function answer(request: SearchRequest): Promise<void> {
     const { number, key } = request;
-    isWanted.set(number, true);
-    const caller: Caller = { key, isGone: () => isGone() || !isWanted.get(number) };
+    if (wanted.size === 0) beginWork();
+    wanted.add(number);
     try {
-      const found = await search(request, caller, sendAnswers);
-      if (found === undefined) give({ number, over: true });
-      else if (found === BUSY) isWanted.delete(number);
+      const found = await search(request, { key, isGone: () => isGone() || !wanted.has(number) });
       // A copy, since the rows may be a view of the whole result, which stays here.
-      else give({ number, found: { total: found.total, rows: new Uint32Array(found.rows) } });
+      if (found !== BUSY)
+        send({ number, found: found && { total: found.total, rows: new Uint32Array(found.rows) } });
     } catch (error) {
-      give({ number, problem: String(error) });
+      send({ number, problem: String(error) });
     }
+    wanted.delete(number);
   }
 
-  return ({ asked, dropped }) => {
-    for (const number of dropped) if (isWanted.has(number)) isWanted.set(number, false);
-    if (answers.length === 0 && isWanted.size === 0) onBegin?.();
-    for (const request of asked) void answer(request);
+  return (question) => {
+    if ("dropped" in question) wanted.delete(question.dropped);
+    else void answer(question);
   };
 }
 
 /** Answers in a thread that only searches: in time slices that are fair between keys, with sleeps between them. */
 export function answerInSlices(
-  search: (request: SearchRequest) => Work<Found>,
-  send: (answers: readonly SearchAnswer[]) => void,
-): (batch: SearchBatch) => void {
+  search: (name: SearchName, term: string, page: PageOf) => Work<Found>,
+  send: (answer: SearchAnswer) => void,
+): (question: Question) => void {
   const scheduler = new Scheduler<Found>();
-  return answerBatches({
-    search: (request, caller, sendAnswers) =>
-      scheduler.run(() => yieldingCpu(search(request), sendAnswers), caller),
-    send,
-    onBegin: beginWork,
-    onAnswer: yieldCpu,
-  });
+  return answerQuestions(
+    ({ name, term, page }, caller) => scheduler.run(() => yieldingCpu(search(name, term, page)), caller),
+    (answer) => {
+      send(answer);
+      yieldCpu();
+    },
+  );
 }

@@ -6,7 +6,7 @@ import { whyBusy } from "../../search/cache.ts";
 import type { PendingSearches } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { BUSY, type FoundSimilar, type SimilarSearch, type Store } from "../../store/generation.ts";
-import type { AskPage, SearchName } from "./questions.ts";
+import type { AskPage } from "./questions.ts";
 
 /**
  * Bounds waiting similar searches like all others. Each counts as waiting until its answer, since it runs in another
@@ -16,25 +16,23 @@ import type { AskPage, SearchName } from "./questions.ts";
  * @param count counts each search as one for similar names, except without an index
  */
 export function boundedSimilar(ask: AskPage, pending: PendingSearches, count?: CountSearch): SimilarSearch {
-  const search =
-    (name: SearchName): SimilarSearch["users"] =>
-    (term, page, caller) => {
-      const tell = (found: FoundSimilar): FoundSimilar => {
-        const outcome = found === BUSY ? whyBusy(caller) : "searched";
-        if (found !== undefined) count?.(`similar_${name}`, outcome);
-        return found;
-      };
-      const leave = pending.enter(caller.key);
-      if (leave === undefined) return tell(BUSY);
-      const answer = ask(name, term, page, caller).finally(leave);
-      return count === undefined ? answer : answer.then(tell);
+  return (name, term, page, caller) => {
+    const tell = (found: FoundSimilar): FoundSimilar => {
+      const outcome = found === BUSY ? whyBusy(caller) : "searched";
+      if (found !== undefined) count?.(`similar_${name}`, outcome);
+      return found;
     };
-  return { users: search("users"), worlds: search("worlds") };
+    const leave = pending.enter(caller.key);
+    if (leave === undefined) return tell(BUSY);
+    return ask(name, term, page, caller).finally(leave).then(tell);
+  };
 }
 
 /** The similar search of one served generation. */
 export interface OpenSimilar {
   readonly search: SimilarSearch;
+  /** The same without its bound, for other threads. */
+  readonly ask: AskPage;
   /** Serves another generation that has the same names. */
   readonly serveAs: (generation: string) => void;
   readonly retire: () => void;

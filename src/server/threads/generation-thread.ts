@@ -4,27 +4,24 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { ResultCache } from "../../search/cache.ts";
-import { pageOf } from "../../search/result-set.ts";
+import { keepingResults } from "../../search/cache.ts";
 import {
-  indexesOf,
   indexStore,
   indexUsersOf,
   indexWorldsOf,
   openSearch,
-  type Searches,
+  partsMade,
   type SearchIndex,
 } from "../../search/search.ts";
-import type { Work } from "../../search/work.ts";
 import type { WorldIndex } from "../../search/worlds.ts";
 import { type Loaded, loadSnapshot, type Refused } from "../../snapshot/load.ts";
-import { type Found, reviveStore, type Store } from "../../store/generation.ts";
+import { reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";
 import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/loader.ts";
 import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
-import { answerInSlices, type SearchAnswer, type SearchRequest } from "../search/questions.ts";
+import { answerInSlices } from "../search/questions.ts";
 
 const port = parentPort!;
 
@@ -77,31 +74,12 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   const { store } = loaded;
   // Frees staged rows, so that the index can use their memory.
   if (loaded.bytes > MUCH_BYTES) collectGarbage();
-  const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
     isMuch ? indexInTwo(store) : indexStore(store, before),
   );
   if ("problems" in indexed) return indexed;
-  const made = {
-    ...(known.users ? {} : { users: indexed.index.users }),
-    ...(known.worlds ? {} : { worlds: indexed.index.worlds }),
-  };
-  return { loaded, made, ...indexed };
-}
-
-/** Makes the searches of an index. @param cacheBytes memory for results, which are kept whole */
-function searchesOf(searches: Searches, cacheBytes: number): (request: SearchRequest) => Work<Found> {
-  const cache = new ResultCache(cacheBytes);
-  return function* search({ name, term, page }) {
-    const key = `${name} ${term}`;
-    // Cached by the time it begins, if another key asked for the same.
-    const known = cache.find(key, page);
-    if (known !== undefined) return known;
-    const results = yield* searches[name](term, page);
-    cache.keep(key, results, page);
-    return pageOf(results, page);
-  };
+  return { loaded, made: partsMade(indexed.index, before?.index), ...indexed };
 }
 
 async function run(task: Task): Promise<void> {
@@ -114,8 +92,11 @@ async function run(task: Task): Promise<void> {
     say({ kind: "refused", refused: ready });
     return;
   }
-  const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
-  port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
+  const search = keepingResults(openSearch(ready.index), task.cacheBytes);
+  port.on(
+    "message",
+    answerInSlices(search, (answer) => say({ kind: "answer", answer })),
+  );
   const { loaded, made, indexMs } = ready;
   say({ kind: "ready", loaded, made, indexMs });
   // An idle thread never collects its garbage.
@@ -126,7 +107,7 @@ function progressOf({ before, tellsProgress }: Extract<Task, { kind: "load" }>):
   let told = 0;
   const isServing = before !== undefined;
   return (share) => {
-    if (isServing) yieldCpu(() => {});
+    if (isServing) yieldCpu();
     if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
     told = share;
     say({ kind: "progress", share });

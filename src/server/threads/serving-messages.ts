@@ -12,15 +12,10 @@ import type { CacheCounts } from "../../search/cache.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Busy, Found, Generation, PageOf, Store } from "../../store/generation.ts";
+import type { PageOf, SearchName, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
-import {
-  answerBatches,
-  Questions,
-  type SearchAnswer,
-  type SearchBatch,
-  type SearchName,
-} from "../search/questions.ts";
+import type { SharedGeneration } from "../load/served.ts";
+import { answerQuestions, type Question, Questions, type SearchAnswer } from "../search/questions.ts";
 
 /** A generation; long searches go over its port. */
 export interface StoreToServe {
@@ -196,27 +191,25 @@ export function takeBatch(
 export function askOver(port: MessagePort): Questions {
   const questions = new Questions(() => port.close());
   questions.sendTo(port);
-  port.on("message", (answers: readonly SearchAnswer[]) => questions.settle(answers));
+  port.on("message", (answer: SearchAnswer) => questions.settle(answer));
   port.on("close", () => questions.giveBack());
   return questions;
 }
 
-/** Answers from a generation, until the other end is closed or its thread is gone. */
-export function answerFrom(generation: Generation, port: MessagePort): void {
+/** Passes questions on to the threads of a generation, until the other end is closed or its thread is gone. */
+export function passOn(
+  { ask, askSimilar }: Pick<SharedGeneration, "ask" | "askSimilar">,
+  port: MessagePort,
+): void {
   let isClosed = false;
   port.on("close", () => {
     isClosed = true;
   });
-  const take = answerBatches({
-    search(
-      { name, term, page, similar },
-      caller,
-    ): Found | Busy | undefined | Promise<Found | Busy | undefined> {
-      const search = similar ? generation.similar : generation.search;
-      return search?.[name](term, page, caller);
-    },
-    send: (answers) => port.postMessage(answers),
-    isGone: () => isClosed,
-  });
-  port.on("message", (batch: SearchBatch) => take(batch));
+  const take = answerQuestions(
+    async ({ name, term, page, similar }, caller) =>
+      await (similar ? askSimilar : ask)?.(name, term, page, caller),
+    (answer) => port.postMessage(answer),
+    () => isClosed,
+  );
+  port.on("message", (question: Question) => take(question));
 }

@@ -61,7 +61,7 @@ function take({ questions, store, index, hasSimilar }: StoreToServe): Generation
   tellOfCache = () => observeSearches(observe, store.id, search.counts());
   const askSimilar: AskPage = (...asked) => asker.ask(...asked, true);
   const similar = hasSimilar ? boundedSimilar(askSimilar, pending, countSearch) : undefined;
-  return createGeneration(reviveStore(store), search, similar);
+  return createGeneration(reviveStore(store), search.find, similar);
 }
 
 const shared =

@@ -1,6 +1,6 @@
 /**
- * Several serving threads on one port. The main thread keeps keys and snapshot current, sends them out, answers long
- * searches, and replaces a thread that dies; it serves no requests itself.
+ * Several serving threads on one port. The main thread keeps keys and snapshot current, sends them out, passes long
+ * searches on, and replaces a thread that dies; it serves no requests itself.
  *
  * The system gives each new connection to one of the threads (`reusePort`), so a thread that dies breaks only its own
  * connections. It is replaced if it was listening, unless all of them stop.
@@ -12,14 +12,13 @@ import { MessageChannel, type Worker } from "node:worker_threads";
 import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
-import type { SearchIndex } from "../../search/search.ts";
-import type { Generation } from "../../store/generation.ts";
-import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
-  answerFrom,
   type CacheQuestion,
   type FromServing,
+  passOn,
   type ServingTask,
   type StoreToServe,
   type ThreadFigures,
@@ -27,6 +26,7 @@ import {
   type ToServing,
   takeBatch,
 } from "./serving-messages.ts";
+import { whenEnded } from "./when-ended.ts";
 
 /** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;
@@ -44,7 +44,7 @@ export class ServingThreadError extends Error {
 
 type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
-type Served = Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits"> &
+type Served = Pick<OpenState, "state" | "sharedGeneration" | "follow" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
 
 export interface ToldFigures {
@@ -71,13 +71,11 @@ function tell({ worker }: Thread, message: ToServing): void {
   worker.postMessage(message, message.kind === "generation" ? [message.generation.questions] : []);
 }
 
-function toServe(generation: Generation, index: SearchIndex): StoreToServe {
+function toServe(generation: SharedGeneration): StoreToServe {
+  const { store, index, askSimilar } = generation;
   const { port1, port2 } = new MessageChannel();
-  answerFrom(generation, port1);
-  return {
-    ...{ store: generation.store, index, questions: port2 },
-    hasSimilar: generation.similar !== undefined,
-  };
+  passOn(generation, port1);
+  return { store, index, questions: port2, hasSimilar: askSimilar !== undefined };
 }
 
 export class ServingThreads {
@@ -131,15 +129,15 @@ export class ServingThreads {
   }
 
   async #startAll(count: number): Promise<void> {
-    const { follow } = this.#served;
+    const { follow, sharedGeneration } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
     follow({
       takeKeys: (keys) => {
         for (const thread of this.#threads) tell(thread, { kind: "keys", keys: keys.byHash });
       },
-      takeGeneration: (generation, index) => {
+      takeGeneration: () => {
         for (const thread of this.#threads)
-          tell(thread, { kind: "generation", generation: toServe(generation, index) });
+          tell(thread, { kind: "generation", generation: toServe(sharedGeneration()) });
       },
     });
     this.#address = await this.#start(this.#shared.port, this.#shared.sharing);
@@ -160,7 +158,7 @@ export class ServingThreads {
 
   /** Starts a thread; resolves with its address, rejects when it dies or cannot listen before that. */
   async #start(port: number, sharing: Sharing): Promise<AddressInfo> {
-    const { state, searchIndex, sharedLimits } = this.#served;
+    const { state, sharedGeneration, sharedLimits } = this.#served;
     const number = this.#freeNumber();
     const task: ServingTask = {
       ...this.#shared,
@@ -171,7 +169,7 @@ export class ServingThreads {
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
       keys: state.gate.keys.byHash,
-      generation: toServe(state.generation, searchIndex()),
+      generation: toServe(sharedGeneration()),
     };
     const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
     return await new Promise((started, failed) => {
@@ -180,12 +178,8 @@ export class ServingThreads {
         ...{ worker, number, hasListened: false, toShared, asked: new Map(), started, failed },
       };
       this.#threads.add(thread);
-      let cause: string | undefined;
       worker.on("message", (message: FromServing) => this.#take(thread, message));
-      worker.on("error", (error) => {
-        cause = causeOfDeath(SERVING_THREAD, error);
-      });
-      worker.on("exit", (status) => this.#end(thread, cause || `exit status ${status}`));
+      whenEnded(worker, SERVING_THREAD, (cause) => this.#end(thread, cause));
     });
   }
 

@@ -29,23 +29,19 @@ export function beginWork(): void {
   since = performance.now();
 }
 
-/** Sleeps if the thread has worked for long enough. @param before called before the sleep, for example to send answers */
-export function yieldCpu(before: () => void): void {
+/** Sleeps if the thread has worked for long enough. */
+export function yieldCpu(): void {
   if (performance.now() - since < MOST_MS) return;
-  before();
   Atomics.wait(nobody, 0, 0, PAUSE_MS);
   since = performance.now();
 }
 
 /** The same work, which lets other threads run at every yield; see {@link yieldCpu}. */
-export function* yieldingCpu<Step, Result>(
-  work: Generator<Step, Result>,
-  before: () => void,
-): Generator<Step, Result> {
+export function* yieldingCpu<Step, Result>(work: Generator<Step, Result>): Generator<Step, Result> {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
-    yieldCpu(before);
+    yieldCpu();
     yield step.value;
   }
 }
