@@ -8,12 +8,10 @@ import { id, snapshotFiles, user, withManifest, writeFiles } from "../support/fo
 import { assertInTime } from "../support/patience.ts";
 import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
 import {
-  errorOf,
   generationOf,
   get,
   LISTENING,
   type LogLine,
-  type Response,
   type Served,
   serve,
   startClients,
@@ -21,9 +19,6 @@ import {
   untilReply,
 } from "../support/process.ts";
 import { dial, header, requestHead } from "../support/raw.ts";
-
-/** So long that no window ends during a test. */
-const LONG_WINDOW = ["--rate-window", "31536000"];
 
 describe("processes", { concurrency: 4 }, () => {
   test("the listening line is all of standard output; each event is one JSON line of log", async (t) => {
@@ -190,54 +185,28 @@ describe("processes", { concurrency: 4 }, () => {
     });
   }
 
-  test("a request that was sent whole before the signal is answered, on the newest connections too", async (t) => {
-    const { snapshot, keys } = place(t);
-    writeKeys(keys, keyRecord("svcx_late"));
-    const server = await serve(snapshot, keys);
-    // The system accepts these before the server does.
-    const clients = await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const client = await dial(server.port);
-        void client.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_late"]));
-        return client;
-      }),
-    );
-    server.child.kill("SIGTERM");
-    for (const client of clients) {
-      const { status, body } = await client.response();
-      assert.equal(status, 200);
-      assert.match(body, /"totalUsers"/);
-      await client.closed();
-    }
-    assert.deepEqual(await server.ended, { status: 0, signal: null });
-  });
-
   test("connections that stay idle meet an orderly end; a second signal does not wait for them", async (t) => {
     const { snapshot, keys } = place(t);
-    /** Number of stops before the second signal arrived, on a busy machine. */
-    let late = 0;
-    const runs = [["SIGTERM"], ["SIGTERM", "SIGINT"], ["SIGINT", "SIGINT"]] as const;
-    for (let at = 0; at < runs.length; at++) {
-      const signals = runs[at]!;
+    /** Stops a server that has idle connections. @returns whether the stop came to its end */
+    const stop = async (first: NodeJS.Signals, second?: NodeJS.Signals): Promise<boolean> => {
       const server = await serve(snapshot, keys);
       const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
-      server.child.kill(signals[0]);
+      server.child.kill(first);
       await server.logged("stopping");
       const began = performance.now();
-      if (signals.length > 1) server.child.kill(signals[1]);
+      if (second !== undefined) server.child.kill(second);
       const { status, signal } = await server.ended;
-      if (signals.length > 1) {
-        if (server.logs("stopped").length > 0) {
-          assert.ok(++late < 10, "a second signal ends it before the idle connections do");
-          at--;
-          continue;
-        }
-        assert.ok(status !== 0 || signal !== null);
-      } else {
-        assert.deepEqual([status, signal], [0, null]);
-        assertInTime(began, 10_000, "the stop");
-        for (const client of idle) await client.closed();
-      }
+      const isOrderly = server.logs("stopped").length > 0;
+      assert.equal(isOrderly, status === 0 && signal === null);
+      assertInTime(began, 10_000, "the stop");
+      if (isOrderly) for (const client of idle) await client.closed();
+      return isOrderly;
+    };
+    assert.ok(await stop("SIGTERM"));
+    for (const first of ["SIGTERM", "SIGINT"] as const) {
+      // On a busy machine a stop may be over before the second signal arrives.
+      let attempts = 0;
+      while (await stop(first, "SIGINT")) assert.ok(++attempts < 10, "a second signal ends it at once");
     }
   });
 
@@ -254,36 +223,5 @@ describe("processes", { concurrency: 4 }, () => {
     assert.equal((await get(`${again.url}/stats`, { token: TOKEN })).status, 200);
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
     await again.stop();
-  });
-
-  test("of 200 requests at once exactly the limit passes", async (t) => {
-    const { snapshot, keys } = place(t);
-    writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_own", { limit: 3 }), keyRecord("svcx_free"));
-    const server = await serve(snapshot, keys, ["--rate-limit", "60", ...LONG_WINDOW]);
-    const ask = (token: string): Promise<Response> => get(`${server.url}/worlds`, { token });
-    const replies = await Promise.all(
-      Array.from({ length: 200 }, async () => [await ask(TOKEN), await ask("svcx_free")] as const),
-    );
-    const passed = replies.map(([reply]) => reply).filter(({ status }) => status === 200);
-    const left = passed.map(({ headers }) => Number(headers["x-ratelimit-remaining"])).sort((a, b) => b - a);
-    assert.deepEqual(
-      left,
-      Array.from({ length: 60 }, (_, n) => 59 - n),
-    );
-    for (const [limited, free] of replies) {
-      assert.equal(free.status, 200);
-      assert.equal(free.headers["x-ratelimit-limit"], undefined);
-      if (limited.status === 200) continue;
-      assert.equal(limited.status, 429);
-      assert.equal(errorOf(limited), "Rate limit exceeded");
-      assert.equal(limited.headers["x-ratelimit-remaining"], "0");
-      assert.equal(limited.headers["x-ratelimit-limit"], "60");
-      const reset = Number(limited.headers["x-ratelimit-reset"]);
-      assert.equal(reset % 31_536_000, 0);
-      assert.ok(Number(limited.headers["retry-after"]) >= 1);
-    }
-    const own = await Promise.all(Array.from({ length: 20 }, () => ask("svc_sk_own")));
-    assert.equal(own.filter(({ status }) => status === 200).length, 3);
-    await server.stop();
   });
 });

@@ -23,7 +23,7 @@ const WIRE_TESTS = {
 /** The tests of processes, likewise. */
 const PROCESS_TESTS = {
   "test/conformance.test.ts": 20,
-  "test/all/process.test.ts": 9,
+  "test/all/process.test.ts": 7,
   "test/all/reloads.test.ts": 3,
   "test/all/signals.test.ts": 5,
 };
