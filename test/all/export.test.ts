@@ -1,4 +1,7 @@
-/** `orrery export` against a real PostgreSQL: its files, and its messages when it fails. */
+/**
+ * `orrery export` against a real PostgreSQL: its files, and its messages when it fails; exports during writes of rows, each
+ * of which shows one moment; rounds until a signal.
+ */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -7,12 +10,16 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { exportOnce } from "../../src/sources/postgres/export.ts";
+import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
+import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { freePort } from "../support/ports.ts";
@@ -56,6 +63,37 @@ const exportFrom = (
   more: readonly string[] = [],
   variables: Variables = {},
 ): Promise<Outcome> => run(["export", "--postgres", url, "--out", out, ...more], variables);
+
+const EXPORTS = 50;
+const WRITERS = 4;
+/** Total visits; transactions only move them from one world to another. */
+const VISITS = 100_000;
+
+/** Adds a user, a world of theirs, its statistics and an instance; at any moment all four exist or none. */
+const ADD = `
+  WITH owner AS (INSERT INTO users SELECT gen_random_uuid(), 'user', NULL, now() RETURNING id),
+    world AS (INSERT INTO worlds SELECT id, 'world', NULL, id, true, 'ACTIVE', now(), now() FROM owner RETURNING id),
+    stats AS (INSERT INTO world_stats SELECT id, 0, 0, 0, 0 FROM world)
+  INSERT INTO instances SELECT id, id, true, true, now() FROM world`;
+
+/** The transactions of a writer; each writes tables in another order than an export reads them. */
+const WRITES: readonly string[] = [
+  `BEGIN; ${ADD}; COMMIT`,
+  `BEGIN;
+   CREATE TEMPORARY TABLE gone ON COMMIT DROP AS SELECT i.id FROM instances i JOIN world_stats s ON s.world_id = i.id
+     WHERE s.total_visits = 0 ORDER BY random() LIMIT 1;
+   DELETE FROM instances WHERE id IN (SELECT id FROM gone);
+   DELETE FROM users WHERE id IN (SELECT id FROM gone);
+   DELETE FROM world_stats WHERE world_id IN (SELECT id FROM gone);
+   DELETE FROM worlds WHERE id IN (SELECT id FROM gone);
+   COMMIT`,
+  `BEGIN;
+   UPDATE world_stats SET total_visits = total_visits - 1
+     WHERE world_id = (SELECT world_id FROM world_stats WHERE total_visits > 0 ORDER BY random() LIMIT 1) AND total_visits > 0;
+   UPDATE world_stats SET total_visits = (SELECT ${VISITS} - sum(total_visits) FROM world_stats) + total_visits
+     WHERE world_id = (SELECT world_id FROM world_stats ORDER BY random() LIMIT 1);
+   COMMIT`,
+];
 
 describe("export from PostgreSQL", { skip }, () => {
   let server: Postgres;
@@ -110,13 +148,13 @@ describe("export from PostgreSQL", { skip }, () => {
       assert.equal(world!.id, "aaaaaaaa-0000-4000-8000-000000000001");
       assert.equal(world!.createdAt, "0001-01-01T00:00:00.000Z");
       assert.equal(world!.updatedAt, "9999-12-31T23:59:59.999Z");
-      const counts = {
-        totalVisits: 9007199254740991,
-        uniqueVisitors: 2,
-        visitsLast7Days: 3,
-        visitsLast30Days: 4,
-      };
-      assert.deepEqual(readRows(out, "world-stats"), [{ worldId: world!.id, ...counts }]);
+      assert.deepEqual(Object.values(readRows(out, "world-stats")[0]!), [
+        world!.id,
+        9007199254740991,
+        2,
+        3,
+        4,
+      ]);
       const [instance] = readRows(out, "instances");
       assert.equal(Object.keys(instance!).join(), "id,worldId,isPublic,isActive,createdAt");
       assert.equal(instance!.createdAt, "2026-01-01T00:00:00.000Z");
@@ -474,6 +512,139 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.equal((await exportTo(out, "--queries", queries(t, many))).status, 1);
     assert.equal(realpathSync(out), published);
     assert.deepEqual(readdirSync(`${out}.versions`).length, 1);
+  });
+
+  describe("exports while rows are written", () => {
+    const url = (): string => server.url("written");
+    const write = (sql: string): Promise<void> => server.run(sql, "written");
+    before(async () => {
+      await server.makeDatabase("written");
+      await write(`DO $$ BEGIN FOR n IN 1..300 LOOP ${ADD}; END LOOP; END $$;
+        UPDATE world_stats SET total_visits = ${VISITS}
+          WHERE world_id = (SELECT min(world_id::text)::uuid FROM world_stats)`);
+    });
+
+    it(`are of one moment each: an invariant over all tables holds in ${EXPORTS} of them`, async (t) => {
+      const out = join(temporaryFolder(t), "snapshot");
+      let isOver = false;
+      let writes = 0;
+      async function keepWriting(first: number): Promise<void> {
+        const client = await server.connect("written");
+        for (let at = first; !isOver; at++) {
+          // A lock, since two moves of visits would each add what the other took, and a removal would lose visits just added.
+          const lock = at % WRITES.length > 0 ? "BEGIN; SELECT pg_advisory_xact_lock(1);" : "BEGIN;";
+          await client.query(WRITES[at % WRITES.length]!.replace("BEGIN;", lock)).then(
+            () => writes++,
+            // Another writer has removed the row.
+            () => client.query("ROLLBACK"),
+          );
+        }
+        await client.end();
+      }
+      const writers = Promise.all(Array.from({ length: WRITERS }, (_, first) => keepWriting(first)));
+      const seen = new Set<string>();
+      let before = 0;
+      try {
+        for (let round = 0; round < EXPORTS; round++) {
+          await until(() => writes > before, "rows to be written");
+          before = writes;
+          const { generation, rows } = await exportOnce({
+            from: readPostgresUrl(url()),
+            queries: DEFAULT_QUERIES,
+            out,
+            gzip: false,
+            maxBytes: 1e9,
+            onlyChanges: false,
+            signal: new AbortController().signal,
+          });
+          seen.add(generation);
+          const ids = (table: string, name: string) =>
+            readRows(out, table)
+              .map((row) => String(row[name]))
+              .sort();
+          assert.ok(rows > 100);
+          for (const [table, name] of [
+            ["worlds", "id"],
+            ["world-stats", "worldId"],
+            ["instances", "worldId"],
+          ])
+            assert.deepEqual(ids(table!, name!), ids("users", "id"));
+          const visits = readRows(out, "world-stats").reduce((sum, row) => sum + Number(row.totalVisits), 0);
+          assert.equal(visits, VISITS);
+        }
+      } finally {
+        isOver = true;
+        await writers;
+      }
+      assert.ok(seen.size > EXPORTS / 2, `${seen.size} different ones, ${writes} writes`);
+    });
+
+    it("go on in rounds: new rows, the same, a failure, success again, until SIGTERM", async (t) => {
+      const folder = temporaryFolder(t);
+      const [out, file] = [join(folder, "snapshot"), join(folder, "queries.json")];
+      // A view that can be broken and repaired while the command runs.
+      await write(`CREATE VIEW shown AS SELECT * FROM users`);
+      const users = "SELECT id, display_name, user_icon_url, created_at FROM shown ORDER BY id";
+      writeFileSync(file, JSON.stringify({ users }));
+      const args = ["export", "--postgres", url(), "--out", out, "--queries", file];
+      const program = start([...args, "--every", "0.1"]);
+      const lines = (): string[] => program.stderr().split("\n").slice(0, -1);
+      const untilLine = (pattern: RegExp, from: number): Promise<number> =>
+        until(() => {
+          assert.equal(program.child.exitCode, null, program.stderr());
+          const at = lines().findIndex((line, index) => index >= from && pattern.test(line));
+          return at < 0 ? undefined : at + 1;
+        }, `${pattern} behind line ${from} of:\n${program.stderr()}`);
+      const time = String.raw`^orrery: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z `;
+      const published = `${time}published generation pg-\\w+: \\d+ rows, \\d+ bytes, \\d+\\.\\d s$`;
+      let at = await untilLine(new RegExp(published), 0);
+      const first = readlinkSync(out);
+      at = await untilLine(new RegExp(`${time}unchanged, still generation pg-\\w+: `), at);
+      assert.equal(readlinkSync(out), first);
+      await write(ADD);
+      at = await untilLine(/ published generation /, at);
+      assert.notEqual(readlinkSync(out), first);
+      const second = readlinkSync(out);
+      await write("ALTER VIEW shown RENAME COLUMN display_name TO name");
+      at = await untilLine(/ not published: users: column "display_name" does not exist.* \(42703\)$/, at);
+      assert.equal(readlinkSync(out), second);
+      await write("ALTER VIEW shown RENAME COLUMN name TO display_name");
+      at = await untilLine(/ unchanged, /, at);
+      // A second row with the same id: the export refuses it as a check would.
+      await write(
+        "ALTER VIEW shown RENAME TO old; CREATE VIEW shown AS SELECT * FROM old UNION ALL SELECT * FROM old",
+      );
+      at = await untilLine(/ not published: users\.ndjson:\d+: id: .* \(and \d+ more\)$/, at);
+      await write("DROP VIEW shown; ALTER VIEW old RENAME TO shown");
+      at = await untilLine(/ unchanged, /, at);
+      await server.stop();
+      at = await untilLine(
+        / not published: PostgreSQL at 127\.\S+: connection refused \(ECONNREFUSED\)$/,
+        at,
+      );
+      await server.start();
+      await untilLine(/ unchanged, /, at);
+      await program.stop();
+      assert.equal(program.stdout(), "");
+      assert.equal(readdirSync(`${out}.versions`).length, 2);
+      assert.equal(readlinkSync(out), second);
+    });
+
+    it("end at a SIGTERM in the middle of a round with status 0, and leave nothing", async (t) => {
+      const folder = temporaryFolder(t);
+      const [out, file] = [join(folder, "snapshot"), join(folder, "queries.json")];
+      const sleeping = "SELECT id, display_name, created_at FROM users, (SELECT pg_sleep(3600)) AS slept";
+      writeFileSync(file, JSON.stringify({ users: sleeping }));
+      const args = ["export", "--postgres", url(), "--out", out, "--queries", file];
+      const program = start([...args, "--every", "1"]);
+      await until(
+        () => existsSync(`${out}.versions`) && readdirSync(`${out}.versions`).length > 1,
+        "a round",
+      );
+      await program.stop("SIGINT");
+      assert.equal(program.stderr(), "");
+      assert.ok(!existsSync(out) && !existsSync(`${out}.versions`));
+    });
   });
 });
 

@@ -6,11 +6,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { temporaryFolder } from "../support/folders.ts";
 import { place, TOKEN } from "../support/place.ts";
-import { get, type Served, serve, start, until } from "../support/process.ts";
-import { testArguments } from "../support/program.ts";
+import { get, type Served, serve, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 
@@ -93,32 +90,5 @@ describe("--state", { concurrency: 4 }, () => {
     assert.equal(await ask(second), LIMIT - 21);
     await second.stop();
     assert.ok(holds(file, 21)());
-  });
-
-  test("a kill at any moment leaves a whole file, with no count twice", async (t) => {
-    const folder = temporaryFolder(t);
-    const file = join(folder, "state");
-    const program = fileURLToPath(new URL("../support/counts-child.ts", import.meta.url));
-    const countIn = (): number => Number(/\["key_1",(\d+)\]/.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
-    let kept = 0;
-    for (let round = 0; round < 8; round++) {
-      const child = start([file], {}, [process.execPath, ...testArguments(program)]);
-      await until(
-        () => existsSync(file) && countIn() > kept,
-        () => `a count above ${kept}; it said: ${child.stderr()}`,
-      );
-      await sleep(Math.random() * 30);
-      const before = countIn();
-      await child.kill();
-      const [said, told] = [child.stdout(), child.stderr()];
-      const most = Number(said.trimEnd().split("\n").at(-1));
-      assert.doesNotMatch(told, /refused|failed|defect/);
-      if (round > 0) assert.match(told, /"kind":"state-restored"/);
-      kept = countIn();
-      assert.ok(kept >= before && kept <= most, `${before} ${kept} ${most}`);
-      // The process began with all saved counts.
-      assert.ok(Number(said.slice(0, said.indexOf("\n"))) >= 10);
-    }
-    assert.ok(readdirSync(folder).length <= 9, readdirSync(folder).join());
   });
 });
