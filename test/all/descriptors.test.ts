@@ -1,70 +1,15 @@
 /** A server with few descriptors and many clients refuses some, and still reads keys and snapshots. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, keepAlive, serve, until, withOpenFiles } from "../support/process.ts";
-import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
 import { findNode, programOn } from "../support/runtimes.ts";
 
 const OTHER = "svc_sk_in_the_flood";
 const CROWD = 200;
-
-/** Opens every available descriptor, and closes them when it is told to. */
-const GREEDY = `
-import { closeSync, openSync } from "node:fs";
-const { openOrrery } = await import("${LIBRARY.href}");
-const [snapshot, keys] = process.argv.slice(1);
-const seen = [];
-const orrery = await openOrrery({ snapshot, keys, watch: 0.2, observe: ({ kind, problems }) => seen.push([kind, problems].flat().join(" ").trim()) });
-const taken = [];
-try {
-  for (;;) taken.push(openSync("/dev/null"));
-} catch {}
-process.on("message", (say) => {
-  if (say === "release") for (const one of taken.splice(0)) closeSync(one);
-  if (say === "look") process.send(seen);
-  if (say === "end") {
-    orrery.close();
-    process.disconnect();
-  }
-});
-process.send(seen);
-`;
-
-test("a program has none left: keys and snapshot come into force when there are some again", async (t) => {
-  const { snapshot, keys } = place(t);
-  writeKeys(keys, keyRecord(TOKEN));
-  const [shell, ...args] = withOpenFiles(64, [process.execPath, ...LIBRARY_RUNNER]);
-  const child = spawn(shell, [...args, "--input-type=module", "-e", GREEDY, snapshot, keys], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  t.after(() => child.kill("SIGKILL"));
-  let seen: string[] = [];
-  child.on("message", (message) => {
-    seen = message as string[];
-  });
-  const count = (kind: string): number => {
-    if (child.connected) child.send("look");
-    return seen.filter((each) => each.split(" ")[0] === kind).length;
-  };
-  await until(() => count("keys-loaded") === 1, "the program");
-  writeKeys(keys, keyRecord(TOKEN), keyRecord(OTHER));
-  await until(() => count("keys-refused") > 0, "the refused keys");
-  writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
-  await until(() => count("snapshot-refused") > 0, "the refused load");
-  child.send("release");
-  await until(
-    () => count("keys-loaded") === 2 && count("snapshot-loaded") === 2,
-    () => `the keys and the new generation; it saw:\n${seen.join("\n")}`,
-  );
-  child.send("end");
-  await until(() => child.exitCode !== null, "its end");
-  assert.equal(child.exitCode, 0);
-});
 
 // Two at once: they mostly wait.
 describe("descriptors run out", {

@@ -276,18 +276,6 @@ describe("rounds of export", { skip: needPostgres() }, () => {
     await server.stop();
   });
 
-  it("--live-every wants --every, and no --build", async () => {
-    for (const [more, why] of [
-      [[], /--live-every: requires --every/],
-      [["--every", "1", "--build"], /--live-every: not with --build/],
-    ] as const) {
-      const args = ["export", "--postgres", "postgres://u@h/d", "--out", "x", "--live-every", "1"];
-      const { status, stderr } = await run([...args, ...more]);
-      assert.equal(status, 2);
-      assert.match(stderr, why);
-    }
-  });
-
   it("are refused when most is gone, go on, and what was rolled back is seen by a server", async (t) => {
     const { folder, out, args, versions, sql } = await begin(t, "shrunk", 400);
     await runWell(args);

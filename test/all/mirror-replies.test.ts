@@ -126,8 +126,7 @@ describe("a mirror", () => {
     );
     assert.ok(found2.length > 3);
     for (const row of found2) assert.ok(users.has(row.id), String(row.displayName));
-    assert.equal(found.isNew, true);
-    assert.equal(found.requests, upstream.asked.length);
+    assert.deepEqual([found.isNew, found.requests], [true, upstream.asked.length]);
     const { bound } = found.collected!;
     assert.ok(found.requests >= sumOf(bound), `${found.requests} requests, bound ${sumOf(bound)}`);
     // Apart from requests for owners, the bound counts every request.

@@ -82,20 +82,6 @@ describe("the pages of a server", () => {
     await assertPipelines(port);
   });
 
-  it("are not there when they are turned off", async () => {
-    const { port } = await serve({ docs: false });
-    const wire = await dial(port);
-    for (const target of ["/", "/docs", "/openapi.json", "/docs/x.js"]) {
-      for (const method of ["GET", "POST", "OPTIONS"]) {
-        void wire.send(requestHead(target, method === "POST" ? ["Content-Length: 0"] : [], method));
-        const response = await wire.response(method);
-        assert.equal(response.status, 404);
-        assert.equal(errorOf(response), "Not found");
-      }
-    }
-    wire.destroy();
-  });
-
   it("stand in the access log, without the query", async () => {
     const { port, observations } = await serve({ docs: true, accessLog: true });
     const wire = await dial(port);
@@ -103,9 +89,7 @@ describe("the pages of a server", () => {
     const response = await wire.response();
     const seen = await until(() => observations.find(({ kind }) => kind === "request"), "the request");
     assert.ok(seen.kind === "request");
-    assert.equal(seen.path, "/docs");
-    assert.equal(seen.status, 200);
-    assert.equal(seen.id, header(response, "X-Request-Id"));
+    assert.deepEqual([seen.path, seen.status, seen.id], ["/docs", 200, header(response, "X-Request-Id")]);
     assert.doesNotMatch(JSON.stringify(observations), new RegExp(TOKENS.api));
     wire.destroy();
   });

@@ -137,8 +137,7 @@ describe("keys of a process", { concurrency: 4 }, () => {
     for (const line of requests) {
       // A request that the parser refused has no method.
       assert.match(String(line.method), line.fault === "badRequest" ? /^$/ : /^[A-Z]+$/);
-      assert.equal(typeof line.status, "number");
-      assert.equal(typeof line.ms, "number");
+      assert.deepEqual([typeof line.status, typeof line.ms], ["number", "number"]);
     }
     assert.ok(
       requests.some((line) => line.keyId === readKeyId(server)),

@@ -89,8 +89,7 @@ describe("processes", { concurrency: 4 }, () => {
       `${JSON.stringify(user(1, { email: "canary-2" }))}\n{"id":"canary-3"\n${JSON.stringify(user(2, { createdAt: "soon", displayName: "canary-4" }))}\n`,
     );
     const refused = await refusedFor(/^users\.ndjson:2: /);
-    assert.equal(refused.level, "error");
-    assert.equal(refused.serving, "gen-2");
+    assert.deepEqual([refused.level, refused.serving], ["error", "gen-2"]);
     const problems = refused.problems as string[];
     assert.match(problems[0]!, /^users\.ndjson:2: /);
     assert.match(problems[1]!, /^users\.ndjson:3: createdAt: .*"soon"/);
@@ -179,8 +178,7 @@ describe("processes", { concurrency: 4 }, () => {
       assert.deepEqual([last.status, header(last, "Connection")], [200, "close"]);
       assert.match(last.body, /"totalUsers"/);
       await idle.closed();
-      assert.equal(server.logs("stopping")[0]!.signal, signal);
-      assert.equal(server.logs("stopped").length, 1);
+      assert.deepEqual([server.logs("stopping")[0]!.signal, server.logs("stopped").length], [signal, 1]);
       assert.equal(server.logs("defect").length, 0);
     });
   }
@@ -218,8 +216,7 @@ describe("processes", { concurrency: 4 }, () => {
     assert.equal((await first.kill()).signal, "SIGKILL");
     await clients.over.catch(() => {});
     const again = await serve(snapshot, keys, ["--port", String(first.port)]);
-    assert.equal(again.port, first.port);
-    assert.equal(again.generation, first.generation);
+    assert.deepEqual([again.port, again.generation], [first.port, first.generation]);
     assert.equal((await get(`${again.url}/stats`, { token: TOKEN })).status, 200);
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
     await again.stop();

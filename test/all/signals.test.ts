@@ -65,8 +65,7 @@ describe("signals", { concurrency: 2 }, () => {
     for (const [at, signal] of (["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const).entries()) {
       server.child.kill(signal);
       const line = await server.logged("signal-ignored", at + 1);
-      assert.equal(line.signal, signal);
-      assert.equal(line.level, "info");
+      assert.deepEqual([line.signal, line.level], [signal, "info"]);
     }
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
     assert.doesNotMatch(server.stderr(), /Debugger/);

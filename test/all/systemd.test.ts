@@ -43,8 +43,7 @@ describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
     const settingOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, "m").exec(text)?.[1];
     assert.equal(settingOf("Environment=ORRERY_CACHE"), `/var/cache/${settingOf("CacheDirectory")}`);
     assert.equal(settingOf("Environment=ORRERY_STATE"), `/var/lib/${settingOf("StateDirectory")}/counts`);
-    assert.equal(settingOf("ProtectSystem"), "strict");
-    assert.equal(settingOf("ReadWritePaths"), undefined);
+    assert.deepEqual([settingOf("ProtectSystem"), settingOf("ReadWritePaths")], ["strict", undefined]);
     // A flag would override the variables of orrery.env.
     assert.equal(settingOf("ExecStart"), "/usr/local/bin/orrery serve");
   });

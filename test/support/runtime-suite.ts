@@ -17,7 +17,7 @@ const WIRE_TESTS = {
   "test/http.test.ts": 370,
   "test/http-connections.test.ts": 20,
   "test/all/http-stop.test.ts": 6,
-  "test/all/pages-http.test.ts": 6,
+  "test/all/pages-http.test.ts": 5,
 };
 
 /** The tests of processes, likewise. */
