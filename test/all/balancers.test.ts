@@ -98,8 +98,10 @@ describe("HTTP through a balancer", { skip: need("nginx", "haproxy", "openssl"),
         assert.equal(status, 200);
         assert.equal(JSON.parse(body.toString()).data.totalUsers, 2000);
         assert.equal(headers.etag, `"${server.generation}"`);
-        assert.equal(headers["cache-control"], "private, no-cache");
-        assert.equal(headers["x-ratelimit-limit"], "1000");
+        assert.deepEqual(
+          [headers["cache-control"], headers["x-ratelimit-limit"]],
+          ["private, no-cache", "1000"],
+        );
         assert.match(String(headers["x-ratelimit-remaining"]), /^\d+$/);
         assert.match(String(headers["x-ratelimit-reset"]), /^\d+$/);
         const refused = await ask("/stats", { authorization: "Basic x" });

@@ -283,7 +283,9 @@ describe("export from PostgreSQL", { skip }, () => {
     ],
     [
       "a wrong type that only its rows show",
-      users("SELECT json_build_object('id', id, 'displayName', 7, 'createdAt', created_at) FROM users LIMIT 1"),
+      users(
+        "SELECT json_build_object('id', id, 'displayName', 7, 'createdAt', created_at) FROM users LIMIT 1",
+      ),
       /^users\.ndjson:1: displayName: must be a string, is 7$/m,
     ],
     ["a year before 1", createdAt("'0044-03-15 12:00 BC'"), /^instances\.ndjson:1: createdAt: /m],
