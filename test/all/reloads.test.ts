@@ -1,10 +1,11 @@
-/** Slow reloads of a real process: overlapping loads, and swaps under load. */
+/** Reloads of a real process: overlapping loads, swaps under load, and what was read. */
 
 import assert from "node:assert/strict";
 import { renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import {
+  bytesOf,
   instance,
   slowRows,
   snapshotFiles,
@@ -167,4 +168,20 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     await server.stop();
     assert.equal(server.logs("snapshot-loaded").length, 1);
   });
+});
+
+test("the log says which tables were read and which were kept, at the watch and at SIGHUP", async (t) => {
+  const { snapshot, keys } = place(t);
+  const server = await serve(snapshot, keys, ["--watch", "0.2"]);
+  const [first] = server.logs("snapshot-loaded");
+  assert.deepEqual([first!.read, first!.kept], [["users", "worlds", "world-stats", "instances"], []]);
+  const file = join(snapshot, "instances.ndjson");
+  writeFileSync(`${file}.new`, bytesOf([instance(1), instance(2)]));
+  renameSync(`${file}.new`, file);
+  const second = await server.logged("snapshot-loaded", 2);
+  assert.deepEqual([second.read, second.kept], [["instances"], ["users", "worlds", "world-stats"]]);
+  server.child.kill("SIGHUP");
+  const third = await server.logged("snapshot-unchanged");
+  assert.deepEqual([third.read, third.kept], [[], ["users", "worlds", "world-stats", "instances"]]);
+  await server.stop();
 });
