@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { whyNoSharing } from "../../src/http/port.ts";
-import { openOrrery } from "../../src/mod.ts";
 import { BASE_PATH } from "../../src/model/model.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
@@ -216,32 +215,3 @@ if (sharing) {
     hangUp(all);
   });
 }
-
-it("a library without threads keeps the bound, and drops what is aborted", async () => {
-  const orrery = await openOrrery({
-    snapshot,
-    keys: [
-      { id: "a", kind: "cli", token: "svcx_a" },
-      { id: "b", kind: "api", token: "svc_sk_b" },
-    ],
-    threads: false,
-    maxPendingSearches: 2,
-    searchCacheBytes: 0,
-  });
-  const ask = (token: string, signal?: AbortSignal) =>
-    orrery.ask({ target: longSearch(), authorization: `Bearer ${token}`, signal });
-  const replies = await Promise.all([ask("svcx_a"), ask("svcx_a"), ask("svc_sk_b"), ask("svc_sk_b")]);
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    [200, 503, 200, 503],
-  );
-  assert.equal(replies[1]!.headers["retry-after"], "1");
-  assert.equal(replies[1]!.headers["x-ratelimit-limit"], undefined);
-  assert.equal(replies[3]!.headers["x-ratelimit-limit"], "1000");
-  const controller = new AbortController();
-  const aborted = ask("svcx_a", controller.signal);
-  controller.abort(new Error("enough"));
-  await assert.rejects(aborted, /enough/);
-  assert.equal((await ask("svcx_a")).status, 200);
-  orrery.close();
-});
