@@ -36,8 +36,8 @@ function operator(url: string) {
     status,
     ready,
     explain: (key: string): Promise<Explanation> => json(`explain?target=/api/public/v1/stats&key=${key}`),
-    async reload() {
-      const reply = await fetch(`${url}reload`, HARMLESS);
+    async reload(query = "") {
+      const reply = await fetch(`${url}reload${query}`, HARMLESS);
       return { code: reply.status, ...JSON.parse(await reply.text()) };
     },
     /** Value of a metric with its labels. */
@@ -159,6 +159,25 @@ describe("the admin listener", () => {
     appendFileSync(join(snapshot, "users.ndjson"), "no row\n");
     await server.logged("snapshot-refused");
     await untilReady("stale");
+    await server.stop();
+  });
+
+  it("takes a snapshot that has lost most of its users once, by a reload that allows it", async (t) => {
+    const { server, snapshot, reload } = await serveAdmin(t, ["--watch", "0"]);
+    const write = (count: number): string =>
+      writeSnapshot(snapshot, { "users.ndjson": Array.from({ length: count }, (_, n) => user(n + 1)) });
+    write(300);
+    await reload();
+    write(20);
+    for (const [query, wanted] of [
+      ["", "200 refused"],
+      ["?allow-shrink=0", "200 refused"],
+      ["?allow-shrink=perhaps", "400 allow-shrink must be on or off"],
+      ["?allow-shrink=1", "200 loaded"],
+    ] as const) {
+      const { code, error, snapshot: became } = await reload(query);
+      assert.equal(`${code} ${became?.result ?? error}`, wanted);
+    }
     await server.stop();
   });
 

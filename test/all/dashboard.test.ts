@@ -475,11 +475,10 @@ describe("the dashboard", { skip }, () => {
     });
   });
 
-  it("stays usable with thousands of loads, of keys and of routes", async () => {
+  it("stays usable with thousands of loads, and many keys of long names", async () => {
     await withPage(async ({ page }) => {
       const status = JSON.parse((await server.askAdmin("status")).text) as Status;
       const [key] = status.keys.busiest;
-      const [some] = status.requests.routes;
       const many = {
         ...status,
         loads: Array.from({ length: 2000 }, (_, at) => ({
@@ -495,10 +494,6 @@ describe("the dashboard", { skip }, () => {
             id: `k${at}`,
             name: "<u>".repeat(500),
           })),
-        },
-        requests: {
-          ...status.requests,
-          routes: Array.from({ length: 50 }, (_, at) => ({ ...some, route: `/${at}` })),
         },
       };
       await answerWith(page, { json: many });

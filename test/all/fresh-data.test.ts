@@ -98,26 +98,6 @@ it("the moment of the data is told by readiness, status and a metric, and makes 
 });
 
 describe("a snapshot that has lost most of its users", () => {
-  it("is served once by a reload that allows it", async (t) => {
-    const folder = temporaryFolder(t);
-    const snapshot = await generate(join(folder, "rows"), 300, 1);
-    const small = await generate(join(folder, "small"), 20, 2);
-    const server = await serve(snapshot, keysIn(folder), ["--admin", "0", "--watch", "0"]);
-    const url = server.admin();
-    const reload = async (query: string): Promise<string> => {
-      const headers = { "X-Orrery-Admin": "1" };
-      const reply = await fetch(`${url}reload${query}`, { method: "POST", headers });
-      const { snapshot: became, error } = JSON.parse(await reply.text());
-      return `${reply.status} ${became?.result ?? error}`;
-    };
-    cpSync(small, snapshot, { recursive: true });
-    assert.equal(await reload(""), "200 refused");
-    assert.equal(await reload("?allow-shrink=0"), "200 refused");
-    assert.equal(await reload("?allow-shrink=perhaps"), "400 allow-shrink must be on or off");
-    assert.equal(await reload("?allow-shrink=1"), "200 loaded");
-    await server.stop();
-  });
-
   it("is not built in the place of what is there, and what was there can be had again", async (t) => {
     const folder = temporaryFolder(t);
     const [one, two, small] = [

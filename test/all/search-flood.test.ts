@@ -16,15 +16,15 @@ import { assertPassesOn, findNode } from "../support/runtimes.ts";
 import { startInThreads } from "../support/workers.ts";
 
 const WORLDS = 6000;
-/** Default bounds of waiting searches: of a server, and of one key. */
-const [MOST, MOST_OF_KEY] = [256, 128];
+/** Default bound of waiting searches of one key. */
+const MOST_OF_KEY = 128;
 const SHARED =
   "https://cdn.worlds.example.com/files/launch/index.html?region=europe&platform=standalone&asset=";
 
 const folder = temporaryFolder();
 const keysFile = writeKeys(
   join(folder, "keys.json"),
-  ...["first", "second", "third"].map((name) => keyRecord(`svc_sk_${name}`, { id: name })),
+  ...["first", "second"].map((name) => keyRecord(`svc_sk_${name}`, { id: name })),
 );
 const worlds = Array.from({ length: WORLDS }, (_, at) =>
   world(at + 1, { name: `world ${at}`, description: SHARED + at.toString(36).padStart(5, "0") }),
@@ -110,7 +110,7 @@ if (other !== undefined) {
   it("floods of servers with threads", { skip: "missing" in other && other.missing }, async () => {
     await assertPassesOn(other, "test/all/search-flood.test.ts", {
       pattern: "2 serving|serving thread",
-      atLeast: 7,
+      atLeast: 6,
     });
   });
 }
@@ -129,18 +129,6 @@ for (const threads of sharing ? [1, 2] : [1]) {
       assert.ok(one.statuses.get("200")! >= MOST_OF_KEY, `${one.statuses.get("200")} answered`);
       assert.ok(one.statuses.get("200")! < 300, `${one.statuses.get("200")} answered`);
       hangUp(one);
-    });
-
-    it("of three keys fills what may wait over all", async (t) => {
-      const { server } = await start(t, threads);
-      const floods = await Promise.all(
-        ["first", "second", "third"].map((key) => flood(server, key, 300, 10)),
-      );
-      for (const one of floods) await allOf(one, 300);
-      const answered = floods.map(({ statuses }) => statuses.get("200") ?? 0);
-      const sum = answered.reduce((total, count) => total + count, 0);
-      assert.ok(sum >= MOST && sum < 2 * MOST, `${answered} answered`);
-      floods.forEach(hangUp);
     });
 
     it("costs nothing when it has hung up, and leaves room for the next", async (t) => {

@@ -25,7 +25,7 @@ const PROCESS_TESTS = {
   "test/conformance.test.ts": 20,
   "test/all/process.test.ts": 7,
   "test/all/reloads.test.ts": 3,
-  "test/all/signals.test.ts": 5,
+  "test/all/signals.test.ts": 4,
 };
 
 export function describeSameAsOnNode(name: string, runtime: Command, missing: string | false): void {
