@@ -63,12 +63,12 @@ const secrets = manifestsIn(join(FOLDER, "secret"));
 
 const CLASSES = { ConfigMap, Secret, Service, Deployment, HorizontalPodAutoscaler, PodDisruptionBudget };
 type Kind = keyof typeof CLASSES;
-const MODULES: Readonly<Record<string, readonly Kind[]>> = {
-  v1: ["ConfigMap", "Secret", "Service"],
-  "apps/v1": ["Deployment"],
-  "autoscaling/v2": ["HorizontalPodAutoscaler"],
-  "policy/v1": ["PodDisruptionBudget"],
-};
+const IMPORTS = `
+  import type { IConfigMap, ISecret, IService } from "kubernetes-models/v1";
+  import type { IDeployment } from "kubernetes-models/apps/v1";
+  import type { IHorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
+  import type { IPodDisruptionBudget } from "kubernetes-models/policy/v1";
+`;
 
 /** The manifest of a kind with a name. */
 function manifest<Name extends Kind>(kind: Name, name = "orrery"): InstanceType<(typeof CLASSES)[Name]> {
@@ -84,22 +84,11 @@ function complaints(values: readonly Manifest[]): string {
   mkdirSync(join(ROOT, ".tests"), { recursive: true });
   const folder = mkdtempSync(join(ROOT, ".tests", "kubernetes-"));
   try {
-    const imports = Object.entries(MODULES).flatMap(([module, kinds]) =>
-      kinds.map((kind) => `import type { I${kind} } from "kubernetes-models/${module}";`),
-    );
     const lines = values.map((value, n) => `export const m${n}: I${value.kind} = ${JSON.stringify(value)};`);
     const file = join(folder, "manifests.ts");
-    writeFileSync(file, [...imports, ...lines].join("\n"));
-    return runTsc([
-      "--ignoreConfig",
-      "--noEmit",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--types",
-      "",
-      file,
-    ]);
+    writeFileSync(file, [IMPORTS, ...lines].join("\n"));
+    const options = "--ignoreConfig --noEmit --skipLibCheck --module nodenext --types".split(" ");
+    return runTsc([...options, "", file]);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -147,8 +136,7 @@ describe("the manifests for Kubernetes", () => {
   it("are valid", () => {
     for (const entry of [...manifests, ...secrets]) {
       assert.ok(entry.kind in CLASSES, entry.kind);
-      const made = new CLASSES[entry.kind as Kind](entry as never);
-      made.validate();
+      new CLASSES[entry.kind as Kind](entry as never).validate();
     }
     const wrong = structuredClone(manifest("Deployment"));
     Object.assign(wrong.spec!, { minReadySeconds: "5" });
@@ -238,13 +226,6 @@ describe("the manifests for Kubernetes", () => {
     assert.ok(bytesOf(String(limits!.memory)) >= 1.3 * bytesOf(String(requests!.memory)));
   });
 
-  it("leave time enough to stop", () => {
-    const pod = manifest("Deployment").spec!.template.spec!;
-    const { preStop } = pod.containers[0]!.lifecycle!;
-    // A server spends at most 10 s on requests in progress.
-    assert.ok(pod.terminationGracePeriodSeconds! > preStop!.sleep!.seconds + 10);
-  });
-
   it("run the program: with these settings it takes up its keys, its probes are answered, and it stops in time", async (t) => {
     const folder = temporaryFolder(t);
     const [keys, admin, cache] = [join(folder, "keys"), join(folder, "admin"), join(folder, "cache")];
@@ -269,12 +250,10 @@ describe("the manifests for Kubernetes", () => {
     const server = await served(start(["serve"], variables));
     const pod = manifest("Deployment").spec!.template.spec!;
     const { readinessProbe, livenessProbe } = pod.containers[0]!;
-    for (const probe of [readinessProbe!, livenessProbe!]) {
-      // Probes have no token and call the pod by its address.
-      const { status } = await get(`http://127.0.0.1:${adminPort}${probe.httpGet!.path}`);
-      assert.equal(status, 200, probe.httpGet!.path);
-    }
-    assert.equal((await get(`http://127.0.0.1:${adminPort}/metrics`)).status, 401);
+    // Probes have no token and call the pod by its address.
+    const paths = [readinessProbe!.httpGet!.path, livenessProbe!.httpGet!.path, "/metrics"];
+    const replies = await Promise.all(paths.map((path) => get(`http://127.0.0.1:${adminPort}${path}`)));
+    assert.equal(replies.map(({ status }) => status).join(), "200,200,401");
     // The manifest as delivered contains no key.
     assert.equal((await server.logged("keys-loaded")).level, "warn");
     const made = join(folder, "made.json");
@@ -292,6 +271,7 @@ describe("the manifests for Kubernetes", () => {
     const began = performance.now();
     await server.stop();
     const { seconds } = pod.containers[0]!.lifecycle!.preStop!.sleep!;
+    assert.ok(pod.terminationGracePeriodSeconds! > seconds + 10, "a server spends 10 s on requests at most");
     assertInTime(began, (pod.terminationGracePeriodSeconds! - seconds) * 1000, "the stop");
   });
 });
