@@ -114,18 +114,6 @@ describe("the admin listener", () => {
     await program.stop();
   });
 
-  it("does not keep a server that is stopped in the middle of a reload", async (t) => {
-    const { host, hold } = await holdingHost(t);
-    const { program, reload, untilReady } = await startFrom(t, host);
-    await untilReady("ready");
-    hold();
-    const asked = host.asked.length;
-    const reloaded = reload().catch((error: unknown) => error);
-    await until(() => host.asked.length > asked, "the reload");
-    await program.stop();
-    await within(reloaded, "the end of the reload's connection");
-  });
-
   it("says what became of a reload, and that data are stale while nothing confirms them", async (t) => {
     const args = ["--watch", "0", "--max-age", "0.5"];
     const { server, snapshot, keys, ready, reload, status, metric, untilReady } = await serveAdmin(t, args);

@@ -40,7 +40,7 @@ const AGAIN: readonly {
     how: "over two serving threads",
     node: other,
     variables: { ORRERY_TEST_SERVING_THREADS: "2" },
-    files: { http: 370, "http-connections": 21, "all/http-stop": 6 },
+    files: { http: 370, "http-connections": 21, "all/http-stop": 5 },
   },
 ];
 

