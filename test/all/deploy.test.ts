@@ -357,7 +357,8 @@ describe("the container", { skip }, () => {
 
   const environment = (): Record<string, string> => ({
     ...environmentOf(image),
-    ...{ ORRERY_HOST: "127.0.0.1", ORRERY_PORT: String(port) },
+    ORRERY_HOST: "127.0.0.1",
+    ORRERY_PORT: String(port),
   });
 
   function run(...command: readonly string[]) {

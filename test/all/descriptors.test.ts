@@ -1,4 +1,4 @@
-/** Scarce means: few descriptors and many clients; a thread whose heap runs out; and a program that closes during a load. */
+/** Scarce means: few descriptors and many clients; and a thread whose heap runs out. */
 
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
@@ -6,10 +6,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { id, user, writeSnapshot } from "../support/folders.ts";
-import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { type Command, get, keepAlive, serve, start, until, withOpenFiles } from "../support/process.ts";
-import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
+import { get, keepAlive, serve, until, withOpenFiles } from "../support/process.ts";
 import { findNode, programOn } from "../support/runtimes.ts";
 
 const OTHER = "svc_sk_in_the_flood";
@@ -85,25 +83,4 @@ test("a thread whose heap runs out ends alone: the load is refused, the old gene
   writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
   await server.logged("snapshot-loaded", 2);
   await server.stop();
-});
-
-const CLOSING = `
-const { openOrrery } = await import("${LIBRARY.href}");
-for (const threads of [true, false]) {
-  const orrery = await openOrrery({ snapshot: process.argv[1], keys: [], watch: 1, threads });
-  const reloads = [orrery.reload(), orrery.reload()];
-  await new Promise((resolve) => setTimeout(resolve, threads ? 100 : 0));
-  orrery.close();
-  orrery.close();
-  await Promise.all([...reloads, orrery.reload()]);
-  console.log("settled");
-}
-`;
-
-test("a program that closes while a reload runs ends by itself", async (t) => {
-  const { snapshot } = place(t);
-  const command: Command = [process.execPath, ...LIBRARY_RUNNER, "--input-type=module", "-e", CLOSING];
-  const { ended, stdout } = start([snapshot], {}, command);
-  assert.equal((await within(ended, "the program's end")).status, 0);
-  assert.equal(stdout(), "settled\nsettled\n");
 });

@@ -1,7 +1,7 @@
 /** `mirror` and `verify` as processes: killed at any moment, near a limit, against a server, with other prefixes. */
 
 import assert from "node:assert/strict";
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { createRandom } from "../../src/util/random.ts";
@@ -100,40 +100,6 @@ describe("a mirror", () => {
     await first.stop();
     await runWell(mirrorArgs(out, tool));
   });
-});
-
-it("a server over a mirror that renews itself answers what the original answers soon after it changed", async (t) => {
-  const place = temporaryFolder(t);
-  const rows = join(place, "rows");
-  cpSync(join(folder, "rows"), rows, { recursive: true });
-  rmSync(join(rows, "manifest.json"));
-  const keys = join(place, "keys.json");
-  const token = await makeKey(place, keys, "cli");
-  const original = await serve(rows, keys, ["--watch", "0.2"]);
-  const out = join(place, "out");
-  const renewing = start([...mirrorArgs(out, token, original.url), "--every", "0.5"]);
-  await until(() => {
-    assert.equal(renewing.child.exitCode, null, renewing.stderr());
-    return existsSync(join(out, "manifest.json"));
-  }, "the first snapshot");
-  const replica = await serve(out, keys, ["--watch", "0.2"]);
-  const file = join(rows, "worlds.ndjson");
-  const before = readFileSync(file, "utf8");
-  writeFileSync(file, before.replaceAll('"name":"', '"name":"new '));
-  const rest = { token: readFileSync(token, "utf8").trim() };
-  await until(async () => {
-    const { text } = await get(`${replica.url}/worlds?limit=1`, rest);
-    return text.includes('"name":"new ');
-  }, `the new names; the mirror said:\n${renewing.stderr()}`);
-  await runWell(["verify", out, "--against", original.url, "--token-file", token]);
-  await until(
-    () => /still generation mirror-\w+: 1 request, /.test(renewing.stderr()),
-    "a round that found no change",
-  );
-  renewing.child.kill("SIGTERM");
-  assert.deepEqual(await renewing.ended, { status: 0, signal: null });
-  await replica.stop();
-  await original.stop();
 });
 
 it("other prefixes work through all commands", async (t) => {

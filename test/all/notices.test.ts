@@ -18,7 +18,8 @@ function noticing() {
   const clock = { now: 0 };
   const notices = createNotices((one) => told.push(one));
   return {
-    ...{ told, clock },
+    told,
+    clock,
     limited: (keyId: string, reset = 3600, limit = 10) =>
       notices.limited({ ...named, keyId, limit, reset }, clock.now),
     badToken: (client: string) => notices.badTokens({ client, count: 1, fault }, clock.now),

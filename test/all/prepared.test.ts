@@ -92,22 +92,6 @@ it("a full disk is told in one line and leaves the old file alone; with space ag
   assert.equal(await generationIn(to), await generationIn(next));
 });
 
-it("a folder to build into that cannot be is told before anything is loaded", async (t) => {
-  const folder = temporaryFolder(t);
-  writeFileSync(join(folder, "file"), "");
-  const missing = join(folder, "missing");
-  for (const [out, words] of [
-    [join(folder, "file"), "file already exists (EEXIST)"],
-    [join(folder, "file/below"), "not a directory (ENOTDIR)"],
-    ["/proc/none/below", "no such file or directory (ENOENT)"],
-  ]) {
-    const { status, stderr } = await run(["build", missing, "--out", out!]);
-    assert.deepEqual([status, stderr], [1, `orrery: ${out}: ${words}\n`]);
-  }
-  const { status } = await run(["build", missing, "--out", join(folder, "a/b")]);
-  assert.deepEqual([status, readdirSync(folder)], [1, ["file"]], "nothing is left when the load fails");
-});
-
 describe("a prepared snapshot", () => {
   it("is taken by every command that takes a folder", async (t) => {
     const { folder, snapshot } = place(t);

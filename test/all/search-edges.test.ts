@@ -13,7 +13,7 @@ import { locate } from "../../src/search/locate.ts";
 import { SMALL } from "../../src/search/ngram-documents.ts";
 import { PostingReader } from "../../src/search/posting-reader.ts";
 import { gatherDocuments } from "../../src/search/terms.ts";
-import { BIGRAM, positionOf } from "../../src/search/trigrams.ts";
+import { BIGRAM } from "../../src/search/trigrams.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
 import { type OpenWordIndex, openWords, WordIndexBuilder } from "../../src/search/word-index.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
@@ -298,21 +298,6 @@ const ideographs = (length: number): string =>
   Array.from({ length }, () =>
     String.fromCharCode(0x4e00 + Math.floor(randomIdeographs.below(400) ** 2 / 400)),
   ).join("");
-
-test("postings of bigrams come in order of six code units", () => {
-  const texts = textsOf([...Array.from({ length: 40 }, () => ideographs(150)), "", "a", "ab", "aaaaaaa"]);
-  const trigrams = indexTrigrams(texts, 0);
-  assert.equal(trigrams.gram, BIGRAM);
-  const keys = Array.from(trigrams.postings, (posting) => {
-    const at = positionOf(trigrams, posting);
-    const text = String.fromCharCode(...texts.units.subarray(at, at + 6));
-    // A text ends at its first pad.
-    return { key: text.split("\udc00")[0]!.padEnd(6, "\udc00"), at };
-  });
-  const sorted = keys.slice().sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.at - b.at));
-  assert.deepEqual(keys, sorted);
-  assert.equal(new Set(keys.map(({ at }) => at)).size, texts.units.length - texts.count);
-});
 
 test("names are found by bigrams as a scan finds them, in every script", () => {
   const found = checkUserSearch(

@@ -59,7 +59,10 @@ before(async () => {
   const others = { docs: false, watch: 0, searchCacheBytes: 0 };
   here = await openState({
     settings: { ...DEFAULTS, snapshot: folder, keys: "", ...prefixes, ...others },
-    ...{ features: {}, records: [cli], threads: false, observe: observeNothing },
+    features: {},
+    records: [cli],
+    threads: false,
+    observe: observeNothing,
   });
 });
 afterEach(() => {
@@ -76,10 +79,15 @@ function verify(samples = SAMPLES, seed = 1): Promise<Verified> {
     ask: createDirectAdapter(here.state),
     token: TOKEN,
     upstream: new Server({
-      ...{ base: `${upstream.url}/api/public/v1`, token: () => CLI_TOKEN, timing: QUICK },
+      base: `${upstream.url}/api/public/v1`,
+      token: () => CLI_TOKEN,
+      timing: QUICK,
       signal: new AbortController().signal,
     }),
-    ...{ note: undefined, samples, seed, onProgress: () => {} },
+    note: undefined,
+    samples,
+    seed,
+    onProgress: () => {},
   });
 }
 
@@ -125,6 +133,14 @@ describe("verifying", () => {
   type Change = (reply: Passing) => unknown;
   const planted: readonly [DifferenceKind, change: () => Change, others?: readonly DifferenceKind[]][] = [
     ["field", () => asWhole((rows) => rows.with(77, rows[77]!.replace('"name":"', '"name":"x')))],
+    [
+      "field",
+      () => (reply) => Object.assign(reply, { body: reply.body.replace('"period":"all"', '"period":"x"') }),
+    ],
+    [
+      "field",
+      () => (reply) => Object.assign(reply, { body: reply.body.replace('"totalVisits"', '"visits"') }),
+    ],
     ["missing row", () => asWhole((rows) => rows.toSpliced(77, 0, marked(rows[77]!))), ["total"]],
     ["extra row", () => asWhole((rows) => rows.toSpliced(77, 1)), ["total"]],
     ["order", () => asWhole((rows) => rows.with(77, rows[78]!).with(78, rows[77]!))],
@@ -136,8 +152,8 @@ describe("verifying", () => {
     ["error message", () => (reply) => Object.assign(reply, { body: reply.body.replace("User not", "No") })],
     ["status", () => (reply) => reply.status === 400 && Object.assign(reply, { status: 404 })],
   ];
-  for (const [kind, change, others = []] of planted) {
-    it(`finds what is planted: ${kind}`, async () => {
+  for (const [at, [kind, change, others = []]] of planted.entries()) {
+    it(`finds what is planted: ${kind}, case ${at}`, async () => {
       upstream.change = change();
       const { counts, differences } = await verify();
       // A row that is missing or extra counts once a list, however many rows it moves.
@@ -164,24 +180,6 @@ describe("verifying", () => {
     assert.equal(answers, compared);
     const shown = notes.map((note) => `${note.what} ${note.here} ${note.there}`);
     assert.ok(shown.includes('cache-control "no-store" "no-cache"'), shown.join("\n"));
-  });
-
-  it("finds limit headers that are not whole, and other periods, limits and fields", async () => {
-    upstream.change = ({ headers }) => {
-      headers["x-ratelimit-limit"] = "5";
-    };
-    assert.equal((await verify(20)).counts.header, 20);
-    upstream.change = (reply) => {
-      reply.body = reply.body
-        .replace('"period":"all"', '"period":"ever"')
-        .replace('"totalVisits"', '"visits"');
-    };
-    const { differences } = await verify();
-    const what = new Set(differences.map((found) => found.what));
-    assert.ok(
-      what.has("envelope period") && what.has("data visits") && what.has("data totalVisits"),
-      [...what].join(),
-    );
   });
 
   it("tells no token that the other server repeats, nor a part of it", async () => {
@@ -244,8 +242,10 @@ describe("verifying against a server that is no orrery", () => {
   ) {
     const place = temporaryFolder(t);
     const folder = writeSnapshot(join(place, "rows"), {
-      ...{ "users.ndjson": users, "worlds.ndjson": worlds },
-      ...{ "world-stats.ndjson": stats, "instances.ndjson": instances },
+      "users.ndjson": users,
+      "worlds.ndjson": worlds,
+      "world-stats.ndjson": stats,
+      "instances.ndjson": instances,
     });
     const rows = { users, worlds, stats, instances } as unknown as SnapshotRows;
     const url = await servePlainly(t, change(rows), CLI_TOKEN);

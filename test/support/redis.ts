@@ -109,7 +109,10 @@ export async function counting(url: string, { replicas = 1, denies = false, wind
   const untilSeen = (fits: () => boolean, what: string): Promise<unknown> =>
     until(fits, () => `${what}; seen: ${JSON.stringify(seen)}`);
   return {
-    ...{ keeper, seen, count, kinds },
+    keeper,
+    seen,
+    count,
+    kinds,
     /** Counts so many requests, one after the other. @returns how many passed */
     async countEach(key: string, limit: number, times: number) {
       let passed = 0;
