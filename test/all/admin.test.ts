@@ -1,34 +1,67 @@
-/** The admin listener of servers in processes of their own: during loads, reloads and stops, and with threads. */
+/**
+ * The admin listener of servers in processes of their own: during loads, reloads and stops, with threads; and its reports
+ * of a fault: /status, /metrics and /explain, meanwhile and afterwards.
+ */
 
 import assert from "node:assert/strict";
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, unlinkSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
+import type { explainKey } from "../../src/admin/explain.ts";
+import type { Status } from "../../src/admin/status.ts";
+import { snapshotFiles, temporaryFolder, user, withManifest, writeSnapshot } from "../support/folders.ts";
+import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { get, type Program, run, serve, start, until } from "../support/process.ts";
+import { type Command, get, type Program, run, serve, start, until } from "../support/process.ts";
+import { PROGRAM, startRedis } from "../support/redis.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { type Host, startHost } from "../support/source-server.ts";
 
 const ADMIN = ["--admin", "0"];
+const HARMLESS = { method: "POST", headers: { "X-Orrery-Admin": "1" } };
 
-async function adminUrl({ stderr, child }: Pick<Program, "stderr" | "child">): Promise<string> {
-  return await until(() => {
-    assert.equal(child.exitCode, null, stderr());
-    return /"event":"admin-listening","url":"([^"]+)"/.exec(stderr())?.[1];
-  }, "the admin listener");
+/** The questions of an operator to an admin listener. */
+/** The part of an explanation that is looked at here. */
+interface Explained {
+  readonly key: Awaited<ReturnType<typeof explainKey>>;
+  readonly answer: { readonly status: number };
 }
 
-async function readyOf(url: string): Promise<{ code: number; status: string; generation: string | null }> {
-  const { status: code, text } = await get(`${url}readyz`);
-  return { code, ...JSON.parse(text) };
+function operator(url: string) {
+  const json = async (path: string) => JSON.parse((await get(url + path)).text);
+  const status = (): Promise<Status> => json("status");
+  const kinds = async (): Promise<string> => String((await status()).problems.map(({ kind }) => kind));
+  const ready = async (): Promise<{ code: number; status: string; generation: string | null }> => {
+    const { status: code, text } = await get(`${url}readyz`);
+    return { code, ...JSON.parse(text) };
+  };
+  return {
+    json,
+    status,
+    ready,
+    explain: (key: string): Promise<Explained> => json(`explain?target=/api/public/v1/stats&key=${key}`),
+    async reload(query = "") {
+      const reply = await fetch(`${url}reload${query}`, HARMLESS);
+      return { code: reply.status, ...JSON.parse(await reply.text()) };
+    },
+    /** Value of a metric with its labels. */
+    async metric(series: string): Promise<number> {
+      const lines = (await get(`${url}metrics`)).text.split("\n");
+      return Number(lines.find((line) => line.startsWith(`${series} `))?.slice(series.length + 1));
+    },
+    untilReady: (wanted: string) => until(async () => (await ready()).status === wanted, wanted),
+    untilKinds: (wanted: readonly string[], what: string) =>
+      until(async () => (await kinds()) === String(wanted), what),
+  };
 }
 
-async function reload(url: string): Promise<{ status: number; text: string }> {
-  const reply = await fetch(`${url}reload`, { method: "POST", headers: { "X-Orrery-Admin": "1" } });
-  return { status: reply.status, text: await reply.text() };
+/** Starts a server with an admin listener in a place of its own. */
+async function serveAdmin(t: TestContext, args: readonly string[], command?: Command) {
+  const here = place(t);
+  const server = await serve(here.snapshot, here.keys, [...ADMIN, ...args], {}, command);
+  return { ...here, ...operator(server.admin()), server };
 }
 
 /** A host that can hold all requests until it is told to release them. */
@@ -48,116 +81,114 @@ async function holdingHost(t: TestContext): Promise<{ host: Host; hold: () => vo
   return { host, hold, letGo };
 }
 
-function startFrom(t: TestContext, host: Host): Program {
+/** Starts a server whose snapshot comes from a host; it may not be ready yet. */
+async function startFrom(t: TestContext, host: Host) {
   const folder = temporaryFolder(t);
   const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
   const from = ["--snapshot", host.url, "--cache", join(folder, "cache"), "--keys", keys];
-  return start(["serve", ...from, "--port", "0", ...ADMIN, "--watch", "0"]);
+  const program: Program = start(["serve", ...from, "--port", "0", ...ADMIN, "--watch", "0"]);
+  const url = await until(() => {
+    assert.equal(program.child.exitCode, null, program.stderr());
+    return /"event":"admin-listening","url":"([^"]+)"/.exec(program.stderr())?.[1];
+  }, "the admin listener");
+  return { program, url, ...operator(url) };
 }
 
 describe("the admin listener", () => {
   it("answers while the first snapshot loads, and while the next one does", async (t) => {
     const { host, hold, letGo } = await holdingHost(t);
     hold();
-    const program = startFrom(t, host);
-    const url = await adminUrl(program);
+    const { program, url, json, ready, reload, untilReady } = await startFrom(t, host);
     assert.equal((await get(`${url}livez`)).text, "ok");
-    const loading = await readyOf(url);
+    const loading = await ready();
     assert.deepEqual([loading.code, loading.status, loading.generation], [503, "loading", null]);
-    const status = JSON.parse((await get(`${url}status`)).text);
+    const status = await json("status");
     assert.deepEqual([status.generation, status.url, status.requests.total], [null, null, 0]);
     assert.equal((await get(`${url}explain?target=/`)).status, 503);
-    assert.equal((await reload(url)).status, 409);
+    assert.equal((await reload()).code, 409);
     letGo();
-    await until(async () => (await readyOf(url)).code === 200, "a ready server");
+    await untilReady("ready");
     hold();
     const asked = host.asked.length;
-    const reloaded = reload(url);
+    const reloaded = reload();
     await until(() => host.asked.length > asked, "the reload");
-    assert.equal((await readyOf(url)).status, "ready");
-    assert.ok(JSON.parse((await get(`${url}status`)).text).loading.sinceMs >= 0);
-    assert.equal((await reload(url)).status, 409);
+    assert.equal((await ready()).status, "ready");
+    assert.ok((await json("status")).loading.sinceMs >= 0);
+    assert.equal((await reload()).code, 409);
     letGo();
-    const { status: code, text } = await within(reloaded, "the reload's reply");
-    assert.equal(code, 200, text);
+    assert.equal((await within(reloaded, "the reload's reply")).code, 200);
     await program.stop();
   });
 
-  it("does not keep a server that is stopped in the middle of a reload", async (t) => {
-    const { host, hold } = await holdingHost(t);
-    const program = startFrom(t, host);
-    const url = await adminUrl(program);
-    await until(async () => (await readyOf(url)).code === 200, "a ready server");
-    hold();
-    const asked = host.asked.length;
-    const reloaded = reload(url).catch((error: unknown) => error);
-    await until(() => host.asked.length > asked, "the reload");
-    await program.stop();
-    await within(reloaded, "the end of the reload's connection");
-  });
-
-  it("says what became of a reload, and grows stale while nothing confirms what is served", async (t) => {
-    const { snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys, [...ADMIN, "--watch", "0", "--max-age", "0.5"]);
-    const url = server.admin();
-    await until(async () => (await readyOf(url)).status === "stale", "a stale snapshot");
-    assert.equal((await readyOf(url)).code, 503);
+  it("says what became of a reload, and that data are stale while nothing confirms them", async (t) => {
+    const args = ["--watch", "0", "--max-age", "0.5"];
+    const { server, snapshot, keys, ready, reload, status, metric, untilReady } = await serveAdmin(t, args);
+    await untilReady("stale");
+    assert.equal((await ready()).code, 503);
+    const [problem] = (await status()).problems;
+    assert.deepEqual([problem!.kind, await metric(gauge("data-stale"))], ["data-stale", 1]);
+    assert.match(problem!.message, /--max-age allows 0\.5 s/);
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
-    const same = JSON.parse((await reload(url)).text);
+    const same = await reload();
     assert.deepEqual([same.snapshot.result, same.keys.result], ["unchanged", "unchanged"]);
+    assert.equal((await ready()).status, "ready");
     appendFileSync(join(snapshot, "users.ndjson"), "no row\n");
     writeFileSync(keys, "no keys");
-    const { status, text } = await reload(url);
-    assert.equal(status, 200);
-    const bad = JSON.parse(text);
+    const bad = await reload();
+    assert.equal(bad.code, 200);
     assert.deepEqual([bad.snapshot.result, bad.keys.result, bad.keys.total], ["refused", "refused", 1]);
     assert.match(bad.snapshot.problems[0], /^users\.ndjson:\d+: /);
     assert.match(bad.keys.problem, /not valid JSON/);
-    await until(async () => (await readyOf(url)).status === "stale", "a stale snapshot after a bad one");
+    await untilReady("stale");
     await server.stop();
   });
 
   it("counts a look that finds nothing new as a confirmation, but none at a bad snapshot", async (t) => {
-    const { snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys, [...ADMIN, "--watch", "0.05", "--max-age", "1.5"]);
-    const url = server.admin();
+    const args = ["--watch", "0.05", "--max-age", "1.5"];
+    const { server, snapshot, json, untilReady } = await serveAdmin(t, args);
     await until(async () => {
-      const { uptimeSeconds, ready } = JSON.parse((await get(`${url}status`)).text);
+      const { uptimeSeconds, ready } = await json("status");
       return uptimeSeconds > 2.5 && ready.status === "ready" && ready.ageSeconds < 1.5;
     }, "a snapshot that is old and current");
     appendFileSync(join(snapshot, "users.ndjson"), "no row\n");
     await server.logged("snapshot-refused");
-    await until(async () => (await readyOf(url)).status === "stale", "a stale snapshot");
+    await untilReady("stale");
+    await server.stop();
+  });
+
+  it("takes a snapshot that has lost most of its users once, by a reload that allows it", async (t) => {
+    const { server, snapshot, reload } = await serveAdmin(t, ["--watch", "0"]);
+    const write = (count: number): string =>
+      writeSnapshot(snapshot, { "users.ndjson": Array.from({ length: count }, (_, n) => user(n + 1)) });
+    write(300);
+    await reload();
+    write(20);
+    for (const [query, wanted] of [
+      ["", "200 refused"],
+      ["?allow-shrink=0", "200 refused"],
+      ["?allow-shrink=perhaps", "400 allow-shrink must be on or off"],
+      ["?allow-shrink=1", "200 loaded"],
+    ] as const) {
+      const { code, error, snapshot: became } = await reload(query);
+      assert.equal(`${code} ${became?.result ?? error}`, wanted);
+    }
     await server.stop();
   });
 
   it("is refused without a token where others can reach it, and where it cannot listen", async (t) => {
     const { snapshot, keys } = place(t);
-    const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
-    for (const address of ["0.0.0.0:0", "[::]:0", "some.host:0"]) {
-      const open = await run([...settings, "--admin", address]);
-      assert.equal(open.status, 2, open.stderr);
-      assert.match(open.stderr, /--admin-token-file is required/);
+    for (const [status, line, ...args] of [
+      [2, /--admin-token-file is required/, "0.0.0.0:0"],
+      [2, /--admin-token-file is required/, "[::]:0"],
+      [2, /--admin-token-file is required/, "some.host:0"],
+      [2, /--admin/, "127.1:0"],
+      [1, /none/, "0", "--admin-token-file", join(snapshot, "none")],
+    ] as const) {
+      const settings = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0", "--admin"];
+      const ended = await run([...settings, ...args]);
+      assert.deepEqual([ended.status, ended.stdout], [status, ""], ended.stderr);
+      assert.match(ended.stderr, line);
     }
-    const wrong = await run([...settings, "--admin", "127.1:0"]);
-    assert.deepEqual([wrong.status, wrong.stdout], [2, ""]);
-    const empty = writeKeys(join(snapshot, "..", "empty"));
-    const noToken = await run([...settings, ...ADMIN, "--admin-token-file", join(empty, "none")]);
-    assert.equal(noToken.status, 1, noToken.stderr);
-  });
-
-  it("asks for the token of its file on every address", async (t) => {
-    const { folder, snapshot, keys } = place(t);
-    const file = join(folder, "admin.token");
-    writeFileSync(file, "canary-of-admin\n", { mode: 0o600 });
-    const server = await serve(snapshot, keys, ["--admin", "0.0.0.0:0", "--admin-token-file", file]);
-    const url = server.admin().replace("0.0.0.0", "127.0.0.1");
-    assert.equal((await get(`${url}status`)).status, 401);
-    assert.equal((await readyOf(url)).code, 200);
-    const { status, text } = await get(`${url}status`, { token: "canary-of-admin" });
-    assert.equal(status, 200);
-    assert.ok(!`${text}${server.stderr()}${server.stdout()}`.includes("canary"));
-    await server.stop();
   });
 });
 
@@ -166,27 +197,107 @@ const node = findNode(24);
 it("with threads that serve figures are sums over them, and explanations know their caches", {
   skip: lacking(node),
 }, async (t) => {
-  const { snapshot, keys } = place(t);
-  const server = await serve(snapshot, keys, [...ADMIN, "--threads", "2"], {}, programOn(node));
-  const url = server.admin();
+  const { server, json, reload } = await serveAdmin(t, ["--threads", "2"], programOn(node));
   // Each on a connection of its own, which the system assigns to one of the threads.
   for (let at = 0; at < 24; at++) {
     assert.equal((await get(`${server.url}/users/search?q=user`, { token: TOKEN })).status, 200);
   }
   const status = await until(async () => {
-    const now = JSON.parse((await get(`${url}status`)).text);
+    const now = await json("status");
     return now.requests.total === 24 ? now : undefined;
   }, "the requests of all threads");
   const { hits, joined, misses } = status.searchCache;
-  assert.deepEqual([hits + joined + misses, status.keys.busiest[0].used], [24, 24]);
-  assert.equal(status.keys.busiest[0].passed, 24);
+  const [{ used, passed }] = status.keys.busiest;
+  assert.deepEqual([hits + joined + misses, used, passed], [24, 24, 24]);
   const threads = status.threads.all as { role: string; number: number; eventLoop: unknown }[];
   assert.equal(threads.map((one) => `${one.role} ${one.number}`).join(), "main 0,serving 1,serving 2");
   assert.ok(threads.every(({ eventLoop }) => eventLoop !== null));
   const target = encodeURIComponent("/api/public/v1/users/search?q=user");
-  const explained = JSON.parse((await get(`${url}explain?target=${target}`)).text);
+  const explained = await json(`explain?target=${target}`);
   assert.equal(explained.search.cache.asked, 2);
   assert.equal(explained.search.cache.holding, misses, "each thread that searched holds its result");
-  assert.equal(JSON.parse((await reload(url)).text).snapshot.result, "unchanged");
+  assert.equal((await reload()).snapshot.result, "unchanged");
   await server.stop();
+});
+
+const gauge = (kind: string): string => `orrery_problems{kind="${kind}"}`;
+
+it("files that were refused are problems for as long as they are; /readyz keeps its shape", async (t) => {
+  const { server, snapshot, keys, status, metric, untilKinds } = await serveAdmin(t, ["--watch", "0.1"]);
+  const { problems, limits } = await status();
+  assert.deepEqual([problems, limits.shared, limits.server], [[], false, null]);
+  writeFileSync(keys, "no keys");
+  writeFileSync(join(snapshot, "users.ndjson"), '{"id":"none"}\n{}\n');
+  const earliest = new Date().toISOString();
+  await untilKinds(["snapshot-refused", "keys-refused"], "both problems");
+  const [rows, list] = (await status()).problems;
+  const served = `generation ${server.generation} is still served: .*users\\.ndjson:1`;
+  assert.match(rows!.message, new RegExp(served));
+  assert.match(list!.message, /keys before stay in force: .*keys\.json/);
+  for (const { since } of [rows!, list!])
+    assert.ok(since >= earliest.slice(0, 19) && since <= new Date().toISOString());
+  assert.deepEqual([await metric(gauge("snapshot-refused")), await metric(gauge("keys-refused"))], [1, 1]);
+  const { status: code, text } = await server.askAdmin("readyz");
+  const names = "status,generation,loadedAt,ageSeconds,createdAt";
+  assert.deepEqual([code, Object.keys(JSON.parse(text)).join()], [200, names]);
+  const loads = await metric('orrery_keys_loads_total{result="loaded"}');
+  writeKeys(keys, keyRecord(TOKEN));
+  await untilKinds(["snapshot-refused"], "the keys to be in order");
+  assert.equal(await metric('orrery_keys_loads_total{result="loaded"}'), loads, "they held nothing new");
+  assert.equal(await metric('orrery_keys_loads_total{result="unchanged"}'), 1);
+  writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
+  await untilKinds([], "the snapshot to be in order");
+  assert.equal(await metric(gauge("snapshot-refused")), 0);
+  // A folder with a missing file, and then the same folder as before.
+  unlinkSync(join(snapshot, "users.ndjson"));
+  await untilKinds(["snapshot-refused"], "the missing file");
+  writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
+  await untilKinds([], "the file to be back");
+  await server.stop();
+});
+
+it("shared limits explain what the replica would apply, and tell of a counter server that is away", {
+  skip: need(PROGRAM),
+}, async (t) => {
+  const LIMIT = 20;
+  const redis = await startRedis();
+  const { snapshot, keys } = place(t);
+  writeKeys(keys, keyRecord(TOKEN, { id: "shared", limit: LIMIT }));
+  const limits = ["--shared-limits", redis.url, "--replicas", "2", "--rate-window", "31536000"];
+  const settings = ["--admin", "0", ...limits];
+  const [one, two] = await Promise.all([serve(snapshot, keys, settings), serve(snapshot, keys, settings)]);
+  const [here, there] = [operator(one.admin()), operator(two.admin())];
+  for (let at = 0; at < LIMIT; at++) {
+    assert.equal((await get(`${one.url}/stats`, { token: TOKEN })).status, 200);
+    // On a busy machine an answer may be late.
+    const { key, answer } = await until(async () => {
+      const explained = await there.explain("shared");
+      return explained.key!.quota!.counted === "shared" ? explained : undefined;
+    }, "an answer of the counter server");
+    const left = LIMIT - 1 - at;
+    assert.deepEqual([key!.quota!.remaining, answer.status], [left, left === 0 ? 429 : 200]);
+  }
+  assert.equal((await get(`${two.url}/stats`, { token: TOKEN })).status, 429);
+  const well = (await here.status()).limits;
+  assert.ok(well.shared);
+  assert.deepEqual([well.server, well.replicas, well.whenAway], ["reachable", 2, "share"]);
+  assert.equal((await here.status()).keys.busiest[0]!.remaining, 0);
+
+  redis.signal("SIGKILL");
+  await here.untilKinds(["limits-away"], "the loss");
+  const lost = (await here.status()).limits;
+  assert.deepEqual([lost.server, lost.losses, lost.away.length], ["away", well.losses + 1, 1]);
+  assert.equal(lost.since, lost.away[0]!.since);
+  const [problem] = (await here.status()).problems;
+  assert.match(problem!.message, /^The server of shared limits 127\.0\.0\.1:.*divided by 2\.$/);
+  assert.equal(await here.metric(gauge("limits-away")), 1);
+  const { key } = await here.explain("shared");
+  assert.deepEqual([key!.quota!.counted, key!.fault], ["alone", "rateLimited"]);
+  assert.equal((await get(`${one.url}/stats`, { token: TOKEN })).status, 429);
+  await redis.restart();
+  await here.untilKinds([], "the return");
+  const back = (await here.status()).limits;
+  assert.deepEqual([back.server, back.losses], ["reachable", lost.losses]);
+  assert.ok(back.since! > lost.since!);
+  await Promise.all([one.stop(), two.stop()]);
 });

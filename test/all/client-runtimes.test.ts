@@ -1,4 +1,4 @@
-/** The packed client on each of its runtimes: Node, Bun, Deno, and a browser; and through an nginx that compresses. */
+/** The packed client on each of its runtimes: Node, Bun, Deno, and a browser. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -6,15 +6,12 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
-import { createClient } from "../../src/client/mod.ts";
 import { openOrrery } from "../../src/mod.ts";
 import { startBrowser } from "../support/browser.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { serveHttp } from "../support/ports.ts";
 import { packInto, ROOT } from "../support/program.ts";
-import { startNginx } from "../support/proxies.ts";
 import { findNode } from "../support/runtimes.ts";
 
 const run = promisify(execFile);
@@ -25,7 +22,7 @@ const TOKEN = "svc_sk_of-the-runtimes";
  * `call` passes it the client's module and the server's address.
  */
 const PROGRAM = `
-async function use({ createClient, ApiError, RateLimitError, SnapshotChangedError }, baseUrl) {
+async function use({ createClient, ApiError, RateLimitError }, baseUrl) {
   const token = ${JSON.stringify(TOKEN)};
   const heads = [];
   const client = createClient({ baseUrl, token, maxWaitMs: 0, onResponse: (head) => heads.push(head) });
@@ -35,25 +32,9 @@ async function use({ createClient, ApiError, RateLimitError, SnapshotChangedErro
   const { url, status, headers } = heads[0];
   const worlds = await collect(client.worlds.list.all());
   const rest = await collect(client.worlds.list.all({ offset: 60 }));
-  const weak = (mark) => async (...args) => {
-    const { status, headers, body } = await fetch(...args);
-    return new Response(body, { status, headers: { etag: "W/" + (mark ?? headers.get("etag")) } });
-  };
-  const weakly = await collect(createClient({ baseUrl, token, fetch: weak() }).worlds.list.all());
-  let number = 0;
-  const other = { baseUrl, token, fetch: (...args) => weak('"' + number++ + '"')(...args) };
-  const changed = await failure(() => collect(createClient(other).worlds.list.all()));
   const missing = await failure(() => client.users.get("nobody"));
   const refused = await failure(() => createClient({ baseUrl, token: "svc_sk_stranger" }).stats());
-  const problem = new Error("mine");
-  const thrower = createClient({ baseUrl, token, onResponse: async () => { throw problem; } });
-  const thrown = await failure(() => thrower.stats());
-  const wrong = [
-    await failure(() => createClient({ baseUrl, tokn: token })),
-    await failure(() => client.worlds.list({ offset: 1.5 })),
-    await failure(() => client.worlds.get("..")),
-    await failure(() => client.worlds.get("\\ud800")),
-  ];
+  const wrong = await failure(() => client.worlds.get("\\ud800"));
   const aborted = await failure(() => client.stats({ signal: AbortSignal.abort("enough") }));
   const late = createClient({ baseUrl, token, fetch: async () => new Response("", { status: 503, headers: { "retry-after": "50" } }) });
   const controller = new AbortController();
@@ -65,12 +46,10 @@ async function use({ createClient, ApiError, RateLimitError, SnapshotChangedErro
     status,
     headers.get("x-ratelimit-remaining"),
     /^"[^"]+"$/.test(headers.get("etag")),
-    worlds.length === stats.totalPublicWorlds && String(rest) === String(worlds.slice(60)) && String(weakly) === String(worlds),
-    changed instanceof SnapshotChangedError,
+    worlds.length === stats.totalPublicWorlds && String(rest) === String(worlds.slice(60)),
     missing instanceof ApiError && missing.status === 404 && missing.message,
     refused.status,
-    thrown === problem,
-    wrong.map((error) => error instanceof TypeError && error.message.split(":")[0]),
+    wrong instanceof TypeError,
     aborted,
     ended,
     busy instanceof RateLimitError && busy.retryAfterMs > 0 && heads.at(-1).status,
@@ -79,8 +58,17 @@ async function use({ createClient, ApiError, RateLimitError, SnapshotChangedErro
 `;
 
 const SEEN = [
-  ...["/api/public/v1/stats", 200, "99", true, true, true, "User not found", 401, true],
-  ...[["tokn", "offset", "id", "id"], "enough", "late", 429],
+  "/api/public/v1/stats",
+  200,
+  "99",
+  true,
+  true,
+  "User not found",
+  401,
+  true,
+  "enough",
+  "late",
+  429,
 ];
 
 describe("the packed client", () => {
@@ -153,30 +141,5 @@ describe("the packed client", () => {
     });
   }
 
-  it("holds pages together after nginx that compresses some of them", { skip: need("nginx") }, async (t) => {
-    const origin = await open(t);
-    const proxy = join(folder, "nginx");
-    mkdirSync(proxy);
-    const pass = `location / { proxy_pass ${origin}; proxy_http_version 1.1; }`;
-    const { url } = await startNginx(t, proxy, `gzip_proxied any; gzip_min_length 9000; ${pass}`);
-    const tags: string[] = [];
-    const client = createClient({
-      baseUrl: new URL(url).origin,
-      token: TOKEN,
-      onResponse: ({ headers }) => tags.push(headers.get("etag")!),
-    });
-    const [first, rest]: [string[], string[]] = [[], []];
-    for await (const { id } of client.worlds.list.all()) first.push(id);
-    const { pagination } = await client.worlds.list({ limit: 1 });
-    assert.equal(new Set(first).size, pagination.total);
-    assert.deepEqual([...new Set(tags.map((tag) => tag.slice(0, 2)))], ["W/", `"${tags[0]![3]}`]);
-    for await (const { id } of client.worlds.list.all({ offset: 60, limit: 13 })) rest.push(id);
-    assert.deepEqual(rest, first.slice(60));
-  });
-
-  it("is small, and imports nothing", () => {
-    const code = readFileSync(CLIENT, "utf8");
-    assert.ok(gzipSync(code, { level: 9 }).length <= 6000);
-    assert.doesNotMatch(code, /\b(import|require)\b/);
-  });
+  it("imports nothing", () => assert.doesNotMatch(readFileSync(CLIENT, "utf8"), /\b(import|require)\b/));
 });

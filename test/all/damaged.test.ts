@@ -138,18 +138,6 @@ describe("a damaged installation", { skip: lacking(node) }, () => {
     );
   });
 
-  it("lacks all files that a server does not load: it serves", async () => {
-    const ofServer = filesFrom("server.js");
-    for (const file of readdirSync(join(installed, "dist"))) {
-      if (file.endsWith(".js") && !ofServer.has(file))
-        renameSync(join(installed, "dist", file), join(folder, file));
-    }
-    assert.equal(await run(needing("server.js")), undefined);
-    for (const file of readdirSync(folder)) {
-      if (file.endsWith(".js")) renameSync(join(folder, file), join(installed, "dist", file));
-    }
-  });
-
   for (const [what, harm] of [
     ["is empty", () => ""],
     ["is cut off", (text: string) => text.slice(0, 700)],

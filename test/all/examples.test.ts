@@ -53,10 +53,8 @@ for (const { name, blocks } of DOCUMENTS) {
     const placed = ({ code }: Block): string => code.replaceAll("8787", port);
 
     async function runShell(block: Block): Promise<void> {
-      const { stdout } = await runFile("bash", ["-c", SHELL + placed(block)], {
-        cwd: folder,
-        env: { ...process.env, EXEC: "", ORRERY_PORT: port },
-      });
+      const env = { ...process.env, EXEC: "", ORRERY_PORT: port };
+      const { stdout } = await runFile("bash", ["-c", SHELL + placed(block)], { cwd: folder, env });
       if (!block.code.includes("curl")) return;
       const { data } = JSON.parse(stdout) as { data: unknown };
       assert.ok(data, stdout);

@@ -7,9 +7,6 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { CORE_COMMANDS } from "../../src/cli/commands.ts";
-import { PROGRAM } from "../../src/features.ts";
-import { CORE_SETTINGS } from "../../src/settings/settings.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { start } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
@@ -70,14 +67,4 @@ describe("without a feature", { concurrency: 2 }, () => {
         );
     });
   }
-});
-
-it("every row of a feature has a place in the tables", () => {
-  const { settings, commands } = PROGRAM;
-  assert.equal(new Set<object>([...settings, ...commands]).size, settings.length + commands.length);
-  const own = settings.filter((row) => !CORE_SETTINGS.some((one) => one === row));
-  assert.equal(own.length, settings.length - CORE_SETTINGS.length);
-  for (const { after } of own) assert.ok(!after || CORE_SETTINGS.some(({ flag }) => flag === after), after);
-  for (const { after } of commands)
-    assert.ok(!after || CORE_COMMANDS.some(({ name }) => name === after), after);
 });

@@ -98,26 +98,6 @@ it("the moment of the data is told by readiness, status and a metric, and makes 
 });
 
 describe("a snapshot that has lost most of its users", () => {
-  it("is served once by a reload that allows it", async (t) => {
-    const folder = temporaryFolder(t);
-    const snapshot = await generate(join(folder, "rows"), 300, 1);
-    const small = await generate(join(folder, "small"), 20, 2);
-    const server = await serve(snapshot, keysIn(folder), ["--admin", "0", "--watch", "0"]);
-    const url = server.admin();
-    const reload = async (query: string): Promise<string> => {
-      const headers = { "X-Orrery-Admin": "1" };
-      const reply = await fetch(`${url}reload${query}`, { method: "POST", headers });
-      const { snapshot: became, error } = JSON.parse(await reply.text());
-      return `${reply.status} ${became?.result ?? error}`;
-    };
-    cpSync(small, snapshot, { recursive: true });
-    assert.equal(await reload(""), "200 refused");
-    assert.equal(await reload("?allow-shrink=0"), "200 refused");
-    assert.equal(await reload("?allow-shrink=perhaps"), "400 allow-shrink must be on or off");
-    assert.equal(await reload("?allow-shrink=1"), "200 loaded");
-    await server.stop();
-  });
-
   it("is not built in the place of what is there, and what was there can be had again", async (t) => {
     const folder = temporaryFolder(t);
     const [one, two, small] = [
@@ -201,8 +181,10 @@ describe("rounds of export", { skip: needPostgres() }, () => {
   async function begin(t: TestContext, name: string, users: number) {
     await database.makeDatabase(name);
     await database.run(fillSql(users), name);
-    const folder = temporaryFolder(t);
-    const out = join(folder, "current");
+    // nginx reads it as its own user.
+    const folder = realpathSync(temporaryFolder(t));
+    mkdirSync(join(folder, "web"));
+    const out = join(folder, "web/current");
     const args = ["export", "--postgres", database.url(name), "--out", out];
     const versions = (): string[] => readdirSync(`${out}.versions`).filter((name) => !name.includes("."));
     return { folder, out, args, versions, sql: (sql: string) => database.run(sql, name) };
@@ -274,18 +256,6 @@ describe("rounds of export", { skip: needPostgres() }, () => {
     await server.stop();
   });
 
-  it("--live-every wants --every, and no --build", async () => {
-    for (const [more, why] of [
-      [[], /--live-every: requires --every/],
-      [["--every", "1", "--build"], /--live-every: not with --build/],
-    ] as const) {
-      const args = ["export", "--postgres", "postgres://u@h/d", "--out", "x", "--live-every", "1"];
-      const { status, stderr } = await run([...args, ...more]);
-      assert.equal(status, 2);
-      assert.match(stderr, why);
-    }
-  });
-
   it("are refused when most is gone, go on, and what was rolled back is seen by a server", async (t) => {
     const { folder, out, args, versions, sql } = await begin(t, "shrunk", 400);
     await runWell(args);
@@ -322,26 +292,13 @@ describe("rounds of export", { skip: needPostgres() }, () => {
     assert.equal(versions().length, 3);
     await server.stop();
   });
-});
-
-/** From a commit to two replicas: PostgreSQL, `export --every`, nginx and servers that follow it by URL. */
-describe("a row that is committed", { skip: needPostgres() || need("nginx") }, () => {
-  let server: Postgres;
-  before(async () => {
-    server = await startPostgres();
-    await server.makeDatabase("orrery");
-    await server.run(fillSql(200), "orrery");
-  });
-  after(() => server.end());
 
   for (const flags of [[], ["--gzip"], ["--build"]]) {
-    it(`is served by two replicas: export ${flags.join(" ")}`, async (t) => {
-      // nginx reads it as its own user.
-      const folder = realpathSync(temporaryFolder(t));
-      mkdirSync(join(folder, "web"));
-      const out = join(folder, "web/current");
-      const from = ["export", "--postgres", server.url("orrery"), "--out", out];
-      const exporting = start([...from, "--every", "0.3", ...flags]);
+    it(`bring a row that is committed to two replicas by nginx: export ${flags.join(" ")}`, {
+      skip: need("nginx"),
+    }, async (t) => {
+      const { folder, args, sql } = await begin(t, `committed${flags.join("").length}`, 200);
+      const exporting = start([...args, "--every", "0.3", ...flags]);
       await untilTold(exporting, / published generation /);
       const { url } = await startNginx(t, folder);
       const keys = keysIn(folder);
@@ -350,17 +307,17 @@ describe("a row that is committed", { skip: needPostgres() || need("nginx") }, (
       );
       for (let round = 0; round < 3; round++) {
         const [id, name] = [randomUUID(), `new ${flags.join()} ${round}`];
-        await server.run(`INSERT INTO users VALUES ('${id}', '${name}', NULL, now())`, "orrery");
+        await sql(`INSERT INTO users VALUES ('${id}', '${name}', NULL, now())`);
         for (const replica of replicas) {
-          const served = await until(
+          const { text } = await until(
             async () => {
               const reply = await get(`${replica.url}/users/${id}`, { token: TOKEN });
-              return reply.status === 200 ? reply.text : undefined;
+              return reply.status === 200 ? reply : undefined;
             },
             () =>
               `user ${id}; the export said:\n${exporting.stderr()}\nand the replica:\n${replica.stderr()}`,
           );
-          assert.equal(JSON.parse(served).data.displayName, name);
+          assert.equal(JSON.parse(text).data.displayName, name);
         }
       }
       await exporting.stop();

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { GRACE_MS } from "../../src/http/server.ts";
 import {
   AT_ONCE,
@@ -18,7 +17,7 @@ import {
   STATS,
   slowSearches,
 } from "../support/hostile.ts";
-import { BASE, SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } from "../support/http-server.ts";
+import { SERVING_THREADS, type Stopped, serve, serveAlone, serveOpen } from "../support/http-server.ts";
 import { assertInTime, within } from "../support/patience.ts";
 import { dial, header, Wire } from "../support/raw.ts";
 
@@ -42,60 +41,12 @@ async function stopBesideStuckPeers(): Promise<Stopped> {
 }
 
 describe("a graceful stop", AT_ONCE, () => {
-  /** Sends requests until the server announces the end of the connection. */
-  async function busy(wire: Wire, turns: number[], who: number): Promise<void> {
-    for (let at = 0; ; at++) {
-      const method = at % 5 === 4 ? "HEAD" : "GET";
-      void wire.send(good([STATS, SEARCH, PAGE][at % 3]!, [], method));
-      const response = await wire.response(method);
-      assert.equal(response.status, 200);
-      turns[who]!++;
-      if (header(response, "Connection") === "close") break;
-    }
-    await wire.closed();
-  }
-
   /** Resolves when connections are refused. The system may still accept some for a moment and reset them: they sent no request. */
   async function refused(port: number): Promise<void> {
     const late = await dial(port).catch((error: NodeJS.ErrnoException) => error.code);
     if (late instanceof Wire) late.destroy();
     if (late !== "ECONNREFUSED") await refused(port);
   }
-
-  test("40 busy clients: no request is lost, no connection reset, idle ones are ended, new ones refused", async () => {
-    // On a busy machine the test takes longer than the default timeouts of idle connections.
-    const server = await serve({ threads: true, headersTimeout: 300, requestTimeout: 300 });
-    const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
-    const used = await dial(server.port);
-    void used.send(good(STATS));
-    isStats(await used.response());
-    const wires = await Promise.all(Array.from({ length: 40 }, () => dial(server.port)));
-    const turns = wires.map(() => 0);
-    const all = wires.map((wire, who) => busy(wire, turns, who));
-    while (turns.some((count) => count < 10)) isStats(await ask(STATS, [bearer("cli")], "GET", server));
-
-    const began = performance.now();
-    const stopped = server.stop();
-    await within(refused(server.port), "new connections to be refused");
-    const before = [...turns];
-    await Promise.all(all);
-    // The answer in progress, and the one that announces the end. Threads are told to close when all have stopped
-    // listening, which this thread relays: the number of answers until then depends on its turns.
-    if (SERVING_THREADS === 1) {
-      for (const [who, count] of turns.entries()) assert.ok(count - before[who]! <= 2);
-    }
-    for (const wire of [...idle, used]) {
-      await wire.closed();
-      assert.ok(performance.now() - began > 1400, "idle connections are still served for a moment");
-      assertInTime(began, 8000, "the end of idle connections");
-    }
-    await within(stopped, "the stop", 10_000);
-    const kinds = server.observations.map(({ kind }) => kind);
-    // Each serving thread reports its searches.
-    const last = kinds.slice(kinds.indexOf("stopping"));
-    assert.deepEqual([...new Set(last)], ["stopping", "search-cache", "stopped"]);
-    assert.ok(!kinds.includes("defect"));
-  });
 
   test("what is in flight is answered, however long it takes within reason", async () => {
     const { later, finish, finishAll } = slowSearches();
@@ -200,31 +151,6 @@ describe("a graceful stop", AT_ONCE, () => {
   });
 });
 
-// Not beside other tests: it blocks the server, which runs in this process.
-test("what arrives within the grace is answered, though the server is too busy to read it before the end", async () => {
-  let isInGrace = false;
-  // On a busy machine a pause takes longer than asked: then the next one is shorter.
-  for (const pause of [GRACE_MS - 200, GRACE_MS / 4, 0]) {
-    if (isInGrace) break;
-    const server = await serveOpen();
-    const wire = await dial(server.port);
-    void wire.send(good(STATS));
-    isStats(await wire.response());
-    const began = performance.now();
-    const stopped = server.stop();
-    if (pause > 0) await sleep(pause);
-    void wire.send(good(STATS));
-    isInGrace = pause === 0 || performance.now() - began < GRACE_MS;
-    while (performance.now() - began < GRACE_MS + 200);
-    if (isInGrace) {
-      isStats(await wire.response());
-      await wire.closed();
-    }
-    wire.destroy();
-    await within(stopped, "the stop");
-  }
-});
-
 // Not beside other tests: they would take the turns in which connections are accepted.
 test("connections that are on their way when a stop begins are taken, and their requests answered", async () => {
   const server = await serve();
@@ -240,32 +166,5 @@ test("connections that are on their way when a stop begins are taken, and their 
     isStats(response);
     await wire.closed();
   }
-  await within(stopped, "the stop");
-});
-
-// Not beside other tests, since its replies are many.
-test("20 pipelined requests each of 200 peers that do not read: all are answered, none but the last answer says close", async () => {
-  const server = await serve({ headersTimeout: 300, requestTimeout: 300 });
-  const silent = await dial(server.port);
-  const wires = await Promise.all(Array.from({ length: 200 }, () => dial(server.port)));
-  for (const wire of wires) void wire.send(good(STATS));
-  for (const wire of wires) isStats(await wire.response());
-  for (const wire of wires) wire.socket.pause();
-  const bytes = good(`${BASE}/worlds?limit=5`).repeat(20);
-  await Promise.all(wires.map((wire) => wire.send(bytes)));
-  const stopped = server.stop();
-  await sleep(50);
-  for (const wire of wires) wire.socket.resume();
-  for (const wire of wires) {
-    for (let at = 1; at <= 20; at++) {
-      const response = await wire.response();
-      assert.equal(response.status, 200);
-      // An answer before the stop did not announce the end.
-      if (at < 20) assert.equal(header(response, "Connection"), "keep-alive");
-    }
-    await wire.closed();
-  }
-  // A connection that never sent a byte gets none.
-  await silent.closed();
   await within(stopped, "the stop");
 });

@@ -134,15 +134,6 @@ describe("a kill", { skip: needStrace() }, () => {
       },
     );
   });
-
-  it("is noticed by the next command, which waits for nobody", async (t) => {
-    const { folder, keys } = fresh(t);
-    assert.notEqual(runKilled("rename", 1, [...CREATE, keys]).status, 0);
-    assert.ok(existsSync(`${keys}.lock`));
-    const { stderr } = await runWell(["keys", "disable", "key_c_sk_1", "--keys", keys]);
-    assert.match(stderr, /^(?:orrery: warning: [^\n]*\n)?orrery: disabled key_c_sk_1\n$/);
-    assert.deepEqual(readdirSync(folder), ["keys.json"]);
-  });
 });
 
 it("a full disk leaves the old keys, no temporary file and no lock; with space again all works", async (t) => {

@@ -80,19 +80,22 @@ function serveAt(changes: Readonly<Record<number, Name>>): void {
 async function open(
   t: { after(done: () => void): void },
   more: Partial<MirrorOptions> = {},
-): Promise<Pick<Mirror, "renew" | "close"> & { out: string; told: string[] }> {
+): Promise<Pick<Mirror, "renew" | "close"> & { out: string }> {
   const place = temporaryFolder(t);
-  const told: string[] = [];
   const options = {
-    ...{ from: upstream.url + BASE, tokenFile: tokenFile(place, CLI_TOKEN), out: join(place, "out") },
-    ...{ users: [], maxSnapshotBytes: 1e9, timing: QUICK, signal: new AbortController().signal },
-    tell: (sentence: string) => told.push(sentence),
+    from: upstream.url + BASE,
+    tokenFile: tokenFile(place, CLI_TOKEN),
+    out: join(place, "out"),
+    users: [],
+    maxSnapshotBytes: 1e9,
+    timing: QUICK,
+    signal: new AbortController().signal,
+    tell: () => {},
     ...more,
   };
   const mirror = await Mirror.open(options);
   opened.push(mirror);
-
-  return { renew: () => mirror.renew(), close: () => mirror.close(), out: options.out, told };
+  return { renew: () => mirror.renew(), close: () => mirror.close(), out: options.out };
 }
 
 const sumOf = (counts: object): number =>
@@ -100,9 +103,6 @@ const sumOf = (counts: object): number =>
 
 const notFound = (reply: Passing, kind: string): unknown =>
   Object.assign(reply, { status: 404, body: `{"error":"${kind} not found"}` });
-
-const hasChanged = (reply: Passing): unknown =>
-  Object.assign(reply, { status: 412, body: '{"error":"Snapshot has changed"}' });
 
 describe("a mirror", () => {
   it("holds what is public, the owners, and whom the searches find", async (t) => {
@@ -123,8 +123,7 @@ describe("a mirror", () => {
     );
     assert.ok(found2.length > 3);
     for (const row of found2) assert.ok(users.has(row.id), String(row.displayName));
-    assert.equal(found.isNew, true);
-    assert.equal(found.requests, upstream.asked.length);
+    assert.deepEqual([found.isNew, found.requests], [true, upstream.asked.length]);
     const { bound } = found.collected!;
     assert.ok(found.requests >= sumOf(bound), `${found.requests} requests, bound ${sumOf(bound)}`);
     // Apart from requests for owners, the bound counts every request.
@@ -147,50 +146,29 @@ describe("a mirror", () => {
     const whole = await open(t);
     const { requests } = await whole.renew();
     upstream.asked.length = 0;
-    const place = temporaryFolder(t);
-    const out = join(place, "out");
-    for (let rounds = 1; ; rounds++) {
+    const out = join(temporaryFolder(t), "out");
+    let rounds = 0;
+    for (let found: Mirrored | undefined; found === undefined; ) {
       const stop = new AbortController();
       const mirror = await open(t, { out, signal: stop.signal });
-      let left = 9 + rounds;
+      let left = 9 + ++rounds;
       upstream.change = () => {
         if (--left === 0) setImmediate(() => stop.abort(new Error("stopped")));
       };
-      const ended = await mirror.renew().then(
-        () => true,
-        () => false,
-      );
+      found = await mirror.renew().catch(() => undefined);
       await mirror.close();
-      opened.pop();
-      if (ended) {
-        assert.ok(rounds > 4);
-        // Requests in progress at the stop are repeated.
-        const { length } = upstream.asked;
-        assert.ok(length <= requests + 8 * (rounds - 1), `${length} of ${requests}`);
-        break;
-      }
     }
+    assert.ok(rounds > 4);
+    // Requests in progress at the stop are repeated.
+    const { length } = upstream.asked;
+    assert.ok(length <= requests + 8 * (rounds - 1), `${length} of ${requests}`);
     assert.deepEqual(contents(out), contents(whole.out));
   });
 
-  it("is one at a time", async (t) => {
-    const mirror = await open(t);
-    await assert.rejects(open(t, { out: mirror.out }), {
-      name: "HeldError",
-      message: "another process is at work on it",
-    });
-  });
-
-  it("does not begin where something else lies", async (t) => {
+  it("does not begin where something else lies, or where no folder can be made", async (t) => {
     const out = join(temporaryFolder(t), "out");
     writeFileSync(out, "mine");
     await assert.rejects(open(t, { out }), { name: "OccupiedError" });
-    assert.equal(upstream.asked.length, 0);
-  });
-
-  it("does not begin where no folder can be made", {
-    skip: !existsSync("/proc/self") && "needs /proc",
-  }, async (t) => {
     await assert.rejects(open(t, { out: "/proc/nothing/out" }), { code: "ENOENT" });
     assert.equal(upstream.asked.length, 0);
   });
@@ -213,55 +191,23 @@ describe("a mirror", () => {
   });
 });
 
-describe("a server that changes", () => {
-  const paged = /limit=50&offset=50/;
-
-  it("has its lists asked for again, and gives one generation in the end", async (t) => {
+it("a server without a name for its generations is watched by totals and doubled rows", async (t) => {
+  for (const what of ["total", "doubled"]) {
     const mirror = await open(t);
-    let changes = 0;
+    let times = 0;
     upstream.change = (reply) => {
-      // Replies name their generation by the number of changes, and If-Match compares with that name.
-      const name = `"change-${Math.min(changes, 2)}"`;
-      if (paged.test(reply.target) && changes++ < 2) hasChanged(reply);
-      if (reply.status === 200) reply.headers.etag = name;
-    };
-    // Without the condition the real server always answers.
-    upstream.fault = (request) => {
-      delete request.headers["if-match"];
-      return false;
+      withoutEtag(reply);
+      if (!/^\/api\/public\/v1\/worlds\?limit=50&offset=50/.test(reply.target) || times++ > 1) return;
+      const body = JSON.parse(reply.body) as { data: { id: string }[]; pagination: { total: number } };
+      if (what === "total") body.pagination.total++;
+      else body.data[1]!.id = body.data[0]!.id;
+      reply.body = JSON.stringify(body);
     };
     const found = await mirror.renew();
-    assert.equal(found.collected!.generation, '"change-2"');
-    assert.ok(changes > 2);
-  });
-
-  it("too often is given up with a clear word", async (t) => {
-    const mirror = await open(t);
-    upstream.change = (reply) => {
-      if (paged.test(reply.target)) hasChanged(reply);
-    };
-    await assert.rejects(mirror.renew(), /begun again 5 times; the server changes too often/);
-    assert.equal(existsSync(mirror.out), false);
-  });
-
-  it("without a name for its generations is watched by totals and doubled rows", async (t) => {
-    for (const what of ["total", "doubled"]) {
-      const mirror = await open(t);
-      let times = 0;
-      upstream.change = (reply) => {
-        withoutEtag(reply);
-        if (!/^\/api\/public\/v1\/worlds\?limit=50&offset=50/.test(reply.target) || times++ > 1) return;
-        const body = JSON.parse(reply.body) as { data: { id: string }[]; pagination: { total: number } };
-        if (what === "total") body.pagination.total++;
-        else body.data[1]!.id = body.data[0]!.id;
-        reply.body = JSON.stringify(body);
-      };
-      const found = await mirror.renew();
-      assert.equal(found.collected!.generation, undefined);
-      assert.equal(times, 3, what);
-      assert.ok(upstream.asked.every(({ headers }) => headers["if-match"] === undefined));
-    }
-  });
+    assert.equal(found.collected!.generation, undefined);
+    assert.equal(times, 3, what);
+    assert.ok(upstream.asked.every(({ headers }) => headers["if-match"] === undefined));
+  }
 });
 
 describe("a server that is not what it should be", () => {
@@ -285,11 +231,7 @@ describe("a server that is not what it should be", () => {
       /redirects to http:\/\/elsewhere\.example; a token is not sent there/,
     ],
     ["401", send(401, '{"error":"Invalid API key"}'), /answered 401: Invalid API key \(see --token-file\)/],
-    [
-      "403",
-      send(403, '{"error":"Insufficient scope. Required: read:worlds"}'),
-      /answered 403: Insufficient scope\. Required: read:worlds \(see --token-file\)/,
-    ],
+    ["403", send(403, '{"error":"Insufficient"}'), /answered 403: Insufficient \(see --token-file\)/],
     ["500 for ever", send(500, '{"error":"Internal server error"}'), /answered 500: Internal server error/],
     ["503 that asks for an hour", send(503, "", { "retry-after": "3600" }), /answered 503/],
     ["a list that is none", send(200, '{"data":{}}'), /it is not a list/],
@@ -471,19 +413,4 @@ describe("worlds that are listed and gone", () => {
       await close();
     });
   }
-
-  it("cost fewer requests more than there are", async (t) => {
-    const owners = /\/users\/[0-9a-f-]+$/;
-    upstream.change = (reply) => {
-      if (owners.test(reply.target)) notFound(reply, "User");
-      if (/\/users\/search/.test(reply.target))
-        reply.body = '{"data":[],"pagination":{"total":0,"limit":50,"offset":0}}';
-    };
-    const { collected } = await mirrorOnce(t);
-    const asked = upstream.asked.filter(({ target }) => owners.test(target)).length;
-    const confirmed = upstream.asked.filter(({ headers }) => headers["if-none-match"] !== undefined);
-    assert.ok(asked > 20 && collected!.unknownOwners === asked, `${asked} of ${collected!.unknownOwners}`);
-    assert.ok(confirmed.every(({ status }) => status === 304));
-    assert.ok(confirmed.length > 0 && confirmed.length < asked, `${confirmed.length} confirm ${asked}`);
-  });
 });

@@ -1,7 +1,7 @@
 /** `mirror` and `verify` as processes: killed at any moment, near a limit, against a server, with other prefixes. */
 
 import assert from "node:assert/strict";
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { createRandom } from "../../src/util/random.ts";
@@ -59,21 +59,6 @@ describe("a mirror", () => {
     );
   });
 
-  it("differs from a server that serves something else, by kind and status", async (t) => {
-    const out = join(temporaryFolder(t), "out");
-    await runWell(mirrorArgs(out, tool));
-    const file = join(out, "worlds.ndjson");
-    const rows = readFileSync(file, "utf8");
-    const changed = join(temporaryFolder(t), "changed");
-    cpSync(out, changed, { recursive: true, dereference: true });
-    writeFileSync(join(changed, "worlds.ndjson"), rows.replace('"name":"', '"name":"x'));
-    rmSync(join(changed, "manifest.json"));
-    const { status, stdout, stderr } = await run(verifyArgs(changed, tool));
-    assert.equal(status, 1, stderr);
-    assert.match(stdout, /^field: \d+$/m);
-    assert.match(stderr, /^orrery: .* differs from http:.*: \d+ differences$/m);
-  });
-
   it("that is killed at any moment ends with the same folder as one that is not", async (t) => {
     const whole = join(temporaryFolder(t), "out");
     await runWell([...mirrorArgs(whole, tool), ...SEARCH]);
@@ -115,55 +100,6 @@ describe("a mirror", () => {
     await first.stop();
     await runWell(mirrorArgs(out, tool));
   });
-
-  it("says what is wrong with a token, and never what it is", async (t) => {
-    const place = temporaryFolder(t);
-    const bad = join(place, "bad");
-    writeFileSync(bad, "svc_sk_nobody-canary\n");
-    for (const args of [mirrorArgs(join(place, "out"), bad), verifyArgs(join(folder, "rows"), bad)]) {
-      const { status, stdout, stderr } = await run(args);
-      assert.equal(status, 1);
-      assert.match(stderr, /answered 401: Invalid API key \(see --token-file\)/);
-      assert.doesNotMatch(stdout + stderr, /canary/);
-    }
-    const wrong = await run(mirrorArgs(place, bad, "http://me:secret@a.example"));
-    assert.equal(wrong.status, 2);
-    assert.doesNotMatch(wrong.stderr, /secret/);
-  });
-});
-
-it("a server over a mirror that renews itself answers what the original answers soon after it changed", async (t) => {
-  const place = temporaryFolder(t);
-  const rows = join(place, "rows");
-  cpSync(join(folder, "rows"), rows, { recursive: true });
-  rmSync(join(rows, "manifest.json"));
-  const keys = join(place, "keys.json");
-  const token = await makeKey(place, keys, "cli");
-  const original = await serve(rows, keys, ["--watch", "0.2"]);
-  const out = join(place, "out");
-  const renewing = start([...mirrorArgs(out, token, original.url), "--every", "0.5"]);
-  await until(() => {
-    assert.equal(renewing.child.exitCode, null, renewing.stderr());
-    return existsSync(join(out, "manifest.json"));
-  }, "the first snapshot");
-  const replica = await serve(out, keys, ["--watch", "0.2"]);
-  const file = join(rows, "worlds.ndjson");
-  const before = readFileSync(file, "utf8");
-  writeFileSync(file, before.replaceAll('"name":"', '"name":"new '));
-  const rest = { token: readFileSync(token, "utf8").trim() };
-  await until(async () => {
-    const { text } = await get(`${replica.url}/worlds?limit=1`, rest);
-    return text.includes('"name":"new ');
-  }, `the new names; the mirror said:\n${renewing.stderr()}`);
-  await runWell(["verify", out, "--against", original.url, "--token-file", token]);
-  await until(
-    () => /still generation mirror-\w+: 1 request, /.test(renewing.stderr()),
-    "a round that found no change",
-  );
-  renewing.child.kill("SIGTERM");
-  assert.deepEqual(await renewing.ended, { status: 0, signal: null });
-  await replica.stop();
-  await original.stop();
 });
 
 it("other prefixes work through all commands", async (t) => {

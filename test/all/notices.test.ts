@@ -21,7 +21,8 @@ function noticing() {
     () => clock.now,
   );
   return {
-    ...{ told, clock },
+    told,
+    clock,
     limited: (keyId: string, reset = 3600, limit = 10) =>
       notice({ kind: "key-limited", ...named, keyId, limit, reset }),
     badToken: (client: string) => notice({ kind: "bad-tokens", client, count: 1, fault }),

@@ -148,13 +148,6 @@ describe("the package", () => {
     assert.equal(existsSync(join(npmProject, "node_modules/typescript")), false);
   });
 
-  it("leaves no file in a checkout that git does not ignore", () => {
-    const name = packed.split("/").at(-1)!;
-    const { status, error } = spawnSync("git", ["check-ignore", "--quiet", name], { cwd: ROOT });
-    // Status 128: no git checkout.
-    if (error === undefined && status !== 128) assert.equal(status, 0, name);
-  });
-
   it("is small: 3 MB packed; installed with all that it needs 25 MB on disk, in at most 40 packages", () => {
     assert.ok(statSync(packed).size <= 3e6, `${statSync(packed).size} bytes packed`);
     const modules = join(npmProject, "node_modules");
@@ -189,24 +182,19 @@ describe("the package", () => {
 
   it("names the package that shared limits need, and installs none for those who do not", () => {
     assert.equal(existsSync(join(npmProject, "node_modules/@redis")), false);
-    for (const url of ["redis://:secret@127.0.0.1:1", "rediss://127.0.0.1:1", "unix:/nowhere"]) {
-      for (const more of [[], ["--admin", "0"], ["--state", join(folder, "state")]]) {
-        const ran = runHere(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more]);
-        assert.equal(
-          ran.stderr,
-          "orrery: --shared-limits needs a package that is not installed: npm install @redis/client (with --global where orrery was)\n",
-        );
-        assert.deepEqual([ran.status, ran.stdout], [1, ""]);
-      }
+    const [line, url] = [
+      "npm install @redis/client (with --global where orrery was)\n",
+      "redis://:secret@127.0.0.1:1",
+    ];
+    for (const more of [[], ["--admin", "0"], ["--state", join(folder, "state")]]) {
+      const ran = runHere(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more]);
+      assert.equal(ran.stderr, `orrery: --shared-limits needs a package that is not installed: ${line}`);
+      assert.deepEqual([ran.status, ran.stdout], [1, ""]);
     }
-    const options =
-      '{ snapshot: "node_modules/orrery/data/sample", keys: [], sharedLimits: "redis://127.0.0.1:1" }';
+    const options = `{ snapshot: "node_modules/orrery/data/sample", keys: [], sharedLimits: "${url}" }`;
     const program = `import { openOrrery } from "orrery"; await openOrrery(${options}).catch((e) => console.log(e.message));`;
     const ran = runHere(process.execPath, ["--input-type=module", "-e", program]);
-    assert.equal(
-      ran.stdout,
-      'option "sharedLimits" needs a package that is not installed: npm install @redis/client (with --global where orrery was)\n',
-    );
+    assert.equal(ran.stdout, `option "sharedLimits" needs a package that is not installed: ${line}`);
   });
 
   it("passes on the licences of what is built in", () => {

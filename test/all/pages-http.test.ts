@@ -2,8 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { ROUTES } from "../../src/api/routes.ts";
-import { createOpenApi } from "../../src/docs-page/openapi.ts";
 import { collectGarbage } from "../../src/util/process/collect.ts";
 import { BASE, cleanUp, FEW, serve, serveOpen, TOKENS } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
@@ -16,13 +14,7 @@ after(cleanUp);
 const FEW_KEY = `Authorization: Bearer ${TOKENS.fewNarrow}`;
 
 /** Paths that are no page, although a URL parser might resolve them to one. */
-const NO_PAGES = [
-  ...["/docs/", "/docs//", "//docs", "/docs/..", "/docs/.", "/./docs", "/x/../docs"],
-  "/docs/../../etc/passwd",
-  ...["/docs/..%2f..%2fetc%2fpasswd", "/docs%2f", "/%64ocs", "/docs\\", "/Docs", "/docs/nothing.js"],
-  ...["/docs/__proto__", "/openapi.json/", "/docs/../openapi.json", "/OPENAPI.JSON", "/x/.."],
-  ...[`${BASE}/docs`, `${BASE}/openapi.json`],
-];
+const NO_PAGES = ["/docs/..", "//docs", "/./docs", "/x/../docs", "/%64ocs", "/docs\\", `${BASE}/docs`];
 
 /** Asserts that a reply has no header of a limit, whatever token came with the request. */
 function isUncounted(response: RawResponse): void {
@@ -32,60 +24,25 @@ function isUncounted(response: RawResponse): void {
   );
 }
 
-/** Asserts that a server serves the pages beside the API. @param limit the limit of a key as the document says it; default if absent */
-async function assertPages(port: number, limit?: string): Promise<void> {
-  const ask = (target: string, headers?: readonly string[], method?: string): Promise<RawResponse> =>
-    askOnce(port, target, headers, method);
-
-  const root = await ask("/?x=1");
-  assert.equal(root.status, 302);
-  assert.equal(header(root, "Location"), "/docs");
-  assert.equal(header(root, "Content-Length"), "0");
-
-  const page = await ask("/docs");
-  assert.equal(page.status, 200);
-  assert.match(page.body, /^<!doctype html>[\s\S]*<\/html>\n$/);
-  assert.match(header(page, "Content-Security-Policy")!, /default-src 'none'/);
-  const assets = [...page.body.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
-  assert.equal(assets.length, 4);
-  for (const target of ["/docs?x", "/docs?", "http://anything/docs", "/docs??x=/../y"]) {
-    assert.equal((await ask(target)).body, page.body, target);
+/** Asserts that a server serves the pages beside the API, and counts none of them. */
+async function assertPages(port: number): Promise<void> {
+  for (const target of ["/docs?x", "http://anything/docs", "/docs??x=/../y"]) {
+    const page = await askOnce(port, target, ["Range: bytes=0-9"]);
+    assert.equal(page.status, 200, target);
+    assert.match(page.body, /^<!doctype html>[\s\S]*<\/html>\n$/);
   }
-  const document = await ask("/openapi.json", ["Range: bytes=0-9"]);
-  assert.equal(document.status, 200);
-  assert.equal(JSON.stringify(JSON.parse(document.body)), JSON.stringify(createOpenApi(ROUTES, limit)));
-
-  for (const target of ["/", "/docs", "/openapi.json", ...assets]) {
-    const plain = await ask(target);
-    const packed = await ask(target, ["Accept-Encoding: br", "accept-encoding: gzip;q=0.5"]);
-    for (const response of [plain, packed]) isUncounted(response);
-    const head = await ask(target, ["Accept-Encoding: gzip"], "HEAD");
-    assert.equal(head.status, plain.status);
-    assert.equal(header(head, "Content-Length"), header(packed, "Content-Length"), target);
-    assert.equal(header(head, "ETag"), header(packed, "ETag"), target);
-    for (const method of ["POST", "OPTIONS", "DELETE"]) {
-      const refused = await ask(target, method === "POST" ? ["Content-Length: 0"] : [], method);
-      assert.equal(refused.status, 405, `${method} ${target}`);
-      assert.equal(errorOf(refused), "Method not allowed");
-      assert.equal(header(refused, "Allow"), "GET, HEAD");
-    }
-    if (target === "/") continue;
-    assert.equal(header(packed, "Content-Encoding"), "gzip");
-    assert.notEqual(header(plain, "ETag"), header(packed, "ETag"));
-    const known = [`If-None-Match: "x"`, `If-None-Match: W/${header(plain, "ETag")}`];
-    assert.equal((await ask(target, known)).status, 304);
-    assert.equal((await ask(target, [...known, "Accept-Encoding: gzip"])).status, 200);
-  }
-
   for (const target of NO_PAGES) {
-    const response = await ask(target);
-    assert.equal(response.status, 404, target);
-    assert.equal(errorOf(response), "Not found", target);
+    const response = await askOnce(port, target);
+    assert.deepEqual([response.status, errorOf(response)], [404, "Not found"], target);
   }
-
-  // Pages do not use up a key with a small limit.
-  for (let at = 0; at < FEW + 2; at++) isUncounted(await ask("/docs", [FEW_KEY]));
-  const counted = await ask(`${BASE}/stats`, [FEW_KEY]);
+  for (const method of ["POST", "OPTIONS"]) {
+    const refused = await askOnce(port, "/docs", method === "POST" ? ["Content-Length: 0"] : [], method);
+    assert.deepEqual([refused.status, header(refused, "Allow")], [405, "GET, HEAD"]);
+  }
+  // They do not use up a key with a small limit.
+  for (let at = 0; at < FEW; at++)
+    for (const target of ["/", "/docs", "/openapi.json"]) isUncounted(await askOnce(port, target, [FEW_KEY]));
+  const counted = await askOnce(port, `${BASE}/stats`, [FEW_KEY]);
   assert.equal(header(counted, "X-RateLimit-Remaining"), String(FEW - 1));
 }
 
@@ -121,36 +78,8 @@ async function assertPipelines(port: number): Promise<void> {
 describe("the pages of a server", () => {
   it("are answered as they should be", async () => {
     const { port } = await serve({ docs: true });
-    await assertPages(port, "1,000,000 in 365 days");
+    await assertPages(port);
     await assertPipelines(port);
-  });
-
-  it("are not there when they are turned off", async () => {
-    const { port } = await serve({ docs: false });
-    const wire = await dial(port);
-    for (const target of ["/", "/docs", "/openapi.json", "/docs/x.js"]) {
-      for (const method of ["GET", "POST", "OPTIONS"]) {
-        void wire.send(requestHead(target, method === "POST" ? ["Content-Length: 0"] : [], method));
-        const response = await wire.response(method);
-        assert.equal(response.status, 404);
-        assert.equal(errorOf(response), "Not found");
-      }
-    }
-    wire.destroy();
-  });
-
-  it("stand in the access log, without the query", async () => {
-    const { port, observations } = await serve({ docs: true, accessLog: true });
-    const wire = await dial(port);
-    void wire.send(requestHead(`/docs?token=${TOKENS.api}`));
-    const response = await wire.response();
-    const seen = await until(() => observations.find(({ kind }) => kind === "request"), "the request");
-    assert.ok(seen.kind === "request");
-    assert.equal(seen.path, "/docs");
-    assert.equal(seen.status, 200);
-    assert.equal(seen.id, header(response, "X-Request-Id"));
-    assert.doesNotMatch(JSON.stringify(observations), new RegExp(TOKENS.api));
-    wire.destroy();
   });
 
   it("take no body, and a path of a megabyte ends the connection", async () => {

@@ -2,23 +2,14 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PREPARED_VERSION } from "../../src/snapshot/prepared/layout.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { needStrace } from "../support/need.ts";
-import { place, TOKEN } from "../support/place.ts";
-import { generationOf, get, run, runWell, serve, untilReply } from "../support/process.ts";
+import { place } from "../support/place.ts";
+import { run, runWell } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 import { generationIn } from "../support/source-server.ts";
@@ -101,22 +92,6 @@ it("a full disk is told in one line and leaves the old file alone; with space ag
   assert.equal(await generationIn(to), await generationIn(next));
 });
 
-it("a folder to build into that cannot be is told before anything is loaded", async (t) => {
-  const folder = temporaryFolder(t);
-  writeFileSync(join(folder, "file"), "");
-  const missing = join(folder, "missing");
-  for (const [out, words] of [
-    [join(folder, "file"), "file already exists (EEXIST)"],
-    [join(folder, "file/below"), "not a directory (ENOTDIR)"],
-    ["/proc/none/below", "no such file or directory (ENOENT)"],
-  ]) {
-    const { status, stderr } = await run(["build", missing, "--out", out!]);
-    assert.deepEqual([status, stderr], [1, `orrery: ${out}: ${words}\n`]);
-  }
-  const { status } = await run(["build", missing, "--out", join(folder, "a/b")]);
-  assert.deepEqual([status, readdirSync(folder)], [1, ["file"]], "nothing is left when the load fails");
-});
-
 describe("a prepared snapshot", () => {
   it("is taken by every command that takes a folder", async (t) => {
     const { folder, snapshot } = place(t);
@@ -143,36 +118,5 @@ describe("a prepared snapshot", () => {
       assert.equal(status, 1);
       assert.match(stderr, /^(orrery: )?generation\.orrery: is truncated[^\n]*\n$/);
     }
-  });
-
-  it("is served and reloaded as the rows are", async (t) => {
-    const { folder, snapshot, keys } = place(t);
-    const [to, next] = [join(folder, "to"), join(folder, "next")];
-    await runWell(["build", snapshot, "--out", to]);
-    await runWell(["build", writeNext(join(folder, "next-rows")), "--out", next]);
-    const [prepared, rows] = await Promise.all([serve(to, keys, ["--watch", "0.1"]), serve(snapshot, keys)]);
-    assert.equal(prepared.generation, rows.generation);
-    for (const target of ["/stats", "/worlds", "/users/search?q=user", "/worlds/search?q=world"]) {
-      const replies = [prepared, rows].map(({ url }) => get(url + target, { token: TOKEN }));
-      const [one, other] = await Promise.all(replies);
-      assert.equal(one!.text, other!.text);
-      assert.equal(one!.headers.etag, other!.headers.etag);
-    }
-    await rows.stop();
-    // A damaged file changes nothing.
-    mkdirSync(join(folder, "bad"));
-    const damaged = readFileSync(join(next, FILE));
-    damaged[damaged.length - 1]! ^= 1;
-    writeFileSync(join(folder, "bad", FILE), damaged);
-    renameSync(join(folder, "bad", FILE), join(to, FILE));
-    const refused = await prepared.logged("snapshot-refused");
-    assert.match(String(refused.problems), /^generation\.orrery: [^\n]* wrong checksum$/);
-    assert.equal(generationOf(await get(`${prepared.url}/stats`, { token: TOKEN })), prepared.generation);
-    copyFileSync(join(next, FILE), join(folder, FILE));
-    renameSync(join(folder, FILE), join(to, FILE));
-    prepared.child.kill("SIGHUP");
-    const id = await generationIn(next);
-    await untilReply(prepared, TOKEN, (reply) => generationOf(reply) === id, "the next generation");
-    await prepared.stop();
   });
 });

@@ -8,12 +8,10 @@ import { id, snapshotFiles, user, withManifest, writeFiles } from "../support/fo
 import { assertInTime } from "../support/patience.ts";
 import { keyRecord, place, replace, TOKEN, writeKeys } from "../support/place.ts";
 import {
-  errorOf,
   generationOf,
   get,
   LISTENING,
   type LogLine,
-  type Response,
   type Served,
   serve,
   startClients,
@@ -21,9 +19,6 @@ import {
   untilReply,
 } from "../support/process.ts";
 import { dial, header, requestHead } from "../support/raw.ts";
-
-/** So long that no window ends during a test. */
-const LONG_WINDOW = ["--rate-window", "31536000"];
 
 describe("processes", { concurrency: 4 }, () => {
   test("the listening line is all of standard output; each event is one JSON line of log", async (t) => {
@@ -43,24 +38,20 @@ describe("processes", { concurrency: 4 }, () => {
     assert.deepEqual([cache!.hits, cache!.joined, cache!.misses, cache!.entries], [2, 0, 1, 1]);
     assert.equal(server.stdout().replace(LISTENING, ""), "");
     const lines = server.logs();
-    const counts = new Map<string, number>();
     for (const line of lines) {
-      counts.set(line.event, (counts.get(line.event) ?? 0) + 1);
-      assert.equal(line.pid, server.child.pid);
       assert.ok(["info", "warn", "error"].includes(String(line.level)), String(line.level));
       assert.ok(Math.abs(Date.parse(String(line.time)) - Date.now()) < 60_000);
-      assert.equal(typeof line.msg, "string");
+      assert.deepEqual([line.pid, typeof line.msg], [server.child.pid, "string"]);
     }
-    assert.deepEqual(Object.fromEntries(counts), {
-      "keys-loaded": 1,
-      "keys-unchanged": 1,
-      "snapshot-loaded": 1,
-      "snapshot-unchanged": 1,
-      "search-cache": 1,
-      listening: 1,
-      stopping: 1,
-      stopped: 1,
-    });
+    const expected =
+      "keys-loaded keys-unchanged listening search-cache snapshot-loaded snapshot-unchanged stopped stopping";
+    assert.equal(
+      lines
+        .map(({ event }) => event)
+        .sort()
+        .join(" "),
+      expected,
+    );
     assert.equal(server.logs("listening")[0]!.url, server.url);
   });
 
@@ -94,8 +85,7 @@ describe("processes", { concurrency: 4 }, () => {
       `${JSON.stringify(user(1, { email: "canary-2" }))}\n{"id":"canary-3"\n${JSON.stringify(user(2, { createdAt: "soon", displayName: "canary-4" }))}\n`,
     );
     const refused = await refusedFor(/^users\.ndjson:2: /);
-    assert.equal(refused.level, "error");
-    assert.equal(refused.serving, "gen-2");
+    assert.deepEqual([refused.level, refused.serving], ["error", "gen-2"]);
     const problems = refused.problems as string[];
     assert.match(problems[0]!, /^users\.ndjson:2: /);
     assert.match(problems[1]!, /^users\.ndjson:3: createdAt: .*"soon"/);
@@ -184,60 +174,33 @@ describe("processes", { concurrency: 4 }, () => {
       assert.deepEqual([last.status, header(last, "Connection")], [200, "close"]);
       assert.match(last.body, /"totalUsers"/);
       await idle.closed();
-      assert.equal(server.logs("stopping")[0]!.signal, signal);
-      assert.equal(server.logs("stopped").length, 1);
+      assert.deepEqual([server.logs("stopping")[0]!.signal, server.logs("stopped").length], [signal, 1]);
       assert.equal(server.logs("defect").length, 0);
     });
   }
 
-  test("a request that was sent whole before the signal is answered, on the newest connections too", async (t) => {
-    const { snapshot, keys } = place(t);
-    writeKeys(keys, keyRecord("svcx_late"));
-    const server = await serve(snapshot, keys);
-    // The system accepts these before the server does.
-    const clients = await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const client = await dial(server.port);
-        void client.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_late"]));
-        return client;
-      }),
-    );
-    server.child.kill("SIGTERM");
-    for (const client of clients) {
-      const { status, body } = await client.response();
-      assert.equal(status, 200);
-      assert.match(body, /"totalUsers"/);
-      await client.closed();
-    }
-    assert.deepEqual(await server.ended, { status: 0, signal: null });
-  });
-
   test("connections that stay idle meet an orderly end; a second signal does not wait for them", async (t) => {
     const { snapshot, keys } = place(t);
-    /** Number of stops before the second signal arrived, on a busy machine. */
-    let late = 0;
-    const runs = [["SIGTERM"], ["SIGTERM", "SIGINT"], ["SIGINT", "SIGINT"]] as const;
-    for (let at = 0; at < runs.length; at++) {
-      const signals = runs[at]!;
+    /** Stops a server that has idle connections. @returns whether the stop came to its end */
+    const stop = async (first: NodeJS.Signals, second?: NodeJS.Signals): Promise<boolean> => {
       const server = await serve(snapshot, keys);
       const idle = await Promise.all(Array.from({ length: 5 }, () => dial(server.port)));
-      server.child.kill(signals[0]);
+      server.child.kill(first);
       await server.logged("stopping");
       const began = performance.now();
-      if (signals.length > 1) server.child.kill(signals[1]);
+      if (second !== undefined) server.child.kill(second);
       const { status, signal } = await server.ended;
-      if (signals.length > 1) {
-        if (server.logs("stopped").length > 0) {
-          assert.ok(++late < 10, "a second signal ends it before the idle connections do");
-          at--;
-          continue;
-        }
-        assert.ok(status !== 0 || signal !== null);
-      } else {
-        assert.deepEqual([status, signal], [0, null]);
-        assertInTime(began, 10_000, "the stop");
-        for (const client of idle) await client.closed();
-      }
+      const isOrderly = server.logs("stopped").length > 0;
+      assert.equal(isOrderly, status === 0 && signal === null);
+      assertInTime(began, 10_000, "the stop");
+      if (isOrderly) for (const client of idle) await client.closed();
+      return isOrderly;
+    };
+    assert.ok(await stop("SIGTERM"));
+    for (const first of ["SIGTERM", "SIGINT"] as const) {
+      // On a busy machine a stop may be over before the second signal arrives.
+      let attempts = 0;
+      while (await stop(first, "SIGINT")) assert.ok(++attempts < 10, "a second signal ends it at once");
     }
   });
 
@@ -249,41 +212,9 @@ describe("processes", { concurrency: 4 }, () => {
     assert.equal((await first.kill()).signal, "SIGKILL");
     await clients.over.catch(() => {});
     const again = await serve(snapshot, keys, ["--port", String(first.port)]);
-    assert.equal(again.port, first.port);
-    assert.equal(again.generation, first.generation);
+    assert.deepEqual([again.port, again.generation], [first.port, first.generation]);
     assert.equal((await get(`${again.url}/stats`, { token: TOKEN })).status, 200);
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
     await again.stop();
-  });
-
-  test("of 200 requests at once exactly the limit passes", async (t) => {
-    const { snapshot, keys } = place(t);
-    writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_own", { limit: 3 }), keyRecord("svcx_free"));
-    const server = await serve(snapshot, keys, ["--rate-limit", "60", ...LONG_WINDOW]);
-    const ask = (token: string): Promise<Response> => get(`${server.url}/worlds`, { token });
-    const replies = await Promise.all(
-      Array.from({ length: 200 }, async () => [await ask(TOKEN), await ask("svcx_free")] as const),
-    );
-    const passed = replies.map(([reply]) => reply).filter(({ status }) => status === 200);
-    const left = passed.map(({ headers }) => Number(headers["x-ratelimit-remaining"])).sort((a, b) => b - a);
-    assert.deepEqual(
-      left,
-      Array.from({ length: 60 }, (_, n) => 59 - n),
-    );
-    for (const [limited, free] of replies) {
-      assert.equal(free.status, 200);
-      assert.equal(free.headers["x-ratelimit-limit"], undefined);
-      if (limited.status === 200) continue;
-      assert.equal(limited.status, 429);
-      assert.equal(errorOf(limited), "Rate limit exceeded");
-      assert.equal(limited.headers["x-ratelimit-remaining"], "0");
-      assert.equal(limited.headers["x-ratelimit-limit"], "60");
-      const reset = Number(limited.headers["x-ratelimit-reset"]);
-      assert.equal(reset % 31_536_000, 0);
-      assert.ok(Number(limited.headers["retry-after"]) >= 1);
-    }
-    const own = await Promise.all(Array.from({ length: 20 }, () => ask("svc_sk_own")));
-    assert.equal(own.filter(({ status }) => status === 200).length, 3);
-    await server.stop();
   });
 });

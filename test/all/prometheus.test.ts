@@ -6,14 +6,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { whyNoSharing } from "../../src/http/port.ts";
 import { manifestOf, snapshotFiles } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { type Program, type Served, serve, start, until } from "../support/process.ts";
+import { get as getOnce, type Program, type Served, serve, start, until } from "../support/process.ts";
 import { PROGRAM, startRedis } from "../support/redis.ts";
-import { assertPassesOn, findNode } from "../support/runtimes.ts";
+import { findNode, lacking, programOn } from "../support/runtimes.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 
@@ -53,20 +52,13 @@ interface Result {
   readonly value: readonly [number, string];
 }
 
-// The metrics of shared limits need the counter server.
-const PROGRAMS = need("prometheus", "promtool", PROGRAM);
-const cannotShare = whyNoSharing() !== undefined;
-const other = cannotShare && PROGRAMS === false ? findNode(24) : undefined;
-const missing = other !== undefined && "missing" in other && other.missing;
-
-// Serving threads need a Node on which they can share a port.
-it("passes where there are serving threads", { skip: !cannotShare || PROGRAMS || missing }, async () => {
-  await assertPassesOn(other!, fileURLToPath(import.meta.url), { pattern: "a real Prometheus", atLeast: 5 });
-});
+// Serving threads need a Node on which they can share a port; the metrics of shared limits need the counter server.
+const node = findNode(24);
+const skip = need("prometheus", "promtool", PROGRAM) || lacking(node);
 
 const { folder, snapshot, keys } = place({ after });
 
-describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share a port" : PROGRAMS }, () => {
+describe("a real Prometheus", { skip }, () => {
   let server: Served;
   let admin = "";
   let api = "";
@@ -105,10 +97,9 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
     writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_few", { limit: 3 }));
     const [adminPort, port] = [await freePort(), await freePort()];
     admin = `http://127.0.0.1:${adminPort}`;
-    server = await serve(snapshot, keys, [
-      ...["--threads", "2", "--admin", String(adminPort), "--rate-window", "31536000"],
-      ...["--shared-limits", (await startRedis()).url],
-    ]);
+    const limits = ["--rate-window", "31536000", "--shared-limits", (await startRedis()).url];
+    const args = ["--threads", "2", "--admin", String(adminPort), ...limits];
+    server = await serve(snapshot, keys, args, {}, programOn(node));
     const config = readFileSync(join(DEPLOY, "prometheus/prometheus.yml"), "utf8")
       .replaceAll("15s", "500ms")
       .replaceAll("127.0.0.1:8788", `127.0.0.1:${adminPort}`)
@@ -132,14 +123,9 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
   after(() => prometheus?.kill());
 
   /** Sends requests over so many connections, so that each thread gets some. */
-  async function ask(path: string, token: string, count: number): Promise<number[]> {
-    const one = async (): Promise<number> => {
-      const headers = { Authorization: `Bearer ${token}`, Connection: "close" };
-      const response = await fetch(`${server.url}${path}`, { headers });
-      await response.arrayBuffer();
-      return response.status;
-    };
-    return await Promise.all(Array.from({ length: count }, one));
+  async function ask(path: string, token: string, count: number): Promise<void> {
+    const url = `${server.url}${path}`;
+    await Promise.all(Array.from({ length: count }, () => getOnce(url, { token })));
   }
 
   it("has the right figures of requests, whichever thread answered them", async () => {
@@ -147,19 +133,21 @@ describe("a real Prometheus", { skip: cannotShare ? "where threads cannot share 
     await ask("/users/search?q=a", TOKEN, 7);
     await ask("/stats", "svc_sk_nobodys", 5);
     await ask("/stats", "svc_sk_few", 10);
-    const count = "http_server_request_duration_seconds_count";
-    await becomes(
-      `sum(${count}{http_request_method="GET",http_route="/api/public/v1/worlds",http_response_status_code="200"})`,
-      40,
-    );
-    await becomes(`sum by (http_response_status_code) (${count}{http_response_status_code="429"})`, 7);
-    await becomes('sum(http_server_request_duration_seconds_bucket{le="+Inf"})', 62);
-    await becomes('orrery_requests_rejected_total{reason="api_key_unknown"}', 5);
-    await becomes('orrery_requests_rejected_total{reason="rate_limited"}', 7);
-    await becomes('sum(orrery_searches_total{search="users"})', 7);
-    await becomes("http_server_active_requests", 0);
-    await becomes("orrery_keys", 2);
-    await becomes("orrery_ready", 1);
+    const requests = "http_server_request_duration_seconds";
+    const worlds =
+      'http_request_method="GET",http_route="/api/public/v1/worlds",http_response_status_code="200"';
+    for (const [expr, wanted] of [
+      [`sum(${requests}_count{${worlds}})`, 40],
+      [`sum by (http_response_status_code) (${requests}_count{http_response_status_code="429"})`, 7],
+      [`sum(${requests}_bucket{le="+Inf"})`, 62],
+      ['orrery_requests_rejected_total{reason="api_key_unknown"}', 5],
+      ['orrery_requests_rejected_total{reason="rate_limited"}', 7],
+      ['sum(orrery_searches_total{search="users"})', 7],
+      ["http_server_active_requests", 0],
+      ["orrery_keys", 2],
+      ["orrery_ready", 1],
+    ] as const)
+      await becomes(expr, wanted);
     const [generation] = await query("orrery_generation_info");
     assert.equal(generation!.metric.generation, server.generation);
     assert.ok((await numberOf('orrery_heap_used_bytes{thread="serving"}')) > 0);

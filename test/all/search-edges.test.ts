@@ -1,16 +1,28 @@
-/** Searches at the edges: indexes just below and above the small size, texts of one letter, and many long texts. */
+/**
+ * Searches at the edges: indexes just below and above the small size, texts of one letter, many long texts, words that share
+ * a prefix, terms that overlap, and texts with too many distinct trigrams for a dictionary. The hits are those of a scan.
+ */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import { BitsetLoan } from "../../src/search/bitset.ts";
+import { findAll, mergeTerms } from "../../src/search/conjunction.ts";
+import type { DocumentSet } from "../../src/search/document-sets.ts";
 import { indexTrigrams } from "../../src/search/index-trigrams.ts";
+import { locate } from "../../src/search/locate.ts";
 import { SMALL } from "../../src/search/ngram-documents.ts";
+import { PostingReader } from "../../src/search/posting-reader.ts";
+import { gatherDocuments } from "../../src/search/terms.ts";
+import { BIGRAM } from "../../src/search/trigrams.ts";
 import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { type OpenWordIndex, openWords, WordIndexBuilder } from "../../src/search/word-index.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
 import { searchWorlds } from "../../src/search/worlds.ts";
 import { createRandom } from "../../src/util/random.ts";
 import {
   checkPages,
   checkResults,
+  checkUserSearch,
   classOf,
   EVERYTHING,
   openWorldsOf,
@@ -129,4 +141,198 @@ test("long work is paused often, whatever the texts and the query", () => {
     // A stretch takes some 2 ms; the bound is loose for busy machines.
     assert.ok(longest < 200, `${term.slice(0, 9)}: ${longest} ms`);
   }
+});
+
+const randomAlike = createRandom(1, "alike");
+
+function signs(many: number, alphabet = "0123456789ab"): string {
+  return Array.from({ length: many }, () => alphabet[randomAlike.below(alphabet.length)]).join("");
+}
+
+type Document = readonly [name: string, description: string];
+
+/** Addresses of few sites; some repeat a part, end early, or continue far past the first piece of a text. */
+function drawDocuments(many: number): Document[] {
+  const sites = [
+    "https://worlds.example.com/home/wrld_",
+    "https://worlds.example.org/w/",
+    "ababababababab/",
+    "https://w0rlds.example.com/home/wrld_zone/",
+  ];
+  const far = `/${"x".repeat(25)}`;
+  const end = "?ref=description&lang=en";
+  // Some contain only a part of the end.
+  const ends = [
+    ...["", end, "/home/wrld_", "?ref=descant", "/prescription&lang=en", `${far}?ref=descant`],
+    `${far}/prescription&lang=en`,
+  ];
+  const address = (): string => {
+    const site = sites[randomAlike.chance(0.8) ? 0 : randomAlike.below(sites.length)]!;
+    return (
+      site.slice(0, randomAlike.chance(0.02) ? randomAlike.below(site.length) : site.length) +
+      signs(9) +
+      (randomAlike.chance(0.6) ? far + end : ends[randomAlike.below(ends.length)]!)
+    );
+  };
+  return Array.from({ length: many }, () => [
+    // Some names contain as separate parts what their description contains in one.
+    randomAlike.chance(0.3)
+      ? `${address()} b`
+      : randomAlike.chance(0.1)
+        ? `${sites[0]!.slice(0, 28)} ${sites[0]!.slice(4)}`
+        : signs(3),
+    randomAlike.chance(0.9) ? `a ${address()} ${randomAlike.chance(0.2) ? address() : ""}` : "a",
+  ]);
+}
+
+function indexOf(documents: readonly Document[]): OpenWordIndex {
+  const builder = new WordIndexBuilder();
+  for (const [name, description] of documents) {
+    builder.beginDocument();
+    builder.addField(name, true);
+    builder.addField(description, false);
+  }
+  return openWords(builder.finish());
+}
+
+/** Entries of the documents with every term, by brute force. */
+function expected(documents: readonly Document[], terms: readonly string[]): number[] {
+  const entries: number[] = [];
+  for (const [at, [name, description]] of documents.entries()) {
+    const inName = terms.map((term) => name.includes(term));
+    const isThere = terms.every((term, one) => inName[one] || description.includes(term));
+    if (isThere) entries.push(at * 2 + (inName.every(Boolean) ? 1 : 0));
+  }
+  return entries;
+}
+
+function entriesOf(set: DocumentSet): number[] {
+  if (set.kind === "list") return [...set.entries];
+  const has = (bits: Uint32Array, at: number): number => (bits[at >>> 5]! >>> at) & 1;
+  const documents = [...Array(set.any.length * 32).keys()].filter((at) => has(set.any, at) === 1);
+  return documents.map((at) => at * 2 + has(set.inName, at));
+}
+
+function* slices(text: string, units: number, step: number): Generator<string> {
+  for (let at = 0; at + units <= text.length; at += step) yield text.slice(at, at + units);
+}
+
+describe("words that begin alike", () => {
+  const documents = drawDocuments(7000);
+  const index = indexOf(documents);
+
+  test("are taken together, and give the documents of a term", () => {
+    let together = 0;
+    const texts = ["https://worlds.example.com/home/wrld_", "xxx?ref=description&lang=en", "ababababababab/"];
+    const terms = texts.flatMap((text) =>
+      [4, 8, 9, 10, 17, 24].flatMap((units) => [...slices(text, units, 3)]),
+    );
+    for (const term of [
+      ...terms,
+      "https://worlds.example.com/home/wrld_0",
+      "com/home/wrld_ab",
+      "a/home/wrld_",
+    ]) {
+      const located = locate(index.trigrams, term);
+      for (const reader = new PostingReader(index.trigrams, located, term); ; ) {
+        const alike = reader.nextShared();
+        if (alike !== undefined) {
+          together++;
+          for (let word = alike[0]; word < alike[1]; word++) {
+            const { units, starts } = index.trigrams.texts;
+            assert.ok(
+              String.fromCharCode(...units.subarray(starts[word]!, starts[word + 1]! - 1)).includes(term),
+            );
+          }
+        }
+        if (reader.next() === undefined) break;
+      }
+      const loan = new BitsetLoan(index.pool);
+      const found = runNow(gatherDocuments(index, located, term, loan));
+      assert.deepEqual(entriesOf(found), expected(documents, [term]), term);
+      loan.end();
+    }
+    assert.ok(together > terms.length / 4);
+  });
+
+  test("and terms that overlap, many or few, give the documents of all", () => {
+    const texts = ["https://worlds.example.com/home/wrld_", "xxx?ref=description&lang=en", "ababababababab/"];
+    const pieces = texts.flatMap((text) => [4, 9, 14, 24].flatMap((units) => [...slices(text, units, 2)]));
+    const ofOne = [...slices(texts[0]!, 24, 2)];
+    for (let round = 0; round < 80; round++) {
+      const from = randomAlike.chance(0.5) ? pieces : ofOne;
+      const terms = Array.from({ length: 2 + randomAlike.below(9) }, () =>
+        randomAlike.chance(0.1) ? signs(1 + randomAlike.below(3)) : from[randomAlike.below(from.length)]!,
+      );
+      const loan = new BitsetLoan(index.pool);
+      const found = runNow(findAll(index, terms, loan, round % 2 === 0 ? 64 : undefined));
+      assert.deepEqual(entriesOf(found), expected(documents, terms), terms.join(" "));
+      loan.end();
+    }
+  });
+});
+
+test("texts that overlap are joined as far as it is worth it", () => {
+  const pieces = [...slices("https://worlds.example.com/home", 12, 3)];
+  const text = "https://worlds.example.com/hom";
+  for (const shift of pieces.keys()) {
+    const texts = [...pieces.slice(shift), ...pieces.slice(0, shift)];
+    assert.equal(
+      mergeTerms(texts, () => true),
+      text,
+    );
+    assert.equal(
+      mergeTerms(texts, () => false),
+      texts[0],
+    );
+    assert.ok(mergeTerms(texts, (longer) => text.includes(longer) && longer.length <= 15).length <= 15);
+  }
+  assert.equal(
+    mergeTerms(["abc", "cde"], () => true),
+    "abc",
+  );
+});
+
+const randomIdeographs = createRandom(11, "ideographs");
+/** Few characters are frequent, as in a language. */
+const ideographs = (length: number): string =>
+  Array.from({ length }, () =>
+    String.fromCharCode(0x4e00 + Math.floor(randomIdeographs.below(400) ** 2 / 400)),
+  ).join("");
+
+test("names are found by bigrams as a scan finds them, in every script", () => {
+  const found = checkUserSearch(
+    (_names, folded) => openUsers({ trigrams: indexTrigrams(textsOf(folded), 0) }),
+    { mostNames: 120, numRuns: 30 },
+  );
+  assert.ok(found > 1000, `${found} found`);
+});
+
+test("long descriptions without white space are found by bigrams as a scan finds them", () => {
+  const rows = 300;
+  const common = ideographs(90);
+  const worlds = Array.from({ length: rows }, (_, row) => ({
+    name: row % 7 === 0 ? common.slice(0, 5) : ideographs(6),
+    description:
+      row % 5 === 0 ? `${ideographs(200)}${common}` : `${ideographs(100)} ${ideographs(40)} world ${row}`,
+  }));
+  const textAt = (row: number): string => worlds[row]!.description;
+  const index = openWorldsOf(worlds, 8, 0);
+  assert.equal(index.words.trigrams.gram, BIGRAM);
+  const terms = [1, 2, 3, 4, 5, 6, 9, 20, 80].flatMap((length) => [
+    common.slice(0, length),
+    common.slice(3, 3 + length),
+    textAt(length)
+      .slice(10, 10 + length)
+      .trim(),
+    `${textAt(length + 1).slice(20, 20 + length)} ${textAt(length + 1).slice(3, 4)}`.trim(),
+  ]);
+  let found = 0;
+  for (const term of [...terms, "world", "world 12", "wor 一", "龘", "wq"]) {
+    const naive = scan(rows, (at) => worldClassOf(worlds[at]!, term));
+    checkResults(runNow(searchWorlds(index, term, EVERYTHING)), naive, term);
+    checkPages((page) => searchWorlds(index, term, page), naive, term);
+    found += naive.length;
+  }
+  assert.ok(found > 2000, `${found} found`);
 });

@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { whyNoSharing } from "../../src/http/port.ts";
-import { openOrrery } from "../../src/mod.ts";
 import { BASE_PATH } from "../../src/model/model.ts";
 import type { RunningServer } from "../../src/server/server.ts";
 import { temporaryFolder, user, world, writeSnapshot } from "../support/folders.ts";
 import { cleanUp, testOptions } from "../support/http-server.ts";
-import { assertInTime, within } from "../support/patience.ts";
+import { within } from "../support/patience.ts";
 import { keyRecord, writeKeys } from "../support/place.ts";
 import { until } from "../support/process.ts";
 import { dial, requestHead } from "../support/raw.ts";
@@ -17,15 +16,15 @@ import { assertPassesOn, findNode } from "../support/runtimes.ts";
 import { startInThreads } from "../support/workers.ts";
 
 const WORLDS = 6000;
-/** Default bounds of waiting searches: of a server, and of one key. */
-const [MOST, MOST_OF_KEY] = [256, 128];
+/** Default bound of waiting searches of one key. */
+const MOST_OF_KEY = 128;
 const SHARED =
   "https://cdn.worlds.example.com/files/launch/index.html?region=europe&platform=standalone&asset=";
 
 const folder = temporaryFolder();
 const keysFile = writeKeys(
   join(folder, "keys.json"),
-  ...["first", "second", "third"].map((name) => keyRecord(`svc_sk_${name}`, { id: name })),
+  ...["first", "second"].map((name) => keyRecord(`svc_sk_${name}`, { id: name })),
 );
 const worlds = Array.from({ length: WORLDS }, (_, at) =>
   world(at + 1, { name: `world ${at}`, description: SHARED + at.toString(36).padStart(5, "0") }),
@@ -34,8 +33,10 @@ const worlds = Array.from({ length: WORLDS }, (_, at) =>
 /** Writes a snapshot. Another name of the user makes another generation. */
 const nameOwner = (displayName: string): string =>
   writeSnapshot(join(folder, "snapshot"), {
-    ...{ "users.ndjson": [user(1, { displayName })], "worlds.ndjson": worlds },
-    ...{ "world-stats.ndjson": "", "instances.ndjson": "" },
+    "users.ndjson": [user(1, { displayName })],
+    "worlds.ndjson": worlds,
+    "world-stats.ndjson": "",
+    "instances.ndjson": "",
   });
 const snapshot = nameOwner("owner");
 
@@ -111,7 +112,7 @@ if (other !== undefined) {
   it("floods of servers with threads", { skip: "missing" in other && other.missing }, async () => {
     await assertPassesOn(other, "test/all/search-flood.test.ts", {
       pattern: "2 serving|serving thread",
-      atLeast: 7,
+      atLeast: 4,
     });
   });
 }
@@ -130,18 +131,6 @@ for (const threads of sharing ? [1, 2] : [1]) {
       assert.ok(one.statuses.get("200")! >= MOST_OF_KEY, `${one.statuses.get("200")} answered`);
       assert.ok(one.statuses.get("200")! < 300, `${one.statuses.get("200")} answered`);
       hangUp(one);
-    });
-
-    it("of three keys fills what may wait over all", async (t) => {
-      const { server } = await start(t, threads);
-      const floods = await Promise.all(
-        ["first", "second", "third"].map((key) => flood(server, key, 300, 10)),
-      );
-      for (const one of floods) await allOf(one, 300);
-      const answered = floods.map(({ statuses }) => statuses.get("200") ?? 0);
-      const sum = answered.reduce((total, count) => total + count, 0);
-      assert.ok(sum >= MOST && sum < 2 * MOST, `${answered} answered`);
-      floods.forEach(hangUp);
     });
 
     it("costs nothing when it has hung up, and leaves room for the next", async (t) => {
@@ -172,33 +161,6 @@ for (const threads of sharing ? [1, 2] : [1]) {
       assert.deepEqual([...all.statuses], [["200", MOST_OF_KEY]], "every place was given back");
       hangUp(all);
     });
-
-    it("is answered when the thread that searches dies", async (t) => {
-      const { server, workers } = await start(t, threads);
-      const one = await flood(server, "first", 60, 20);
-      await until(() => one.answered() > 0, "an answer");
-      await workers[0]!.terminate();
-      await allOf(one, 60);
-      assert.deepEqual([...one.statuses], [["200", 60]]);
-      hangUp(one);
-    });
-
-    it("is answered when the server stops, within its time", async (t) => {
-      const { server } = await start(t, threads);
-      const one = await flood(server, "first", 128, 16);
-      const other = await flood(server, "second", 128, 16);
-      await until(() => one.answered() + other.answered() > 0, "an answer");
-      const began = performance.now();
-      await server.stop("test");
-      assertInTime(began, 10_000, "the stop");
-      for (const { statuses } of [one, other]) {
-        assert.deepEqual(
-          [...statuses.keys()].filter((status) => status !== "200" && status !== "503"),
-          [],
-        );
-      }
-      assert.equal(one.answered() + other.answered(), 256);
-    });
   });
 }
 
@@ -216,32 +178,3 @@ if (sharing) {
     hangUp(all);
   });
 }
-
-it("a library without threads keeps the bound, and drops what is aborted", async () => {
-  const orrery = await openOrrery({
-    snapshot,
-    keys: [
-      { id: "a", kind: "cli", token: "svcx_a" },
-      { id: "b", kind: "api", token: "svc_sk_b" },
-    ],
-    threads: false,
-    maxPendingSearches: 2,
-    searchCacheBytes: 0,
-  });
-  const ask = (token: string, signal?: AbortSignal) =>
-    orrery.ask({ target: longSearch(), authorization: `Bearer ${token}`, signal });
-  const replies = await Promise.all([ask("svcx_a"), ask("svcx_a"), ask("svc_sk_b"), ask("svc_sk_b")]);
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    [200, 503, 200, 503],
-  );
-  assert.equal(replies[1]!.headers["retry-after"], "1");
-  assert.equal(replies[1]!.headers["x-ratelimit-limit"], undefined);
-  assert.equal(replies[3]!.headers["x-ratelimit-limit"], "1000");
-  const controller = new AbortController();
-  const aborted = ask("svcx_a", controller.signal);
-  controller.abort(new Error("enough"));
-  await assert.rejects(aborted, /enough/);
-  assert.equal((await ask("svcx_a")).status, 200);
-  orrery.close();
-});

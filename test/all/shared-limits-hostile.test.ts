@@ -207,21 +207,6 @@ describe("shared limits of many keys", () => {
     assert.ok(seen.most <= 64, `${seen.most} at once`);
   });
 
-  it("are not told of when their window is over", async () => {
-    const { server, seen, good } = await startSlow();
-    good();
-    const replica = await counting(`redis://127.0.0.1:${server.port}`, { window: 1, replicas: 2 });
-    for (let n = 0; n < 100; n++) await replica.count(`key ${n}`, 10);
-    server.turn(() => "-ERR no\r\n");
-    for (let n = 0; n < 100; n++) await replica.count(`key ${n}`, 10);
-    await new Promise((resolve) => setTimeout(resolve, 2100));
-    const before = seen.leases;
-    good();
-    await replica.untilGood();
-    await replica.keeper.close();
-    assert.equal(seen.leases, before);
-  });
-
   it("are counted where a reload brings more of them than a call takes arguments", async () => {
     const server = await startBad();
     const counters = createSharedCounters(WINDOW);

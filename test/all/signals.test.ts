@@ -8,9 +8,9 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { slowRows } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
-import { place, TOKEN } from "../support/place.ts";
+import { place } from "../support/place.ts";
 import { listen } from "../support/ports.ts";
-import { get, jsonLines, run, serve, start, until } from "../support/process.ts";
+import { jsonLines, run, serve, start, until } from "../support/process.ts";
 
 /** Makes loading a snapshot take a minute. */
 function slowDown(snapshot: string): void {
@@ -57,20 +57,6 @@ describe("signals", { concurrency: 2 }, () => {
       });
       await Promise.all(ends);
     }
-  });
-
-  test("SIGUSR1, SIGUSR2 and SIGQUIT are a line of the log and nothing else", async (t) => {
-    const { snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys);
-    for (const [at, signal] of (["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const).entries()) {
-      server.child.kill(signal);
-      const line = await server.logged("signal-ignored", at + 1);
-      assert.equal(line.signal, signal);
-      assert.equal(line.level, "info");
-    }
-    assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
-    assert.doesNotMatch(server.stderr(), /Debugger/);
-    await server.stop();
   });
 
   test("a port that is taken is told before anything is loaded", async (t) => {

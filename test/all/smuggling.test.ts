@@ -23,38 +23,27 @@ const SILENCE_MS = 60;
 const METHODS = ["POST", "POST", "GET", "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "post", "BREW"];
 /** A value, repeated to weight its draw. */
 const often = <Value>(times: number, value: Value): Value[] => Array<Value>(times).fill(value);
-const VERSIONS = [
-  ...often(12, " HTTP/1.1"),
-  ...[" HTTP/1.0", " HTTP/1.2", " HTTP/2.0", "", " HTTP/01.1", " HTTP/1.1 ", " http/1.1", "  HTTP/1.1"],
-  "\tHTTP/1.1",
-];
+const ODD_VERSIONS =
+  "| HTTP/1.0| HTTP/1.2| HTTP/2.0| HTTP/01.1| HTTP/1.1 | http/1.1|  HTTP/1.1|\tHTTP/1.1".split("|");
+const VERSIONS = [...often(12, " HTTP/1.1"), ...ODD_VERSIONS];
 const LINE_ENDS = [...often(6, "\r\n"), "\n", "\r", "\r\r\n"];
 const BEFORE_NAME = [...often(5, ""), " ", "\t", "\x0b", "X: a\r\n ", "X: a\n", "X: a\r", "X:\r\n\t"];
-const AFTER_NAME = [
-  ...[":", ": ", ": ", ": ", ": ", " : ", "\t:", ":\t", ":\r\n ", ":\n ", "\x00: ", ": \x0b", "::", " "],
-];
+const ODD_COLONS = [":", " : ", "\t:", ":\t", ":\r\n ", ":\n ", "\x00: ", ": \x0b", "::", " "];
+const AFTER_NAME = [...often(4, ": "), ...ODD_COLONS];
 const AFTER_VALUE = ["", "", "", "", "", " ", "\t", "\x00", "\x0c", ",", ";q=1", "\r\n x", "\n x"];
-const LENGTH_NAMES = [
-  ...["Content-Length", "content-length", "CONTENT-LENGTH", "Content_Length", "Content-Length\xa0"],
-];
-const CODING_NAMES = [
-  ...["Transfer-Encoding", "transfer-encoding", "Transfer_Encoding", "TE", "Transfer-Encoding\xad"],
-];
-const CODINGS = [
-  ...[...often(6, "chunked"), "Chunked", "xchunked", "chunked, identity", "identity, chunked", "identity"],
-  ...[
-    "gzip, chunked",
-    "chunked, chunked",
-    "chunk",
-    '"chunked"',
-    "chunked\tx",
-    ", chunked",
-    "chunked chunked",
-    "",
-  ],
-];
+const LENGTH_NAMES = "Content-Length content-length CONTENT-LENGTH Content_Length Content-Length\xa0".split(
+  " ",
+);
+const CODING_NAMES = "Transfer-Encoding transfer-encoding Transfer_Encoding TE Transfer-Encoding\xad".split(
+  " ",
+);
+const ODD_CODINGS =
+  'Chunked|xchunked|chunked, identity|identity, chunked|identity|gzip, chunked|chunked, chunked|chunk|"chunked"|chunked\tx|, chunked|chunked chunked|';
+const CODINGS = [...often(6, "chunked"), ...ODD_CODINGS.split("|")];
 const MORE = [
-  ...["Expect: 100-continue", "Expect: 100-Continue, x", "Expect: x"],
+  "Expect: 100-continue",
+  "Expect: 100-Continue, x",
+  "Expect: x",
   "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
   "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
   ...["Connection: Content-Length", "Connection: Transfer-Encoding", "Connection: X-Request-Id"],

@@ -59,7 +59,10 @@ before(async () => {
   const others = { docs: false, watch: 0, searchCacheBytes: 0 };
   here = await openState({
     settings: { ...DEFAULTS, snapshot: folder, keys: "", ...prefixes, ...others },
-    ...{ features: {}, records: [cli], threads: false, observe: observeNothing },
+    features: {},
+    records: [cli],
+    threads: false,
+    observe: observeNothing,
   });
 });
 afterEach(() => {
@@ -75,10 +78,15 @@ function verify(samples = SAMPLES, seed = 1): Promise<Verified> {
     store: here.state.generation.store,
     here: new Here(createDirectAdapter(here.state), TOKEN),
     upstream: new Server({
-      ...{ base: `${upstream.url}/api/public/v1`, token: CLI_TOKEN, timing: QUICK },
+      base: `${upstream.url}/api/public/v1`,
+      token: CLI_TOKEN,
+      timing: QUICK,
       signal: new AbortController().signal,
     }),
-    ...{ note: undefined, samples, seed, progress: { left: 0 } },
+    note: undefined,
+    samples,
+    seed,
+    progress: { left: 0 },
   });
 }
 
@@ -121,37 +129,35 @@ describe("verifying", () => {
   });
 
   const marked = (text: string): string => text.replace('"id":"', '"id":"f');
-  type Change = (reply: Passing) => void;
+  type Change = (reply: Passing) => unknown;
   const planted: readonly [DifferenceKind, change: () => Change, others?: readonly DifferenceKind[]][] = [
     ["field", () => asWhole((rows) => rows.with(77, rows[77]!.replace('"name":"', '"name":"x')))],
+    [
+      "field",
+      () => (reply) => Object.assign(reply, { body: reply.body.replace('"period":"all"', '"period":"x"') }),
+    ],
+    [
+      "field",
+      () => (reply) => Object.assign(reply, { body: reply.body.replace('"totalVisits"', '"visits"') }),
+    ],
     ["missing row", () => asWhole((rows) => rows.toSpliced(77, 0, marked(rows[77]!))), ["total"]],
     ["extra row", () => asWhole((rows) => rows.toSpliced(77, 1)), ["total"]],
     ["order", () => asWhole((rows) => rows.with(77, rows[78]!).with(78, rows[77]!))],
     ["total", () => inWorlds((list) => list.pagination.total++)],
     [
       "header",
-      () => (reply) => {
-        if (reply.status === 404) reply.headers["x-ratelimit-limit"] = "5";
-      },
+      () => (reply) => reply.status === 404 && Object.assign(reply.headers, { "x-ratelimit-limit": "5" }),
     ],
-    [
-      "error message",
-      () => (reply) => {
-        reply.body = reply.body.replace("User not found", "No such user");
-      },
-    ],
-    [
-      "status",
-      () => (reply) => {
-        if (reply.status === 400) reply.status = 404;
-      },
-    ],
+    ["error message", () => (reply) => Object.assign(reply, { body: reply.body.replace("User not", "No") })],
+    ["status", () => (reply) => reply.status === 400 && Object.assign(reply, { status: 404 })],
   ];
-  for (const [kind, change, others = []] of planted) {
-    it(`finds what is planted: ${kind}`, async () => {
+  for (const [at, [kind, change, others = []]] of planted.entries()) {
+    it(`finds what is planted: ${kind}, case ${at}`, async () => {
       upstream.change = change();
       const { counts, differences } = await verify();
-      assert.ok((counts[kind] ?? 0) > 0, JSON.stringify(counts));
+      // A row that is missing or extra counts once a list, however many rows it moves.
+      if (kind.endsWith(" row")) assert.equal(counts[kind], 1);
+      else assert.ok((counts[kind] ?? 0) > 0, JSON.stringify(counts));
       const some = JSON.stringify(differences.slice(0, 3));
       assert.deepEqual(Object.keys(counts).sort(), [kind, ...others].sort(), some);
     });
@@ -175,42 +181,14 @@ describe("verifying", () => {
     assert.ok(shown.includes('cache-control "no-store" "no-cache"'), shown.join("\n"));
   });
 
-  it("counts one row that is missing or extra once a list, however many rows it moves", async () => {
-    upstream.change = asWhole((rows) => rows.toSpliced(3, 1));
-    assert.equal((await verify()).counts["extra row"], 1);
-    upstream.change = asWhole((rows) => rows.toSpliced(3, 0, marked(rows[3]!)));
-    assert.equal((await verify()).counts["missing row"], 1);
-  });
-
-  it("finds limit headers that are not whole, and other periods, limits and fields", async () => {
-    upstream.change = ({ headers }) => {
-      headers["x-ratelimit-limit"] = "5";
-    };
-    assert.equal((await verify(20)).counts.header, 20);
-    upstream.change = (reply) => {
-      reply.body = reply.body
-        .replace('"period":"all"', '"period":"ever"')
-        .replace('"totalVisits"', '"visits"');
-    };
-    const { differences } = await verify();
-    const what = new Set(differences.map((found) => found.what));
-    assert.ok(
-      what.has("envelope period") && what.has("data visits") && what.has("data totalVisits"),
-      [...what].join(),
-    );
-  });
-
-  it("tells no token that the other server repeats", async () => {
+  it("tells no token that the other server repeats, nor a part of it", async () => {
     upstream.change = (reply) => {
       reply.status = 400;
       reply.body = JSON.stringify({ error: `what is ${CLI_TOKEN}`, more: 1 });
     };
     const { differences } = await verify(20);
     assert.ok(differences.some(({ there }) => there?.includes("what is …")));
-    assert.ok(!JSON.stringify(differences).includes(CLI_TOKEN));
-  });
-
-  it("tells no part of one that fits", async () => {
+    assert.doesNotMatch(JSON.stringify(differences), /canary/);
     upstream.change = (reply) => {
       if (reply.status !== 200) return;
       const body = JSON.parse(reply.body) as Record<string, unknown>;
@@ -263,8 +241,10 @@ describe("verifying against a server that is no orrery", () => {
   ) {
     const place = temporaryFolder(t);
     const folder = writeSnapshot(join(place, "rows"), {
-      ...{ "users.ndjson": users, "worlds.ndjson": worlds },
-      ...{ "world-stats.ndjson": stats, "instances.ndjson": instances },
+      "users.ndjson": users,
+      "worlds.ndjson": worlds,
+      "world-stats.ndjson": stats,
+      "instances.ndjson": instances,
     });
     const rows = { users, worlds, stats, instances } as unknown as SnapshotRows;
     const url = await servePlainly(t, change(rows), CLI_TOKEN);

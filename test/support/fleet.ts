@@ -4,118 +4,65 @@ import assert from "node:assert/strict";
 import { renameSync, symlinkSync } from "node:fs";
 import { Agent } from "node:https";
 import { join } from "node:path";
-import { type Files, instance, user, world, worldStats, writeSnapshot } from "./folders.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { instance, user, world, worldStats, writeSnapshot } from "./folders.ts";
 import { freePort } from "./ports.ts";
 import { type GetOptions, get, type Response, type Served, served, start, until } from "./process.ts";
 
 const BASE = "/api/public/v1";
 /** Worlds of a snapshot: seven pages of 50. */
-export const WORLDS = 330;
+const WORLDS = 330;
 
 /** Writes a snapshot with the number in its rows: every world has that many visits. */
 export function writeNumbered(folder: string, number: number): string {
   const numbers = Array.from({ length: WORLDS }, (_, index) => index + 1);
-  const files: Files = {
+  return writeSnapshot(folder, {
     "users.ndjson": [1, 2, 3].map((n) => user(n)),
     "worlds.ndjson": numbers.map((n) => world(n)),
     "world-stats.ndjson": numbers.map((n) => worldStats(n, { totalVisits: 2000 + number })),
     "instances.ndjson": [instance(1)],
+  });
+}
+
+export type Replica = Awaited<ReturnType<typeof startReplica>>;
+
+/** Starts a replica that can be ended and started again on the same ports. */
+export async function startReplica(folder: string, name: string, snapshot: string, args: readonly string[]) {
+  const link = join(folder, name);
+  const [port, adminPort] = [await freePort(), await freePort()];
+  /** All its processes; the present one is the last. */
+  const servers: Served[] = [];
+  const replica = {
+    name,
+    port,
+    adminPort,
+    server: (): Served => servers.at(-1)!,
+    /** Log lines of an event, those of past processes included. */
+    count: (event: string): number => servers.reduce((sum, server) => sum + server.logs(event).length, 0),
+    /** Publishes another snapshot by one rename of a symbolic link, as publishers do. */
+    publish(next: string): void {
+      symlinkSync(next, `${link}.next`);
+      renameSync(`${link}.next`, link);
+    },
+    async start(): Promise<void> {
+      const ports = ["--port", String(port), "--admin", String(adminPort)];
+      servers.push(await served(start(["serve", "--snapshot", link, ...ports, ...args])));
+    },
+    async readiness(): Promise<{ status: string; generation: string }> {
+      return JSON.parse((await get(`http://127.0.0.1:${adminPort}/readyz`)).text);
+    },
+    untilReady: () =>
+      until(
+        async () => (await replica.readiness().catch(() => undefined))?.status === "ready",
+        `replica ${name} to be ready`,
+      ),
   };
-  return writeSnapshot(folder, files);
+  replica.publish(snapshot);
+  await replica.start();
+  return replica;
 }
 
-/** A replica that can be ended and started again on the same ports. */
-export class Replica {
-  readonly name: string;
-  /** All its processes, past ones too, and the last count that each reported of requests passed alone. */
-  readonly #alone = new Map<Served, number>();
-  readonly port: number;
-  readonly adminPort: number;
-  readonly #link: string;
-  readonly #args: readonly string[];
-  server!: Served;
-
-  private constructor(name: string, ports: readonly [number, number], link: string, args: readonly string[]) {
-    this.name = name;
-    [this.port, this.adminPort] = ports;
-    this.#link = link;
-    this.#args = args;
-  }
-
-  static async make(
-    name: string,
-    folder: string,
-    snapshot: string,
-    args: readonly string[],
-  ): Promise<Replica> {
-    const replica = new Replica(name, [await freePort(), await freePort()], join(folder, name), args);
-    replica.publish(snapshot);
-    await replica.start();
-    return replica;
-  }
-
-  /** Publishes another snapshot by one rename of a symbolic link, as publishers do. */
-  publish(snapshot: string): void {
-    symlinkSync(snapshot, `${this.#link}.next`);
-    renameSync(`${this.#link}.next`, this.#link);
-  }
-
-  async start(): Promise<void> {
-    const ports = ["--port", String(this.port), "--admin", String(this.adminPort)];
-    this.server = await served(start(["serve", "--snapshot", this.#link, ...ports, ...this.#args]));
-    this.#alone.set(this.server, 0);
-  }
-
-  count(event: string): number {
-    return [...this.#alone.keys()].reduce((sum, server) => sum + server.logs(event).length, 0);
-  }
-
-  async stop(): Promise<void> {
-    const stopped = this.server.stop();
-    // It may pass more requests until it ends.
-    while (await this.#readAlone());
-    await stopped;
-  }
-
-  async kill(): Promise<void> {
-    await this.#readAlone();
-    this.server.child.kill("SIGKILL");
-    await this.server.ended;
-  }
-
-  /** Requests that all its processes passed while they could not ask the counter server. */
-  async alone(): Promise<number> {
-    await this.#readAlone();
-    return [...this.#alone.values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  /** @returns whether the process answered */
-  async #readAlone(): Promise<boolean> {
-    const metrics = await get(`http://127.0.0.1:${this.adminPort}/metrics`).catch(() => undefined);
-    if (metrics === undefined) return false;
-    const count = /^orrery_shared_limits_requests_total\{outcome="alone"\} (\d+)$/m.exec(metrics.text)?.[1];
-    assert.ok(count !== undefined, metrics.text);
-    this.#alone.set(this.server, Number(count));
-    return true;
-  }
-
-  async readiness(): Promise<{ httpStatus: number; status: string; generation: string }> {
-    const { status, text } = await get(`http://127.0.0.1:${this.adminPort}/readyz`);
-    return { httpStatus: status, ...(JSON.parse(text) as { status: string; generation: string }) };
-  }
-
-  async untilReady(): Promise<void> {
-    await until(
-      async () => (await this.readiness().catch(() => undefined))?.status === "ready",
-      `replica ${this.name} to be ready`,
-    );
-  }
-}
-
-const nothing = () => ({ statuses: new Map<number, number>(), broken: [] as string[] });
-
-export type Seen = ReturnType<typeof nothing>;
-
+/** Asks through a balancer. */
 export function ask(
   port: number,
   path: string,
@@ -125,85 +72,75 @@ export function ask(
   return get(`https://127.0.0.1:${port}${BASE}${path}`, { token, ...options });
 }
 
-/** The replica that answered a client, told by the limit of the key, which differs on every replica. */
-interface Answered {
-  by: string;
-  times: number;
+/** Statuses of replies, and requests without one. */
+export interface Seen {
+  readonly statuses: Set<number>;
+  readonly broken: string[];
 }
 
-/** Clients with a key each, which send one request after another and record the replies. */
-export class Clients {
-  #seen = nothing();
-  #isEnding = false;
-  readonly #running: Promise<void>[];
-  readonly #replies: number[];
-  readonly #answered: Answered[];
-  #homes: readonly string[] = [];
+const PATHS = ["/stats", "/worlds?limit=50", "/worlds/search?q=world&limit=5", "/instances"];
 
-  constructor(port: number, tokens: readonly string[]) {
-    this.#replies = tokens.map(() => 0);
-    this.#answered = tokens.map(() => ({ by: "", times: 0 }));
-    this.#running = tokens.map((token, client) => this.#run(port, token, client));
-  }
+export type Callers = ReturnType<typeof startCallers>;
 
-  async #run(port: number, token: string, client: number): Promise<void> {
+/** Starts clients with a key each, which send one request after another through a balancer. */
+export function startCallers(port: number, tokens: readonly string[]) {
+  let seen: Seen = { statuses: new Set(), broken: [] };
+  let isEnding = false;
+  // A replica is told by the limit of the key, which differs on every replica.
+  const callers = tokens.map((token) => ({ token, replies: 0, by: "", times: 0, home: "" }));
+
+  async function run(caller: (typeof callers)[number]): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const paths = ["/stats", "/worlds?limit=50", "/worlds/search?q=world&limit=5", "/instances"];
-    for (let turn = 0; !this.#isEnding; turn++) {
-      const path = paths[turn % paths.length]!;
+    for (let turn = 0; !isEnding; turn++) {
+      const path = PATHS[turn % PATHS.length]!;
       try {
-        const { status, headers, text } = await ask(port, path, token, { agent });
-        this.#seen.statuses.set(status, (this.#seen.statuses.get(status) ?? 0) + 1);
+        const { status, headers, text } = await ask(port, path, caller.token, { agent });
+        seen.statuses.add(status);
         if (status === 200) JSON.parse(text);
-        const answered = this.#answered[client]!;
         const by = String(headers["x-ratelimit-limit"]);
-        answered.times = by === answered.by ? answered.times + 1 : 1;
-        answered.by = by;
+        caller.times = by === caller.by ? caller.times + 1 : 1;
+        caller.by = by;
       } catch (error) {
-        this.#seen.broken.push(`${path}: ${(error as Error).message}`);
+        seen.broken.push(`${path}: ${(error as Error).message}`);
       }
-      this.#replies[client]!++;
-      await new Promise((resolve) => setTimeout(resolve, 3));
+      caller.replies++;
+      await sleep(3);
     }
     agent.destroy();
   }
+  const running = Promise.all(callers.map(run));
 
-  take(): Seen {
-    const seen = this.#seen;
-    this.#seen = nothing();
-    return seen;
-  }
-
-  /** Waits until every client has had a few more replies or failures. */
-  async some(): Promise<void> {
-    const enough = this.#replies.map((count) => count + 5);
-    await until(
-      () => this.#replies.every((count, client) => count >= enough[client]!),
-      () =>
-        `replies to all clients; so many lack: ${this.#replies.map((count, client) => enough[client]! - count)}`,
-    );
-  }
-
-  /** Waits until one replica alone answers each client, and records it as the client's home. */
-  async settle(): Promise<void> {
-    await until(() => this.#answered.every(({ times }) => times >= 10), "each key to stay at one replica");
-    this.#homes = this.#answered.map(({ by }) => by);
-  }
-
-  /** Waits until its home answers each client. */
-  async home(): Promise<void> {
-    const strangers = (): string[] =>
-      this.#answered.flatMap(({ by }, client) => (by === this.#homes[client] ? [] : [`${client} by ${by}`]));
-    await until(
-      () => strangers().length === 0,
-      () => `keys to come back to their replica; still elsewhere: ${strangers().join(", ")}`,
-    );
-  }
-
-  async end(): Promise<void> {
-    this.#isEnding = true;
-    await Promise.all(this.#running);
-  }
+  return {
+    /** What they saw since the last call. */
+    take(): Seen {
+      const taken = seen;
+      seen = { statuses: new Set(), broken: [] };
+      return taken;
+    },
+    /** Waits until every client has had a few more replies or failures. */
+    async some(): Promise<void> {
+      const enough = callers.map(({ replies }) => replies + 5);
+      await until(() => callers.every(({ replies }, at) => replies >= enough[at]!), "replies to all clients");
+    },
+    /** Waits until one replica alone answers each client, and records it as the client's home. */
+    async settle(): Promise<void> {
+      await until(() => callers.every(({ times }) => times >= 10), "each key to stay at one replica");
+      for (const caller of callers) caller.home = caller.by;
+    },
+    /** Waits until its home answers each client. */
+    async home(): Promise<void> {
+      const strangers = (): string[] =>
+        callers.flatMap(({ by, home }) => (by === home ? [] : [`${home}→${by}`]));
+      await until(
+        () => strangers().length === 0,
+        () => `keys to come back to their replica; still elsewhere: ${strangers()}`,
+      );
+    },
+    end() {
+      isEnding = true;
+      return running;
+    },
+  };
 }
 
 /** A way to a replica: direct, or through a balancer. */
@@ -215,112 +152,91 @@ export interface Way {
 }
 
 /** A client that sends more requests than its limit, by all ways at once. */
-export class Greedy {
-  readonly #token: string;
-  readonly #ways: readonly Way[];
-  asked = 0;
-  passed = 0;
-  readonly problems: string[] = [];
-
-  constructor(token: string, ways: readonly Way[]) {
-    this.#token = token;
-    this.#ways = ways;
-  }
+export function greedy(token: string, ways: readonly Way[]) {
+  const seen = { asked: 0, passed: 0, problems: [] as string[] };
 
   /** @returns whether the request was refused */
-  async #once({ name, ask: askBy, mayFail }: Way): Promise<boolean> {
-    this.asked++;
+  async function once({ name, ask: askBy, mayFail }: Way): Promise<boolean> {
+    seen.asked++;
     try {
-      const { status, text } = await askBy(this.#token);
-      if (status === 200) this.passed++;
-      else if (status !== 429) this.problems.push(`${name}: ${status} ${text}`);
+      const { status, text } = await askBy(token);
+      if (status === 200) seen.passed++;
+      else if (status !== 429) seen.problems.push(`${name}: ${status} ${text}`);
       return status === 429;
     } catch (error) {
-      if (!mayFail) this.problems.push(`${name}: ${(error as Error).message}`);
+      if (!mayFail) seen.problems.push(`${name}: ${(error as Error).message}`);
       return false;
     }
   }
 
-  /** Sends so many requests in all. @param pauseMs after each reply */
-  async ask(times: number, pauseMs = 0): Promise<void> {
-    const share = Math.ceil(times / this.#ways.length);
-    await Promise.all(
-      this.#ways.map(async (way) => {
-        for (let time = 0; time < share; time++) {
-          await this.#once(way);
-          if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  return {
+    seen,
+    /** Sends so many requests in all. @param pauseMs after each reply */
+    async ask(times: number, pauseMs = 0): Promise<void> {
+      const byWay = async (way: Way): Promise<void> => {
+        for (let time = 0; time < times / ways.length; time++) {
+          await once(way);
+          await sleep(pauseMs);
         }
-      }),
-    );
-  }
-
-  async exhaust(): Promise<void> {
-    await Promise.all(
-      this.#ways.map(async (way) => {
+      };
+      await Promise.all(ways.map(byWay));
+    },
+    /** Asks until every way refuses. */
+    async exhaust(): Promise<void> {
+      const byWay = async (way: Way): Promise<void> => {
         const began = performance.now();
         for (let refusals = 0; refusals < 3; ) {
-          refusals = (await this.#once(way)) ? refusals + 1 : 0;
-          assert.ok(performance.now() - began < 120_000, `${way.name} never refuses; passed: ${this.passed}`);
+          refusals = (await once(way)) ? refusals + 1 : 0;
+          assert.ok(performance.now() - began < 120_000, `${way.name} never refuses; passed: ${seen.passed}`);
         }
-      }),
-    );
-  }
+      };
+      await Promise.all(ways.map(byWay));
+    },
+  };
 }
 
-/** Reads all worlds of one generation, and starts again when the generation changes. */
-export async function crawl(port: number, token: string): Promise<void> {
-  for (let beginning = 1; ; beginning++) {
-    assert.ok(beginning < 100, "a crawler never came to an end");
+/** Reads all worlds, and starts again when the generation changes: a walk is of one generation. */
+async function crawl(port: number, token: string): Promise<void> {
+  for (let beginning = 1; beginning < 100; beginning++) {
     const ids = new Set<string>();
-    let etag: string | undefined;
-    let changed = false;
-    for (let offset = 0; offset < WORLDS && !changed; offset += 50) {
-      const headers = etag === undefined ? {} : { "if-match": etag };
+    let headers = {};
+    for (let offset = 0; offset < WORLDS; offset += 50) {
       const reply = await ask(port, `/worlds?limit=50&offset=${offset}`, token, { headers });
-      if (reply.status === 412) changed = true;
-      else {
-        assert.equal(reply.status, 200, reply.text);
-        etag ??= reply.headers.etag;
-        assert.equal(reply.headers.etag, etag, "a page of another generation");
-        for (const { id } of (JSON.parse(reply.text) as { data: { id: string }[] }).data) ids.add(id);
-      }
+      if (reply.status === 412) break;
+      assert.equal(reply.status, 200, reply.text);
+      headers = { "if-match": reply.headers.etag! };
+      for (const { id } of (JSON.parse(reply.text) as { data: { id: string }[] }).data) ids.add(id);
+      if (offset + 50 >= WORLDS) return assert.equal(ids.size, WORLDS, "worlds were missed");
     }
-    if (changed) continue;
-    assert.equal(ids.size, WORLDS, "worlds were missed");
-    return;
   }
+  assert.fail("a crawler never came to an end");
 }
 
-export class Crawlers {
-  #isEnding = false;
-  walks = 0;
-  readonly #running: Promise<void>[];
-  #problem: unknown;
+export type Crawlers = ReturnType<typeof startCrawlers>;
 
-  constructor(port: number, tokens: readonly string[]) {
-    this.#running = tokens.map(async (token) => {
-      while (!this.#isEnding) {
-        await crawl(port, token);
-        this.walks++;
-      }
-    });
-    for (const running of this.#running)
-      running.catch((error: unknown) => {
-        this.#problem = error;
-      });
-  }
-
-  /** Waits until each crawler has completed another walk. @throws the error of a walk */
-  async another(): Promise<void> {
-    const enough = this.walks + 2 * this.#running.length;
-    await until(() => {
-      if (this.#problem !== undefined) throw this.#problem;
-      return this.walks >= enough;
-    }, "walks to come to their end");
-  }
-
-  async end(): Promise<void> {
-    this.#isEnding = true;
-    await Promise.all(this.#running);
-  }
+export function startCrawlers(port: number, tokens: readonly string[]) {
+  let isEnding = false;
+  let walks = 0;
+  let problem: unknown;
+  const run = async (token: string): Promise<void> => {
+    for (; !isEnding; walks++) await crawl(port, token);
+  };
+  const running = Promise.all(tokens.map(run));
+  running.catch((error: unknown) => {
+    problem = error;
+  });
+  return {
+    /** Waits until each crawler has completed another walk. @throws the error of a walk */
+    async another(): Promise<void> {
+      const enough = walks + 2 * tokens.length;
+      await until(() => {
+        if (problem !== undefined) throw problem;
+        return walks >= enough;
+      }, "walks to come to their end");
+    },
+    end() {
+      isEnding = true;
+      return running;
+    },
+  };
 }

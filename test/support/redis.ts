@@ -1,9 +1,7 @@
 /** Real counter servers on ports of their own, a cluster of them, and replicas that count by them. */
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
@@ -44,8 +42,9 @@ export async function endAll(): Promise<void> {
 
 afterTests(endAll);
 
-async function run(program: string, folder: string, args: readonly string[]): Promise<ChildProcess> {
-  const { child, stdout } = start(["--save", "", "--dir", folder, ...args], {}, [program]);
+async function run(program: string, folder: string, port: number, more: readonly string[]) {
+  const args = ["--port", String(port), "--save", "", "--dir", folder, ...more];
+  const { child, stdout } = start(args, {}, [program]);
   started.add(child);
   await until(() => {
     if (child.exitCode !== null) throw new Error(`${program} ended: ${stdout()}`);
@@ -57,52 +56,25 @@ async function run(program: string, folder: string, args: readonly string[]): Pr
 /** A cluster node also takes a port ten thousand higher, which may be in use. */
 const NO_PORT = /Address already in use|port number too high/;
 
-async function runAnywhere(
-  program: string,
-  folder: string,
-  args: readonly string[],
-  attempts = 5,
-): Promise<[ChildProcess, number]> {
+/** @param more settings, in which `FOLDER` is a folder of its own, and `PORT` its port */
+export async function startRedis(more: readonly string[] = [], program = PROGRAM, attempts = 5) {
+  const folder = temporaryFolder();
   const port = await freePort();
+  const settings = more.map((text) => text.replace("FOLDER", folder).replace("PORT", String(port)));
+  let child: ChildProcess;
   try {
-    return [await run(program, folder, ["--port", String(port), ...args]), port];
+    child = await run(program, folder, port, settings);
   } catch (error) {
     if (attempts === 1 || !NO_PORT.test(String(error))) throw error;
-    return await runAnywhere(program, folder, args, attempts - 1);
+    return await startRedis(more, program, attempts - 1);
   }
-}
-
-export async function startRedis(more: readonly string[] = [], port?: number, program = PROGRAM) {
-  const folder = temporaryFolder();
-  const rest = more.map((text) => text.replaceAll("FOLDER", folder));
-  let [child, at] =
-    port === undefined
-      ? await runAnywhere(program, folder, rest)
-      : [await run(program, folder, ["--port", String(port), ...rest]), port];
   const client = program.replace("-server", "-cli");
   return {
-    port: at,
+    port,
     folder,
-    url: `redis://127.0.0.1:${at}`,
-    child: () => child,
+    url: `redis://127.0.0.1:${port}`,
     cli: (...command: string[]) =>
-      spawnSync(client, ["-p", String(at), ...command], { encoding: "utf8" }).stdout.trim(),
-    /** Likewise without blocking; resolves after the answer. */
-    async send(...command: string[]) {
-      await once(spawn(client, ["-p", String(at), ...command], { stdio: "ignore" }), "exit");
-    },
-    /** Whether it does not answer at the moment. */
-    async isSilent() {
-      const socket = connect(at, "127.0.0.1");
-      socket.on("error", () => {}).write("PING\r\n");
-      const answered = once(socket, "data").then(
-        () => false,
-        () => true,
-      );
-      const isSilent = await Promise.race([answered, sleep(100, true)]);
-      socket.destroy();
-      return isSilent;
-    },
+      spawnSync(client, ["-p", String(port), ...command], { encoding: "utf8" }).stdout.trim(),
     signal: (signal: NodeJS.Signals) => void child.kill(signal),
     /** Kills it and starts a new, empty one. */
     async restart() {
@@ -110,7 +82,7 @@ export async function startRedis(more: readonly string[] = [], port?: number, pr
       child.kill("SIGKILL");
       if (isRunning) await once(child, "exit");
       started.delete(child);
-      child = await run(program, folder, ["--port", String(at), ...rest]);
+      child = await run(program, folder, port, settings);
     },
   };
 }
@@ -140,7 +112,10 @@ export async function counting(url: string, { replicas = 1, denies = false, wind
   const untilSeen = (fits: () => boolean, what: string): Promise<unknown> =>
     until(fits, () => `${what}; seen: ${JSON.stringify(seen)}`);
   return {
-    ...{ keeper, seen, count, kinds },
+    keeper,
+    seen,
+    count,
+    kinds,
     /** Counts so many requests, one after the other. @returns how many passed */
     async countEach(key: string, limit: number, times: number) {
       let passed = 0;
@@ -160,7 +135,16 @@ const SLOTS = 16_384;
 export function startNode(program?: string): Promise<Redis> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
   const more = ["--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor", "0"];
-  return startRedis([...settings, ...more], undefined, program);
+  return startRedis([...settings, ...more], program);
+}
+
+/** Waits until every node knows a good server for every key. */
+export async function untilWhole(nodes: readonly Redis[]): Promise<void> {
+  for (const { cli } of nodes) {
+    const info = (): string => cli("CLUSTER", "INFO");
+    const isWhole = (): boolean => /cluster_state:ok/.test(info()) && info().includes(`slots_ok:${SLOTS}`);
+    await until(isWhole, () => `the cluster: ${info()}`);
+  }
 }
 
 /** Starts three nodes with a third of the keys each. */
@@ -175,15 +159,7 @@ export async function startCluster(program?: string): Promise<[Redis, Redis, Red
     node.cli("CLUSTER", "ADDSLOTSRANGE", String(from), String(Math.floor((SLOTS * (at + 1)) / 3) - 1));
     node.cli("CLUSTER", "MEET", "127.0.0.1", String(nodes[0].port));
   }
-  for (const node of nodes) {
-    await until(
-      () => {
-        const info = node.cli("CLUSTER", "INFO");
-        return info.includes("cluster_state:ok") && info.includes(`cluster_slots_assigned:${SLOTS}`);
-      },
-      () => `the cluster: ${node.cli("CLUSTER", "INFO")}`,
-    );
-  }
+  await untilWhole(nodes);
   return nodes;
 }
 

@@ -16,16 +16,16 @@ const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 const WIRE_TESTS = {
   "test/http.test.ts": 370,
   "test/http-connections.test.ts": 20,
-  "test/all/http-stop.test.ts": 6,
-  "test/all/pages-http.test.ts": 6,
+  "test/all/http-stop.test.ts": 5,
+  "test/all/pages-http.test.ts": 4,
 };
 
 /** The tests of processes, likewise. */
 const PROCESS_TESTS = {
   "test/conformance.test.ts": 20,
-  "test/all/process.test.ts": 9,
+  "test/all/process.test.ts": 7,
   "test/all/reloads.test.ts": 3,
-  "test/all/signals.test.ts": 5,
+  "test/all/signals.test.ts": 4,
 };
 
 export function describeSameAsOnNode(name: string, runtime: Command, missing: string | false): void {

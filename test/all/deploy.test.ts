@@ -1,7 +1,16 @@
-/** The manifests of `deploy/kubernetes`, checked against Kubernetes' own schemas and against the program. */
+/**
+ * The files of `deploy/`: the manifests for Kubernetes against its own schemas and the program; the systemd units, in which
+ * systemd finds no fault and a small exposure; and the Containerfile, its steps and their result run in plain folders of Debian.
+ */
 
 import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,7 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { Deployment } from "kubernetes-models/apps/v1";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
@@ -20,10 +29,13 @@ import { ConfigMap, Secret, Service } from "kubernetes-models/v1";
 import { parseAllDocuments } from "yaml";
 import { PROGRAM } from "../../src/features.ts";
 import { problemWith, type Setting, variableOf } from "../../src/settings/settings.ts";
+import { commandIn, environmentOf, type Image, runContainerfile } from "../../tools/containerfile.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { need, unavailable } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { get, runWell, served, start, untilReply } from "../support/process.ts";
+import { get, runWell, served, start, until, untilReply } from "../support/process.ts";
 import { ROOT, runTsc } from "../support/program.ts";
 
 const FOLDER = join(ROOT, "deploy/kubernetes");
@@ -51,12 +63,12 @@ const secrets = manifestsIn(join(FOLDER, "secret"));
 
 const CLASSES = { ConfigMap, Secret, Service, Deployment, HorizontalPodAutoscaler, PodDisruptionBudget };
 type Kind = keyof typeof CLASSES;
-const MODULES: Readonly<Record<string, readonly Kind[]>> = {
-  v1: ["ConfigMap", "Secret", "Service"],
-  "apps/v1": ["Deployment"],
-  "autoscaling/v2": ["HorizontalPodAutoscaler"],
-  "policy/v1": ["PodDisruptionBudget"],
-};
+const IMPORTS = `
+  import type { IConfigMap, ISecret, IService } from "kubernetes-models/v1";
+  import type { IDeployment } from "kubernetes-models/apps/v1";
+  import type { IHorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
+  import type { IPodDisruptionBudget } from "kubernetes-models/policy/v1";
+`;
 
 /** The manifest of a kind with a name. */
 function manifest<Name extends Kind>(kind: Name, name = "orrery"): InstanceType<(typeof CLASSES)[Name]> {
@@ -72,22 +84,11 @@ function complaints(values: readonly Manifest[]): string {
   mkdirSync(join(ROOT, ".tests"), { recursive: true });
   const folder = mkdtempSync(join(ROOT, ".tests", "kubernetes-"));
   try {
-    const imports = Object.entries(MODULES).flatMap(([module, kinds]) =>
-      kinds.map((kind) => `import type { I${kind} } from "kubernetes-models/${module}";`),
-    );
     const lines = values.map((value, n) => `export const m${n}: I${value.kind} = ${JSON.stringify(value)};`);
     const file = join(folder, "manifests.ts");
-    writeFileSync(file, [...imports, ...lines].join("\n"));
-    return runTsc([
-      "--ignoreConfig",
-      "--noEmit",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--types",
-      "",
-      file,
-    ]);
+    writeFileSync(file, [IMPORTS, ...lines].join("\n"));
+    const options = "--ignoreConfig --noEmit --skipLibCheck --module nodenext --types".split(" ");
+    return runTsc([...options, "", file]);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -135,8 +136,7 @@ describe("the manifests for Kubernetes", () => {
   it("are valid", () => {
     for (const entry of [...manifests, ...secrets]) {
       assert.ok(entry.kind in CLASSES, entry.kind);
-      const made = new CLASSES[entry.kind as Kind](entry as never);
-      made.validate();
+      new CLASSES[entry.kind as Kind](entry as never).validate();
     }
     const wrong = structuredClone(manifest("Deployment"));
     Object.assign(wrong.spec!, { minReadySeconds: "5" });
@@ -226,13 +226,6 @@ describe("the manifests for Kubernetes", () => {
     assert.ok(bytesOf(String(limits!.memory)) >= 1.3 * bytesOf(String(requests!.memory)));
   });
 
-  it("leave time enough to stop", () => {
-    const pod = manifest("Deployment").spec!.template.spec!;
-    const { preStop } = pod.containers[0]!.lifecycle!;
-    // A server spends at most 10 s on requests in progress.
-    assert.ok(pod.terminationGracePeriodSeconds! > preStop!.sleep!.seconds + 10);
-  });
-
   it("run the program: with these settings it takes up its keys, its probes are answered, and it stops in time", async (t) => {
     const folder = temporaryFolder(t);
     const [keys, admin, cache] = [join(folder, "keys"), join(folder, "admin"), join(folder, "cache")];
@@ -257,12 +250,10 @@ describe("the manifests for Kubernetes", () => {
     const server = await served(start(["serve"], variables));
     const pod = manifest("Deployment").spec!.template.spec!;
     const { readinessProbe, livenessProbe } = pod.containers[0]!;
-    for (const probe of [readinessProbe!, livenessProbe!]) {
-      // Probes have no token and call the pod by its address.
-      const { status } = await get(`http://127.0.0.1:${adminPort}${probe.httpGet!.path}`);
-      assert.equal(status, 200, probe.httpGet!.path);
-    }
-    assert.equal((await get(`http://127.0.0.1:${adminPort}/metrics`)).status, 401);
+    // Probes have no token and call the pod by its address.
+    const paths = [readinessProbe!.httpGet!.path, livenessProbe!.httpGet!.path, "/metrics"];
+    const replies = await Promise.all(paths.map((path) => get(`http://127.0.0.1:${adminPort}${path}`)));
+    assert.equal(replies.map(({ status }) => status).join(), "200,200,401");
     // The manifest as delivered contains no key.
     assert.equal((await server.logged("keys-loaded")).level, "warn");
     const made = join(folder, "made.json");
@@ -280,6 +271,150 @@ describe("the manifests for Kubernetes", () => {
     const began = performance.now();
     await server.stop();
     const { seconds } = pod.containers[0]!.lifecycle!.preStop!.sleep!;
+    assert.ok(pod.terminationGracePeriodSeconds! > seconds + 10, "a server spends 10 s on requests at most");
     assertInTime(began, (pod.terminationGracePeriodSeconds! - seconds) * 1000, "the stop");
+  });
+});
+
+const UNIT = join(ROOT, "deploy/orrery.service");
+const PUBLISH = join(ROOT, "deploy/orrery-publish@.service");
+
+function analyze(...args: readonly string[]): string {
+  const ran = spawnSync("systemd-analyze", args, { encoding: "utf8" });
+  assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+  return ran.stdout + ran.stderr;
+}
+
+/** Asserts that systemd finds no fault in a unit, with the command of this checkout in it. */
+function assertClean(t: TestContext, from: string, name: string, run: string): void {
+  const unit = join(temporaryFolder(t), name);
+  const command = join(ROOT, "bin/orrery.mjs");
+  // Verification includes the existence of the command.
+  const text = readFileSync(from, "utf8").replace("/usr/local/bin/orrery ", `${command} `);
+  assert.ok(text.includes(`ExecStart=${command} ${run}`));
+  writeFileSync(unit, text);
+  assert.equal(analyze("verify", "--man=no", unit), "");
+}
+
+function assertClosed(unit: string): void {
+  const report = analyze("security", "--offline=true", "--no-pager", "--threshold=20", unit);
+  const exposure = Number(/Overall exposure level for orrery\S*\.service: ([\d.]+)/.exec(report)?.[1]);
+  assert.ok(exposure > 0 && exposure <= 2, report);
+}
+
+describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
+  it("is clean to systemd-analyze verify", (t) => assertClean(t, UNIT, "orrery.service", "serve"));
+
+  it("lets copies of a snapshot by URL and counts be written where the settings say, and nothing else", () => {
+    const text = readFileSync(UNIT, "utf8");
+    const settingOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, "m").exec(text)?.[1];
+    assert.equal(settingOf("Environment=ORRERY_CACHE"), `/var/cache/${settingOf("CacheDirectory")}`);
+    assert.equal(settingOf("Environment=ORRERY_STATE"), `/var/lib/${settingOf("StateDirectory")}/counts`);
+    assert.deepEqual([settingOf("ProtectSystem"), settingOf("ReadWritePaths")], ["strict", undefined]);
+    // A flag would override the variables of orrery.env.
+    assert.equal(settingOf("ExecStart"), "/usr/local/bin/orrery serve");
+  });
+
+  it("is exposed at most 2.0 to systemd-analyze security", () => assertClosed(UNIT));
+});
+
+describe("the systemd unit for what brings data", { skip: need("systemd-analyze") }, () => {
+  for (const command of ["export", "mirror"]) {
+    it(`is clean to systemd-analyze verify: ${command}`, (t) =>
+      assertClean(t, PUBLISH, `orrery-publish@${command}.service`, "%i --out /var/lib/orrery/snapshot"));
+  }
+
+  it("publishes to where the server reads, in whose group it is", () => {
+    const [publish, serve] = [PUBLISH, UNIT].map((unit) => readFileSync(unit, "utf8")) as [string, string];
+    const out = /^ExecStart=.* --out (\S+)/m.exec(publish)![1]!;
+    assert.ok(serve.includes(`\nEnvironment=ORRERY_SNAPSHOT=${out}\n`));
+    for (const line of ["Group=orrery", "ProtectSystem=strict"])
+      for (const text of [publish, serve]) assert.ok(text.includes(`\n${line}\n`));
+    assert.match(publish, /^StateDirectory=orrery$/m);
+    assert.match(publish, /^UMask=0027$/m);
+  });
+
+  it("is exposed at most 2.0 to systemd-analyze security", () => assertClosed(PUBLISH));
+});
+
+const isRoot = process.getuid?.() === 0;
+const skip = isRoot ? need("chroot", "dpkg-query", "tar", "npm") : unavailable("chroot is for root alone");
+
+const folder = temporaryFolder();
+
+describe("the container", { skip }, () => {
+  const started: ChildProcess[] = [];
+  let image: Image;
+  let port = 0;
+
+  before(async () => {
+    image = runContainerfile(folder, join(ROOT, "deploy/Containerfile"));
+    port = await freePort();
+  });
+  after(() => {
+    for (const child of started) child.kill("SIGKILL");
+  });
+
+  const environment = (): Record<string, string> => ({
+    ...environmentOf(image),
+    ORRERY_HOST: "127.0.0.1",
+    ORRERY_PORT: String(port),
+  });
+
+  function run(...command: readonly string[]) {
+    const [program, ...args] = commandIn(image, command);
+    return spawnSync(program!, args, { encoding: "utf8", env: environment() });
+  }
+
+  function start(...command: readonly string[]): ChildProcess {
+    const [program, ...args] = commandIn(image, [...image.entrypoint, ...command]);
+    const child = spawn(program!, args, { env: environment(), stdio: "ignore" });
+    started.push(child);
+    return child;
+  }
+
+  const isHealthy = (): boolean => run(...image.health).status === 0;
+
+  it("has what runs and nothing that builds, and no user of it can change that", () => {
+    assert.match(image.user, /^[1-9]\d*:[1-9]\d*$/);
+    const packages = ["typescript", "tsx", "esbuild"].map((name) => `node_modules/${name}`);
+    for (const name of ["src", "tools", ...packages])
+      assert.equal(existsSync(join(image.root, "opt/orrery", name)), false, name);
+    const version = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version as string;
+    assert.equal(run("orrery", "--version").stdout, `${version}\n`);
+    assert.notEqual(run("sh", "-c", "echo > /opt/orrery/package.json").status, 0);
+    assert.notEqual(run("sh", "-c", "command -v curl wget").status, 0, "health needs no client");
+  });
+
+  it("serves as its user, is healthy while it does, and stops on SIGTERM", async () => {
+    cpSync(join(ROOT, "data/sample"), join(image.root, "srv/snapshot"), { recursive: true });
+    const keys = writeKeys(join(image.root, "srv/keys/keys.json"), keyRecord(TOKEN));
+    chmodSync(keys, 0o600);
+    const [uid, gid] = image.user.split(":").map(Number);
+    chownSync(keys, uid!, gid!);
+    assert.equal(isHealthy(), false, "nobody serves yet");
+    // A missing counter server is no reason to refuse to start; a missing client of it would be.
+    const child = start(...image.command, "--shared-limits", "redis://127.0.0.1:1");
+    const exited = once(child, "exit");
+    const url = `http://127.0.0.1:${port}/api/public/v1`;
+    await until(async () => {
+      assert.equal(child.exitCode, null);
+      return (await get(`${url}/stats`, { token: TOKEN }).catch(() => undefined))?.status === 200;
+    }, "the answer");
+    const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+    assert.match(status, new RegExp(`^Uid:(\\s+${uid}){4}$`, "m"));
+    assert.match(status, new RegExp(`^Groups:\\s+${gid}\\s*$`, "m"));
+    assert.equal(isHealthy(), true);
+    child.kill("SIGTERM");
+    assert.deepEqual(await exited, [0, null]);
+    assert.equal(isHealthy(), false);
+  });
+
+  it("shows the sample", async () => {
+    const child = start("demo");
+    const exited = once(child, "exit");
+    await until(isHealthy, "the demo");
+    child.kill("SIGTERM");
+    assert.deepEqual(await exited, [0, null]);
   });
 });

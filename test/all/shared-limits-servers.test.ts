@@ -1,0 +1,219 @@
+/** Shared limits of programs: of servers with `--state` that restart, and of programs that embed the library, over every door. */
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, type TestContext, test } from "node:test";
+import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { runInside } from "../support/inside.ts";
+import { need } from "../support/need.ts";
+import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { serveHttp } from "../support/ports.ts";
+import { get, type Served, serve, until } from "../support/process.ts";
+import { PROGRAM, startRedis, WINDOW } from "../support/redis.ts";
+
+const skip = need(PROGRAM);
+/** With a limit below a hundred each request asks, so that the counter server knows every passed request. */
+const LIMIT = 60;
+const ID = `key_${TOKEN.slice(-6)}`;
+
+/** A counter server, replicas that count by it, and how many requests passed. */
+async function startWorld(t: TestContext) {
+  const { folder, snapshot, keys } = place(t);
+  const redis = await startRedis();
+  const world = {
+    redis,
+    passed: 0,
+    start(state?: string): Promise<Served> {
+      const limits = ["--rate-limit", String(LIMIT), "--rate-window", String(WINDOW), "--replicas", "2"];
+      const kept = state === undefined ? [] : ["--state", join(folder, state)];
+      return serve(snapshot, keys, [...limits, "--shared-limits", redis.url, ...kept]);
+    },
+    /** Sends so many requests. The told remainder never rises. @returns how many passed */
+    async ask(server: Served, times: number): Promise<number> {
+      let passed = 0;
+      let least = Number.POSITIVE_INFINITY;
+      for (let time = 0; time < times; time++) {
+        const { status, headers } = await get(`${server.url}/stats`, { token: TOKEN });
+        assert.ok(status === 200 || status === 429, `${status}`);
+        const remaining = Number(headers["x-ratelimit-remaining"]);
+        assert.ok(remaining <= least, `${remaining} remain, after ${least}`);
+        least = remaining;
+        if (status === 200) passed++;
+      }
+      world.passed += passed;
+      return passed;
+    },
+    untilKept(state: string, count: number): Promise<unknown> {
+      const file = join(folder, state);
+      const text = (): string => (existsSync(file) ? readFileSync(file, "utf8") : "no file");
+      return until(
+        () => text().includes(`["${ID}",${count}]`),
+        () => `${count} in ${text()}`,
+      );
+    },
+  };
+  return world;
+}
+
+describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () => {
+  for (const how of ["stop", "kill"] as const) {
+    test(`are those of before, and all of the limit passes: a ${how}`, async (t) => {
+      const world = await startWorld(t);
+      const other = await world.start();
+      const first = await world.start("a");
+      assert.equal(await world.ask(first, 25), 25);
+      if (how === "kill") await world.untilKept("a", 25);
+      await first[how]();
+      await world.untilKept("a", 25);
+      const second = await world.start("a");
+      assert.equal(second.logs("state-restored")[0]!.keys, 1);
+      for (const times of [10, LIMIT]) for (const server of [second, other]) await world.ask(server, times);
+      assert.equal(world.passed, LIMIT);
+      // A server that starts with nothing left lets nothing through.
+      await second.stop();
+      const third = await world.start("a");
+      assert.equal(await world.ask(third, 5), 0);
+      for (const server of [third, other]) await server.stop();
+    });
+  }
+
+  test("are each replica's own where the server has forgotten everything: it grants the limit once more over all", async (t) => {
+    const world = await startWorld(t);
+    for (const state of ["a", "b"]) {
+      const server = await world.start(state);
+      assert.equal(await world.ask(server, 10), 10);
+      await server.stop();
+    }
+    world.redis.cli("FLUSHALL");
+    const [first, second] = [await world.start("a"), await world.start("b")];
+    assert.equal(await world.ask(first, LIMIT), LIMIT - 10);
+    assert.equal(await world.ask(second, LIMIT), 10);
+    assert.equal(world.passed, 20 + LIMIT);
+    for (const server of [first, second]) await server.stop();
+  });
+
+  test("hold where the server is away, and when it comes back with nothing", async (t) => {
+    const world = await startWorld(t);
+    const first = await world.start("a");
+    await world.ask(first, 25);
+    world.redis.signal("SIGKILL");
+    await first.logged("limits-away");
+    assert.equal(await world.ask(first, 2), 2);
+    await first.stop();
+    const second = await world.start("a");
+    await second.logged("limits-away");
+    // Its share of the window, including all that passed before.
+    assert.equal(await world.ask(second, LIMIT), LIMIT / 2 - 27);
+    await world.redis.restart();
+    await second.logged("limits-back");
+    // It reports the requests that it counted alone, and continues.
+    await until(() => world.redis.cli("EXISTS", `orrery:{${ID}}:${WINDOW}`) === "1", "the key at the server");
+    assert.equal(await world.ask(second, LIMIT), LIMIT / 2);
+    assert.equal(world.passed, LIMIT);
+    await second.stop();
+    await world.untilKept("a", LIMIT);
+  });
+
+  test("pass from a server to the one that takes its place, each once", async (t) => {
+    const world = await startWorld(t);
+    const older = await world.start("a");
+    await world.ask(older, 10);
+    const younger = await world.start("a");
+    for (let round = 0; round < 5; round++) {
+      await world.ask(older, 2);
+      await world.ask(younger, 3);
+    }
+    await older.stop();
+    await world.untilKept("a", 35);
+    await world.ask(younger, LIMIT);
+    assert.equal(world.passed, LIMIT);
+    // A kill afterwards gives nothing back, even if the counter server has lost its counts.
+    await world.untilKept("a", LIMIT);
+    await younger.kill();
+    world.redis.cli("FLUSHALL");
+    const last = await world.start("a");
+    assert.equal(await world.ask(last, 5), 0);
+    await last.stop();
+  });
+});
+
+const TARGET = "/api/public/v1/stats";
+const authorization = `Bearer ${TOKEN}`;
+
+function open(limit: number, more: Partial<OpenOptions>): Promise<Orrery> {
+  const keys = [{ id: `key-${limit}`, kind: "api", token: TOKEN, limit }] as const;
+  return openOrrery({ snapshot: "data/sample", keys, watch: 0, threads: false, ...more });
+}
+
+const askDirectly = async ({ ask }: Orrery): Promise<number> =>
+  (await ask({ target: TARGET, authorization })).status;
+
+/** Status of a request, by each door. */
+const DOORS: readonly ((orrery: Orrery) => Promise<number>)[] = [
+  askDirectly,
+  async (orrery) =>
+    (await orrery.fetch(new Request(`http://localhost${TARGET}`, { headers: { authorization } }))).status,
+  async ({ handle }) =>
+    (await fetch((await serveHttp({ after }, handle)) + TARGET, { headers: { authorization } })).status,
+];
+
+/** Asserts that requests pass up to a limit, and no more of them. */
+function assertLimited(statuses: readonly number[], limit: number): void {
+  assert.deepEqual(
+    statuses,
+    statuses.map((_, at) => (at < limit ? 200 : 429)),
+  );
+}
+
+describe("programs that embed the library", { skip }, () => {
+  test("share limits, whichever door a request comes through", async () => {
+    const { url } = await startRedis();
+    const limit = 20;
+    const replicas = await Promise.all([1, 2].map(() => open(limit, { sharedLimits: url, replicas: 2 })));
+    const statuses: number[] = [];
+    for (let at = 0; at < limit + 5; at++) statuses.push(await DOORS[at % 3]!(replicas[at % 2]!));
+    assertLimited(statuses, limit);
+    for (const { close } of replicas) close();
+  });
+
+  test("count a key that gets a new token on, whichever of its tokens comes to which program", async (t) => {
+    const { url } = await startRedis();
+    const limit = 12;
+    const { keys } = place(t);
+    writeKeys(keys, keyRecord(TOKEN, { id: "turned", limit }));
+    const replicas = await Promise.all([1, 2].map(() => open(limit, { keys, sharedLimits: url })));
+    const statuses: number[] = [];
+    let token = TOKEN;
+    for (let at = 0; at < limit + 4; at++) {
+      if (at === 4) {
+        token = (await runInside(["keys", "rotate", "turned", "--keys", keys])).stdout.trim();
+        for (const { reload } of replicas) await reload();
+      }
+      const { ask } = replicas[at % 2]!;
+      const reply = await ask({ target: TARGET, authorization: `Bearer ${at % 3 === 0 ? TOKEN : token}` });
+      statuses.push(reply.status);
+    }
+    assertLimited(statuses, limit);
+    for (const { close } of replicas) close();
+  });
+
+  test("have a password in a file, and deny what cannot be counted when that is wished", async (t) => {
+    const redis = await startRedis(["--requirepass", "not-to-be-seen"]);
+    const file = join(temporaryFolder(t), "password");
+    const seen: unknown[] = [];
+    for (const [password, status] of [["not-to-be-seen", 200] as const, ["another", 429] as const]) {
+      writeFileSync(file, `${password}\n`);
+      const orrery = await open(1000, {
+        sharedLimits: redis.url,
+        sharedLimitsPasswordFile: file,
+        limitsWhenAway: "deny",
+        observe: (observation) => seen.push(observation),
+      });
+      assert.equal(await askDirectly(orrery), status);
+      orrery.close();
+    }
+    assert.doesNotMatch(JSON.stringify(seen), /not-to-be-seen|another/);
+  });
+});
