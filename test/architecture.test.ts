@@ -81,7 +81,7 @@ const MOST: Readonly<Record<string, number>> = {
   admin: 3836,
   all: 36_591,
   api: 1043,
-  core: 22_451,
+  core: 22_890,
   auth: 1804,
   cli: 1845,
   client: 588,

@@ -149,8 +149,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "users and worlds share what the cache holds",
     file: "src/search/cache.ts",
-    text: "const key = PREFIXES[name] + term;",
-    becomes: "const key = PREFIXES.users + term;",
+    text: "const key = PREFIXES[name] + term;\n    const known",
+    becomes: "const key = PREFIXES.users + term;\n    const known",
     tests: { "search-cache": "searches once for many pages, users and worlds apart" },
   },
   {
@@ -250,8 +250,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a search finds worlds in an order that is no longer theirs",
     file: "src/search/search.ts",
-    text: "store.worlds === worlds && store.popular.all === popular.all",
-    becomes: "store.worlds === worlds",
+    text: "if (store.popular.all === earlier.store.popular.all) return",
+    becomes: "if (store.popular.all !== undefined) return",
     tests: {
       kept: "worlds are indexed anew only where their ranking is another",
       changing: "after any change a reload is as good as a start",
