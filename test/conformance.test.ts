@@ -19,13 +19,15 @@ import {
   bearer,
   bulk,
   type Case,
+  type CaseStep,
   type Group,
   makeKeys,
   nasty,
+  tokenOf,
   type World,
 } from "./support/conformance.ts";
-import { crawls, limits, paths } from "./support/conformance-paths.ts";
-import { missingQueries, parameters, searches } from "./support/conformance-queries.ts";
+import { limits, paths } from "./support/conformance-paths.ts";
+import { crawls, missingQueries, parameters, searches } from "./support/conformance-queries.ts";
 import { conditions, ids, methods, shapes, tokens } from "./support/conformance-requests.ts";
 import {
   askAndCompare,
@@ -172,9 +174,14 @@ function judgeReply({ method = "GET", target }: Step, { status, headers, body }:
 
 // ---------------------------------------------------------------- running the cases
 
-function fits(door: DoorName, { doors, steps }: Case): boolean {
-  if (doors && !doors.includes(door === "handler" ? "node" : door)) return false;
-  return door !== "fetch" || steps.every(fitsFetch);
+const stepsOf = (item: Case): readonly CaseStep[] => [item].flat();
+
+/** Whether a door can carry the requests of a case unchanged. */
+function fits(door: DoorName, item: Case): boolean {
+  const isHttp = door === "node" || door === "handler";
+  return (
+    isHttp || stepsOf(item).every((step) => step.body === undefined && (door === "direct" || fitsFetch(step)))
+  );
 }
 
 /** Headers with values that differ between runs. */
@@ -186,8 +193,10 @@ function record(group: string, { status, headers, body }: Got): void {
   recording.add(group, `${status}\n${lines.join("\n")}\n\n${body}`);
 }
 
-async function runCase(door: Door, model: Model, group: string, { steps }: Case): Promise<void> {
-  for (const { status, error, check, ...step } of steps) {
+async function runCase(door: Door, model: Model, group: string, world: World, item: Case): Promise<void> {
+  for (const { key, status, error, check, ...given } of stepsOf(item)) {
+    const token = key === undefined ? [] : [bearer(tokenOf(world, key))];
+    const step = { ...given, headers: [...token, ...(given.headers ?? [])] };
     const got = await askAndCompare(door, model, step);
     judgeReply(step, got);
     if (!IS_GIVEN && !IS_NODE_HTTP) record(group, got);
@@ -220,15 +229,21 @@ const triedOf = (cases: readonly Case[]): readonly Case[] =>
   IS_LONG || IS_GIVEN || cases.length < 100 ? cases : cases.filter((_, at) => at % 3 === 0);
 
 /** Runs cases and reports the first few failures. */
-async function runGroup(door: Door, model: Model, name: string, cases: readonly Case[]): Promise<void> {
+async function runGroup(
+  door: Door,
+  model: Model,
+  name: string,
+  world: World,
+  cases: readonly Case[],
+): Promise<void> {
   const group = `${IS_LONG ? "long" : "short"} ${door.name} ${name}`;
   const failures: string[] = [];
   for (const item of cases) {
     if (!fits(door.name, item)) continue;
     try {
-      await runCase(door, model, group, item);
+      await runCase(door, model, group, world, item);
     } catch (error) {
-      failures.push(`${item.name}: ${(error as Error).message}`);
+      failures.push(`${JSON.stringify(item).slice(0, 500)}: ${(error as Error).message}`);
     }
     ran[door.name]++;
   }
@@ -363,8 +378,10 @@ for (const door of IS_GIVEN ? (["node"] as const) : (["node", "handler", "fetch"
         model = new Model(rows, keys, settings);
       });
       for (const [name, group] of Object.entries(groups)) {
-        test(`${what}: ${name}`, () =>
-          runGroup(opened().doors[door], model, `${what} ${name}`, triedOf(group(opened().world))));
+        test(`${what}: ${name}`, () => {
+          const { doors, world } = opened();
+          return runGroup(doors[door], model, `${what} ${name}`, world, triedOf(group(world)));
+        });
       }
     }
 

@@ -2,44 +2,45 @@
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
-import { as, at, bearer, checkShape, type Group, goodTarget, one } from "./conformance.ts";
+import {
+  at,
+  bearer,
+  type CaseStep,
+  checkShape,
+  type Group,
+  goodTarget,
+  tokenOf,
+  withParameters,
+} from "./conformance.ts";
 import type { Got, Step } from "./doors.ts";
 import { madeId, UNKNOWN_ID } from "./snapshot.ts";
 
+const hasRateHeaders = (count: number) => (got: Got) => {
+  assert.equal(got.headers.filter(([name]) => name.startsWith("x-ratelimit-")).length, count);
+};
+
 export const shapes: Group = (world) =>
-  ROUTES.flatMap(({ path: route }) => {
+  ROUTES.flatMap((route) => {
     const target = goodTarget(world, route);
-    const ok = { target, status: 200, check: checkShape(route) };
-    const hasRateHeaders = (wanted: boolean) => (got: Got) => {
-      assert.equal(got.headers.filter(([name]) => name.startsWith("x-ratelimit-")).length, wanted ? 3 : 0);
-    };
+    const ok = { status: 200, check: checkShape(route) };
     return [
-      one(`${route} with an API key`, { ...ok, headers: [as(world, "full")] }),
-      one(`${route} with a CLI token`, { ...ok, headers: [as(world, "cli")] }),
-      one(`${route} rate headers with an API key`, {
-        target,
-        headers: [as(world, "own")],
-        check: hasRateHeaders(true),
-      }),
-      one(`${route} no rate headers with a CLI token`, {
-        target,
-        headers: [as(world, "cli")],
-        check: hasRateHeaders(false),
-      }),
-      one(`${route} HEAD`, { method: "HEAD", target, headers: [as(world, "full")], status: 200 }),
-      one(`${route} HEAD refused`, { method: "HEAD", target, status: 401 }),
-      one(`${route} unknown parameters`, {
+      { target, key: "full", ...ok },
+      { target, key: "cli", ...ok },
+      { target, key: "own", check: hasRateHeaders(3) },
+      { target, key: "cli", check: hasRateHeaders(0) },
+      { method: "HEAD", target, key: "full", status: 200 },
+      { method: "HEAD", target, status: 401 },
+      {
+        target: withParameters(target, "sort=name&fields=email&dailyVisits=1&__proto__=1"),
+        key: "full",
         ...ok,
-        target: `${target}${target.includes("?") ? "&" : "?"}sort=name&fields=email&dailyVisits=1&__proto__=1`,
-        headers: [as(world, "full")],
-      }),
+      },
     ];
   });
 
-export const tokens: Group = (world) => {
-  const { apiPrefix: api, cliPrefix: cli } = world.settings;
-  const refusals: [header: string | undefined, error: string][] = [
-    [undefined, "Authentication required"],
+/** Values of Authorization that are refused. */
+function refusals(api: string, cli: string): [header: string, error: string][] {
+  return [
     ["", "Invalid token format"],
     ["Bearer", "Invalid token format"],
     ["Basic dXNlcjpwYXNz", "Invalid token format"],
@@ -72,263 +73,185 @@ export const tokens: Group = (world) => {
     [`Bearer ${cli}cli-disabled`, "Invalid CLI token"],
     [`Bearer ${cli}cli-disabled-expired`, "Invalid CLI token"],
     [`Bearer ${cli}cli-expired`, "CLI token has expired"],
+    // Prefixes of another server.
+    ...(api === "svc_sk_" ? ["orr-", "or_cli-"] : ["svc_sk_", "svcx_"]).map((prefix): [string, string] => [
+      `Bearer ${prefix}full`,
+      "Invalid token format",
+    ]),
   ];
-  const welcome: [header: string, what: string][] = [
-    [`bearer ${api}full`, "lower case"],
-    [`BEARER ${api}full`, "upper case"],
-    [`bEaReR    ${cli}cli`, "spaces"],
-    [`Bearer ${api}later`, "not expired yet"],
-    [`Bearer ${cli}cli-later`, "token not expired yet"],
-    [`Bearer ${api}A1-._~+/=:;,@!"'%20`, "odd characters"],
+}
+
+export const tokens: Group = (world) => {
+  const { apiPrefix: api, cliPrefix: cli } = world.settings;
+  const welcome = [
+    `bearer ${api}full`,
+    `BEARER ${api}full`,
+    `bEaReR    ${cli}cli`,
+    `Bearer ${api}later`,
+    `Bearer ${cli}cli-later`,
+    `Bearer ${api}A1-._~+/=:;,@!"'%20`,
   ];
-  const foreign = api === "svc_sk_" ? ["orr-", "or_cli-"] : ["svc_sk_", "svcx_"];
-  const twice = (first: string, second: string): Step["headers"] => [bearer(first), bearer(second)];
-  return ROUTES.flatMap(({ path: route, scope }) => {
+  const [good, unknown] = [bearer(`${api}full`), bearer(`${api}unknown`)];
+  return ROUTES.flatMap((route): CaseStep[] => {
+    const { scope } = route;
     const target = goodTarget(world, route);
     return [
-      ...refusals.map(([header, error]) =>
-        one(`${route} Authorization: ${header}`, {
-          target,
-          headers: header === undefined ? [] : [["Authorization", header]],
-          status: 401,
-          error,
-        }),
+      { target, status: 401, error: "Authentication required" },
+      ...refusals(api, cli).map(([header, error]) => ({
+        target,
+        headers: [["Authorization", header]] as const,
+        status: 401,
+        error,
+      })),
+      ...welcome.map((header) => ({ target, headers: [["authorization", header]] as const, status: 200 })),
+      // The first of two tokens counts.
+      { target, headers: [good, unknown], status: 200 },
+      { target, headers: [unknown, good], status: 401, error: "Invalid API key" },
+      ...["worlds", "users", "instances", "none", "odd"].map((key) =>
+        scope === null || scope === `read:${key}`
+          ? { target, key, status: 200 }
+          : { target, key, status: 403, error: `Insufficient scope. Required: ${scope}` },
       ),
-      ...welcome.map(([header, what]) =>
-        one(`${route} Bearer in ${what}`, { target, headers: [["authorization", header]], status: 200 }),
-      ),
-      ...foreign.map((prefix) =>
-        one(`${route} prefix ${prefix} of another server`, {
-          target,
-          headers: [bearer(`${prefix}full`)],
-          status: 401,
-          error: "Invalid token format",
-        }),
-      ),
-      one(
-        `${route} of two tokens the first counts`,
-        { target, headers: twice(`${api}full`, `${api}unknown`)!, status: 200 },
-        ["node", "direct"],
-      ),
-      one(
-        `${route} of two tokens the first counts, though it is bad`,
-        { target, headers: twice(`${api}unknown`, `${api}full`)!, status: 401, error: "Invalid API key" },
-        ["node", "direct"],
-      ),
-      ...["worlds", "users", "instances", "none", "odd"].map((id) => {
-        const granted = scope === null || `read:${id}` === scope;
-        return one(`${route} with scopes ${id}`, {
-          target,
-          headers: [as(world, id)],
-          status: granted ? 200 : 403,
-          ...(granted ? {} : { error: `Insufficient scope. Required: ${scope}` }),
-        });
-      }),
     ];
   });
 };
 
+const REFUSED_METHODS = ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "PURGE"];
+
+const PREFLIGHT: NonNullable<Step["headers"]> = [
+  ["Origin", "https://elsewhere.example"],
+  ["Access-Control-Request-Method", "GET"],
+  ["Access-Control-Request-Headers", "authorization, if-match"],
+];
+
 export const methods: Group = (world) =>
-  ROUTES.flatMap(({ path: route }) => {
+  ROUTES.flatMap((route): CaseStep[] => {
     const target = goodTarget(world, route);
-    const credentials: [string, Step["headers"]][] = [
-      ["no token", []],
-      ["a bad token", [bearer("nonsense")]],
-      ["a good token", [as(world, "full")]],
+    const credentials: NonNullable<Step["headers"]>[] = [
+      [],
+      [bearer("nonsense")],
+      [bearer(tokenOf(world, "full"))],
     ];
     return [
-      ...credentials.flatMap(([what, headers = []]) => [
-        ...["POST", "PUT", "PATCH", "DELETE"].map((method) =>
-          one(`${route} ${method} with ${what}`, {
-            method,
-            target,
-            headers,
-            status: 405,
-            error: "Method not allowed",
-          }),
-        ),
-        ...["TRACE", "PROPFIND", "PURGE"].map((method) =>
-          one(`${route} ${method} with ${what}`, { method, target, headers, status: 405 }, [
-            "node",
-            "direct",
-          ]),
-        ),
-        one(`${route} OPTIONS with ${what}`, {
-          method: "OPTIONS",
-          target,
-          headers: [
-            ...headers,
-            ["Origin", "https://elsewhere.example"],
-            ["Access-Control-Request-Method", "GET"],
-            ["Access-Control-Request-Headers", "authorization, if-match"],
-          ],
-          status: 204,
-        }),
+      ...credentials.flatMap((headers) => [
+        ...REFUSED_METHODS.map((method) => ({ method, target, headers, status: 405 })),
+        { method: "OPTIONS", target, headers: [...headers, ...PREFLIGHT], status: 204 },
       ]),
-      one(`${route} POST with a body`, { method: "POST", target, headers: [], body: "{}", status: 405 }, [
-        "node",
-      ]),
-      one(`${route} 405 comes before conditions`, {
-        method: "DELETE",
-        target,
-        headers: [as(world, "full"), ["If-Match", '"other"']],
-        status: 405,
-      }),
+      { method: "POST", target, body: "{}", status: 405 },
+      { method: "DELETE", target, key: "full", headers: [["If-Match", '"other"']], status: 405 },
     ];
   });
 
+type Header = [name: string, value: string];
+
 export const conditions: Group = (world) => {
-  const tag = `"${world.settings.generation}"`;
-  const table: [ifMatch: string | undefined, ifNoneMatch: string | undefined, status: number][] = [
-    [undefined, tag, 304],
-    [undefined, `W/${tag}`, 304],
-    [undefined, "*", 304],
-    [undefined, `"other", ${tag}`, 304],
-    [undefined, `"other",${tag},"more"`, 304],
-    [undefined, `W/"a" , W/${tag}`, 304],
-    [undefined, `"with, comma", ${tag}`, 304],
-    [undefined, '"other"', 200],
-    [undefined, '""', 200],
-    [undefined, world.settings.generation, 200],
-    [undefined, `"${world.settings.generation} "`, 200],
-    [undefined, tag.toUpperCase(), 200],
-    [undefined, '"*"', 200],
-    [tag, undefined, 200],
-    ["*", undefined, 200],
-    [`"other", ${tag}`, undefined, 200],
-    [`W/${tag}`, undefined, 412],
-    [`W/${tag}, "other"`, undefined, 412],
-    [`W/${tag}, ${tag}`, undefined, 200],
-    ['"other"', undefined, 412],
-    ['"*"', undefined, 412],
-    [world.settings.generation, undefined, 412],
-    ['"other"', tag, 412],
-    ['"other"', "*", 412],
-    [`W/${tag}`, `W/${tag}`, 412],
-    [tag, tag, 304],
-    ["*", "*", 304],
-    [tag, '"other"', 200],
+  const { generation } = world.settings;
+  const tag = `"${generation}"`;
+  const ifMatch = (value: string): Header => ["If-Match", value];
+  const ifNoneMatch = (value: string): Header => ["If-None-Match", value];
+  const table: [headers: Header[], status: number][] = [
+    [[ifNoneMatch(tag)], 304],
+    [[ifNoneMatch(`W/${tag}`)], 304],
+    [[ifNoneMatch("*")], 304],
+    [[ifNoneMatch(`"other", ${tag}`)], 304],
+    [[ifNoneMatch(`"other",${tag},"more"`)], 304],
+    [[ifNoneMatch(`W/"a" , W/${tag}`)], 304],
+    [[ifNoneMatch(`"with, comma", ${tag}`)], 304],
+    [[ifNoneMatch('"other"')], 200],
+    [[ifNoneMatch('""')], 200],
+    [[ifNoneMatch(generation)], 200],
+    [[ifNoneMatch(`"${generation} "`)], 200],
+    [[ifNoneMatch(tag.toUpperCase())], 200],
+    [[ifNoneMatch('"*"')], 200],
+    [[ifMatch(tag)], 200],
+    [[ifMatch("*")], 200],
+    [[ifMatch(`"other", ${tag}`)], 200],
+    [[ifMatch(`W/${tag}`)], 412],
+    [[ifMatch(`W/${tag}, "other"`)], 412],
+    [[ifMatch(`W/${tag}, ${tag}`)], 200],
+    [[ifMatch('"other"')], 412],
+    [[ifMatch('"*"')], 412],
+    [[ifMatch(generation)], 412],
+    [[ifMatch('"other"'), ifNoneMatch(tag)], 412],
+    [[ifMatch('"other"'), ifNoneMatch("*")], 412],
+    [[ifMatch(`W/${tag}`), ifNoneMatch(`W/${tag}`)], 412],
+    [[ifMatch(tag), ifNoneMatch(tag)], 304],
+    [[ifMatch("*"), ifNoneMatch("*")], 304],
+    [[ifMatch(tag), ifNoneMatch('"other"')], 200],
   ];
-  const headersOf = ([ifMatch, ifNoneMatch]: (typeof table)[number]): [string, string][] => [
-    ...(ifMatch === undefined ? [] : [["If-Match", ifMatch] as [string, string]]),
-    ...(ifNoneMatch === undefined ? [] : [["If-None-Match", ifNoneMatch] as [string, string]]),
-  ];
-  const cases = ROUTES.flatMap(({ path: route }) => {
+  const cases = ROUTES.flatMap((route): CaseStep[] => {
     const target = goodTarget(world, route);
-    return table.flatMap((row) => {
-      const [ifMatch, ifNoneMatch, status] = row;
-      return ["GET", "HEAD"].map((method) =>
-        one(`${route} ${method} If-Match: ${ifMatch} If-None-Match: ${ifNoneMatch}`, {
-          method,
-          target,
-          headers: [as(world, method === "GET" ? "full" : "cli"), ...headersOf(row)],
-          status,
-          ...(status === 412 && method === "GET" ? { error: "Snapshot has changed" } : {}),
-        }),
-      );
-    });
+    return table.flatMap(([headers, status]) => [
+      { method: "GET", target, key: "full", headers, status },
+      { method: "HEAD", target, key: "cli", headers, status },
+    ]);
   });
   const target = at("/worlds");
+  const others: [below: string, key: string, status: number][] = [
+    ["/worlds/search", "full", 400],
+    ["/worlds/search?q=%CC%81", "full", 400],
+    ["/users/search?q=", "full", 400],
+    ["/worlds", "none", 403],
+    ["/nowhere", "full", 404],
+    [`/worlds/${UNKNOWN_ID}`, "full", 404],
+    [`/worlds/${UNKNOWN_ID}/stats`, "full", 404],
+    [`/worlds/${UNKNOWN_ID}/instances`, "full", 404],
+    [`/users/${UNKNOWN_ID}`, "full", 404],
+    [`/users/${UNKNOWN_ID}/worlds`, "full", 404],
+    [`/instances/${UNKNOWN_ID}`, "full", 404],
+    ["/worlds", "disabled", 401],
+  ];
   return [
     ...cases,
-    one("If-None-Match in two headers", {
-      target,
-      headers: [as(world, "full"), ["If-None-Match", '"other"'], ["If-None-Match", tag]],
-      status: 304,
-    }),
-    one("If-Match in two headers", {
-      target,
-      headers: [as(world, "full"), ["If-Match", '"other"'], ["If-Match", tag]],
-      status: 200,
-    }),
+    { target, key: "full", headers: [ifNoneMatch('"other"'), ifNoneMatch(tag)], status: 304 },
+    { target, key: "full", headers: [ifMatch('"other"'), ifMatch(tag)], status: 200 },
     // The conditions matter only when the answer would be 200.
-    ...(
-      [
-        ["/worlds/search", "full", 400],
-        ["/worlds/search?q=%CC%81", "full", 400],
-        ["/users/search?q=", "full", 400],
-        ["/worlds", "none", 403],
-        ["/nowhere", "full", 404],
-        [`/worlds/${UNKNOWN_ID}`, "full", 404],
-        [`/worlds/${UNKNOWN_ID}/stats`, "full", 404],
-        [`/worlds/${UNKNOWN_ID}/instances`, "full", 404],
-        [`/users/${UNKNOWN_ID}`, "full", 404],
-        [`/users/${UNKNOWN_ID}/worlds`, "full", 404],
-        [`/instances/${UNKNOWN_ID}`, "full", 404],
-        ["/worlds", "disabled", 401],
-      ] as const
-    ).flatMap(([below, key, status]) =>
-      [
-        ["If-Match", '"other"'] as const,
-        ["If-None-Match", "*"] as const,
-        ["If-None-Match", tag] as const,
-        ["If-Match", tag] as const,
-      ].map((condition) =>
-        one(`${below} as ${key}, ${condition.join(": ")}`, {
-          target: at(below),
-          headers: [as(world, key), condition],
-          status,
-        }),
-      ),
+    ...others.flatMap(([below, key, status]) =>
+      [ifMatch('"other"'), ifNoneMatch("*"), ifNoneMatch(tag), ifMatch(tag)].map((condition) => ({
+        target: at(below),
+        key,
+        headers: [condition],
+        status,
+      })),
     ),
   ];
 };
 
 /** Every id of the snapshot, and every text that is no id, in every place of an id. */
-export const ids: Group = (world) => {
-  const { rows } = world;
-  const places: [string, string][] = [
-    ["/worlds/:id", "World not found"],
-    ["/worlds/:id/stats", "World not found"],
-    ["/worlds/:id/instances", "World not found"],
-    ["/users/:id", "User not found"],
-    ["/users/:id/worlds", "User not found"],
-    ["/instances/:id", "Instance not found"],
-  ];
+export const ids: Group = ({ rows }) => {
   const id = madeId("user", 40);
   const bad = [
     ...["x", "search2", "0", "null", "undefined", "..;", "%00", "%2e%2e", "%2F"],
     ...[id.slice(0, -1), `${id}0`, `${id.slice(0, -1)}g`, id.replaceAll("-", ""), id.replaceAll("-", "_")],
     ...[`{${id}}`, `urn:uuid:${id}`, `${id}%20`, `%20${id}`, id.replace("-", "%2D")],
     ...["-".repeat(36), "0".repeat(36), "__proto__", "constructor", "a".repeat(4000)],
+    ...[UNKNOWN_ID, UNKNOWN_ID.toUpperCase(), "00000000-0000-0000-0000-000000000002"],
   ];
-  const misses = [UNKNOWN_ID, UNKNOWN_ID.toUpperCase(), "00000000-0000-0000-0000-000000000002"];
-  const missing = places.flatMap(([place, error]) =>
-    [...bad, ...misses].map((text) =>
-      one(`${place} of ${text.slice(0, 40)}`, {
+  const places = ROUTES.map(({ path }) => path).filter((path) => path.includes(":id"));
+  const missing = places.flatMap((place) =>
+    bad.map((text) => ({ target: at(place.replace(":id", text)), key: "full", status: 404 })),
+  );
+  const present = places.flatMap((place) =>
+    rows[place.split("/")[1] as "worlds" | "users" | "instances"].flatMap((row) =>
+      [row.id, row.id.toLowerCase(), row.id.toUpperCase()].map((text) => ({
         target: at(place.replace(":id", text)),
-        headers: [as(world, "full")],
-        status: 404,
-        error,
-      }),
+        key: "cli",
+      })),
     ),
   );
-  const known = { worlds: rows.worlds, users: rows.users, instances: rows.instances };
-  const present = places.flatMap(([place]) =>
-    known[place.split("/")[1] as keyof typeof known].flatMap((row) =>
-      [row.id, row.id.toLowerCase(), row.id.toUpperCase()].map((text) =>
-        one(`${place} of ${text}`, { target: at(place.replace(":id", text)), headers: [as(world, "cli")] }),
-      ),
-    ),
+  const worldIds = [...rows.worlds.map((row) => row.id), UNKNOWN_ID, "x", "%20", "%20x", "..", "null"];
+  const byWorld = worldIds.flatMap((text) =>
+    [text.toLowerCase(), text.toUpperCase()].map((worldId) => ({
+      target: at(`/instances?worldId=${worldId}`),
+      key: "full",
+      status: 200,
+    })),
   );
-  const byWorld = [...rows.worlds.map((row) => row.id), UNKNOWN_ID, "x", "%20", "%20x", "..", "null"].flatMap(
-    (text) =>
-      [text.toLowerCase(), text.toUpperCase()].map((worldId) =>
-        one(`/instances of world ${worldId}`, {
-          target: at(`/instances?worldId=${worldId}`),
-          headers: [as(world, "full")],
-          status: 200,
-        }),
-      ),
-  );
-  const emptyWorld = ["/instances?worldId=", "/instances?worldId", "/instances?worldId=&limit=7"].map(
-    (below) =>
-      one(below, {
-        target: at(below),
-        headers: [as(world, "full")],
-        status: 200,
-        check: ({ body }) => assert.ok(JSON.parse(body).pagination.total > 1),
-      }),
-  );
+  const emptyWorld = ["worldId=", "worldId", "worldId=&limit=7"].map((query) => ({
+    target: at(`/instances?${query}`),
+    key: "full",
+    status: 200,
+    check: ({ body }: Got) => assert.ok(JSON.parse(body).pagination.total > 1),
+  }));
   return [...missing, ...present, ...byWorld, ...emptyWorld];
 };
