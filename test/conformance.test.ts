@@ -43,7 +43,7 @@ import {
 import { temporaryFolder } from "./support/folders.ts";
 import { IS_NODE_HTTP } from "./support/http-server.ts";
 import { IS_LONG, part } from "./support/long.ts";
-import { MODEL_OPERATIONS, Model, type ModelSettings, type TestKey, testKey } from "./support/model.ts";
+import { Model, type ModelSettings, type TestKey, testKey } from "./support/model.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { writeTestKeys } from "./support/place.ts";
 import { listen } from "./support/ports.ts";
@@ -351,11 +351,6 @@ before(async () => {
 
 after(async () => {
   await Promise.all([close(nastyOpened), close(bulkOpened)]);
-});
-
-test("the table of operations is the interface", () => {
-  const served = ROUTES.map(({ path: route, scope }) => `GET ${route} ${scope}`).sort();
-  assert.deepEqual(served, MODEL_OPERATIONS.map(({ path: route, scope }) => `GET ${route} ${scope}`).sort());
 });
 
 test("generations are named as promised", () => {

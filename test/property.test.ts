@@ -5,13 +5,13 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { judgeConditions } from "../src/api/conditions.ts";
 import { readParameters } from "../src/api/parameters.ts";
+import { ROUTES } from "../src/api/routes.ts";
 import { countRequest, createCounters, slotOf } from "../src/auth/limit.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { askAndCompare, type Step } from "./support/doors.ts";
 import { part, untilCovered } from "./support/long.ts";
 import {
   MODEL_BASE,
-  MODEL_OPERATIONS,
   ModelLimit,
   modelConditions,
   modelFold,
@@ -172,10 +172,11 @@ describe("any request", () => {
         .map((parts) => `?${parts.join("")}`),
     },
   );
-  const fixed = MODEL_OPERATIONS.map(({ path: some }) => some).filter((some) => !some.includes(":id"));
+  const patterns = ROUTES.map(({ path }) => path);
+  const fixed = patterns.filter((path) => !path.includes(":id"));
   const operationPath = fc
     // Fixed paths twice as often, as most ids belong to another table.
-    .tuple(fc.constantFrom(...MODEL_OPERATIONS.map(({ path: some }) => some), ...fixed, ...fixed), anyId)
+    .tuple(fc.constantFrom(...patterns, ...fixed, ...fixed), anyId)
     .map(([pattern, id]) => pattern.replace(":id", () => id));
   const anyPath = fc.oneof(
     { weight: 30, arbitrary: operationPath },
