@@ -13,7 +13,6 @@ import {
 import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
 import { httpFrom } from "../src/http/server.ts";
-import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
@@ -134,30 +133,21 @@ describe("booleans", () => {
   it("are read alike, whichever it is and wherever it stands", () => {
     assert.ok(booleans.length >= 3);
     for (const { flag } of booleans) {
+      const isRead = (value: boolean, args: readonly string[], variable?: string): void => {
+        const environment = variable === undefined ? {} : { [variableOf(flag)]: variable };
+        assert.equal(valueIn(read("serve", args, environment), flag), value, `${args} ${variable}`);
+      };
       for (const [word, value] of words) {
-        assert.equal(valueIn(read("serve", [...SERVE, `--${flag}`, word]), flag), value, `--${flag} ${word}`);
-        assert.equal(
-          valueIn(read("serve", [`--${flag}=${word}`, ...SERVE]), flag),
-          value,
-          `--${flag}=${word}`,
-        );
-        assert.equal(
-          valueIn(read("serve", SERVE, { [variableOf(flag)]: word }), flag),
-          value,
-          `${flag} by variable`,
-        );
+        isRead(value, [...SERVE, `--${flag}`, word]);
+        isRead(value, [`--${flag}=${word}`, ...SERVE]);
+        isRead(value, SERVE, word);
       }
-      for (const more of [[], SERVE]) {
-        const args = more.length > 0 ? [`--${flag}`, ...more] : [...SERVE, `--${flag}`];
-        assert.equal(valueIn(read("serve", args), flag), true, `--${flag} alone`);
-      }
-      assert.equal(valueIn(read("serve", [...SERVE, `--no-${flag}`]), flag), false);
-      assert.equal(valueIn(read("serve", SERVE), flag), defaultOf(flag) === "on", "the default");
-      assert.equal(
-        valueIn(read("serve", [...SERVE, `--${flag}`], { [variableOf(flag)]: "off" }), flag),
-        true,
-      );
-      assert.equal(valueIn(read("serve", SERVE, { [variableOf(flag)]: "" }), flag), defaultOf(flag) === "on");
+      isRead(true, [`--${flag}`, ...SERVE]);
+      isRead(true, [...SERVE, `--${flag}`]);
+      isRead(true, [...SERVE, `--${flag}`], "off");
+      isRead(false, [...SERVE, `--no-${flag}`]);
+      isRead(defaultOf(flag) === "on", SERVE);
+      isRead(defaultOf(flag) === "on", SERVE, "");
     }
   });
 
@@ -226,12 +216,12 @@ describe("variables", () => {
 
 describe("options that are not known", () => {
   it("are refused with the one that may be meant", () => {
-    assert.match(
-      problem("serve", [...SERVE, "--rate-limt", "5"]),
-      /'--rate-limt'; did you mean --rate-limit\?/,
-    );
-    assert.match(problem("serve", [...SERVE, "--acess-log"]), /did you mean --access-log\?/);
-    assert.match(problem("serve", [...SERVE, "--colour"]), /^Unknown option '--colour'$/);
+    for (const [args, says] of [
+      [["--rate-limt", "5"], /'--rate-limt'; did you mean --rate-limit\?/],
+      [["--acess-log"], /did you mean --access-log\?/],
+      [["--colour"], /^Unknown option '--colour'$/],
+    ] as const)
+      assert.match(problem("serve", [...SERVE, ...args]), says);
     // A flag of another command.
     assert.match(problem("keys list", ["--keys", "k", "--limit", "5"]), /^Unknown option '--limit'$/);
   });
@@ -344,7 +334,7 @@ const prefixProblem = (args: readonly string[], environment: Environment = {}): 
 
 const ASCII = "must be visible ASCII without spaces, is";
 
-test("of a command by flag or variable", () => {
+test("prefixes that cannot be used are refused with the flag or the variable that they came from", () => {
   assert.equal(prefixProblem(["--cli-token-prefix", "a b"]), `--cli-token-prefix: ${ASCII} "a b"`);
   assert.equal(prefixProblem(["--api-key-prefix", "schlüssel_"]), `--api-key-prefix: ${ASCII} "schlüssel_"`);
   assert.equal(prefixProblem([], { ORRERY_API_KEY_PREFIX: "a b" }), `ORRERY_API_KEY_PREFIX: ${ASCII} "a b"`);
@@ -352,17 +342,6 @@ test("of a command by flag or variable", () => {
     prefixProblem(["--api-key-prefix", "tok"], { ORRERY_CLI_TOKEN_PREFIX: "tok_" }),
     '--api-key-prefix, ORRERY_CLI_TOKEN_PREFIX: neither may begin with the other, are "tok" and "tok_"',
   );
-});
-
-test("of the library by option", async () => {
-  const given = { snapshot: "s", keys: [] };
-  await assert.rejects(openOrrery({ ...given, cliTokenPrefix: "a b" }), {
-    message: `openOrrery: option "cliTokenPrefix": ${ASCII} "a b"`,
-  });
-  await assert.rejects(openOrrery({ ...given, apiKeyPrefix: "svcx_1" }), {
-    message:
-      'openOrrery: option "apiKeyPrefix", option "cliTokenPrefix": neither may begin with the other, are "svcx_1" and "svcx_"',
-  });
 });
 
 const folder = temporaryFolder({ after });
@@ -453,16 +432,10 @@ describe("a snapshot that changes while it is read", () => {
   });
 });
 
-describe("help", () => {
-  it("fits into a hundred columns", () => {
-    for (const row of PROGRAM.commands) {
-      for (const line of helpFor(row, PROGRAM.settings).split("\n"))
-        assert.ok(line.length <= 100, `${row.name}: ${line}`);
-    }
-  });
-
-  it("does not say that there is no default where it says what it is", () => {
-    for (const row of PROGRAM.commands)
-      assert.doesNotMatch(helpFor(row, PROGRAM.settings), /\[none/, row.name);
-  });
+it("help fits into a hundred columns, and never says both what a default is and that there is none", () => {
+  for (const row of PROGRAM.commands) {
+    const text = helpFor(row, PROGRAM.settings);
+    for (const line of text.split("\n")) assert.ok(line.length <= 100, `${row.name}: ${line}`);
+    assert.doesNotMatch(text, /\[none/, row.name);
+  }
 });
