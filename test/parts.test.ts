@@ -15,14 +15,12 @@ import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/
 import { TextColumn } from "../src/store/bytes.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
-import { BASE, cleanUp } from "./support/http-server.ts";
 import { listen } from "./support/ports.ts";
 import { dial, header, requestHead, type Wire } from "./support/raw.ts";
 
 const closings: (() => unknown)[] = [];
 after(async () => {
   for (const close of closings) await close();
-  await cleanUp();
 });
 
 const { below } = createRandom(11, "parts");
@@ -250,6 +248,4 @@ describe("parts on the wire", () => {
     assert.equal(held(), 0);
     assert.equal(sockets().filter(({ writableLength }) => writableLength > 0).length, 20);
   });
-  const PAGES = [2, 50, 7, 50].map((limit) => `${BASE}/worlds?limit=${limit}&offset=${limit % 5}`);
-  PAGES.push(`${BASE}/worlds/popular?limit=50`, `${BASE}/worlds/popular?limit=3&offset=4`);
 });
