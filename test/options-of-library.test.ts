@@ -169,15 +169,13 @@ describe("options of openOrrery", () => {
     assert.equal(checkOptions({ ...RIGHT, cors: false }, PROGRAM.settings).settings.cors, false);
   });
 
-  it("say whether there are pages beside the API", async (t) => {
-    for (const [docs, status] of [
-      [undefined, 200],
-      [false, 404],
-    ] as const) {
-      const orrery = await openPlace(t, docs === undefined ? {} : { docs });
-      assert.equal((await orrery.ask({ target: "/docs" })).status, status);
-      assert.equal((await orrery.fetch("/openapi.json")).status, status);
-    }
+  it("say whether there are pages beside the API, which tell the limit", async (t) => {
+    const orrery = await openPlace(t, { rateLimit: 5 });
+    assert.equal((await orrery.ask({ target: "/docs" })).status, 200);
+    assert.match(await (await orrery.fetch("/openapi.json")).text(), /5 an hour where nothing else/);
+    const without = await openPlace(t, { docs: false });
+    assert.equal((await without.ask({ target: "/docs" })).status, 404);
+    assert.equal((await without.fetch("/openapi.json")).status, 404);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { takesGzip } from "../src/api/pages/serve.ts";
@@ -11,7 +11,6 @@ import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { openPages } from "../src/docs-page/reference.ts";
 import { bodyBytes } from "../src/model/body.ts";
 import type { Ask } from "../src/model/message.ts";
-import { cleanUp, serve } from "./support/http-server.ts";
 
 const pages = openPages({ docs: true, cors: true }, "50 a minute")!;
 
@@ -209,13 +208,3 @@ describe("encodings", () => {
     }
   });
 });
-
-it("the reference says the limit and window of this server", async () => {
-  const server = await serve({ rateLimit: 1234, rateWindow: 86_400, docs: true });
-  for (const path of ["/docs", "/openapi.json"]) {
-    const reply = await fetch(`http://127.0.0.1:${server.port}${path}`);
-    assert.match(await reply.text(), /1,234 a day where nothing else was agreed/);
-  }
-});
-
-after(cleanUp);

@@ -213,18 +213,7 @@ test("the documents of short n-grams take no more memory than is given for them:
 
 const random = createRandom(5, "ranked");
 
-const WORDS = [
-  "moon",
-  "moonbeam",
-  "beam",
-  "東京タワー",
-  "カフェ",
-  "a",
-  "ab",
-  "😀x",
-  "x".repeat(150),
-  "naïve",
-];
+const WORDS = [..."moon moonbeam beam 東京タワー カフェ a ab 😀x naïve".split(" "), "x".repeat(150)];
 
 /** A text of up to `most` words; some texts are equal. @param known the share of frequent words */
 function textOf(most: number, known: number, rows: number): string {

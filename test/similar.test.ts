@@ -26,23 +26,7 @@ import {
 import { NASTY_TEXTS } from "./support/snapshot.ts";
 
 /** Few letters, so that texts are similar; marks, surrogate pairs, and letters that fold to several. */
-const letter = fc.constantFrom(
-  "a",
-  "b",
-  "c",
-  " ",
-  "か",
-  "가",
-  "𝒳",
-  "🐱",
-  "é",
-  "ß",
-  "ﬁ",
-  "が",
-  "\u0301",
-  "\u0001",
-  "\0",
-);
+const letter = fc.constantFrom(..."abc か가𝒳🐱éßﬁが\u0301\u0001\0");
 
 const text = fc.array(letter, { maxLength: 9 }).map((letters) => letters.join(""));
 
@@ -54,9 +38,9 @@ function modelEdits(query: string): number {
 }
 
 /** Optimal string alignment distance of a query to a text, or to its nearest substring, straight from the recurrence. */
-function alignment(query: readonly string[], text: readonly string[], isSubstring: boolean): number {
-  const table = query.map(() => new Array<number>(text.length + 1).fill(0));
-  table.push(new Array<number>(text.length + 1).fill(0));
+function modelDistance(from: string, to: string, isSubstring = true): number {
+  const [query, text] = [[...from], [...to]];
+  const table = Array.from({ length: query.length + 1 }, () => new Array<number>(text.length + 1).fill(0));
   for (let row = 0; row <= query.length; row++) {
     for (let at = 0; at <= text.length; at++) {
       if (row === 0) table[0]![at] = isSubstring ? 0 : at;
@@ -75,14 +59,6 @@ function alignment(query: readonly string[], text: readonly string[], isSubstrin
     }
   }
   return isSubstring ? Math.min(...table[query.length]!) : table[query.length]![text.length]!;
-}
-
-function modelSubstringDistance(query: string, text: string): number {
-  return alignment([...query], [...text], true);
-}
-
-function modelWholeDistance(query: string, text: string): number {
-  return alignment([...query], [...text], false);
 }
 
 /** Rank class of a name in a search of users or worlds; lower is better. */
@@ -140,7 +116,7 @@ function judge(
   const places = table === "users" ? rows : rows.map((row) => names.length - 1 - row);
   const ranks = places.map((place): [number, number] => {
     const name = names[place]!;
-    return [modelSubstringDistance(term, modelFold(name)), modelClass(name, term, table === "worlds")];
+    return [modelDistance(term, modelFold(name)), modelClass(name, term, table === "worlds")];
   });
   for (const [at, [distance, rankClass]] of ranks.entries()) {
     assert.ok(distance <= modelEdits(term), `${names[places[at]!]} is ${distance} away from ${query}`);
@@ -160,8 +136,8 @@ it("the distance is that of the recurrence", () => {
   fc.assert(
     fc.property(text, text, fc.nat(3), (query, name, most) => {
       const [from, to] = [codePointsOf(query), codePointsOf(name)];
-      assert.equal(wholeDistance(from, to), modelWholeDistance(query, name));
-      const expected = modelSubstringDistance(query, name);
+      assert.equal(wholeDistance(from, to), modelDistance(query, name, false));
+      const expected = modelDistance(query, name);
       const got = substringDistance(from, to, most);
       assert.ok(expected <= most ? got === expected : got > most, `${got}, not ${expected}`);
     }),
@@ -310,7 +286,7 @@ for (const threads of [true, false]) {
         assert.ok(namesIn(page).includes(name), `${query}: ${namesIn(page).join()}`);
         assert.match(reply.body, /,"pagination":\{"total":\d+,"limit":20,"offset":0\},"match":"similar"\}$/);
         for (const found of namesIn(page)) {
-          const distance = modelSubstringDistance(query, modelFold(found));
+          const distance = modelDistance(query, modelFold(found));
           assert.ok(distance <= (query.length > 5 && [...query].length > 5 ? 2 : 1), `${query}: ${found}`);
         }
       }
