@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { problemWithAddress } from "../src/sources/feature.ts";
 import { copiesFolderOf } from "../src/sources/url/copies.ts";
-import { snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
 import { freePort } from "./support/ports.ts";
 import {
   etagOf,
@@ -22,8 +21,9 @@ import {
 } from "./support/source-server.ts";
 
 const host = await startHost(FIRST);
+const other = await startHost(FIRST);
 
-after(() => host.close());
+after(() => Promise.all([host.close(), other.close()]));
 
 describe("a snapshot by URL", () => {
   const fresh = (t: TestContext): string => freshen(host, t);
@@ -173,28 +173,12 @@ describe("a snapshot by URL", () => {
   });
 });
 
-const FILES = withManifest(snapshotFiles(), "first");
-
 const CANARY = "canary-4711";
 
 describe("requests to a source", () => {
-  let host: Host;
-  let other: Host;
-  before(async () => {
-    host = await startHost(FILES);
-    other = await startHost(FILES);
-  });
-  after(async () => {
-    await host.close();
-    await other.close();
-  });
-
-  function fresh(t: { after(done: () => void): void }): { cache: string; tokenFile: string } {
-    for (const each of [host, other]) {
-      each.fault = undefined;
-      each.asked.length = 0;
-    }
-    const cache = temporaryFolder(t);
+  function fresh(t: TestContext): { cache: string; tokenFile: string } {
+    freshen(other, t);
+    const cache = freshen(host, t);
     const tokenFile = join(cache, "token");
     writeFileSync(tokenFile, `${CANARY}\n`);
     return { cache, tokenFile };
@@ -221,12 +205,12 @@ describe("requests to a source", () => {
     host.fault = (request, response) =>
       !request.url!.startsWith("/snapshot/moved") &&
       redirectTo("/snapshot/moved-", status)(request, response);
-    host.files = new Map(Array.from(FILES, ([name, bytes]) => [`moved-${name}`, bytes]));
+    host.files = new Map(Array.from(FIRST, ([name, bytes]) => [`moved-${name}`, bytes]));
     await follow(host.url, join(cache, `same-${status}`), { tokenFile }).ask();
     assert.equal(host.asked.length, 10);
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
 
-    host.files = FILES;
+    host.files = FIRST;
     host.fault = redirectTo(other.url, status);
     other.asked.length = 0;
     await follow(host.url, join(cache, `other-${status}`), { tokenFile }).ask();
@@ -240,12 +224,11 @@ describe("requests to a source", () => {
       response.writeHead(302, { location: `${host.url}manifest.json?back` }).end();
       return true;
     };
-    host.files = new Map(FILES).set("manifest.json?back", FILES.get("manifest.json")!);
+    host.files = new Map(FIRST).set("manifest.json?back", FIRST.get("manifest.json")!);
     await assert.rejects(follow(host.url, join(cache, "back"), { tokenFile }).ask());
     const back = host.asked.filter(({ name }) => name.endsWith("?back"));
     assert.ok(back.length > 0);
     for (const { headers } of back) assert.equal(headers.authorization, undefined);
-    host.files = FILES;
   });
 
   it("follow no loop, and lead nowhere but to the web", async (t) => {
