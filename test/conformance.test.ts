@@ -14,6 +14,9 @@ import { type Orrery, openOrrery } from "../src/mod.ts";
 import { BASE_PATH } from "../src/model/model.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
+import { limits, paths } from "./conformance/paths.ts";
+import { crawls, missingQueries, parameters, searches } from "./conformance/queries.ts";
+import { conditions, ids, methods, shapes, tokens } from "./conformance/requests.ts";
 import {
   at,
   bearer,
@@ -25,10 +28,7 @@ import {
   nasty,
   tokenOf,
   type World,
-} from "./support/conformance.ts";
-import { limits, paths } from "./support/conformance-paths.ts";
-import { crawls, missingQueries, parameters, searches } from "./support/conformance-queries.ts";
-import { conditions, ids, methods, shapes, tokens } from "./support/conformance-requests.ts";
+} from "./conformance/worlds.ts";
 import {
   askAndCompare,
   type Door,

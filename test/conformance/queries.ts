@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
-import { at, type Group, goodTarget, isList, withParameters, words } from "./conformance.ts";
-import type { Got } from "./doors.ts";
-import { NASTY_TEXTS } from "./snapshot.ts";
+import type { Got } from "../support/doors.ts";
+import { NASTY_TEXTS } from "../support/snapshot.ts";
+import { at, type Group, goodTarget, isList, withParameters, words } from "./worlds.ts";
 
 /** What must be applied and echoed; the defaults where a field is absent. */
 interface Applied {

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
+import type { Got, Step } from "../support/doors.ts";
+import { madeId, UNKNOWN_ID } from "../support/snapshot.ts";
 import {
   at,
   bearer,
@@ -11,9 +13,7 @@ import {
   goodTarget,
   tokenOf,
   withParameters,
-} from "./conformance.ts";
-import type { Got, Step } from "./doors.ts";
-import { madeId, UNKNOWN_ID } from "./snapshot.ts";
+} from "./worlds.ts";
 
 const hasRateHeaders = (count: number) => (got: Got) => {
   assert.equal(got.headers.filter(([name]) => name.startsWith("x-ratelimit-")).length, count);
