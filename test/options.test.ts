@@ -361,7 +361,7 @@ it("a value that is refused is shown with the flag or the variable that it came 
   assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).values.threads, "auto");
 });
 
-it("variables that no command reads are reported with the one that may be meant, as a warning", () => {
+it("variables that no command reads are reported with the one that may be meant", () => {
   const seen: Observation[] = [];
   const environment = {
     ORRERY_RATE_LIMT: "5",
@@ -385,16 +385,6 @@ it("variables that no command reads are reported with the one that may be meant,
       ["ORRERY_SCOPE", undefined],
     ],
   );
-  const lines: string[] = [];
-  const observe = createLog(PROGRAM.tables.events, "warn", { write: (line: string) => lines.push(line) });
-  for (const one of seen) observe(one);
-  const messages = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
-  assert.deepEqual(
-    messages.map(({ level }) => level),
-    Array(4).fill("warn"),
-  );
-  assert.equal(messages[0]!.msg, "ORRERY_RATE_LIMT is not a setting; did you mean ORRERY_RATE_LIMIT?");
-  assert.equal(messages[2]!.msg, "ORRERY_COLOUR is not a setting");
 });
 
 describe("a snapshot that changes while it is read", () => {

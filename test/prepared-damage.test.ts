@@ -1,22 +1,19 @@
-/** Prepared files that are damaged, forged or out of place: refused in one line, while the old snapshot stays served. */
+/** Prepared files that are damaged, forged or out of place: refused in one line. */
 
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
-import type { Observation } from "../src/observe/events.ts";
-import { createLocalLoader } from "../src/server/load/loader.ts";
-import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { decodeHead, decodePrefix, PREFIX_BYTES } from "../src/snapshot/prepared/head.ts";
 import { PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { lettersOf } from "../src/snapshot/prepared/letters.ts";
 import { BadFileError } from "../src/snapshot/read.ts";
-import { listed, temporaryFolder, user, world, writeSnapshot } from "./support/folders.ts";
+import { listed, temporaryFolder, user, writeSnapshot } from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { type Entry, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
@@ -295,65 +292,4 @@ test("every call of the file system that fails refuses the load, and is tried ag
     assert.equal(result.fingerprint, undefined, `call ${failing}`);
     assert.match(result.problems.join("\n"), /^[^\n]*: cannot be read: [^\n]*EIO[^\n]*$/);
   }
-});
-
-test("a reload of a bad prepared file, or of one that lost most rows, changes nothing; a good one is taken", async (t) => {
-  const served = join(root, "served");
-  const many = Array.from({ length: 120 }, (_, n) => user(n + 1));
-  const build = async (name: string, count: number): Promise<string> => {
-    const from = writeSnapshot(join(root, `${name}-rows`), {
-      "users.ndjson": many.slice(0, count),
-      "worlds.ndjson": [world(1)],
-    });
-    await prepare(from, join(root, name));
-    return join(root, name, PREPARED);
-  };
-  const [first, few, second] = [
-    await build("first", 120),
-    await build("few", 10),
-    await build("second", 119),
-  ];
-  mkdirSync(served);
-  copyFileSync(first, join(served, PREPARED));
-  const seen: Observation[] = [];
-  const keeper = await SnapshotKeeper.open(
-    { folder: served, load: createLocalLoader(), allowShrink: false, observe: (one) => void seen.push(one) },
-    () => undefined,
-  );
-  t.after(() => keeper.close());
-  const id = keeper.current().store.id;
-  const put = async (bytes: Buffer): Promise<Observation[]> => {
-    writeFileSync(join(root, "new"), bytes);
-    renameSync(join(root, "new"), join(served, PREPARED));
-    seen.length = 0;
-    await keeper.reload();
-    return seen.filter(({ kind }) => kind.startsWith("snapshot-"));
-  };
-  const damaged = readFileSync(second);
-  damaged[damaged.length - 1]! ^= 1;
-  for (const bytes of [damaged, readFileSync(few)]) {
-    const [refused, ...more] = await put(bytes);
-    assert.equal(more.length, 0);
-    assert.ok(refused?.kind === "snapshot-refused");
-    assert.equal(refused.problems.length, 1);
-    assert.match(
-      refused.problems[0]!,
-      /^(generation\.orrery: .* wrong checksum|users\.ndjson: 10 visible rows, )/,
-    );
-    assert.equal(keeper.current().store.id, id);
-  }
-  assert.deepEqual(
-    (await put(readFileSync(second))).map(({ kind }) => kind),
-    ["snapshot-loaded"],
-  );
-  assert.equal(keeper.current().store.users.rows, 119);
-  // The rows are the same generation: nothing is swapped.
-  rmSync(join(served, PREPARED));
-  cpSync(join(root, "second-rows"), served, { recursive: true });
-  seen.length = 0;
-  await keeper.reload();
-  assert.deepEqual(
-    seen.map(({ kind }) => kind),
-    ["snapshot-unchanged"],
-  );
 });

@@ -83,19 +83,10 @@ async function runHistories(
   histories: fc.Arbitrary<History>,
   { check, isEnough }: { check?: (seen: Seen) => void; isEnough: (all: Seen) => boolean },
 ): Promise<void> {
-  const all: Seen = {
-    passed: 0,
-    refused: 0,
-    asked: 0,
-    alone: 0,
-    late: 0,
-    waited: 0,
-    killed: 0,
-    givenBack: 0,
-  };
+  const all = {} as Seen;
   const property = fc.asyncProperty(histories, async (history) => {
     const seen = await runHistory(history);
-    for (const name of Object.keys(all) as (keyof Seen)[]) all[name] += seen[name];
+    for (const name of Object.keys(seen) as (keyof Seen)[]) all[name] = (all[name] ?? 0) + seen[name];
     check?.(seen);
   });
   await untilCovered(

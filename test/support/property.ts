@@ -223,27 +223,26 @@ export function loading(numRuns: number): fc.Parameters<unknown> {
   return { numRuns, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true };
 }
 
-/** Reads a list page by page; every page is compared with the model. */
+/** Reads a list page by page; compares every page with the model, and the items of all pages. @returns their number */
 export async function crawl(
   door: Door,
   model: Model,
   below: string,
   more: Record<string, string>,
   limit: number,
-) {
+): Promise<number> {
   const ids: string[] = [];
-  let total: number | undefined;
-  for (let offset = 0; offset === 0 || offset < total!; offset += limit) {
-    const step = {
-      target: target(below, { ...more, limit: String(limit), offset: String(offset) }),
-      headers: CLI,
-    };
+  let total = 0;
+  for (let offset = 0; offset === 0 || offset < total; offset += limit) {
+    const parameters = { ...more, limit: String(limit), offset: String(offset) };
+    const step = { target: target(below, parameters), headers: CLI };
     const { status, body } = await askAndCompare(door, model, step);
-    if (status !== 200) return { status, ids, total: 0 };
+    if (status !== 200) return 0;
     const page = JSON.parse(body) as { data: { id: string }[]; pagination: { total: number } };
-    total ??= page.pagination.total;
-    assert.equal(page.pagination.total, total, "the total changes between pages");
+    if (offset > 0) assert.equal(page.pagination.total, total, "the total changes between pages");
+    total = page.pagination.total;
     ids.push(...page.data.map(({ id }) => id));
   }
-  return { status: 200, ids, total: total! };
+  assert.deepEqual([ids.length, new Set(ids).size], [total, total], "items on all pages");
+  return total;
 }
