@@ -16,7 +16,7 @@ import { BadFileError } from "../src/snapshot/read.ts";
 import { listed, temporaryFolder, user, writeSnapshot } from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
-import { type Entry, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
+import { type Entry, forge, forgeHead, type Head, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
 const root = temporaryFolder();
 const good = join(root, "good");
@@ -73,7 +73,7 @@ describe("damage", () => {
   test("names what is damaged, and another version", async () => {
     const { head, body } = partsOf(good);
     const start = file.length - body.length;
-    for (const [path, , offset, bytes] of head.arrays as [string, string, number, number][]) {
+    for (const [path, , offset, bytes] of head.arrays) {
       if (bytes === 0) continue;
       const flipped = Buffer.from(file);
       // The last byte of the padding, which is zero.
@@ -94,8 +94,6 @@ describe("damage", () => {
 });
 
 describe("a forged head, whose checksums are right,", () => {
-  type Head = { values: Record<string, unknown>; arrays: Entry[]; sources: unknown[]; createdAt?: unknown };
-
   const edit = ({ arrays }: Head, at: number, field: number, change: (old: unknown) => unknown): void => {
     const entry: unknown[] = arrays.at(at)!;
     entry[field] = change(entry[field]);
@@ -139,26 +137,25 @@ describe("a forged head, whose checksums are right,", () => {
 
   for (const [what, change] of Object.entries(forgeries)) {
     test(what, async () => {
-      const { head, body } = partsOf(good);
-      const changed = change(head as never);
-      const stored = forgeHead(typeof changed === "object" && changed !== head.values ? changed : head, file);
-      const line = await refusalOf(bad, Buffer.concat([stored, body]));
+      const parts = partsOf(good);
+      const { head } = parts;
+      const changed = change(head);
+      const forged = forge(parts, typeof changed === "object" && changed !== head.values ? changed : head);
+      const line = await refusalOf(bad, forged);
       assert.match(line, /^generation\.orrery: (impossible layout: |is truncated)/, line);
       assert.ok(!line.includes("\r"));
     });
   }
 
   test("that is no JSON, or anything else", async () => {
-    const { head, body } = partsOf(good);
-    assert.match(
-      await refusalOf(bad, Buffer.concat([forgeHead("{", file), body])),
-      /impossible layout: .* no JSON$/,
-    );
+    const parts = partsOf(good);
+    assert.match(await refusalOf(bad, forge(parts, "{")), /impossible layout: .* no JSON$/);
+    const { head } = parts;
     const leaf = fc.oneof(
       fc.constantFrom(-1, 0, 1, 64, 2 ** 31, 2 ** 53, 1e300, null, true, "", "x"),
       fc.jsonValue(),
     );
-    const { arrays } = head as unknown as Head;
+    const { arrays } = head;
     fc.assert(
       fc.property(fc.nat(arrays.length - 1), fc.nat(4), leaf, (at, field, value) => {
         const entry: unknown[] = [...arrays[at]!];
@@ -175,16 +172,11 @@ describe("a forged head, whose checksums are right,", () => {
   });
 
   test("is not believed that this runtime folds its text as the one did that built it", async () => {
-    const { head, body } = partsOf(good);
-    const { values } = head as unknown as Head;
-    const stored = forgeHead(
-      { ...head, values: { ...values, folding: (Number(values.folding) ^ 1) >>> 0 } },
-      file,
-    );
-    assert.match(
-      await refusalOf(bad, Buffer.concat([stored, body])),
-      /^generation\.orrery: .*Unicode.*build it again/,
-    );
+    const parts = partsOf(good);
+    const { values } = parts.head;
+    values.folding = (Number(values.folding) ^ 1) >>> 0;
+    const line = await refusalOf(bad, forge(parts, parts.head));
+    assert.match(line, /^generation\.orrery: .*Unicode.*build it again/);
   });
 });
 
