@@ -58,9 +58,7 @@ function stateOf(stage: Stage, file: RowFile): unknown {
     dangling,
     ids: [...ids.words.subarray(0, ids.length * 4)],
     numbers: Array.from(numbers, ([name, { values, length }]) => [name, ...values.subarray(0, length)]),
-    columns: [lines, visible, parents, references].map(({ values, length }) => [
-      ...values.subarray(0, length),
-    ]),
+    columns: [lines, visible, parents, references].map(({ values, length }) => values.slice(0, length)),
     texts: Array.from({ length: file === "world-stats.ndjson" ? 0 : visible.length }, (_, at) => {
       const bytes = Buffer.alloc(texts.lengthAt(at));
       texts.copyTo(at, bytes, 0);
@@ -126,15 +124,13 @@ const nearlyGood = fc.constantFrom(...ROW_FILES).chain((file) =>
     }),
 );
 
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
 /** JSON styles of exporters. */
 const WRITERS: readonly ((row: unknown) => string)[] = [
   (row) => JSON.stringify(row),
   (row) => JSON.stringify(row, null, " ").replace(/\n +/g, " ").replace("{ ", "{").replace(/\s}$/, "}"),
-  (row) =>
-    JSON.stringify(row).replace(
-      /[\u007f-\uffff]/g,
-      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    ),
+  (row) => JSON.stringify(row).replace(/[\u007f-\uffff]/g, escaped),
   (row) => JSON.stringify(row).replaceAll("/", "\\/"),
   (row) => `${JSON.stringify(row)}\r`,
 ];

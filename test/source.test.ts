@@ -25,6 +25,9 @@ const other = await startHost(FIRST);
 
 after(() => Promise.all([host.close(), other.close()]));
 
+const statusesOf = ({ asked }: Host): number[] => asked.map(({ status }) => status());
+const namesOf = ({ asked }: Host): string[] => asked.map(({ name }) => name);
+
 describe("a snapshot by URL", () => {
   const fresh = (t: TestContext): string => freshen(host, t);
 
@@ -69,10 +72,7 @@ describe("a snapshot by URL", () => {
     for (const status of [200, 304]) {
       host.asked.length = 0;
       assert.equal(await generationIn(await source.ask("watch")), "second");
-      assert.deepEqual(
-        host.asked.map((request) => request.status()),
-        [status],
-      );
+      assert.deepEqual(statusesOf(host), [status]);
     }
   });
 
@@ -89,14 +89,9 @@ describe("a snapshot by URL", () => {
     host.asked.length = 0;
     const next = await source.ask("watch");
     assert.equal(await generationIn(next), "second");
-    assert.deepEqual(
-      host.asked.map(({ name }) => name),
-      ["manifest.json", "instances.ndjson"],
-    );
-    assert.deepEqual(
-      names.map((name) => look(next, name)),
-      before,
-    );
+    assert.deepEqual(namesOf(host), ["manifest.json", "instances.ndjson"]);
+    const after = names.map((name) => look(next, name));
+    assert.deepEqual(after, before);
     assert.equal(await generationIn(old), "first", "the one before is still there for who reads it");
     const [, downloaded] = source.of("source-downloaded");
     assert.deepEqual([downloaded!.files, downloaded!.reused], [1, 3]);
@@ -121,17 +116,15 @@ describe("a snapshot by URL", () => {
     try {
       const source = follow(host.url, cache);
       assert.equal(await generationIn(await source.ask()), "first");
-      const [failed] = source.of("source-failed");
+      const { problem, copy, ageSeconds } = source.of("source-failed")[0]!;
       assert.match(
-        failed!.problem,
+        problem,
         /^http:\S+manifest\.json: cannot be reached: connection refused \(ECONNREFUSED\)$/,
       );
-      assert.equal(failed!.copy, "first");
-      assert.ok(failed!.ageSeconds >= 0 && failed!.ageSeconds < 600);
-      await assert.rejects(
-        follow(host.url, join(cache, "empty")).ask(),
-        /cannot be reached: .*\(no whole copy in/,
-      );
+      assert.equal(copy, "first");
+      assert.ok(ageSeconds >= 0 && ageSeconds < 600);
+      const without = follow(host.url, join(cache, "empty"));
+      await assert.rejects(without.ask(), /cannot be reached: .*\(no whole copy in/);
     } finally {
       await host.open();
     }
@@ -156,7 +149,7 @@ describe("a snapshot by URL", () => {
       if (!(await loadSnapshot(folder)).ok)
         folder = (await source.repair(folder, new AbortController().signal))!;
       assert.equal(await generationIn(folder), "first", what);
-      const files = host.asked.filter(({ name }) => name !== "manifest.json");
+      const files = namesOf(host).filter((name) => name !== "manifest.json");
       assert.equal(files.length, downloads, what);
       assert.equal(await source.repair(folder, new AbortController().signal), undefined, what);
     }
@@ -166,10 +159,8 @@ describe("a snapshot by URL", () => {
     const cache = fresh(t);
     const place = copiesFolderOf(cache, host.url);
     mkdirSync(join(place, "current/mine"), { recursive: true });
-    await assert.rejects(
-      follow(host.url, cache).ask(),
-      /current: is a folder that this command did not make/,
-    );
+    const occupied = /current: is a folder that this command did not make/;
+    await assert.rejects(follow(host.url, cache).ask(), occupied);
   });
 });
 
@@ -191,9 +182,7 @@ describe("requests to a source", () => {
       response.writeHead(status, { location: place + request.url!.split("/").at(-1)! }).end("moved");
       return true;
     };
-  const tokensOf = ({ asked }: Host): unknown[] => [
-    ...new Set(asked.map(({ headers }) => headers.authorization)),
-  ];
+  const tokensOf = ({ asked }: Host) => [...new Set(asked.map(({ headers }) => headers.authorization))];
 
   it("carry the token to its own origin alone, also after redirects", async (t) => {
     const { cache, tokenFile } = fresh(t);
