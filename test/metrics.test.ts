@@ -72,15 +72,8 @@ describe("figures", () => {
       searchCounter(counters)("worlds", "cached");
     }
     const { total, active, byStatus, rejected, routes, searches } = figuresOf(readTotals(cells));
-    assert.deepEqual(
-      { total, active, byStatus, rejected },
-      {
-        total: 6,
-        active: 3,
-        byStatus: { 200: 3, 400: 3 },
-        rejected: { bad_request: 3 },
-      },
-    );
+    assert.deepEqual([total, active], [6, 3]);
+    assert.deepEqual([byStatus, rejected], [{ 200: 3, 400: 3 }, { bad_request: 3 }]);
     const [refused, list] = routes;
     assert.deepEqual([refused!.route, refused!.total, refused!.byStatus], ["", 3, { 400: 3 }]);
     assert.deepEqual([list!.route, list!.total, list!.byStatus], ["/worlds", 3, { 200: 3 }]);

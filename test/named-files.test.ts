@@ -138,10 +138,8 @@ it("--admin where the API listens is a usage error that says so", async () => {
     ["--admin", "8787"],
     ["--port", "9000", "--admin", "127.0.0.1:9000"],
   ]) {
-    await assert.rejects(
-      readAdminSettings(serving(args)),
-      /--admin: 127\.0\.0\.1 port \d+ is where the API listens; choose another port$/,
-    );
+    const says = /--admin: 127\.0\.0\.1 port \d+ is where the API listens; choose another port$/;
+    await assert.rejects(readAdminSettings(serving(args)), says);
   }
   assert.equal((await readAdminSettings(serving(["--port", "0", "--admin", "0"])))!.address.port, 0);
 });
@@ -225,10 +223,8 @@ describe("a file that a setting has written", () => {
   it("is none of the snapshot's, even if it is not there yet", async (t) => {
     const folder = writeSnapshot(join(temporaryFolder(t), "snapshot"));
     for (const name of ["instances.ndjson", "users.ndjson.gz", "manifest.json", "generation.orrery"]) {
-      await assert.rejects(
-        check(rowOf("serve"), { state: join(folder, name), snapshot: folder }),
-        /--state: would be a file of the snapshot in --snapshot/,
-      );
+      const checked = check(rowOf("serve"), { state: join(folder, name), snapshot: folder });
+      await assert.rejects(checked, /--state: would be a file of the snapshot in --snapshot/);
     }
     await check(rowOf("serve"), { state: join(folder, "counts"), snapshot: folder });
   });
@@ -240,10 +236,8 @@ describe("a file that a setting has written", () => {
   it("is told of with the variable that named it", async (t) => {
     const { snapshot, keys } = place(t);
     const options = optionsOf("serve", ["--snapshot", snapshot], { ORRERY_KEYS: keys, ORRERY_STATE: keys });
-    await assert.rejects(
-      refuseSameFiles(rowOf("serve"), options, PROGRAM.settings),
-      /^UsageError: ORRERY_STATE: is the same file as ORRERY_KEYS: /,
-    );
+    const checked = refuseSameFiles(rowOf("serve"), options, PROGRAM.settings);
+    await assert.rejects(checked, /^UsageError: ORRERY_STATE: is the same file as ORRERY_KEYS: /);
   });
 });
 

@@ -236,10 +236,8 @@ describe("the folder for copies", () => {
         if (XDG_CACHE_HOME !== undefined) process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
       });
       const open = (snapshot: string) => openOrrery({ snapshot, keys: [], threads: false });
-      await assert.rejects(
-        open("http://127.0.0.1:9/"),
-        /^TypeError: openOrrery: option "cache" is required: there is no home folder/,
-      );
+      const says = /^TypeError: openOrrery: option "cache" is required: there is no home folder/;
+      await assert.rejects(open("http://127.0.0.1:9/"), says);
     });
   }
 });

@@ -26,8 +26,14 @@ function accepting(encoding: string | undefined): Required<Pick<Ask, "headers">>
 async function ask(path: string, more: More = {}, from = pages) {
   const { acceptEncoding, ...changed } = more;
   const request: Ask = {
-    ...{ method: "GET", target: path, authorization: undefined, now: 0, ...accepting(acceptEncoding) },
-    ...{ ifMatch: undefined, ifNoneMatch: undefined, ...changed },
+    method: "GET",
+    target: path,
+    authorization: undefined,
+    now: 0,
+    ifMatch: undefined,
+    ifNoneMatch: undefined,
+    ...accepting(acceptEncoding),
+    ...changed,
   };
   const reply = await from.answer(request, path);
   if (reply === undefined) return undefined;
@@ -81,10 +87,8 @@ describe("what is served", () => {
     const { headers, body } = await asked("/openapi.json");
     assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
     assert.equal(headers.get("access-control-allow-origin"), "*");
-    assert.deepEqual(
-      JSON.parse(body.toString("utf8")),
-      JSON.parse(JSON.stringify(createOpenApi(ROUTES, "50 a minute"))),
-    );
+    const sent = JSON.stringify(JSON.parse(body.toString("utf8")));
+    assert.equal(sent, JSON.stringify(createOpenApi(ROUTES, "50 a minute")));
     const without = await asked("/openapi.json", {}, openPages({ docs: true, cors: false }, "")!);
     assert.doesNotMatch([...without.headers.keys()].join(), /access-control/);
   });
