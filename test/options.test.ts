@@ -98,20 +98,18 @@ describe("values", () => {
   });
 });
 
-describe("relations", () => {
-  it("name settings of the same commands", () => {
-    const related = PROGRAM.settings.filter(({ needs, notWith }) => needs ?? notWith);
-    assert.ok(related.length > 5);
-    for (const { needs, notWith, commands } of related) {
-      for (const command of commands) {
-        const other = settingsOf(PROGRAM.settings, command).find(
-          ({ flag }) => flag === (needs ?? notWith?.flag),
-        );
-        assert.ok(other, `${needs ?? notWith?.flag} of ${command}`);
-        if (notWith) assert.ok(other.choices?.includes(notWith.value));
-      }
+it("relations name settings of the same commands", () => {
+  const related = PROGRAM.settings.filter(({ needs, notWith }) => needs ?? notWith);
+  assert.ok(related.length > 5);
+  for (const { needs, notWith, commands } of related) {
+    for (const command of commands) {
+      const other = settingsOf(PROGRAM.settings, command).find(
+        ({ flag }) => flag === (needs ?? notWith?.flag),
+      );
+      assert.ok(other, `${needs ?? notWith?.flag} of ${command}`);
+      if (notWith) assert.ok(other.choices?.includes(notWith.value));
     }
-  });
+  }
 });
 
 describe("booleans", () => {
@@ -238,29 +236,27 @@ it("timeouts of the head is never longer than that of the whole request, which N
   assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
 });
 
-describe("a password that stands in the wrong place", () => {
-  const SECRETS = [
-    "redis://:hunter2@host",
-    "redis://user:hun/ter2@host:6379/0",
-    "unix://u:hunter2@/run/redis.sock",
-  ];
-  for (const url of SECRETS) {
-    it(`is not shown: ${url}`, () => {
-      for (const args of [
-        [url],
-        ["--replicas", url],
-        [`--replicas=${url}`],
-        ["--port", url],
-        [`--share-limits=${url}`],
-      ]) {
-        const told = problem("serve", [...SERVE, ...args]);
-        assert.notEqual(told, "");
-        assert.doesNotMatch(told, /hun|ter2/);
-      }
-      assert.doesNotMatch(problem("serve", SERVE, { ORRERY_REPLICAS: url }), /^$|hun|ter2/);
-    });
-  }
-});
+const SECRETS = [
+  "redis://:hunter2@host",
+  "redis://user:hun/ter2@host:6379/0",
+  "unix://u:hunter2@/run/redis.sock",
+];
+for (const url of SECRETS) {
+  it(`a password that stands in the wrong place is not shown: ${url}`, () => {
+    for (const args of [
+      [url],
+      ["--replicas", url],
+      [`--replicas=${url}`],
+      ["--port", url],
+      [`--share-limits=${url}`],
+    ]) {
+      const told = problem("serve", [...SERVE, ...args]);
+      assert.notEqual(told, "");
+      assert.doesNotMatch(told, /hun|ter2/);
+    }
+    assert.doesNotMatch(problem("serve", SERVE, { ORRERY_REPLICAS: url }), /^$|hun|ter2/);
+  });
+}
 
 const serveOptions = (args: readonly string[], environment: Environment = {}): Options<"serve"> =>
   read("serve", [...SERVE, ...args], environment);
@@ -362,38 +358,36 @@ it("variables that no command reads are reported with the one that may be meant"
   ]);
 });
 
-describe("a snapshot that changes while it is read", () => {
-  const folder = temporaryFolder({ after });
-  const counts = { rows: 0 };
-  const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts };
-  const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
+const folder = temporaryFolder({ after });
+const counts = { rows: 0 };
+const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts };
+const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
 
-  /** The report of a reload of such a snapshot, which is a warning if it says that the files change. */
-  async function reportOf(isWatched: boolean): Promise<Observation> {
-    const seen: Observation[] = [];
-    let isFirst = true;
-    const keeper = await SnapshotKeeper.open(
-      {
-        folder,
-        allowShrink: false,
-        observe: (observation) => seen.push(observation),
-        load: async () => {
-          if (!isFirst) return changed;
-          isFirst = false;
-          return { ok: true, store, reports: [], cacheBytes: 0, fingerprint: "", retire() {} } as never;
-        },
+/** The report of a reload of such a snapshot, which is a warning if it says that the files change. */
+async function reportOf(isWatched: boolean): Promise<Observation> {
+  const seen: Observation[] = [];
+  let isFirst = true;
+  const keeper = await SnapshotKeeper.open(
+    {
+      folder,
+      allowShrink: false,
+      observe: (observation) => seen.push(observation),
+      load: async () => {
+        if (!isFirst) return changed;
+        isFirst = false;
+        return { ok: true, store, reports: [], cacheBytes: 0, fingerprint: "", retire() {} } as never;
       },
-      () => undefined,
-    );
-    if (isWatched) keeper.watch(60_000);
-    await keeper.reload();
-    keeper.stop();
-    return await until(() => seen.find(({ kind }) => kind === "snapshot-refused"), "the report");
-  }
+    },
+    () => undefined,
+  );
+  if (isWatched) keeper.watch(60_000);
+  await keeper.reload();
+  keeper.stop();
+  return await until(() => seen.find(({ kind }) => kind === "snapshot-refused"), "the report");
+}
 
-  it("is a warning where it will be looked at again, and an error where it will not", async () => {
-    for (const isWatched of [true, false]) assert.equal("changing" in (await reportOf(isWatched)), isWatched);
-  });
+it("a snapshot that changes while it is read is a warning where it will be looked at again, and an error where it will not", async () => {
+  for (const isWatched of [true, false]) assert.equal("changing" in (await reportOf(isWatched)), isWatched);
 });
 
 it("help fits into a hundred columns, and never says both what a default is and that there is none", () => {

@@ -22,8 +22,14 @@ interface World {
 }
 
 const PLAIN: World = {
-  ...{ limit: 100, windowMs: HOUR, skewMs: 0, others: 0, lie: 0 },
-  ...{ hasDate: true, hasRetryAfter: true, hasHeaders: true },
+  limit: 100,
+  windowMs: HOUR,
+  skewMs: 0,
+  others: 0,
+  lie: 0,
+  hasDate: true,
+  hasRetryAfter: true,
+  hasHeaders: true,
 };
 
 /** Simulates a fixed-window server and slow requests that overtake each other; the clock jumps from event to event. */

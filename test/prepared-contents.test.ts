@@ -70,7 +70,10 @@ async function hold(stored: Buffer, what: string): Promise<boolean> {
   const orrery = await openOrrery({
     snapshot: bad,
     keys: [{ id: "key", kind: "cli", token: TOKEN }],
-    ...{ threads: false, watch: 0, searchCacheBytes: 0, docs: false },
+    threads: false,
+    watch: 0,
+    searchCacheBytes: 0,
+    docs: false,
     observe: (seen) => void (seen.kind === "defect" && defects.push(seen.error)),
   }).catch((error: unknown) => error);
   if (orrery instanceof SnapshotError) {

@@ -147,35 +147,33 @@ describe("building", () => {
   });
 });
 
-describe("the format", () => {
-  test("has the version that its layout had when it was made: a golden file is read, and answers as its rows", async (t) => {
-    const hint =
-      "the layout or what an array means has changed: raise PREPARED_VERSION, and run test/tools/golden.ts";
-    const root = temporaryFolder(t);
-    const golden = new URL(`prepared-${PREPARED_VERSION}/`, GOLDEN).pathname;
-    const { file, head } = partsOf(golden);
-    assert.equal(file.readUInt32LE(16), PREPARED_VERSION);
-    const types = [
-      ...head.arrays.map(([path, type]) => `${path} ${type}\n`),
-      ...Object.entries(head.values).map(([path, value]) => `${path} ${typeof value}\n`),
-    ];
-    const layout = Array.from(LAYOUT, ([path, { type }]) => `${path} ${type}\n`);
-    assert.deepEqual(types.sort(), layout.toSorted(), hint);
-    assert.equal(
-      layout.join(""),
-      readFileSync(new URL(`prepared-${PREPARED_VERSION}/layout.txt`, GOLDEN), "utf8"),
-      hint,
-    );
-    const result = await loadSnapshot(golden);
-    assert.ok(result.ok, hint);
-    const rows = new URL("rows/", GOLDEN).pathname;
-    const now = mustLoad(await loadSnapshot(rows));
-    assert.deepEqual(everythingIn(result), everythingIn(now), hint);
-    // The same input gives the same bytes.
-    await prepare(rows, join(root, "now"));
-    assert.ok(partsOf(join(root, "now")).file.equals(file), hint);
-    const searches = ["/users/search?q=user", "/worlds/search?q=caf%C3%A9"];
-    const targets = [...LISTS, ...searches, `/users/${id("a", 1)}/worlds`];
-    assert.deepEqual(await repliesOf(golden, targets), await repliesOf(rows, targets));
-  });
+test("the format has the version that its layout had when it was made: a golden file is read, and answers as its rows", async (t) => {
+  const hint =
+    "the layout or what an array means has changed: raise PREPARED_VERSION, and run test/tools/golden.ts";
+  const root = temporaryFolder(t);
+  const golden = new URL(`prepared-${PREPARED_VERSION}/`, GOLDEN).pathname;
+  const { file, head } = partsOf(golden);
+  assert.equal(file.readUInt32LE(16), PREPARED_VERSION);
+  const types = [
+    ...head.arrays.map(([path, type]) => `${path} ${type}\n`),
+    ...Object.entries(head.values).map(([path, value]) => `${path} ${typeof value}\n`),
+  ];
+  const layout = Array.from(LAYOUT, ([path, { type }]) => `${path} ${type}\n`);
+  assert.deepEqual(types.sort(), layout.toSorted(), hint);
+  assert.equal(
+    layout.join(""),
+    readFileSync(new URL(`prepared-${PREPARED_VERSION}/layout.txt`, GOLDEN), "utf8"),
+    hint,
+  );
+  const result = await loadSnapshot(golden);
+  assert.ok(result.ok, hint);
+  const rows = new URL("rows/", GOLDEN).pathname;
+  const now = mustLoad(await loadSnapshot(rows));
+  assert.deepEqual(everythingIn(result), everythingIn(now), hint);
+  // The same input gives the same bytes.
+  await prepare(rows, join(root, "now"));
+  assert.ok(partsOf(join(root, "now")).file.equals(file), hint);
+  const searches = ["/users/search?q=user", "/worlds/search?q=caf%C3%A9"];
+  const targets = [...LISTS, ...searches, `/users/${id("a", 1)}/worlds`];
+  assert.deepEqual(await repliesOf(golden, targets), await repliesOf(rows, targets));
 });

@@ -49,7 +49,9 @@ async function serveInThreads(t: TestContext, name: string, limit = 1_000_000) {
   const options = await testOptions({ snapshot: own, keys, servingThreads: THREADS, threads: true }, seen);
   return {
     ...(await startInThreads(t, options)),
-    ...{ snapshot: own, keys, seen },
+    snapshot: own,
+    keys,
+    seen,
     observed: (kind: Observation["kind"]) => until(() => seen.some((one) => one.kind === kind), kind),
   };
 }

@@ -67,8 +67,15 @@ function historyOf(kinds: readonly Trouble["kind"][]): fc.Arbitrary<History> {
 }
 
 const CALM: History = {
-  ...{ seed: 1, limit: 500, window: 60, replicas: 1, announced: 3, denies: false },
-  ...{ offsets: [0, 0, 0, 0], loads: [], troubles: [] },
+  seed: 1,
+  limit: 500,
+  window: 60,
+  replicas: 1,
+  announced: 3,
+  denies: false,
+  offsets: [0, 0, 0, 0],
+  loads: [],
+  troubles: [],
 };
 
 type Seen = Awaited<ReturnType<typeof runHistory>>;
@@ -141,12 +148,9 @@ describe("limits shared over replicas", () => {
     });
   });
 
-  const LATE: History = {
-    ...{ ...CALM, limit: 30, replicas: 2, announced: 2 },
-    troubles: [{ kind: "late", at: 500, ms: 1e6, replica: 0 }],
-  };
-  const count = async (loads: History["loads"], more: Partial<History> = {}) =>
-    (await runHistory({ ...LATE, loads, ...more })).passed;
+  const late: Trouble = { kind: "late", at: 500, ms: 1e6, replica: 0 };
+  const count = async (loads: History["loads"]) =>
+    (await runHistory({ ...CALM, limit: 30, replicas: 2, announced: 2, loads, troubles: [late] })).passed;
 
   test("a replica whose answers are late lets its share through at most, what it had before included", async () => {
     const burst = { at: 1000, replica: 0, count: 100, every: 0 };
@@ -276,35 +280,31 @@ describe("a shared limit that is changed in the window", () => {
   }
 });
 
-describe("a shared limit that is as good as none", () => {
-  for (const seconds of [1, 60, SECONDS]) {
-    it(`is told of with no number that a cell has no room for: windows of ${seconds} s`, async () => {
-      const { count, asks } = shareAmong(2, { seconds });
-      const quotas = await count(200, Number.MAX_SAFE_INTEGER);
-      const reset = (Math.floor(NOW / 1000 / seconds) + 1) * seconds;
-      const told = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-      for (const [at, quota] of quotas.entries()) {
-        const { remaining } = quota;
-        assert.deepEqual([quota.passed, quota.reset], [true, reset]);
-        assert.ok(remaining > 1e9 && remaining <= told[at % 2]!, `${remaining} behind ${told}`);
-        told[at % 2] = remaining;
-      }
-      assert.ok(asks() < 20, `${asks()} questions`);
-    });
-  }
-});
+for (const seconds of [1, 60, SECONDS]) {
+  it(`a shared limit that is as good as none is told of with no number that a cell has no room for: windows of ${seconds} s`, async () => {
+    const { count, asks } = shareAmong(2, { seconds });
+    const quotas = await count(200, Number.MAX_SAFE_INTEGER);
+    const reset = (Math.floor(NOW / 1000 / seconds) + 1) * seconds;
+    const told = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (const [at, quota] of quotas.entries()) {
+      const { remaining } = quota;
+      assert.deepEqual([quota.passed, quota.reset], [true, reset]);
+      assert.ok(remaining > 1e9 && remaining <= told[at % 2]!, `${remaining} behind ${told}`);
+      told[at % 2] = remaining;
+    }
+    assert.ok(asks() < 20, `${asks()} questions`);
+  });
+}
 
-describe("a replica whose clock is wrong", () => {
-  for (const offset of [-3_600_000, 3000]) {
-    it(`says when to come back by the server's clock: ${offset} ms`, async () => {
-      const { count } = shareAmong(1, { wall: NOW + offset });
-      const { passed, reset, clockMs = 0 } = (await count(5, 3)).at(-1)!;
-      assert.equal(passed, false);
-      assert.equal(reset, Date.parse("2026-01-01T01:00:00Z") / 1000);
-      assert.ok(Math.abs(clockMs + offset) < 100, `${clockMs}`);
-    });
-  }
-});
+for (const offset of [-3_600_000, 3000]) {
+  it(`a replica whose clock is wrong says when to come back by the server's clock: ${offset} ms`, async () => {
+    const { count } = shareAmong(1, { wall: NOW + offset });
+    const { passed, reset, clockMs = 0 } = (await count(5, 3)).at(-1)!;
+    assert.equal(passed, false);
+    assert.equal(reset, Date.parse("2026-01-01T01:00:00Z") / 1000);
+    assert.ok(Math.abs(clockMs + offset) < 100, `${clockMs}`);
+  });
+}
 
 const KEY = keyRecord("svc_sk_k", { id: "k" });
 
@@ -316,7 +316,10 @@ function replica(server: { state: KeyState; isAway: boolean }, name: string, lim
   // Long enough for every request of the test.
   const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
   const shared = new SharedLimitsKeeper(settings, counters, nobody, () => ({
-    ...{ tried: nobody, isUp: nobody, release: nobody, close: nobody },
+    tried: nobody,
+    isUp: nobody,
+    release: nobody,
+    close: nobody,
     async lease(_, asked) {
       await new Promise((resolve) => setImmediate(resolve));
       if (server.isAway) throw new Error("away");
