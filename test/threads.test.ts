@@ -92,16 +92,6 @@ test("what two threads index together is what one thread indexes", async () => {
   }
 });
 
-it("searches in a thread answer as searches on the calling thread do", async (t) => {
-  const here = await open(t, large, { threads: false });
-  const there = await open(t, large);
-  for (const query of QUERIES) {
-    for (const table of ["users", "worlds"] as const) {
-      assert.equal(await search(there.orrery, table, query), await search(here.orrery, table, query));
-    }
-  }
-});
-
 it("a thread that dies is replaced, and the searches that waited for it are answered", async (t) => {
   const [opened, workers] = await workersOf(() => open(t, large, { searchCacheBytes: 0 }));
   assert.equal(workers.length, 1);

@@ -144,7 +144,8 @@ export async function testOptions(options: TestOptions, observations: Observatio
     settings,
     // Threads are slow to start, so only servers that need them for their searches ask for them.
     threads,
-    ...{ admin, sharedLimits },
+    admin,
+    sharedLimits,
     http: { ...DEFAULT_HTTP, ...http },
   };
 }
@@ -238,7 +239,7 @@ export interface Stopped {
   readonly ms: number;
 }
 
-export interface LoneServer extends Omit<TestServer, "stop"> {
+interface LoneServer extends Omit<TestServer, "stop"> {
   readonly stop: () => Promise<Stopped>;
 }
 

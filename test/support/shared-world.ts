@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { createCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
 import { Asking, makeAsk } from "../../src/shared-limits/asking.ts";
 import type { LeaseAnswer, LeaseAsk } from "../../src/shared-limits/lease-script.ts";
-import { createLeases, type Leases, readTally } from "../../src/shared-limits/leases.ts";
+import { createLeases, readTally } from "../../src/shared-limits/leases.ts";
 import { WAIT_MS, WaitingRequests } from "../../src/shared-limits/waiting.ts";
 import { createRandom } from "../../src/util/random.ts";
 import { endWhere } from "../../src/util/sorted.ts";
@@ -66,27 +66,6 @@ interface Used {
   told: number;
 }
 
-interface Replica {
-  name: string;
-  readonly number: number;
-  readonly leases: Leases;
-  readonly limits: WaitingRequests;
-  readonly asking: Asking;
-  isUp: boolean;
-  /** Whether an answer is overdue on the current connection. */
-  isLate: boolean;
-  /** Questions on it without an answer so far. */
-  pending: number;
-  connection: number;
-  /** Windows of the server in which it was away, at least for a moment. */
-  readonly awayIn: Set<number>;
-  readonly used: Map<number, Used>;
-  readonly begun: number;
-  wallOffset: number;
-  readonly rate: number;
-  inFlight: Set<() => void>;
-}
-
 /** Runs a history and checks every promise at every moment. @returns counts, so that tests can demand enough coverage */
 export async function runHistory(history: History) {
   const { limit, window: seconds, denies, troubles } = history;
@@ -123,15 +102,17 @@ export async function runHistory(history: History) {
         (replica === undefined || one.replica % history.replicas === replica),
     );
 
-  function createReplica(number: number): Replica {
+  type Replica = ReturnType<typeof createReplica>;
+
+  function createReplica(number: number) {
     const counters = createCounters(seconds);
     slotOf(counters, "key");
     const leases = createLeases(counters, history.announced, denies);
-    const asking = new Asking(leases, {
+    const asking: Asking = new Asking(leases, {
       now: () => ({ mono: monoOf(replica), wall: wallOf(replica) }),
       lease: (_, ask, settle, onLate) => send(replica, ask, settle, onLate),
     });
-    const limits = new WaitingRequests(leases, {
+    const limits: WaitingRequests = new WaitingRequests(leases, {
       mono: () => monoOf(replica),
       ask: (slot, wanted, want, since) =>
         asking.ask(slot, wanted, want, (at, sent) => limits.settle(at, sent), since),
@@ -143,22 +124,25 @@ export async function runHistory(history: History) {
         };
       },
     });
-    const replica: Replica = {
+    const replica = {
       name: `r${number}`,
       number,
       leases,
       limits,
       asking,
       isUp: true,
+      /** Whether an answer is overdue on the current connection. */
       isLate: false,
+      /** Questions on it without an answer so far. */
       pending: 0,
       connection: 0,
-      awayIn: new Set(),
-      used: new Map(),
+      /** Windows of the server in which it was away, at least for a moment. */
+      awayIn: new Set<number>(),
+      used: new Map<number, Used>(),
       begun: now,
       wallOffset: history.offsets[number]!,
       rate: 1 + (draw() * 2 - 1) * DRIFT,
-      inFlight: new Set(),
+      inFlight: new Set<() => void>(),
     };
     return replica;
   }
