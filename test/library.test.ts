@@ -15,6 +15,7 @@ import { serveHttp } from "./support/ports.ts";
 const SAMPLE = "data/sample";
 
 const STATS = "/api/public/v1/stats";
+const target = STATS;
 
 const KEYS: readonly GivenKey[] = [
   { id: "limited", kind: "api", token: "svc_sk_limited", limit: 5 },
@@ -59,19 +60,15 @@ describe("fetch", () => {
 
   it("takes requests of other implementations", async () => {
     const orrery = await shared;
-    const other = {
-      ...{ method: "GET", url: `http://example.org${STATS}` },
-      headers: new Map([["authorization", CLI]]) as unknown as Headers,
-    };
+    const headersOf = new Map([["authorization", CLI]]) as unknown as Headers;
+    const other = { method: "GET", url: `http://example.org${STATS}`, headers: headersOf };
     assert.equal((await orrery.fetch(other)).status, 200);
     const reply = await orrery.fetch(other, { method: "HEAD" });
     assert.deepEqual([reply.status, await reply.text()], [200, ""]);
     assert.equal((await orrery.fetch({ ...other, url: STATS }, {})).status, 200);
     const headers = { get: () => null };
-    await assert.rejects(
-      orrery.fetch({ ...other, headers }, {}),
-      /^TypeError: fetch: the headers of the request cannot be listed; pass it without/,
-    );
+    const says = /^TypeError: fetch: the headers of the request cannot be listed; pass it without/;
+    await assert.rejects(orrery.fetch({ ...other, headers }, {}), says);
   });
 
   it("refuses any other argument, and stops with its signal", async () => {
@@ -85,13 +82,10 @@ describe("fetch", () => {
     }
     for (const init of [{ method: "TRACE" }, { body: "x" }, { signal: 5 }, 5])
       await assert.rejects(orrery.fetch(STATS, init as RequestInit), /^TypeError: fetch: /);
+    // A body that was read is no matter.
     const read = new Request(`http://a${STATS}`, { headers, method: "POST", body: "x" });
     await read.text();
-    assert.equal(
-      (await orrery.fetch(read, { method: "GET" })).status,
-      200,
-      "a body that was read is no matter",
-    );
+    assert.equal((await orrery.fetch(read, { method: "GET" })).status, 200);
     const reason = new Error("enough");
     await assert.rejects(orrery.fetch(STATS, { headers, signal: AbortSignal.abort(reason) }), reason);
   });
@@ -207,12 +201,9 @@ it("reload tells what became of keys and snapshot", async (t) => {
   writeFileSync(file, "nonsense");
   for (let at = 0; at < 2; at++) {
     const refused = await orrery.reload();
-    assert.deepEqual(
-      [refused.keys, refused.snapshot, refused.generation],
-      ["refused", "refused", loaded.generation],
-    );
-    assert.match(refused.problems[0]!, /keys\.json/);
-    assert.match(refused.problems[1]!, /users\.ndjson/);
+    const { problems, ...outcome } = refused;
+    assert.deepEqual(outcome, { keys: "refused", snapshot: "refused", generation: loaded.generation });
+    assert.match(problems.join("\n"), /keys\.json[^\n]*\nusers\.ndjson/);
   }
 
   rmSync(snapshot, { recursive: true });
@@ -224,14 +215,10 @@ it("reload tells what became of keys and snapshot", async (t) => {
     assert.equal(snapshot, "refused");
     assert.equal(problems.at(-1), "the server is stopping: nothing is loaded any more");
   }
-  const after = await orrery.reload();
-  assert.deepEqual(
-    [after.keys, after.problems[0]],
-    ["refused", "the server is stopping: no keys are read any more"],
-  );
+  const { keys, problems } = await orrery.reload();
+  assert.equal(keys, "refused");
+  assert.equal(problems[0], "the server is stopping: no keys are read any more");
 });
-
-const target = "/api/public/v1/stats";
 
 const authorization = `Bearer ${TOKEN}`;
 
@@ -240,31 +227,34 @@ test("snapshot and keys may be file: URLs", async (t) => {
   const orrery = await open(t, { snapshot: pathToFileURL(`${snapshot}/`), keys: pathToFileURL(keys) });
   assert.equal((await orrery.ask({ target, authorization })).status, 200);
 
-  const wrong: [given: Pick<OpenOptions, "snapshot" | "keys">, says: string][] = [
+  const wrong: [given: Pick<OpenOptions, "snapshot" | "keys">, says: RegExp][] = [
     [
       { snapshot: new URL("ftp://host/rows/"), keys },
-      'option "snapshot": a URL must begin with http:// or https://',
+      /"snapshot": a URL must begin with http:.. or https:..$/,
     ],
-    [{ snapshot, keys: new URL("data:,x") }, 'option "keys" can be a file: URL only, is a data: URL'],
+    [{ snapshot, keys: new URL("data:,x") }, /"keys" can be a file: URL only, is a data: URL$/],
+    [{ snapshot: new URL("file://elsewhere/rows"), keys }, /^openOrrery: option "snapshot": /],
   ];
-  for (const [given, says] of wrong) {
-    await assert.rejects(open(t, given), { name: "TypeError", message: `openOrrery: ${says}` });
+  for (const [given, message] of wrong) {
+    await assert.rejects(open(t, given), { name: "TypeError", message });
   }
-  const elsewhere = open(t, { snapshot: new URL("file://elsewhere/rows"), keys });
-  await assert.rejects(elsewhere, { name: "TypeError", message: /^openOrrery: option "snapshot": / });
 });
 
-test("a field that cannot be asked is named, with the one that may be meant", async (t) => {
+test("what cannot be asked is refused; a field that is unknown is named with the one that may be meant", async (t) => {
   const orrery = await openPlace(t);
-  const wrong: [asked: object, says: RegExp][] = [
-    [
-      { target, authorisation: authorization },
-      /^ask: unknown field "authorisation"; did you mean "authorization"\?$/,
-    ],
-    [{ target, ifmatch: "x" }, /did you mean "ifMatch"\?$/],
-    [{ target, headers: {} }, /^ask: unknown field "headers"; there are target, method, /],
+  const wrong: [asked: unknown, says: RegExp][] = [
+    [undefined, /target must be a string/],
+    [{}, /target must be a string/],
+    [{ target: 5 }, /target must be a string/],
+    [target, /target must be a string/],
+    [{ target, authorization: 5 }, /authorization must be a string/],
+    [{ target, ifMatch: null }, /ifMatch must be a string/],
+    [{ target, signal: 5 }, /signal must be an AbortSignal/],
     [{ target, now: "today" }, /^ask: now must be a number$/],
     [{ target, now: Number.NaN }, /^ask: now must be a number$/],
+    [{ target, authorisation: "" }, /^ask: unknown field "authorisation"; did you mean "authorization"\?$/],
+    [{ target, ifmatch: "x" }, /did you mean "ifMatch"\?$/],
+    [{ target, headers: {} }, /^ask: unknown field "headers"; there are target, method, /],
   ];
   for (const [asked, message] of wrong) {
     await assert.rejects(orrery.ask(asked as DirectAsk), { name: "TypeError", message });

@@ -29,9 +29,7 @@ import { temporaryFolder } from "./support/folders.ts";
 
 const WORD = 2 ** 32;
 
-function told(most: number, what: string): { name: string; message: string } {
-  return { name: "LimitError", message: `more than ${most} ${what}` };
-}
+const told = (most: number, what: string) => ({ name: "LimitError", message: `more than ${most} ${what}` });
 
 test("a count at its limit is well, and one above is not", () => {
   checkLimit(7, 7, "things");
@@ -106,10 +104,8 @@ describe("an index", () => {
 
   it("takes so many distinct words", () => {
     const words = new WordDictionary(2, 4100);
-    assert.deepEqual(
-      ["aa", "bb", "aa"].map((word) => words.numberOf(word, 0, 2)),
-      [0, 1, 0],
-    );
+    const numbers = ["aa", "bb", "aa"].map((word) => words.numberOf(word, 0, 2));
+    assert.deepEqual(numbers, [0, 1, 0]);
     assert.throws(() => words.numberOf("cc", 0, 2), told(2, "distinct words"));
     const units = new WordDictionary(100, 4100);
     units.numberOf("x".repeat(4099), 0, 4099);

@@ -9,37 +9,16 @@ import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/model/fault.ts";
 import { CORE_METRICS } from "../src/observe/metrics/table.ts";
 
-interface Response {
-  readonly $ref?: string;
-  readonly content?: {
-    readonly "application/json": {
-      readonly example?: unknown;
-      readonly examples?: Readonly<Record<string, { readonly value: { readonly error: string } }>>;
-    };
-  };
-}
+/** The document as clients read it. */
+const document = JSON.parse(JSON.stringify(createOpenApi(ROUTES)));
+const operationOf = (path: string) => document.paths[path.replace(":id", "{id}")].get;
 
-interface Operation {
-  readonly operationId: string;
-  readonly tags: readonly string[];
-  readonly summary: string;
-  readonly responses: Readonly<Record<string, Response>>;
-}
-
-interface Document {
-  readonly info: { readonly description: string };
-  readonly tags: readonly { readonly name: string }[];
-  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
-  readonly components: { readonly responses: Readonly<Record<string, Response>> };
-}
-
-const document = createOpenApi(ROUTES) as unknown as Document;
-const operationOf = (path: string): Operation => document.paths[path.replace(":id", "{id}")]!.get;
-
-function replyOf(operation: Operation, status: number): Response {
-  const reply = operation.responses[status];
-  assert.ok(reply !== undefined, `${operation.operationId} lacks ${status}`);
-  return reply.$ref === undefined ? reply : document.components.responses[reply.$ref.split("/").at(-1)!]!;
+function contentOf(path: string, status: number | string) {
+  const reply = operationOf(path).responses[status];
+  assert.ok(reply !== undefined, `${path} lacks ${status}`);
+  const { content } =
+    reply.$ref === undefined ? reply : document.components.responses[reply.$ref.split("/").at(-1)];
+  return content?.["application/json"];
 }
 
 /** Errors that belong to no operation; the document's text describes them. */
@@ -50,32 +29,28 @@ const OF_PROGRAMS: readonly FaultName[] = ["closed"];
 describe("the OpenAPI document", () => {
   it("has every operation once, with its name, a tag that is explained, and an example", () => {
     assert.equal(Object.keys(document.paths).length, ROUTES.length);
-    const tags = document.tags.map(({ name }) => name);
+    const tags = document.tags.map(({ name }: { name: string }) => name);
     for (const { name, path, summary } of ROUTES) {
       const operation = operationOf(path);
       assert.equal(operation.operationId, name);
       // The documents use Markdown; summaries are plain text.
       assert.equal(operation.summary, summary.replaceAll("`", ""));
       assert.equal(operation.tags.length, 1);
-      assert.ok(tags.includes(operation.tags[0]!));
-      const { example } = replyOf(operation, 200).content!["application/json"];
-      assert.deepEqual(example, (EXAMPLES as Record<string, { body: unknown }>)[name]!.body);
+      assert.ok(tags.includes(operation.tags[0]));
+      const { body } = (EXAMPLES as Record<string, { body: unknown }>)[name]!;
+      assert.deepEqual(contentOf(path, 200).example, body);
     }
   });
 
   it("has every error with its message, and an error that no operation has in its text", () => {
     const told = new Set<string>();
-    for (const route of ROUTES) {
-      const operation = operationOf(route.path);
-      const own = [...route.faults, ...(route.scope === null ? [] : [SCOPE_FAULTS[route.scope]])];
-      for (const name of own) {
+    for (const { path, faults, scope } of ROUTES) {
+      for (const name of [...faults, ...(scope === null ? [] : [SCOPE_FAULTS[scope]])]) {
         const { status, message } = FAULTS[name];
-        const { examples } = replyOf(operation, status).content!["application/json"];
-        assert.equal(examples![name]!.value.error, message, `${route.name} ${name}`);
+        assert.equal(contentOf(path, status).examples[name].value.error, message, `${path} ${name}`);
       }
-      for (const status of Object.keys(operation.responses)) {
-        const examples = replyOf(operation, Number(status)).content?.["application/json"].examples ?? {};
-        for (const name of Object.keys(examples)) told.add(name);
+      for (const status of Object.keys(operationOf(path).responses)) {
+        for (const name of Object.keys(contentOf(path, status)?.examples ?? {})) told.add(name);
       }
     }
     for (const name of Object.keys(FAULTS) as FaultName[]) {

@@ -22,8 +22,14 @@ interface World {
 }
 
 const PLAIN: World = {
-  ...{ limit: 100, windowMs: HOUR, skewMs: 0, others: 0, lie: 0 },
-  ...{ hasDate: true, hasRetryAfter: true, hasHeaders: true },
+  limit: 100,
+  windowMs: HOUR,
+  skewMs: 0,
+  others: 0,
+  lie: 0,
+  hasDate: true,
+  hasRetryAfter: true,
+  hasHeaders: true,
 };
 
 /** Simulates a fixed-window server and slow requests that overtake each other; the clock jumps from event to event. */
@@ -85,6 +91,19 @@ function simulate(requests: number, given: Partial<World>, options: BudgetOption
   return { refused, windows: windows.size, sent, ms: now - begin };
 }
 
+const NO_TIME = { date: new Date(0).toUTCString() };
+
+/** A pace on a clock that stands at zero until a test sets it. Each request gets a reply with these headers at once. */
+function openPace() {
+  const clock = { now: 0 };
+  const pace = new RequestBudget({ clock: () => clock.now, wallClock: () => clock.now });
+  const send = (headers: Record<string, string>, status = 200): void => {
+    assert.equal(pace.tryTake(), 0);
+    pace.settle({ status, headers: new Headers({ ...NO_TIME, ...headers }) });
+  };
+  return { clock, pace, send };
+}
+
 describe("a pace", () => {
   it("causes no refusal where nobody else uses the key, whatever the clocks say", () => {
     for (const skewMs of [0, -40 * 60_000, 40 * 60_000, 3e10, -3e10]) {
@@ -127,65 +146,48 @@ describe("a pace", () => {
   it("sends no more in any hour than it is told, what was sent before included", () => {
     const { ms } = simulate(35, { hasHeaders: false, limit: 1e9 }, { perHour: 10 });
     assert.ok(ms >= 3 * HOUR && ms < 3 * HOUR + 60_000, `${ms}`);
-    const after = simulate(
-      10,
-      { hasHeaders: false, limit: 1e9 },
-      { perHour: 10, agesOfSent: [HOUR / 2, HOUR / 2] },
-    );
+    const options = { perHour: 10, agesOfSent: [HOUR / 2, HOUR / 2] };
+    const after = simulate(10, { hasHeaders: false, limit: 1e9 }, options);
     assert.ok(after.ms >= HOUR / 2 && after.ms < HOUR / 2 + 60_000, `${after.ms}`);
   });
 
   it("takes nonsense for nothing said", () => {
-    const pace = new RequestBudget({ clock: () => 0 });
+    const { pace, send } = openPace();
     for (const remaining of ["-5", "abc", "", "1e3", "99999999999999999999"]) {
-      assert.equal(pace.tryTake(), 0);
-      pace.settle({ status: 200, headers: new Headers({ "x-ratelimit-remaining": remaining }) });
+      send({ "x-ratelimit-remaining": remaining });
       assert.equal(pace.rest, undefined, remaining);
     }
   });
 
   it("waits a day at most, whatever is said", () => {
-    for (const said of [
-      { status: 429, headers: { "retry-after": "999999999999" } },
-      { status: 429, headers: { "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" } },
-      { status: 200, headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999" } },
-    ]) {
-      let now = 0;
-      const pace = new RequestBudget({ clock: () => now, wallClock: () => now });
-      assert.equal(pace.tryTake(), 0);
-      const headers = new Headers({ date: new Date(0).toUTCString(), ...said.headers });
-      pace.settle({ status: said.status, headers });
-      assert.equal(pace.tryTake(), 24 * HOUR, JSON.stringify(said));
-      now = 24 * HOUR;
+    for (const [status, headers] of [
+      [429, { "retry-after": "999999999999" }],
+      [429, { "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" }],
+      [200, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999" }],
+    ] as const) {
+      const { clock, pace, send } = openPace();
+      send(headers, status);
+      assert.equal(pace.tryTake(), 24 * HOUR, JSON.stringify(headers));
+      clock.now = 24 * HOUR;
       assert.equal(pace.tryTake(), 0);
     }
   });
 
   describe("after a reset that was not true", () => {
-    const FAR = {
-      "x-ratelimit-limit": "100",
-      "x-ratelimit-remaining": "50",
-      "x-ratelimit-reset": "99999999999",
-    };
-    const DATE = { date: new Date(0).toUTCString() };
-    const told = (rest: number, reset: number): Headers =>
-      new Headers({ ...DATE, "x-ratelimit-remaining": String(rest), "x-ratelimit-reset": String(reset) });
-
     it("hears the next ones: it asks nothing beyond what they leave", () => {
-      let now = 0;
-      const pace = new RequestBudget({ clock: () => now, wallClock: () => now });
-      assert.equal(pace.tryTake(), 0);
-      pace.settle({ status: 200, headers: new Headers({ ...DATE, ...FAR }) });
-      assert.equal(pace.tryTake(), 0);
-      pace.settle({ status: 200, headers: told(2, 600) });
+      const { clock, pace, send } = openPace();
+      const told = (rest: number, reset: number) => ({
+        "x-ratelimit-limit": "100",
+        "x-ratelimit-remaining": String(rest),
+        "x-ratelimit-reset": String(reset),
+      });
+      send(told(50, 99_999_999_999));
+      send(told(2, 600));
       assert.equal(pace.rest, 2);
-      for (let sent = 0; sent < 2; sent++) {
-        assert.equal(pace.tryTake(), 0);
-        pace.settle({ status: 200, headers: told(1 - sent, 600) });
-      }
+      for (const left of [1, 0]) send(told(left, 600));
       assert.equal(pace.tryTake(), 600_000);
       assert.equal(pace.timeFor(1), 600_000);
-      now = 600_000;
+      clock.now = 600_000;
       assert.equal(pace.tryTake(), 0);
     });
 
@@ -198,23 +200,14 @@ describe("a pace", () => {
   });
 
   it("says how long requests will take", () => {
-    let now = 0;
-    const pace = new RequestBudget({ clock: () => now, wallClock: () => now });
-    assert.equal(pace.tryTake(), 0);
-    const headers = new Headers({
-      ...{ "x-ratelimit-limit": "100", "x-ratelimit-remaining": "50", "x-ratelimit-reset": "600" },
-      date: new Date(0).toUTCString(),
-    });
-    pace.settle({ status: 200, headers });
+    const { clock, pace, send } = openPace();
+    send({ "x-ratelimit-limit": "100", "x-ratelimit-remaining": "50", "x-ratelimit-reset": "600" });
     assert.equal(pace.timeFor(50), 0);
     assert.equal(pace.timeFor(51), 600_000);
     assert.equal(pace.timeFor(151), 600_000 + HOUR);
-    now = 600_001;
+    clock.now = 600_001;
     assert.equal(pace.tryTake(), 0);
-    assert.equal(
-      pace.tryTake(),
-      Number.POSITIVE_INFINITY,
-      "the next window is looked at by one request alone",
-    );
+    // One request alone looks at the next window.
+    assert.equal(pace.tryTake(), Number.POSITIVE_INFINITY);
   });
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { takesGzip } from "../src/api/pages/serve.ts";
@@ -11,7 +11,6 @@ import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { openPages } from "../src/docs-page/reference.ts";
 import { bodyBytes } from "../src/model/body.ts";
 import type { Ask } from "../src/model/message.ts";
-import { cleanUp, serve } from "./support/http-server.ts";
 
 const pages = openPages({ docs: true, cors: true }, "50 a minute")!;
 
@@ -27,8 +26,14 @@ function accepting(encoding: string | undefined): Required<Pick<Ask, "headers">>
 async function ask(path: string, more: More = {}, from = pages) {
   const { acceptEncoding, ...changed } = more;
   const request: Ask = {
-    ...{ method: "GET", target: path, authorization: undefined, now: 0, ...accepting(acceptEncoding) },
-    ...{ ifMatch: undefined, ifNoneMatch: undefined, ...changed },
+    method: "GET",
+    target: path,
+    authorization: undefined,
+    now: 0,
+    ifMatch: undefined,
+    ifNoneMatch: undefined,
+    ...accepting(acceptEncoding),
+    ...changed,
   };
   const reply = await from.answer(request, path);
   if (reply === undefined) return undefined;
@@ -82,10 +87,8 @@ describe("what is served", () => {
     const { headers, body } = await asked("/openapi.json");
     assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
     assert.equal(headers.get("access-control-allow-origin"), "*");
-    assert.deepEqual(
-      JSON.parse(body.toString("utf8")),
-      JSON.parse(JSON.stringify(createOpenApi(ROUTES, "50 a minute"))),
-    );
+    const sent = JSON.stringify(JSON.parse(body.toString("utf8")));
+    assert.equal(sent, JSON.stringify(createOpenApi(ROUTES, "50 a minute")));
     const without = await asked("/openapi.json", {}, openPages({ docs: true, cors: false }, "")!);
     assert.doesNotMatch([...without.headers.keys()].join(), /access-control/);
   });
@@ -101,8 +104,6 @@ describe("what is served", () => {
       assert.doesNotMatch(text, /an hour|\{\{/);
       assert.notEqual(headers.get("etag"), own.headers.get("etag"), path);
     }
-    const zipped = await asked("/openapi.json", { acceptEncoding: "gzip" });
-    assert.deepEqual(gunzipSync(zipped.body), (await asked("/openapi.json")).body);
   });
 
   it("may be kept for five minutes, or for ever where the name holds a hash of the contents", async () => {
@@ -209,13 +210,3 @@ describe("encodings", () => {
     }
   });
 });
-
-it("the reference says the limit and window of this server", async () => {
-  const server = await serve({ rateLimit: 1234, rateWindow: 86_400, docs: true });
-  for (const path of ["/docs", "/openapi.json"]) {
-    const reply = await fetch(`http://127.0.0.1:${server.port}${path}`);
-    assert.match(await reply.text(), /1,234 a day where nothing else was agreed/);
-  }
-});
-
-after(cleanUp);

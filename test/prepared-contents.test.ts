@@ -1,7 +1,6 @@
 /** Prepared files with right checksums and wrong contents: refused in one line, or every answer is JSON and none a 500. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openOrrery, SnapshotError } from "../src/mod.ts";
@@ -14,23 +13,23 @@ import { createRandom } from "../src/util/random.ts";
 import {
   id,
   instance,
-  type RawRow,
   temporaryFolder,
   user,
   world,
   worldStats,
+  writeFiles,
   writeSnapshot,
 } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
-import { type Entry, forgeArray, forgeHead, partsOf, prepare, refusalOf } from "./support/prepared.ts";
+import { forge, forgeArray, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
 const folder = temporaryFolder({ after });
 const TOKEN = "svcx_damage";
 let parts: ReturnType<typeof partsOf>;
 
 const NAMES = ["sea moon", "moon", "moon", "月の光", "aaaa", "bananana", 'q"x', "abcabc", "a\n\u0001\ud800"];
-const many = (count: number, row: (n: number) => RawRow): RawRow[] =>
+const many = <Row>(count: number, row: (n: number) => Row): Row[] =>
   Array.from({ length: count }, (_, at) => row(at + 1));
 
 before(async () => {
@@ -66,15 +65,15 @@ const TARGETS = [
 
 /** Loads a file and, if it is accepted, asks for everything. @returns whether it was accepted */
 async function hold(stored: Buffer, what: string): Promise<boolean> {
-  const bad = join(folder, "bad");
-  rmSync(bad, { recursive: true, force: true });
-  mkdirSync(bad);
-  writeFileSync(join(bad, PREPARED), stored);
+  const bad = writeFiles(join(folder, "bad"), new Map([[PREPARED, stored]]));
   const defects: unknown[] = [];
   const orrery = await openOrrery({
     snapshot: bad,
     keys: [{ id: "key", kind: "cli", token: TOKEN }],
-    ...{ threads: false, watch: 0, searchCacheBytes: 0, docs: false },
+    threads: false,
+    watch: 0,
+    searchCacheBytes: 0,
+    docs: false,
     observe: (seen) => void (seen.kind === "defect" && defects.push(seen.error)),
   }).catch((error: unknown) => error);
   if (orrery instanceof SnapshotError) {
@@ -129,7 +128,7 @@ test("of any array with other contents", async () => {
   const taken = new Set<string>();
   for (let seed = 0; seed < part(1); seed++) {
     for (const [kind, change] of Object.entries(contents(seed))) {
-      for (const [path, type, , bytes] of parts.head.arrays as readonly Entry[]) {
+      for (const [path, type, , bytes] of parts.head.arrays) {
         if (bytes === 0) continue;
         const forged = forgeArray(parts, path, (items) => change(items, ITEM_BYTES[type]!));
         if (await hold(forged, `${path}, ${kind}`)) taken.add(path);
@@ -143,38 +142,34 @@ test("of any array with other contents", async () => {
   );
 });
 
+/** The file with another value of a number or text. */
+function withValue(path: string, value: unknown): Buffer {
+  return forge(parts, { ...parts.head, values: { ...parts.head.values, [path]: value } });
+}
+
 test("of any number or text with another value", async () => {
-  const values = Object.entries(parts.head.values as Record<string, number | string>);
-  for (const [path, value] of values) {
+  for (const [path, value] of Object.entries(parts.head.values)) {
     const others =
       typeof value === "number" ? [0, 1, value + 1, value - 1, 2 ** 32] : ["", "x", "{}", '{"totalUsers":1}'];
-    for (const other of others) {
-      const head = { ...parts.head, values: { ...(parts.head.values as object), [path]: other } };
-      await hold(Buffer.concat([forgeHead(head, parts.file), parts.body]), `${path}: ${other}`);
-    }
+    for (const other of others) await hold(withValue(path, other), `${path}: ${other}`);
   }
 });
 
 test("says which part it is that cannot be sent", async () => {
-  const lineOf = (forged: Buffer): Promise<string> => refusalOf(join(folder, "bad"), forged);
-  const valueLine = (path: string, value: unknown): Promise<string> => {
-    const head = { ...parts.head, values: { ...(parts.head.values as object), [path]: value } };
-    return lineOf(Buffer.concat([forgeHead(head, parts.file), parts.body]));
-  };
+  const isRefused = async (forged: Buffer, says: string): Promise<void> =>
+    assert.equal(
+      await refusalOf(join(folder, "bad"), forged),
+      `generation.orrery: impossible layout: ${says}`,
+    );
   for (const table of ["users", "worlds", "worldStats", "instances"]) {
     const path = `store.${table}.bytes`;
     // Changes one row, in its middle.
-    const line = await lineOf(forgeArray(parts, path, (bytes) => void bytes.fill(0, 20, 30)));
-    assert.equal(line, `generation.orrery: impossible layout: ${path} holds other than rows`);
+    const forged = forgeArray(parts, path, (bytes) => void bytes.fill(0, 20, 30));
+    await isRefused(forged, `${path} holds other than rows`);
   }
-  assert.equal(
-    await valueLine("store.foundWorldTail", 145),
-    "generation.orrery: impossible layout: store.foundWorldTail fits nothing else",
-  );
-  assert.equal(
-    await valueLine("store.platformStats", '{"totalUsers":1,"totalPublicWorlds":1,"totalPublicInstances":1}'),
-    "generation.orrery: impossible layout: store.platformStats does not count its rows",
-  );
+  await isRefused(withValue("store.foundWorldTail", 145), "store.foundWorldTail fits nothing else");
+  const counts = '{"totalUsers":1,"totalPublicWorlds":1,"totalPublicInstances":1}';
+  await isRefused(withValue("store.platformStats", counts), "store.platformStats does not count its rows");
 });
 
 const ENCODER_OF = {

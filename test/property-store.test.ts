@@ -97,14 +97,10 @@ describe("ids", () => {
       fc.property(words, fc.nat(0xffff_ffff), (four, upper) => {
         const lower = formatUuid(Uint32Array.from([9, ...four]), 1);
         assert.ok(isModelUuid(lower) && lower === lower.toLowerCase());
-        assert.equal(
-          lower.replaceAll("-", ""),
-          four.map((value) => value.toString(16).padStart(8, "0")).join(""),
-          "digits in order",
-        );
-        const mixed = Array.from(lower, (c, at) => ((upper >>> (at % 32)) & 1 ? c.toUpperCase() : c)).join(
-          "",
-        );
+        const digits = four.map((value) => value.toString(16).padStart(8, "0")).join("");
+        assert.equal(lower.replaceAll("-", ""), digits, "digits in order");
+        const letters = Array.from(lower, (c, at) => ((upper >>> (at % 32)) & 1 ? c.toUpperCase() : c));
+        const mixed = letters.join("");
         const read = new Uint32Array(6);
         assert.ok(parseUuid(mixed, read, 1));
         assert.deepEqual([...read], [0, ...four, 0]);
@@ -186,20 +182,13 @@ describe("orders", () => {
         const typed = Float64Array.from(values);
         const up = Uint32Array.from(start);
         sortByKey(up, typed);
-        assert.deepEqual(
-          [...up],
-          start.toSorted((a, b) => values[a]! - values[b]!),
-        );
+        const naiveUp = start.toSorted((a, b) => values[a]! - values[b]!);
+        assert.deepEqual([...up], naiveUp);
         const down = Uint32Array.from(start);
         sortHighestFirst(down, typed);
-        assert.deepEqual(
-          [...down],
-          start.toSorted((a, b) => values[b]! - values[a]!),
-        );
-        assert.deepEqual(
-          [...countUp(values.length)],
-          values.map((_, row) => row),
-        );
+        const naiveDown = start.toSorted((a, b) => values[b]! - values[a]!);
+        assert.deepEqual([...down], naiveDown);
+        assert.deepEqual([...countUp(values.length)], [...values.keys()]);
       }),
       { numRuns: 400 },
     );
@@ -223,12 +212,9 @@ describe("orders", () => {
         const times = Float64Array.from(rows, ({ time: at }) => at);
         const ids = Uint32Array.from(rows.flatMap(({ id }) => id));
         const texts = rows.map((_, at) => formatUuid(ids, at * 4));
-        const naive = rows
-          .map((_, at) => at)
-          .sort(
-            (a, b) =>
-              rows[b]!.time - rows[a]!.time || (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0),
-          );
+        const byId = (a: number, b: number): number =>
+          texts[a] === texts[b] ? 0 : texts[a]! < texts[b]! ? -1 : 1;
+        const naive = [...rows.keys()].sort((a, b) => rows[b]!.time - rows[a]!.time || byId(a, b));
         const compareIds = (a: number, b: number): number => compareWords(ids, a * 4, b * 4);
         assert.deepEqual([...newestFirst(times, rows.length, compareIds)], naive);
       }),

@@ -19,23 +19,26 @@ import {
 } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { findEarlier, keepEarlier } from "../src/files/earlier.ts";
 import { currentVersion, OccupiedError, publishVersion, versionsOf } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { replace } from "./support/place.ts";
 
 /** Publishes a version that holds one file. */
-async function publish(
-  dir: string,
-  text: string,
-  options?: Parameters<typeof publishVersion>[2],
-): Promise<string> {
+async function publish(dir: string, text: string, options?: Parameters<typeof publishVersion>[2]) {
   const fill = async (folder: string): Promise<string> => {
     await writeFile(join(folder, "file"), text);
     return folder;
   };
   return (await publishVersion(dir, fill, options))!;
 }
+
+/** The names of the versions, in order. */
+const versionNames = (dir: string): string[] => readdirSync(versionsOf(dir)).sort();
+
+/** A place for a published folder in a folder of the test. */
+const placeIn = (test: TestContext): string => join(temporaryFolder(test), "snapshot");
 
 const textAt = (dir: string): string => readFileSync(join(dir, "file"), "utf8");
 
@@ -70,15 +73,13 @@ describe("publishing", () => {
       assert.ok(!readlinkSync(dir).startsWith("/"), "can be moved with its parent");
       assert.equal(await currentVersion(dir), made.at(-1));
     }
-    assert.deepEqual(
-      readdirSync(versionsOf(dir)).map((name) => join(versionsOf(dir), name)),
-      made.slice(1),
-    );
+    const kept = versionNames(dir).map((name) => join(versionsOf(dir), name));
+    assert.deepEqual(kept, made.slice(1));
     assert.equal(textAt(made[1]!), "2");
   });
 
   it("publishes nothing and leaves nothing when the work fails", async (test) => {
-    const dir = join(temporaryFolder(test), "snapshot");
+    const dir = placeIn(test);
     const fail = () =>
       publishVersion(dir, async (folder) => {
         await writeFile(join(folder, "file"), "half");
@@ -89,7 +90,7 @@ describe("publishing", () => {
     await publish(dir, "1");
     await assert.rejects(fail, /^Error: broken$/);
     assert.equal(textAt(dir), "1");
-    assert.equal(readdirSync(versionsOf(dir)).length, 1);
+    assert.equal(versionNames(dir).length, 1);
   });
 
   it("replaces an empty folder, and nothing else that it did not make", async (test) => {
@@ -117,7 +118,7 @@ describe("publishing", () => {
   });
 
   it("removes what a killed process left, and nothing of one that lives or that is foreign", async (test) => {
-    const dir = join(temporaryFolder(test), "snapshot");
+    const dir = placeIn(test);
     await leaveDead(dir, KILLED);
     const versions = versionsOf(dir);
     mkdirSync(join(versions, "mine"));
@@ -145,7 +146,7 @@ describe("publishing", () => {
   });
 
   it("keeps what the link leads to, though its process was killed right after the switch", async (test) => {
-    const dir = join(temporaryFolder(test), "snapshot");
+    const dir = placeIn(test);
     await publish(dir, "1");
     await leaveDead(dir, KILLED);
     const link = readlinkSync(dir);
@@ -153,15 +154,12 @@ describe("publishing", () => {
     renameSync(`${dir}.link`, dir);
     await publishVersion(dir, async (_folder, current) => assert.equal(textAt(current!), "half"));
     assert.equal(textAt(dir), "half");
-    assert.deepEqual(readdirSync(versionsOf(dir)).sort(), [KILLED, link.split("/")[1]].sort());
+    assert.deepEqual(versionNames(dir), [KILLED, link.split("/")[1]].sort());
   });
 
   it("keeps as many earlier versions as it is told to, and drops one that is replaced", async (test) => {
-    const dir = join(temporaryFolder(test), "snapshot");
-    const texts = (): string[] =>
-      readdirSync(versionsOf(dir))
-        .sort()
-        .map((name) => textAt(join(versionsOf(dir), name)));
+    const dir = placeIn(test);
+    const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
     for (const text of ["1", "2", "3", "4", "5"]) await publish(dir, text, { keep: 3 });
     assert.deepEqual(texts(), ["2", "3", "4", "5"]);
     for (const text of ["5 live", "5 live again"]) await publish(dir, text, { keep: 3, replaces: true });
@@ -171,70 +169,55 @@ describe("publishing", () => {
   });
 
   it("by many at once leaves a whole version, the last one's, and at most another", async (test) => {
-    const dir = join(temporaryFolder(test), "snapshot");
+    const dir = placeIn(test);
     for (let round = 0; round < 5; round++) {
       await Promise.all(Array.from({ length: 8 }, (_, at) => publish(dir, `${round} ${at}`)));
       assert.match(textAt(dir), new RegExp(`^${round} \\d$`));
     }
     await publish(dir, "last");
-    assert.equal(readdirSync(versionsOf(dir)).length, 2);
+    assert.equal(versionNames(dir).length, 2);
   });
 });
 
 describe("an earlier version", () => {
   const NAMES = ["file", "more"];
 
+  /** Publishes the version before again. @returns its text and how many are older, or 0 where there is none */
+  async function rollBack(dir: string): Promise<unknown> {
+    const found = await findEarlier(dir, 1, NAMES);
+    if (typeof found === "number") return found;
+    await found.publish();
+    return [textAt(dir), found.older];
+  }
+
   it("is published again, one that is older after it, and then there is none", async (test) => {
-    const dir = join(temporaryFolder(test), "snapshot");
+    const dir = placeIn(test);
     for (const text of ["1", "2", "3"]) await publish(dir, text, { keep: 3 });
-    for (const [text, older] of [
-      ["2", 1],
-      ["1", 0],
-    ] as const) {
-      const found = await findEarlier(dir, 1, NAMES);
-      assert.ok(typeof found === "object" && found.older === older);
-      await found.publish();
-      assert.equal(textAt(dir), text);
-    }
-    assert.equal(await findEarlier(dir, 1, NAMES), 0);
+    assert.deepEqual(await rollBack(dir), ["2", 1]);
+    assert.deepEqual(await rollBack(dir), ["1", 0]);
+    assert.equal(await rollBack(dir), 0);
     await publish(dir, "4", { keep: 3 });
-    assert.equal(readdirSync(versionsOf(dir)).length, 4, "what was rolled back is kept as well");
+    assert.equal(versionNames(dir).length, 4, "what was rolled back is kept as well");
     const first = await findEarlier(dir, 3, NAMES);
     assert.ok(typeof first === "object");
     assert.deepEqual([textAt(first.folder), await findEarlier(dir, 4, NAMES)], ["1", 3]);
   });
 
   it("of a plain folder is links to its files, which take the place of the present ones", async (test) => {
-    const dir = join(temporaryFolder(test), "snapshot");
+    const dir = placeIn(test);
     mkdirSync(dir);
     const put = async (text: string, more: boolean): Promise<void> => {
       await keepEarlier(dir, NAMES, 2);
-      for (const [name, isThere] of [["more", more] as const, ["file", true] as const]) {
-        writeFileSync(join(dir, "new"), text);
-        if (isThere) renameSync(join(dir, "new"), join(dir, name));
-        else rmSync(join(dir, name), { force: true });
-      }
+      for (const name of more ? NAMES : ["file"]) replace(join(dir, name), text);
+      if (!more) rmSync(join(dir, "more"), { force: true });
     };
-    for (const [text, more] of [
-      ["1", false],
-      ["2", true],
-      ["3", false],
-      ["4", true],
-    ] as const)
-      await put(text, more);
-    rmSync(join(dir, "new"), { force: true });
-    assert.equal(readdirSync(versionsOf(dir)).length, 2);
-    const rollBack = async (steps: number): Promise<unknown> => {
-      const found = await findEarlier(dir, steps, NAMES);
-      if (typeof found === "number") return found;
-      await found.publish();
-      return [textAt(dir), readdirSync(dir), found.older];
-    };
-    assert.deepEqual(await rollBack(1), ["3", ["file"], 1]);
-    assert.deepEqual(await rollBack(1), ["2", ["file", "more"], 0]);
+    for (const text of ["1", "2", "3", "4"]) await put(text, text === "2" || text === "4");
+    assert.equal(versionNames(dir).length, 2);
+    assert.deepEqual([await rollBack(dir), readdirSync(dir)], [["3", 1], ["file"]]);
+    assert.deepEqual([await rollBack(dir), readdirSync(dir)], [["2", 0], NAMES]);
     assert.equal(readFileSync(join(dir, "more"), "utf8"), "2");
-    assert.equal(await rollBack(1), 0);
-    assert.equal(readdirSync(versionsOf(dir)).length, 3, "nothing is lost");
+    assert.equal(await rollBack(dir), 0);
+    assert.equal(versionNames(dir).length, 3, "nothing is lost");
     await keepEarlier(dir, NAMES, 0);
     assert.ok(!existsSync(versionsOf(dir)));
   });

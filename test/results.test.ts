@@ -32,14 +32,9 @@ describe("the document of the results", () => {
   });
 
   it("says where its results come from", () => {
-    const text = assemble(
-      "<!-- run -->\n\n<!-- picture -->\n\n<!-- bench: flood -->\n",
-      [result("flood")],
-      RUN,
-      "![x](y)",
-    );
+    const template = "<!-- run -->\n\n<!-- picture -->\n\n<!-- bench: flood -->\n";
     assert.equal(
-      text,
+      assemble(template, [result("flood")], RUN, "![x](y)"),
       "Commit abc1234, Node v24.0.0, 2 × some processor; 1 min 1 s in all.\n\n![x](y)\n\n" +
         "`npx tsx bench/flood.ts`; took 1 min 1 s.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n",
     );

@@ -20,7 +20,6 @@ describe("manifest", () => {
 
   test("a right one names the generation", async () => {
     for (const generation of ["g-1", "A", "2026-01-01T00.00.00Z", "_", "x".repeat(64), ".."]) {
-      if (!/^[A-Za-z0-9._-]+$/.test(generation)) continue;
       const { store } = mustLoad(await loadWith((draft) => ({ ...draft, generation })));
       assert.equal(store.id, generation);
     }
@@ -51,19 +50,13 @@ describe("manifest", () => {
     // Size and hash must be those of the stored file, not of the text inside.
     right.files["users.ndjson.gz"] = listed(text);
     const inside = problemsOf(await loadWith(() => right, stored));
-    assert.match(
-      inside.join("|"),
-      /^manifest\.json: files: users\.ndjson\.gz: bytes: [^|]*\|.*sha256: [^|]*$/,
-    );
+    const both = /^manifest\.json: files: users\.ndjson\.gz: bytes: [^|]*\|.*sha256: [^|]*$/;
+    assert.match(inside.join("|"), both);
     delete right.files["users.ndjson.gz"];
     right.files["users.ndjson"] = { ...listed(zipped), rows: 2 };
     assert.equal(problemsOf(await loadWith(() => right, stored)).length, 2);
   });
 
-  const names = ROW_FILES as readonly string[];
-  function entryOf(draft: Draft, name: string): Record<string, unknown> {
-    return draft.files[name] as Record<string, unknown>;
-  }
   type Change = (draft: Draft) => unknown;
   const EMPTY = listed(Buffer.alloc(0));
   const has =
@@ -78,7 +71,7 @@ describe("manifest", () => {
     (draft) =>
       void Object.assign(draft.files[name] as object, fields);
 
-  const bad: [name: string, change: (draft: Draft) => unknown][] = [
+  const bad: [name: string, change: Change][] = [
     ["not JSON", () => `{"format":"${CANARY}`],
     ["empty", () => ""],
     ["an array", () => "[]"],
@@ -102,16 +95,18 @@ describe("manifest", () => {
     ["files in an array", (draft) => ({ ...draft, files: Object.keys(draft.files) })],
     ["files that are null", has({ files: null })],
     ["no file at all", has({ files: {} })],
-    ...names.map((name): [string, (draft: Draft) => unknown] => [
-      `${name} not listed`,
-      (draft) => void delete draft.files[name],
-    ]),
-    ...names.map((name): [string, (draft: Draft) => unknown] => [
-      `${name} listed as gzipped`,
-      (draft) => {
-        draft.files[`${name}.gz`] = draft.files[name];
-        delete draft.files[name];
-      },
+    ...ROW_FILES.flatMap((name): [string, Change][] => [
+      [
+        `${name} not listed`,
+        ({ files: { [name]: _, ...others }, ...draft }) => ({ ...draft, files: others }),
+      ],
+      [
+        `${name} listed as gzipped`,
+        ({ files: { [name]: entry, ...others }, ...draft }) => ({
+          ...draft,
+          files: { ...others, [`${name}.gz`]: entry },
+        }),
+      ],
     ]),
     ["a gzipped file listed too", lists("users.ndjson.gz", EMPTY)],
     ["itself listed", lists("manifest.json", EMPTY)],
@@ -122,11 +117,7 @@ describe("manifest", () => {
     ["a name that ends in .gz twice", lists("users.ndjson.gz.gz", EMPTY)],
     [
       "a name that objects have",
-      (draft) =>
-        JSON.stringify(draft).replace(
-          '"files":{',
-          '"files":{"__proto__":{"rows":0,"bytes":0,"sha256":"00"},',
-        ),
+      (draft) => JSON.stringify(draft).replace('"files":{', '"files":{"__proto__":{"rows":0},'),
     ],
     ["an entry that is null", lists("worlds.ndjson", null)],
     ["an entry that is a number", lists("worlds.ndjson", 1)],
@@ -135,7 +126,7 @@ describe("manifest", () => {
     ["no rows", says("users.ndjson", { rows: undefined })],
     ["rows as text", says("users.ndjson", { rows: "2" })],
     ["rows below zero", says("users.ndjson", { rows: -2 })],
-    ["one byte less", (draft) => void (entryOf(draft, "instances.ndjson").bytes as number)--],
+    ["one byte less", says("instances.ndjson", { bytes: files.get("instances.ndjson")!.length - 1 })],
     ["no bytes", says("instances.ndjson", { bytes: undefined })],
     ["bytes that are not whole", says("instances.ndjson", { bytes: 0.5 })],
     ["another hash", says("worlds.ndjson", { sha256: "0".repeat(64) })],
@@ -144,11 +135,10 @@ describe("manifest", () => {
     ["no hash", says("worlds.ndjson", { sha256: undefined })],
     [
       "two files mixed up",
-      (draft) => {
-        const { "users.ndjson": users, "worlds.ndjson": worlds } = draft.files;
-        draft.files["users.ndjson"] = worlds;
-        draft.files["worlds.ndjson"] = users;
-      },
+      ({ files: { "users.ndjson": users, "worlds.ndjson": worlds, ...others }, ...draft }) => ({
+        ...draft,
+        files: { ...others, "users.ndjson": worlds, "worlds.ndjson": users },
+      }),
     ],
   ];
   for (const [name, change] of bad) {
@@ -174,9 +164,7 @@ describe("manifest", () => {
     const manifest = Buffer.from(JSON.stringify(manifestOf(files, "g-1")));
     const users = files.get("users.ndjson")!.toString().replace("user 1", "user 7");
     stored.set("users.ndjson", Buffer.from(users)).set("manifest.json", manifest);
-    assert.match(
-      problemsOf(await load(stored)).join("|"),
-      /^manifest\.json: files: users\.ndjson: sha256: [^|]*$/,
-    );
+    const problems = problemsOf(await load(stored));
+    assert.match(problems.join("|"), /^manifest\.json: files: users\.ndjson: sha256: [^|]*$/);
   });
 });

@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { problemWithAddress } from "../src/sources/feature.ts";
 import { copiesFolderOf } from "../src/sources/url/copies.ts";
-import { snapshotFiles, temporaryFolder, withManifest } from "./support/folders.ts";
 import { freePort } from "./support/ports.ts";
 import {
   etagOf,
@@ -22,8 +21,12 @@ import {
 } from "./support/source-server.ts";
 
 const host = await startHost(FIRST);
+const other = await startHost(FIRST);
 
-after(() => host.close());
+after(() => Promise.all([host.close(), other.close()]));
+
+const statusesOf = ({ asked }: Host): number[] => asked.map(({ status }) => status());
+const namesOf = ({ asked }: Host): string[] => asked.map(({ name }) => name);
 
 describe("a snapshot by URL", () => {
   const fresh = (t: TestContext): string => freshen(host, t);
@@ -69,10 +72,7 @@ describe("a snapshot by URL", () => {
     for (const status of [200, 304]) {
       host.asked.length = 0;
       assert.equal(await generationIn(await source.ask("watch")), "second");
-      assert.deepEqual(
-        host.asked.map((request) => request.status()),
-        [status],
-      );
+      assert.deepEqual(statusesOf(host), [status]);
     }
   });
 
@@ -89,14 +89,9 @@ describe("a snapshot by URL", () => {
     host.asked.length = 0;
     const next = await source.ask("watch");
     assert.equal(await generationIn(next), "second");
-    assert.deepEqual(
-      host.asked.map(({ name }) => name),
-      ["manifest.json", "instances.ndjson"],
-    );
-    assert.deepEqual(
-      names.map((name) => look(next, name)),
-      before,
-    );
+    assert.deepEqual(namesOf(host), ["manifest.json", "instances.ndjson"]);
+    const after = names.map((name) => look(next, name));
+    assert.deepEqual(after, before);
     assert.equal(await generationIn(old), "first", "the one before is still there for who reads it");
     const [, downloaded] = source.of("source-downloaded");
     assert.deepEqual([downloaded!.files, downloaded!.reused], [1, 3]);
@@ -121,17 +116,15 @@ describe("a snapshot by URL", () => {
     try {
       const source = follow(host.url, cache);
       assert.equal(await generationIn(await source.ask()), "first");
-      const [failed] = source.of("source-failed");
+      const { problem, copy, ageSeconds } = source.of("source-failed")[0]!;
       assert.match(
-        failed!.problem,
+        problem,
         /^http:\S+manifest\.json: cannot be reached: connection refused \(ECONNREFUSED\)$/,
       );
-      assert.equal(failed!.copy, "first");
-      assert.ok(failed!.ageSeconds >= 0 && failed!.ageSeconds < 600);
-      await assert.rejects(
-        follow(host.url, join(cache, "empty")).ask(),
-        /cannot be reached: .*\(no whole copy in/,
-      );
+      assert.equal(copy, "first");
+      assert.ok(ageSeconds >= 0 && ageSeconds < 600);
+      const without = follow(host.url, join(cache, "empty"));
+      await assert.rejects(without.ask(), /cannot be reached: .*\(no whole copy in/);
     } finally {
       await host.open();
     }
@@ -156,7 +149,7 @@ describe("a snapshot by URL", () => {
       if (!(await loadSnapshot(folder)).ok)
         folder = (await source.repair(folder, new AbortController().signal))!;
       assert.equal(await generationIn(folder), "first", what);
-      const files = host.asked.filter(({ name }) => name !== "manifest.json");
+      const files = namesOf(host).filter((name) => name !== "manifest.json");
       assert.equal(files.length, downloads, what);
       assert.equal(await source.repair(folder, new AbortController().signal), undefined, what);
     }
@@ -166,35 +159,17 @@ describe("a snapshot by URL", () => {
     const cache = fresh(t);
     const place = copiesFolderOf(cache, host.url);
     mkdirSync(join(place, "current/mine"), { recursive: true });
-    await assert.rejects(
-      follow(host.url, cache).ask(),
-      /current: is a folder that this command did not make/,
-    );
+    const occupied = /current: is a folder that this command did not make/;
+    await assert.rejects(follow(host.url, cache).ask(), occupied);
   });
 });
-
-const FILES = withManifest(snapshotFiles(), "first");
 
 const CANARY = "canary-4711";
 
 describe("requests to a source", () => {
-  let host: Host;
-  let other: Host;
-  before(async () => {
-    host = await startHost(FILES);
-    other = await startHost(FILES);
-  });
-  after(async () => {
-    await host.close();
-    await other.close();
-  });
-
-  function fresh(t: { after(done: () => void): void }): { cache: string; tokenFile: string } {
-    for (const each of [host, other]) {
-      each.fault = undefined;
-      each.asked.length = 0;
-    }
-    const cache = temporaryFolder(t);
+  function fresh(t: TestContext): { cache: string; tokenFile: string } {
+    freshen(other, t);
+    const cache = freshen(host, t);
     const tokenFile = join(cache, "token");
     writeFileSync(tokenFile, `${CANARY}\n`);
     return { cache, tokenFile };
@@ -207,9 +182,7 @@ describe("requests to a source", () => {
       response.writeHead(status, { location: place + request.url!.split("/").at(-1)! }).end("moved");
       return true;
     };
-  const tokensOf = ({ asked }: Host): unknown[] => [
-    ...new Set(asked.map(({ headers }) => headers.authorization)),
-  ];
+  const tokensOf = ({ asked }: Host) => [...new Set(asked.map(({ headers }) => headers.authorization))];
 
   it("carry the token to its own origin alone, also after redirects", async (t) => {
     const { cache, tokenFile } = fresh(t);
@@ -221,12 +194,12 @@ describe("requests to a source", () => {
     host.fault = (request, response) =>
       !request.url!.startsWith("/snapshot/moved") &&
       redirectTo("/snapshot/moved-", status)(request, response);
-    host.files = new Map(Array.from(FILES, ([name, bytes]) => [`moved-${name}`, bytes]));
+    host.files = new Map(Array.from(FIRST, ([name, bytes]) => [`moved-${name}`, bytes]));
     await follow(host.url, join(cache, `same-${status}`), { tokenFile }).ask();
     assert.equal(host.asked.length, 10);
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
 
-    host.files = FILES;
+    host.files = FIRST;
     host.fault = redirectTo(other.url, status);
     other.asked.length = 0;
     await follow(host.url, join(cache, `other-${status}`), { tokenFile }).ask();
@@ -240,12 +213,11 @@ describe("requests to a source", () => {
       response.writeHead(302, { location: `${host.url}manifest.json?back` }).end();
       return true;
     };
-    host.files = new Map(FILES).set("manifest.json?back", FILES.get("manifest.json")!);
+    host.files = new Map(FIRST).set("manifest.json?back", FIRST.get("manifest.json")!);
     await assert.rejects(follow(host.url, join(cache, "back"), { tokenFile }).ask());
     const back = host.asked.filter(({ name }) => name.endsWith("?back"));
     assert.ok(back.length > 0);
     for (const { headers } of back) assert.equal(headers.authorization, undefined);
-    host.files = FILES;
   });
 
   it("follow no loop, and lead nowhere but to the web", async (t) => {

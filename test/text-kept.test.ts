@@ -24,19 +24,13 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-const KINDS: Readonly<Record<string, (at: number) => string>> = {
-  "searches that are kept": (at) =>
-    requestHead(`${SEARCH}-of-which-there-is-none-${at}&limit=1`, [
-      bearer("cli"),
-      `x: ${"x".repeat(PADDING)}`,
-    ]),
-  "searches of other letters": (at) =>
-    requestHead(`${SEARCH}%E3%81%8B-of-which-there-is-none-${at}&limit=1`, [
-      bearer("cli"),
-      `x: ${"x".repeat(PADDING)}`,
-    ]),
-  "tokens that are unknown": (at) =>
-    requestHead(STATS, [`Authorization: Bearer svcx_unknown_and_long_${at}`, `x: ${"x".repeat(PADDING)}`]),
+const KINDS: Readonly<Record<string, (at: number) => [target: string, authorization: string]>> = {
+  "searches that are kept": (at) => [`${SEARCH}-of-which-there-is-none-${at}&limit=1`, bearer("cli")],
+  "searches of other letters": (at) => [
+    `${SEARCH}%E3%81%8B-of-which-there-is-none-${at}&limit=1`,
+    bearer("cli"),
+  ],
+  "tokens that are unknown": (at) => [STATS, `Authorization: Bearer svcx_unknown_and_long_${at}`],
 };
 
 for (const [name, make] of Object.entries(KINDS)) {
@@ -45,7 +39,11 @@ for (const [name, make] of Object.entries(KINDS)) {
     const wire = await dial(port);
     async function ask(from: number, to: number): Promise<void> {
       for (let at = from; at < to; at += 4) {
-        void wire.send(make(at) + make(at + 1) + make(at + 2) + make(at + 3));
+        const four = [at, at + 1, at + 2, at + 3].map((one) => {
+          const [target, authorization] = make(one);
+          return requestHead(target, [authorization, `x: ${"x".repeat(PADDING)}`]);
+        });
+        void wire.send(four.join(""));
         for (let answer = 0; answer < 4; answer++) await wire.response();
       }
     }

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, describe, it, type TestContext, test } from "node:test";
+import { before, it, type TestContext, test } from "node:test";
 import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
@@ -14,6 +14,8 @@ import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
 import { collectGarbage } from "../src/util/process/collect.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { IS_LONG } from "./support/long.ts";
+import { replace } from "./support/place.ts";
+import { until } from "./support/process.ts";
 import { workersOf } from "./support/workers.ts";
 
 const TOKEN = "svcx_threads";
@@ -31,21 +33,15 @@ before(async () => {
 
 async function open(t: TestContext, snapshot: string, more: Partial<OpenOptions> = {}) {
   const seen: Observation[] = [];
-  const waiting: { kind: Observation["kind"]; resolve: (observation: Observation) => void }[] = [];
   const orrery = await openOrrery({
     snapshot,
     keys: [{ id: "t", kind: "cli", token: TOKEN }],
-    observe(observation) {
-      seen.push(observation);
-      for (const { kind, resolve } of waiting) if (kind === observation.kind) resolve(observation);
-    },
+    observe: (observation) => seen.push(observation),
     ...more,
   });
   t.after(() => orrery.close());
-  /** Resolves with the next observation of this kind. */
-  const observed = (kind: Observation["kind"]): Promise<Observation> =>
-    new Promise((resolve) => waiting.push({ kind, resolve }));
-  return { orrery, seen, observed };
+  const observed = (kind: Observation["kind"]) => until(() => seen.find((one) => one.kind === kind), kind);
+  return { orrery, observed };
 }
 
 async function search(orrery: Orrery, table: "users" | "worlds", query: string): Promise<string> {
@@ -96,66 +92,39 @@ test("what two threads index together is what one thread indexes", async () => {
   }
 });
 
-it("searches in a thread answer as searches on the calling thread do", async (t) => {
-  const here = await open(t, large, { threads: false });
-  const there = await open(t, large);
-  for (const query of QUERIES) {
-    for (const table of ["users", "worlds"] as const) {
-      assert.equal(await search(there.orrery, table, query), await search(here.orrery, table, query));
-    }
-  }
-});
-
 it("a thread that dies is replaced, and the searches that waited for it are answered", async (t) => {
   const [opened, workers] = await workersOf(() => open(t, large, { searchCacheBytes: 0 }));
   assert.equal(workers.length, 1);
   const { orrery, observed } = opened;
   const before = await search(orrery, "users", "a");
-  const died = observed("thread-died");
-  const replaced = observed("thread-replaced");
   const asked = Promise.all(QUERIES.map((query) => search(orrery, "users", query)));
   await workers[0]!.terminate();
-  await died;
+  await observed("thread-died");
   const answers = await asked;
-  await replaced;
+  await observed("thread-replaced");
   assert.equal(answers[0], before);
   assert.equal(await search(orrery, "users", "a"), before);
   // Requests without a search are answered all the while, and a reload works.
-  writeFileSync(join(large, "manifest.json"), withGeneration(large, "after-the-death"));
+  const manifest = JSON.parse(readFileSync(join(large, "manifest.json"), "utf8")) as object;
+  replace(join(large, "manifest.json"), JSON.stringify({ ...manifest, generation: "after-the-death" }));
   await orrery.reload();
   assert.equal(orrery.generation(), "after-the-death");
   assert.equal(JSON.parse(await search(orrery, "users", "a")).pagination.total > 0, true);
 });
 
-function withGeneration(snapshot: string, generation: string): string {
-  const manifest = JSON.parse(readFileSync(join(snapshot, "manifest.json"), "utf8")) as object;
-  return JSON.stringify({ ...manifest, generation });
+// Only the long form tries the allowed case.
+for (const allowShrink of IS_LONG ? [false, true] : [false]) {
+  const outcome = allowShrink ? "let in when that is allowed" : "refused, and the log says how to allow it";
+  it(`a snapshot that lost most of its users is ${outcome}`, async (t) => {
+    const snapshot = join(folder, `shrinking-${allowShrink}`);
+    cpSync(large, snapshot, { recursive: true });
+    const { orrery, observed } = await open(t, snapshot, { allowShrink });
+    const before = orrery.generation();
+    cpSync(small, snapshot, { recursive: true });
+    const { problems } = await orrery.reload();
+    assert.equal(orrery.generation() !== before, allowShrink);
+    await observed(allowShrink ? "snapshot-shrunk" : "snapshot-refused");
+    const shrunk = /^users\.ndjson: 200 visible rows, less than half of the 600 .*--allow-shrink/;
+    assert.equal(shrunk.test(problems.join("\n")), !allowShrink);
+  });
 }
-
-describe("a snapshot that lost most of its users", () => {
-  // Only the long form tries the allowed case.
-  for (const allowShrink of IS_LONG ? [false, true] : [false]) {
-    it(
-      allowShrink ? "is let in when that is allowed" : "is refused, and the log says how to allow it",
-      async (t) => {
-        const snapshot = join(folder, `shrinking-${allowShrink}`);
-        cpSync(large, snapshot, { recursive: true });
-        const { orrery, seen } = await open(t, snapshot, { allowShrink });
-        const before = orrery.generation();
-        cpSync(small, snapshot, { recursive: true });
-        await orrery.reload();
-        const refused = seen.find((observation) => observation.kind === "snapshot-refused");
-        if (allowShrink) {
-          assert.notEqual(orrery.generation(), before);
-          assert.ok(seen.some((observation) => observation.kind === "snapshot-shrunk"));
-        } else {
-          assert.equal(orrery.generation(), before);
-          assert.match(
-            refused!.problems[0]!,
-            /^users\.ndjson: 200 visible rows, less than half of the 600 .*--allow-shrink/,
-          );
-        }
-      },
-    );
-  }
-});

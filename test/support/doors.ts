@@ -107,17 +107,15 @@ export function directDoor(ask: DirectDoor): Door {
   };
 }
 
-/** Whether a step has two Authorization headers; a web-standard request cannot tell them from one header with both values. */
-export function hasTwoAuthorizations({ headers = [] }: Step): boolean {
-  return headers.filter(([name]) => name.toLowerCase() === "authorization").length > 1;
-}
-
-/** Whether a web-standard request can carry a step unchanged. */
-export function fitsFetch(step: Step): boolean {
-  const { method = "GET", target } = step;
-  if (method === "TRACE" || hasTwoAuthorizations(step)) return false;
+/**
+ * Whether a web-standard request can carry a step unchanged. It cannot tell two Authorization headers from one with both
+ * values, and takes no user name in a URL.
+ */
+export function fitsFetch({ method = "GET", target, headers = [] }: Step): boolean {
+  const authorizations = headers.filter(([name]) => name.toLowerCase() === "authorization");
+  if (method === "TRACE" || authorizations.length > 1) return false;
   const url = new URL(target, "http://orrery.test");
-  if (url.hash !== "") return false;
+  if (url.hash !== "" || url.username !== "") return false;
   const [path] = target.replace(/^https?:\/\/[^/?#]*/i, "").split("?", 1);
   return url.pathname === path;
 }

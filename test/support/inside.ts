@@ -5,6 +5,16 @@ import type { CommandIo } from "../../src/cli/command.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { optionsOf } from "./options.ts";
 
+/** No environment and no terminal; outputs are lost, and the process must not end. */
+export const NO_IO: CommandIo = {
+  environment: {},
+  print: () => true,
+  deliver: async () => {},
+  complain: () => {},
+  isTerminal: false,
+  exit: () => assert.fail("exited"),
+};
+
 /** Runs a command of two words inside this process. @param more replaces a part of its io */
 export async function runInside(args: readonly string[], more: Partial<CommandIo> = {}) {
   const said = { stdout: "", stderr: "" };
@@ -13,16 +23,12 @@ export async function runInside(args: readonly string[], more: Partial<CommandIo
     return true;
   };
   const io: CommandIo = {
-    environment: {},
+    ...NO_IO,
     print,
-    async deliver(text) {
-      print(text);
-    },
+    deliver: async (text) => void print(text),
     complain: (text) => {
       said.stderr += text;
     },
-    isTerminal: false,
-    exit: () => assert.fail("exited"),
     ...more,
   };
   const words = args.slice(0, 2).join(" ");

@@ -1,9 +1,11 @@
 /**
- * The answers that the server should give, computed the slow way from plain arrays
- * of rows: no index, no packing, no cache. It shares types with the server and no
- * code, so that an error in one is not an error in both.
+ * The answers that the server should give, computed the slow way from plain arrays of rows: no index, no packing, no
+ * cache. It shares types and the table of operations with the server and none of its algorithms, so that an error in one
+ * is not an error in both.
  */
 
+import type { Route } from "../../src/api/handlers/route.ts";
+import { ROUTES } from "../../src/api/routes.ts";
 import type { Instance, User, World } from "../../src/model/model.ts";
 import type { Field, ROWS } from "../../src/model/schema.ts";
 
@@ -84,9 +86,18 @@ export interface Expected {
 
 /** Headers whose presence and value the model decides. */
 export const JUDGED_HEADERS = [
-  ...["access-control-allow-credentials", "access-control-allow-headers", "access-control-allow-origin"],
-  ...["access-control-expose-headers", "allow", "cache-control", "etag", "retry-after"],
-  ...["www-authenticate", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
+  "access-control-allow-credentials",
+  "access-control-allow-headers",
+  "access-control-allow-origin",
+  "access-control-expose-headers",
+  "allow",
+  "cache-control",
+  "etag",
+  "retry-after",
+  "www-authenticate",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
 ] as const;
 
 export type JudgedHeader = (typeof JUDGED_HEADERS)[number];
@@ -368,127 +379,77 @@ export function modelConditions(
 
 interface Context {
   store: ModelStore;
-  id: string;
   parameters: ModelParameters;
+  /** The row that the path names; a path without an id has none, and does not read it. */
+  row: Served;
 }
+
+/** The rows of each list, in order; undefined for a search without a text. */
+const LISTS: Readonly<Record<string, (context: Context) => object[] | undefined>> = {
+  "/worlds": ({ store }) => store.worlds,
+  "/worlds/search": ({ store, parameters }) =>
+    store.findWorlds(parameters.q)?.map(({ id, name, description }) => ({ id, name, description })),
+  "/worlds/popular": ({ store, parameters }) => store.popular(parameters.period),
+  "/worlds/:id/instances": ({ store, row }) => store.instancesOf(row.id),
+  "/users/search": ({ store, parameters }) => store.findUsers(parameters.q),
+  "/users/:id/worlds": ({ store, row }) => store.worlds.filter(({ ownerId }) => ownerId === row.id),
+  "/instances": ({ store, parameters }) => store.instancesOf(parameters.worldId),
+};
+
+/** The data of single replies that are not the row which the path names. */
+const SINGLES: Readonly<Record<string, (context: Context) => object>> = {
+  "/worlds/:id/stats": ({ store, row }) => store.statsOf(row.id),
+  "/stats": ({ store: { users, worlds, instances } }) => ({
+    totalUsers: users.length,
+    totalPublicWorlds: worlds.length,
+    totalPublicInstances: instances.length,
+  }),
+};
+
+const KINDS: Readonly<Record<string, string>> = { worlds: "World", users: "User", instances: "Instance" };
 
 type Answer = { value: object } | { status: number; error: string };
 
-interface Operation {
-  path: string;
-  scope: string | null;
-  run: (context: Context) => Answer;
-}
-
-function list(
-  rows: object[],
-  { limit, offset }: Pick<ModelParameters, "limit" | "offset">,
-  more: object = {},
-): Answer {
-  const data = rows.filter((_, at) => at >= offset && at < offset + limit);
-  return { value: { data, pagination: { total: rows.length, limit, offset }, ...more } };
-}
-
-/** The answer for the row that a path names, or its 404. */
-function forRow<Row extends Served>(
-  kind: string,
-  rows: Row[],
+function answerOf(
+  { path, reply: { envelope } }: Route,
   id: string,
-  answer: (row: Row) => Answer = (data) => ({ value: { data } }),
+  store: ModelStore,
+  parameters: ModelParameters,
 ): Answer {
-  const row = isModelUuid(id) ? rows.find((one) => one.id === id.toLowerCase()) : undefined;
-  return row === undefined ? { status: 404, error: `${kind} not found` } : answer(row);
-}
-
-/** The answer of a search; undefined rows mean an empty query. */
-function found(rows: object[] | undefined, parameters: ModelParameters): Answer {
+  const table = path.split("/")[1] as "worlds" | "users" | "instances";
+  const row = isModelUuid(id) ? store[table].find((one) => one.id === id.toLowerCase()) : undefined;
+  if (path.includes(":id") && row === undefined) return { status: 404, error: `${KINDS[table]} not found` };
+  const context = { store, parameters, row: row! };
+  if (envelope === "one") return { value: { data: SINGLES[path]?.(context) ?? row } };
+  const rows = LISTS[path]!(context);
   if (rows === undefined) return { status: 400, error: 'Query parameter "q" is required' };
-  return list(rows, parameters);
+  const { limit, offset, period } = parameters;
+  const data = rows.filter((_, at) => at >= offset && at < offset + limit);
+  const value = { data, pagination: { total: rows.length, limit, offset } };
+  return { value: envelope === "ranking" ? { ...value, period } : value };
 }
 
-/** The table of operations, fixed paths first. */
-const OPERATIONS: readonly (readonly [path: string, scope: string | null, run: Operation["run"]])[] = [
-  ["/worlds", "read:worlds", ({ store, parameters }) => list(store.worlds, parameters)],
-  [
-    "/worlds/search",
-    "read:worlds",
-    ({ store, parameters }) => {
-      const rows = store.findWorlds(parameters.q);
-      return found(
-        rows?.map(({ id, name, description }) => ({ id, name, description })),
-        parameters,
-      );
-    },
-  ],
-  [
-    "/worlds/popular",
-    "read:worlds",
-    ({ store, parameters: { period, ...page } }) => list(store.popular(period), page, { period }),
-  ],
-  [
-    "/users/search",
-    "read:users",
-    ({ store, parameters }) => found(store.findUsers(parameters.q), parameters),
-  ],
-  [
-    "/instances",
-    "read:instances",
-    ({ store, parameters }) => list(store.instancesOf(parameters.worldId), parameters),
-  ],
-  [
-    "/stats",
-    null,
-    ({ store: { users, worlds, instances } }) => {
-      const counts = { totalUsers: users.length, totalPublicWorlds: worlds.length };
-      return { value: { data: { ...counts, totalPublicInstances: instances.length } } };
-    },
-  ],
-  ["/worlds/:id", "read:worlds", ({ store, id }) => forRow("World", store.worlds, id)],
-  [
-    "/worlds/:id/stats",
-    "read:worlds",
-    ({ store, id }) =>
-      forRow("World", store.worlds, id, (row) => ({ value: { data: store.statsOf(row.id) } })),
-  ],
-  [
-    "/worlds/:id/instances",
-    "read:instances",
-    ({ store, id, parameters }) =>
-      forRow("World", store.worlds, id, (row) => list(store.instancesOf(row.id), parameters)),
-  ],
-  ["/users/:id", "read:users", ({ store, id }) => forRow("User", store.users, id)],
-  [
-    "/users/:id/worlds",
-    "read:worlds",
-    ({ store, id, parameters }) =>
-      forRow("User", store.users, id, (user) =>
-        list(
-          store.worlds.filter((row) => row.ownerId === user.id),
-          parameters,
-        ),
-      ),
-  ],
-  ["/instances/:id", "read:instances", ({ store, id }) => forRow("Instance", store.instances, id)],
-];
+/** Paths without an id come first, wherever they stand in the table. */
+const FIXED_FIRST = ROUTES.toSorted(
+  (a, b) => Number(a.path.includes(":id")) - Number(b.path.includes(":id")),
+);
 
-export const MODEL_OPERATIONS: readonly Operation[] = OPERATIONS.map(([path, scope, run]) => ({
-  path,
-  scope,
-  run,
-}));
-
-function findOperation(path: string): { operation: Operation; id: string } | undefined {
+function findRoute(path: string): { route: Route; id: string } | undefined {
   const given = path.split("/");
-  for (const operation of MODEL_OPERATIONS) {
-    const wanted = `${MODEL_BASE}${operation.path}`.split("/");
+  for (const route of FIXED_FIRST) {
+    const wanted = `${MODEL_BASE}${route.path}`.split("/");
     if (given.length !== wanted.length) continue;
     if (!wanted.every((part, at) => (part === ":id" ? given[at] !== "" : part === given[at]))) continue;
-    return { operation, id: given[wanted.indexOf(":id")] ?? "" };
+    return { route, id: given[wanted.indexOf(":id")] ?? "" };
   }
   return undefined;
 }
 
 // ---------------------------------------------------------------- the whole
+
+const EXPOSED =
+  "etag, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id";
+const ALLOWED = "authorization, content-type, if-match, if-none-match, traceparent, tracestate, x-request-id";
 
 /** A correct server. It counts requests, so every request must be asked exactly once and in order. */
 export class Model {
@@ -507,22 +468,12 @@ export class Model {
   ask(request: ModelRequest): Expected {
     const { cors, generation, rateLimit } = this.settings;
     const { method, now } = request;
-    const rate: Expected["headers"] = {};
     const shared: Expected["headers"] = cors ? { "access-control-allow-origin": "*" } : {};
-    const exposed: Expected["headers"] = cors
-      ? {
-          "access-control-expose-headers":
-            "etag, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id",
-        }
-      : {};
+    const common: Expected["headers"] = cors ? { ...shared, "access-control-expose-headers": EXPOSED } : {};
     const withBody = (status: number, value: object, headers: Expected["headers"]): Expected => {
       const text = JSON.stringify(value);
-      return {
-        status,
-        body: method === "HEAD" ? "" : text,
-        length: Buffer.byteLength(text),
-        headers: { ...shared, ...exposed, ...rate, ...headers },
-      };
+      const length = Buffer.byteLength(text);
+      return { status, body: method === "HEAD" ? "" : text, length, headers: { ...common, ...headers } };
     };
     const fail = (status: number, error: string, headers: Expected["headers"] = {}): Expected =>
       withBody(status, { error }, { "cache-control": "no-store", ...headers });
@@ -531,16 +482,11 @@ export class Model {
     const path = local.split("?", 1)[0]!;
     const query = local.substring(path.length + 1);
 
-    const found = findOperation(path);
+    const found = findRoute(path);
     if (found === undefined) return fail(404, "Not found");
     const allow = "GET, HEAD, OPTIONS";
     if (method === "OPTIONS") {
-      const allowed: Expected["headers"] = cors
-        ? {
-            "access-control-allow-headers":
-              "authorization, content-type, if-match, if-none-match, traceparent, tracestate, x-request-id",
-          }
-        : {};
+      const allowed: Expected["headers"] = cors ? { "access-control-allow-headers": ALLOWED } : {};
       return { status: 204, body: "", length: undefined, headers: { ...shared, ...allowed, allow } };
     }
     if (method !== "GET" && method !== "HEAD") return fail(405, "Method not allowed", { allow });
@@ -552,24 +498,20 @@ export class Model {
 
     if (key.kind === "api") {
       const quota = this.#limit.count(key.id, key.limit ?? rateLimit, now);
-      rate["x-ratelimit-limit"] = String(quota.limit);
-      rate["x-ratelimit-remaining"] = String(quota.remaining);
-      rate["x-ratelimit-reset"] = String(quota.reset);
+      common["x-ratelimit-limit"] = String(quota.limit);
+      common["x-ratelimit-remaining"] = String(quota.remaining);
+      common["x-ratelimit-reset"] = String(quota.reset);
       if (!quota.passed) {
         const wait = Math.max(1, Math.ceil((quota.reset * 1000 - now) / 1000));
         return fail(429, "Rate limit exceeded", { "retry-after": String(wait) });
       }
-      const { scope } = found.operation;
+      const { scope } = found.route;
       if (scope !== null && !key.scopes.includes(scope)) {
         return fail(403, `Insufficient scope. Required: ${scope}`);
       }
     }
 
-    const answer = found.operation.run({
-      store: this.store,
-      id: found.id,
-      parameters: modelParameters(query),
-    });
+    const answer = answerOf(found.route, found.id, this.store, modelParameters(query));
     if ("error" in answer) return fail(answer.status, answer.error);
     const etag = `"${generation}"`;
     const joined = (name: string): string | undefined =>
@@ -578,12 +520,7 @@ export class Model {
     if (status === 412) return fail(412, "Snapshot has changed", { etag });
     const fresh: Expected["headers"] = { etag, "cache-control": "private, no-cache" };
     if (status === 304) {
-      return {
-        status,
-        body: "",
-        length: undefined,
-        headers: { ...shared, ...exposed, ...rate, ...fresh },
-      };
+      return { status, body: "", length: undefined, headers: { ...common, ...fresh } };
     }
     return withBody(200, answer.value, fresh);
   }

@@ -5,17 +5,14 @@ import { type Environment, type Options, readOptions } from "../../src/cli/optio
 import { PROGRAM } from "../../src/features.ts";
 import { type Command, type Defaults, defaultsOf } from "../../src/settings/settings.ts";
 
-export function commandNamed<C extends Command>(name: C): CommandRow<C> {
-  return PROGRAM.commands.find((row) => row.name === name) as CommandRow<C>;
-}
-
 /** Reads the arguments after the words of a command. @throws {UsageError} */
 export function optionsOf<C extends Command>(
   command: C,
   args: readonly string[],
   environment: Environment = {},
 ): Options<C> {
-  return readOptions(commandNamed(command), args, environment, PROGRAM.settings);
+  const row = PROGRAM.commands.find(({ name }) => name === command) as CommandRow<C>;
+  return readOptions(row, args, environment, PROGRAM.settings);
 }
 
 export const DEFAULTS: Defaults = defaultsOf(PROGRAM.settings);

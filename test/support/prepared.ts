@@ -47,12 +47,25 @@ export async function refusalOf(
   return problems[0]!;
 }
 
-export function partsOf(folder: string): { file: Buffer; head: Record<string, unknown>; body: Buffer } {
+/** An array in a head: path, type, place, bytes, checksum. */
+export type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
+
+/** The head of a prepared file. */
+export interface Head {
+  values: Record<string, unknown>;
+  arrays: Entry[];
+  sources: unknown[];
+  createdAt?: unknown;
+}
+
+export function partsOf(folder: string): { file: Buffer; head: Head; body: Buffer } {
   const file = readFileSync(join(folder, PREPARED));
   const end = PREFIX_BYTES + file.readUInt32LE(20);
-  const head = JSON.parse(file.toString("utf8", PREFIX_BYTES, end)) as Record<string, unknown>;
+  const head = JSON.parse(file.toString("utf8", PREFIX_BYTES, end)) as Head;
   return { file, head, body: file.subarray(end) };
 }
+
+type Parts = ReturnType<typeof partsOf>;
 
 /** A head as bytes with correct checksums, whatever its contents. */
 export function forgeHead(head: unknown, from: Buffer): Buffer {
@@ -67,25 +80,26 @@ export function forgeHead(head: unknown, from: Buffer): Buffer {
   return stored;
 }
 
-/** An array in a head: path, type, place, bytes, checksum. */
-export type Entry = [path: string, type: string, offset: number, bytes: number, crc32: string];
+/** A prepared file with another head, whose checksums are right. */
+export function forge({ file, body }: Parts, head: unknown): Buffer {
+  return Buffer.concat([forgeHead(head, file), body]);
+}
 
 /** A prepared file with other contents of one array and correct checksums. @param change gets the array's bytes */
 export function forgeArray(
-  { file, head, body }: ReturnType<typeof partsOf>,
+  { file, head, body }: Parts,
   path: string,
   change: (bytes: Buffer) => void,
 ): Buffer {
   const changed = Buffer.from(body);
-  const entries = head.arrays as readonly Entry[];
-  const [, , offset, bytes] = entries.find(([own]) => own === path)!;
+  const [, , offset, bytes] = head.arrays.find(([own]) => own === path)!;
   change(changed.subarray(offset, offset + bytes));
   const filled = changed.subarray(offset, Math.ceil((offset + bytes) / 64) * 64);
   const checksum = crc32(filled).toString(16).padStart(8, "0");
   // Arrays at the same place change with it.
-  const arrays = entries.map((entry): Entry => {
+  const arrays = head.arrays.map((entry): Entry => {
     const isSame = entry[2] === offset && entry[3] === bytes;
     return isSame ? [entry[0], entry[1], offset, bytes, checksum] : entry;
   });
-  return Buffer.concat([forgeHead({ ...head, arrays }, file), changed]);
+  return forge({ file, head, body: changed }, { ...head, arrays });
 }

@@ -24,7 +24,7 @@ export type Program = ReturnType<typeof start>;
 const alive = new Set<ChildProcess>();
 
 /** Kills, at once, every process that these helpers started and that still runs. */
-export async function killAll(): Promise<void> {
+async function killAll(): Promise<void> {
   const ends = [...alive].map((child) => new Promise((resolve) => child.once("close", resolve)));
   for (const child of alive) child.kill("SIGKILL");
   await Promise.all(ends);
@@ -56,7 +56,9 @@ export function start(
   more: Pick<SpawnOptions, "cwd" | "env" | "detached"> = {},
 ) {
   const child: ChildProcess = spawn(file, [...first, ...args], {
-    ...{ cwd: ROOT, env: environment(variables), stdio: ["ignore", "pipe", "pipe"] },
+    cwd: ROOT,
+    env: environment(variables),
+    stdio: ["ignore", "pipe", "pipe"],
     ...more,
   });
   alive.add(child);
@@ -69,7 +71,10 @@ export function start(
   });
   const stderr = textOf(child.stderr!);
   return {
-    ...{ child, stdout: textOf(child.stdout!), stderr, ended },
+    child,
+    stdout: textOf(child.stdout!),
+    stderr,
+    ended,
     /** Sends a signal; it must exit 0 in time. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {
       child.kill(signal);

@@ -4,6 +4,7 @@
  */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -117,13 +118,7 @@ export class Wire {
   }
 
   async open(): Promise<this> {
-    if (this.socket.connecting) {
-      const open = new Promise<void>((resolve, reject) => {
-        this.socket.once("connect", resolve);
-        this.socket.once("error", reject);
-      });
-      await within(open, "a connection");
-    }
+    if (this.socket.connecting) await within(once(this.socket, "connect"), "a connection");
     return this;
   }
 

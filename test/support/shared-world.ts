@@ -8,8 +8,10 @@ import assert from "node:assert/strict";
 import { createCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
 import { Asking, makeAsk } from "../../src/shared-limits/asking.ts";
 import type { LeaseAnswer, LeaseAsk } from "../../src/shared-limits/lease-script.ts";
-import { createLeases, type Leases, readTally } from "../../src/shared-limits/leases.ts";
+import { createLeases, readTally } from "../../src/shared-limits/leases.ts";
 import { WAIT_MS, WaitingRequests } from "../../src/shared-limits/waiting.ts";
+import { createRandom } from "../../src/util/random.ts";
+import { endWhere } from "../../src/util/sorted.ts";
 import { createKeyState, grant, release } from "./grant.ts";
 
 /** A fault: its kind, start and length, in milliseconds. */
@@ -64,54 +66,17 @@ interface Used {
   told: number;
 }
 
-interface Replica {
-  readonly number: number;
-  name: string;
-  leases: Leases;
-  limits: WaitingRequests;
-  asking: Asking;
-  isUp: boolean;
-  /** Whether an answer is overdue on the current connection. */
-  isLate: boolean;
-  /** Questions on it without an answer so far. */
-  pending: number;
-  connection: number;
-  /** Windows of the server in which it was away, at least for a moment. */
-  readonly awayIn: Set<number>;
-  readonly used: Map<number, Used>;
-  readonly begun: number;
-  wallOffset: number;
-  readonly rate: number;
-  inFlight: Set<() => void>;
-}
-
-function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Runs a history and checks every promise at every moment. @returns counts, so that tests can demand enough coverage */
 export async function runHistory(history: History) {
   const { limit, window: seconds, denies, troubles } = history;
-  const draw = random(history.seed);
+  const draw = createRandom(history.seed, "history").unit;
   /** Sorted by time, latest first. */
   const events: { readonly at: number; readonly run: () => void }[] = [];
   let now = 0;
   const later = (ms: number, run: () => void): void => {
     const at = now + ms;
-    let from = 0;
-    for (let to = events.length; from < to; ) {
-      const middle = (from + to) >> 1;
-      if (events[middle]!.at > at) from = middle + 1;
-      else to = middle;
-    }
-    events.splice(from, 0, { at, run });
+    const place = endWhere(0, events.length, (event) => events[event]!.at > at);
+    events.splice(place, 0, { at, run });
   };
   const server = {
     state: createKeyState(),
@@ -125,47 +90,32 @@ export async function runHistory(history: History) {
   const grantedIn = (window: number): number => granted.get(window) ?? 0;
   const seen = { passed: 0, refused: 0, asked: 0, alone: 0, late: 0, waited: 0, killed: 0, givenBack: 0 };
 
-  const serverClock = (at = now): number => EPOCH + at;
-  const windowAt = (at: number): number => Math.floor(serverClock(at) / 1000 / seconds);
-  const isOn = (kind: Trouble["kind"], replica = -1, at = now): boolean =>
+  const serverClock = (): number => EPOCH + now;
+  const windowAt = (at: number): number => Math.floor((EPOCH + at) / 1000 / seconds);
+  /** Whether a trouble lasts: that of a replica, or one of the whole world. */
+  const isOn = (kind: Trouble["kind"], replica?: number): boolean =>
     troubles.some(
       (one) =>
         one.kind === kind &&
-        at >= one.at &&
-        at < one.at + one.ms &&
-        (replica < 0 || kind === "hang" || one.replica % history.replicas === replica),
+        now >= one.at &&
+        now < one.at + one.ms &&
+        (replica === undefined || one.replica % history.replicas === replica),
     );
 
-  function createReplica(number: number): Replica {
+  type Replica = ReturnType<typeof createReplica>;
+
+  function createReplica(number: number) {
     const counters = createCounters(seconds);
     slotOf(counters, "key");
     const leases = createLeases(counters, history.announced, denies);
-    const replica: Replica = {
-      ...{
-        number,
-        name: `r${number}`,
-        leases,
-        isUp: true,
-        isLate: false,
-        pending: 0,
-        connection: 0,
-        begun: now,
-        inFlight: new Set(),
-      },
-      ...{ awayIn: new Set<number>(), used: new Map<number, Used>() },
-      wallOffset: history.offsets[number]!,
-      rate: 1 + (draw() * 2 - 1) * DRIFT,
-      limits: undefined as unknown as WaitingRequests,
-      asking: undefined as unknown as Asking,
-    };
-    replica.asking = new Asking(leases, {
+    const asking: Asking = new Asking(leases, {
       now: () => ({ mono: monoOf(replica), wall: wallOf(replica) }),
       lease: (_, ask, settle, onLate) => send(replica, ask, settle, onLate),
     });
-    replica.limits = new WaitingRequests(leases, {
+    const limits: WaitingRequests = new WaitingRequests(leases, {
       mono: () => monoOf(replica),
       ask: (slot, wanted, want, since) =>
-        replica.asking.ask(slot, wanted, want, (at, sent) => notify(replica, at, sent), since),
+        asking.ask(slot, wanted, want, (at, sent) => limits.settle(at, sent), since),
       startTimer(callback, ms) {
         let isOff = false;
         later(ms / replica.rate, () => isOff || callback());
@@ -174,19 +124,31 @@ export async function runHistory(history: History) {
         };
       },
     });
+    const replica = {
+      name: `r${number}`,
+      number,
+      leases,
+      limits,
+      asking,
+      isUp: true,
+      /** Whether an answer is overdue on the current connection. */
+      isLate: false,
+      /** Questions on it without an answer so far. */
+      pending: 0,
+      connection: 0,
+      /** Windows of the server in which it was away, at least for a moment. */
+      awayIn: new Set<number>(),
+      used: new Map<number, Used>(),
+      begun: now,
+      wallOffset: history.offsets[number]!,
+      rate: 1 + (draw() * 2 - 1) * DRIFT,
+      inFlight: new Set<() => void>(),
+    };
     return replica;
   }
 
   const monoOf = (replica: Replica): number => (now - replica.begun) * replica.rate + 1e6;
   const wallOf = (replica: Replica): number => serverClock() + replica.wallOffset;
-
-  function notify(replica: Replica, slot: number, sent: number | undefined): void {
-    replica.limits.settle(slot, sent);
-  }
-
-  function isReachable(replica: Replica): boolean {
-    return !isOn("partition", replica.number) && !isOn("hang");
-  }
 
   function delay(replica: Replica): number {
     if (isOn("slow", replica.number)) return draw() * 400;
@@ -295,7 +257,7 @@ export async function runHistory(history: History) {
   function goOn(replica: Replica): void {
     replica.isUp = true;
     for (const [slot, wanted] of replica.asking.known)
-      replica.asking.ask(slot, wanted, 0, (at, sent) => notify(replica, at, sent));
+      replica.asking.ask(slot, wanted, 0, (at, sent) => replica.limits.settle(at, sent));
   }
 
   /** An answer is overdue: asks nothing more until another connection is good. */
@@ -319,11 +281,9 @@ export async function runHistory(history: History) {
     const retry = (): void => {
       replica.awayIn.add(windowAt(now));
       // A late answer to the check of a new connection fails it, too.
-      if (!isReachable(replica) || isOn("late", replica.number)) {
-        later(50 + draw() * 300, retry);
-        return;
-      }
-      goOn(replica);
+      const isAway = isOn("hang") || isOn("partition", replica.number) || isOn("late", replica.number);
+      if (isAway) later(50 + draw() * 300, retry);
+      else goOn(replica);
     };
     later(50 + draw() * 300, retry);
   }
@@ -399,36 +359,35 @@ export async function runHistory(history: History) {
   for (const { at, replica, count, every } of history.loads) {
     for (let number = 0; number < count; number++) later(at + number * every, () => request(replica));
   }
+  /** Troubles of one moment; the others are looked up while they last. */
+  const begin: Partial<Record<Trouble["kind"], (number: number, ms: number) => void>> = {
+    empty() {
+      const { window } = server.state;
+      server.losses.set(window, (server.losses.get(window) ?? 0) + 1);
+      server.state = createKeyState();
+      server.left = 0;
+    },
+    kill(number) {
+      seen.killed++;
+      killed.add(replicas[number]!);
+      replace(number);
+    },
+    stop(number) {
+      const replica = replicas[number]!;
+      replace(number);
+      // Its last requests are answered first; the message may be lost.
+      later((WAIT_MS + 1) / replica.rate, () => {
+        const ask = makeAsk(replica.leases, 0, limit, 0);
+        if (!replica.isUp || !replica.asking.known.has(0) || isOn("partition", number)) return;
+        later(delay(replica), () => giveBack(replica, ask));
+      });
+    },
+    wall(number, ms) {
+      replicas[number]!.wallOffset += ms * (draw() < 0.5 ? -1 : 1);
+    },
+  };
   for (const { kind, at, ms, replica } of troubles) {
-    const number = replica % history.replicas;
-    if (kind === "empty")
-      later(at, () => {
-        const { window } = server.state;
-        server.losses.set(window, (server.losses.get(window) ?? 0) + 1);
-        server.state = createKeyState();
-        server.left = 0;
-      });
-    if (kind === "kill")
-      later(at, () => {
-        seen.killed++;
-        killed.add(replicas[number]!);
-        replace(number);
-      });
-    if (kind === "stop")
-      later(at, () => {
-        const replica = replicas[number]!;
-        replace(number);
-        // Its last requests are answered first; the message may be lost.
-        later((WAIT_MS + 1) / replica.rate, () => {
-          const ask = makeAsk(replica.leases, 0, limit, 0);
-          if (!replica.isUp || !replica.asking.known.has(0) || isOn("partition", number)) return;
-          later(delay(replica), () => giveBack(replica, ask));
-        });
-      });
-    if (kind === "wall")
-      later(at, () => {
-        replicas[number]!.wallOffset += ms * (draw() < 0.5 ? -1 : 1);
-      });
+    later(at, () => begin[kind]?.(replica % history.replicas, ms));
   }
   while (events.length > 0) {
     const event = events.pop()!;

@@ -30,7 +30,7 @@ export function writeRows(generation: string, names: readonly string[]): void {
 
 export type Opened = Awaited<ReturnType<typeof open>>;
 
-export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOptions> = {}) {
+export async function open(test: { after(close: () => void): void }, more: Partial<OpenOptions> = {}) {
   const seen: Observation[] = [];
   const orrery = await openOrrery({
     snapshot: folder,
@@ -44,7 +44,7 @@ export async function open(t: Pick<TestContext, "after">, more: Partial<OpenOpti
     similar: true,
     ...more,
   });
-  t.after(() => orrery.close());
+  test.after(() => orrery.close());
   return {
     orrery,
     seen,

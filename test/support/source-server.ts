@@ -12,7 +12,7 @@ import { mustLoad } from "./loaded.ts";
 import { listen } from "./ports.ts";
 
 /** Answers a request in its own way; false leaves the request to the host. */
-export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
+type Fault = (request: IncomingMessage, response: ServerResponse) => boolean | undefined;
 
 export type Host = Awaited<ReturnType<typeof startHost>>;
 
@@ -91,7 +91,8 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   });
   const { signal } = new AbortController();
   return {
-    ...{ refresh: source.refresh.bind(source), repair: source.repair.bind(source) },
+    refresh: source.refresh.bind(source),
+    repair: source.repair.bind(source),
     ageMs: () => source.ageMs(),
     problem: () => source.problem(),
     observed,

@@ -2,11 +2,16 @@
 
 import assert from "node:assert/strict";
 import type { Route } from "../../src/api/handlers/route.ts";
-import { ROUTES } from "../../src/api/routes.ts";
 import { RESOURCES } from "../../src/model/schema.ts";
-import type { DoorName, Got, Step } from "./doors.ts";
-import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey, testKey } from "./model.ts";
-import { bulkRows, nastyRows, type WriteOptions } from "./snapshot.ts";
+import type { Got, Step } from "../support/doors.ts";
+import {
+  MODEL_BASE,
+  type ModelSettings,
+  type SnapshotRows,
+  type TestKey,
+  testKey,
+} from "../support/model.ts";
+import { bulkRows, nastyRows, type WriteOptions } from "../support/snapshot.ts";
 
 // ---------------------------------------------------------------- worlds
 
@@ -39,10 +44,10 @@ export function makeKeys(api: string, cli: string): TestKey[] {
     // Each has the prefix of the other kind, so no lookup finds it.
     key("api-in-disguise", { token: `${cli}api-in-disguise` }),
     token("cli-in-disguise", { token: `${api}cli-in-disguise` }),
-    ...Array.from({ length: SMALL_KEYS }, (_, at) => key(`small-${at}`, { limit: (at % 4) + 1 })),
-    ...Array.from({ length: SMALL_KEYS }, (_, at) =>
+    ...Array.from({ length: SMALL_KEYS }, (_, at) => [
+      key(`small-${at}`, { limit: (at % 4) + 1 }),
       key(`small-none-${at}`, { limit: (at % 4) + 1, scopes: [] }),
-    ),
+    ]).flat(),
   ];
 }
 
@@ -53,21 +58,14 @@ export interface World {
   write: WriteOptions;
 }
 
-/** So long that no window ends during the tests: the next ends in 2029. */
-const LONG_WINDOW = 315_360_000;
+/** The window is so long that it does not end during the tests: it ends in 2029. */
+const LIMITS = { rateLimit: 1_000_000, rateWindow: 315_360_000 };
 
 /** Default prefixes, CORS on, a manifest, hardly a plain row. */
 export const nasty: World = {
   rows: nastyRows(),
   keys: makeKeys("svc_sk_", "svcx_"),
-  settings: {
-    apiPrefix: "svc_sk_",
-    cliPrefix: "svcx_",
-    rateLimit: 1_000_000,
-    rateWindow: LONG_WINDOW,
-    cors: true,
-    generation: "Gen.1_nasty-x",
-  },
+  settings: { ...LIMITS, apiPrefix: "svc_sk_", cliPrefix: "svcx_", cors: true, generation: "Gen.1_nasty-x" },
   write: { generation: "Gen.1_nasty-x" },
 };
 
@@ -75,81 +73,64 @@ export const nasty: World = {
 export const bulk: World = {
   rows: bulkRows(60),
   keys: makeKeys("orr-", "or_cli-"),
-  settings: {
-    apiPrefix: "orr-",
-    cliPrefix: "or_cli-",
-    rateLimit: 1_000_000,
-    rateWindow: LONG_WINDOW,
-    cors: false,
-    generation: "",
-  },
+  settings: { ...LIMITS, apiPrefix: "orr-", cliPrefix: "or_cli-", cors: false, generation: "" },
   write: { gzip: true, untidy: true },
 };
 
 // ---------------------------------------------------------------- cases
 
-export interface Case {
-  name: string;
-  /** Only these doors; if absent, all that can carry the request. */
-  doors?: readonly DoorName[];
-  steps: readonly CaseStep[];
-}
-
+/** A request and what its case expects in addition to the model. */
 export interface CaseStep extends Step {
-  /** Expectations of the case itself, in addition to the model's. */
+  /** Id of the key whose token is sent; none when absent. */
+  key?: string;
   status?: number;
   error?: string;
   check?: (got: Got) => void;
 }
 
+/** Requests that are sent in this order. */
+export type Case = CaseStep | readonly CaseStep[];
+
 export type Group = (world: World) => Case[];
 
 export const bearer = (token: string): [string, string] => ["Authorization", `Bearer ${token}`];
 export const at = (below: string): string => `${MODEL_BASE}${below}`;
+/** The words of a text: a table of values without spaces. */
+export const words = (text: string): string[] => text.trim().split(/\s+/);
 
-export function as({ keys }: World, id: string): [string, string] {
+export function tokenOf({ keys }: World, id: string): string {
   const key = keys.find((known) => known.id === id);
   assert.ok(key, `no key ${id}`);
-  return bearer(key.token);
+  return key.token;
 }
 
-export function one(name: string, step: CaseStep, doors?: readonly DoorName[]): Case {
-  return doors ? { name, steps: [step], doors } : { name, steps: [step] };
+export function withParameters(target: string, parameters: string): string {
+  return `${target}${target.includes("?") ? "&" : "?"}${parameters}`;
 }
 
-/** Ids of visible rows: an instance, its world, and a user who owns a world. */
-export function someIds({ rows }: World): { world: string; user: string; instance: string } {
+const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+/** Ids of visible rows by table: an instance, its world, and a user who owns a world. */
+export function someIds({ rows }: World): Readonly<Record<string, string>> {
   const visible = rows.worlds.filter((row) => row.isPublic && row.status === "ACTIVE");
-  const instance = rows.instances.find(
-    (row) =>
-      row.isPublic &&
-      row.isActive &&
-      visible.some((world) => world.id.toLowerCase() === row.worldId.toLowerCase()),
-  )!;
-  const world = visible.find((row) => row.id.toLowerCase() === instance.worldId.toLowerCase())!;
-  const user = rows.users.find((row) =>
-    visible.some((owned) => owned.ownerId.toLowerCase() === row.id.toLowerCase()),
-  )!;
-  return { world: world.id, user: user.id, instance: instance.id };
+  const worldOf = (worldId: string) => visible.find(({ id }) => isSame(id, worldId));
+  const instance = rows.instances.find((row) => row.isPublic && row.isActive && worldOf(row.worldId))!;
+  const user = rows.users.find(({ id }) => visible.some(({ ownerId }) => isSame(ownerId, id)))!;
+  return { worlds: worldOf(instance.worldId)!.id, users: user.id, instances: instance.id };
 }
 
-export function goodTarget(world: World, route: string): string {
-  const { world: worldId, user, instance } = someIds(world);
-  const id = route.startsWith("/worlds") ? worldId : route.startsWith("/users") ? user : instance;
-  return at(`${route.replace(":id", id)}${route.endsWith("/search") ? "?q=e" : ""}`);
+/** A target of an operation that is answered with rows. */
+export function goodTarget(world: World, { path }: Route): string {
+  const id = someIds(world)[path.split("/")[1]!];
+  return at(`${path.replace(":id", `${id}`)}${path.endsWith("/search") ? "?q=e" : ""}`);
 }
 
-function routeOf(path: string): Route {
-  return ROUTES.find((route) => route.path === path)!;
-}
+export const isList = ({ reply }: Route): boolean => reply.envelope !== "one";
 
-export const isList = (path: string): boolean => routeOf(path).reply.envelope !== "one";
-
-export function checkShape(path: string): (got: Got) => void {
+export function checkShape({ reply: { schema, envelope } }: Route): (got: Got) => void {
+  const keys = RESOURCES[schema].fields.map(({ name }) => name);
   return ({ body }) => {
     const value = JSON.parse(body);
-    const { schema, envelope } = routeOf(path).reply;
-    const keys = RESOURCES[schema].fields.map(({ name }) => name);
     if (envelope === "one") {
       assert.deepEqual(Object.keys(value), ["data"]);
       assert.deepEqual(Object.keys(value.data), keys);
