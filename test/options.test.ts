@@ -12,7 +12,7 @@ import {
 } from "../src/cli/options.ts";
 import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
-import { openOrrery } from "../src/mod.ts";
+import { httpFrom } from "../src/http/server.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import {
@@ -229,29 +229,34 @@ it("after a bare -- nothing is a flag", () => {
   for (const word of ["-5", "--json"]) assert.deepEqual(read("check", ["--", word]).positionals, [word]);
 });
 
-describe("a password that stands in the wrong place", () => {
-  const SECRETS = [
-    "redis://:hunter2@host",
-    "redis://user:hun/ter2@host:6379/0",
-    "unix://u:hunter2@/run/redis.sock",
-  ];
-  for (const url of SECRETS) {
-    it(`is not shown: ${url}`, () => {
-      for (const args of [
-        [url],
-        ["--replicas", url],
-        [`--replicas=${url}`],
-        ["--port", url],
-        [`--share-limits=${url}`],
-      ]) {
-        const told = problem("serve", [...SERVE, ...args]);
-        assert.notEqual(told, "");
-        assert.doesNotMatch(told, /hun|ter2/);
-      }
-      assert.doesNotMatch(problem("serve", SERVE, { ORRERY_REPLICAS: url }), /^$|hun|ter2/);
-    });
-  }
+it("timeouts of the head is never longer than that of the whole request, which Node would refuse", () => {
+  const limits = (...args: string[]) => httpFrom(read("serve", [...SERVE, ...args]).values);
+  assert.equal(limits().headersTimeout, 10_000);
+  assert.equal(limits("--request-timeout", "5").headersTimeout, 5000);
+  assert.equal(limits("--headers-timeout", "2", "--request-timeout", "5").headersTimeout, 2000);
 });
+
+const SECRETS = [
+  "redis://:hunter2@host",
+  "redis://user:hun/ter2@host:6379/0",
+  "unix://u:hunter2@/run/redis.sock",
+];
+for (const url of SECRETS) {
+  it(`a password that stands in the wrong place is not shown: ${url}`, () => {
+    for (const args of [
+      [url],
+      ["--replicas", url],
+      [`--replicas=${url}`],
+      ["--port", url],
+      [`--share-limits=${url}`],
+    ]) {
+      const told = problem("serve", [...SERVE, ...args]);
+      assert.notEqual(told, "");
+      assert.doesNotMatch(told, /hun|ter2/);
+    }
+    assert.doesNotMatch(problem("serve", SERVE, { ORRERY_REPLICAS: url }), /^$|hun|ter2/);
+  });
+}
 
 const serveOptions = (args: readonly string[], environment: Environment = {}): Options<"serve"> =>
   read("serve", [...SERVE, ...args], environment);
@@ -358,20 +363,19 @@ const counts = { rows: 0 };
 const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts };
 const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
 
-  /** The level of the log line of a reload of such a snapshot. */
-  async function levelOf(isWatched: boolean): Promise<string> {
-    const lines: string[] = [];
-    let isFirst = true;
-    const keeper = await SnapshotKeeper.open(
-      {
-        folder,
-        allowShrink: false,
-        observe: createLog(PROGRAM.tables.events, "info", { write: (line: string) => lines.push(line) }),
-        load: async () => {
-          if (!isFirst) return changed;
-          isFirst = false;
-          return { ok: true, store, search: {}, reports: [], fingerprint: "", retire() {} } as never;
-        },
+/** The report of a reload of such a snapshot, which is a warning if it says that the files change. */
+async function reportOf(isWatched: boolean): Promise<Observation> {
+  const seen: Observation[] = [];
+  let isFirst = true;
+  const keeper = await SnapshotKeeper.open(
+    {
+      folder,
+      allowShrink: false,
+      observe: (observation) => seen.push(observation),
+      load: async () => {
+        if (!isFirst) return changed;
+        isFirst = false;
+        return { ok: true, store, search: {}, reports: [], fingerprint: "", retire() {} } as never;
       },
     },
     () => undefined,
