@@ -10,29 +10,31 @@ import { DOCUMENTS, documentOf } from "./support/documents.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SRC = join(ROOT, "src");
 
+/** Paths of the files in a folder, from `src`. */
 function sources(folder = SRC): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    if (entry.name === "node_modules") return [];
-    return entry.isDirectory()
-      ? sources(join(folder, entry.name))
-      : [relative(SRC, join(folder, entry.name))];
-  });
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes("node_modules"))
+    .map((entry) => relative(SRC, join(entry.parentPath, entry.name)));
 }
 
 const files = sources().filter((file) => file.endsWith(".ts"));
 const textOf = (file: string): string => readFileSync(join(SRC, file), "utf8");
+const linesOf = (file: string): number => textOf(file).split("\n").length - 1;
 
+/** What a file imports or exports from, types included. */
 function importsOf(file: string): string[] {
-  const text = textOf(file);
-  const found = [
-    ...text.matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)"/gm),
-    ...text.matchAll(/await import\("([^"]+)"\)/g),
-  ];
-  return found.map((match) => match[1]!);
+  const found = textOf(file).matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm);
+  return Array.from(found, ([, first, later]) => first ?? later!);
+}
+
+/** Our own modules among them. */
+function modulesOf(file: string): string[] {
+  const own = importsOf(file).filter((name) => name.startsWith("."));
+  return own.map((name) => relative(SRC, resolve(SRC, dirname(file), name)));
 }
 
 /** The rooms of the core, lowest first. A file may import from its own room and from earlier ones. */
-const CORE = [
+const CORE: readonly string[] = [
   "install",
   "util",
   "files",
@@ -47,10 +49,10 @@ const CORE = [
   "http",
   "server",
   "cli",
-] as const;
+];
 
 /** Each room can be deleted together with its line in `features.ts`. A feature imports the core, but no other feature. */
-const FEATURES = [
+const FEATURES: readonly string[] = [
   "admin",
   "client",
   "docs-page",
@@ -59,7 +61,7 @@ const FEATURES = [
   "similar",
   "sources",
   "verify",
-] as const;
+];
 
 /** Rooms that features share and the core does not need. Delete each with the last feature that imports it. */
 const SHARED = ["upstream"];
@@ -110,7 +112,7 @@ const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, fil
 
 const isShared = (room: string): boolean => SHARED.includes(room);
 
-const isFeature = (room: string): boolean => FEATURES.includes(room as (typeof FEATURES)[number]);
+const isFeature = (room: string): boolean => FEATURES.includes(room);
 
 /** Whether the rule allows a file of one room to import a file of another. */
 function mayImport(from: string, to: string): boolean {
@@ -120,9 +122,7 @@ function mayImport(from: string, to: string): boolean {
   if (isShared(from)) return to !== "root";
   if (isShared(to)) return false;
   if (from === "root") return true;
-  return (
-    CORE.indexOf(to as (typeof CORE)[number]) < CORE.indexOf(from as (typeof CORE)[number]) && to !== "root"
-  );
+  return CORE.indexOf(to) < CORE.indexOf(from) && to !== "root";
 }
 
 describe("rooms", () => {
@@ -130,12 +130,11 @@ describe("rooms", () => {
     assert.ok(files.length > 40);
     for (const file of sources()) {
       const room = roomOf(file);
-      if (room === "root") assert.ok(ROOT_FILES.includes(file), `${file} stands at the root`);
-      else
-        assert.ok(
-          isFeature(room) || isShared(room) || CORE.some((name) => name === room),
-          `${file} is in no room of the list`,
-        );
+      const isKnown =
+        room === "root"
+          ? ROOT_FILES.includes(file)
+          : isFeature(room) || isShared(room) || CORE.includes(room);
+      assert.ok(isKnown, `${file} is in no room of the list`);
     }
   });
 
@@ -163,10 +162,9 @@ describe("rooms", () => {
   it("stay within their budgets", () => {
     const lines: Record<string, number> = {};
     for (const file of sources()) {
-      const count = textOf(file).split("\n").length - 1;
       const room = roomOf(file);
       for (const name of [room, "all", ...(isFeature(room) || isShared(room) ? [] : ["core"])])
-        lines[name] = (lines[name] ?? 0) + count;
+        lines[name] = (lines[name] ?? 0) + linesOf(file);
     }
     for (const [room, count] of Object.entries(lines)) {
       assert.ok(count <= (MOST[room] ?? 0), `${room} has ${count} lines; its budget is ${MOST[room]}`);
@@ -174,29 +172,14 @@ describe("rooms", () => {
   });
 });
 
-/** Our own modules that a file imports or exports from, types included. */
-function modulesOf(file: string): string[] {
-  const found = textOf(file).matchAll(/^(?:import|export)\b[^;]*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm);
-  return Array.from(found, ([, first, later]) => relative(SRC, resolve(SRC, dirname(file), first ?? later!)));
-}
-
-function findCircle(modules: ReadonlyMap<string, readonly string[]>): string[] | undefined {
-  const done = new Set<string>();
-  function walk(file: string, path: readonly string[]): string[] | undefined {
-    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
-    if (done.has(file)) return undefined;
-    for (const next of modules.get(file) ?? []) {
-      const circle = walk(next, [...path, file]);
-      if (circle !== undefined) return circle;
-    }
-    done.add(file);
-    return undefined;
+/** The modules of circles, and those that import them. */
+function findCircles(modules: ReadonlyMap<string, readonly string[]>): string[] {
+  const left = new Map(modules);
+  for (let size = -1; size !== left.size; ) {
+    size = left.size;
+    for (const [file, imports] of left) if (!imports.some((one) => left.has(one))) left.delete(file);
   }
-  for (const file of modules.keys()) {
-    const circle = walk(file, []);
-    if (circle !== undefined) return circle;
-  }
-  return undefined;
+  return [...left.keys()];
 }
 
 it("the client imports nothing but types of the model", () => {
@@ -216,18 +199,13 @@ describe("imports", () => {
   it("go in no circle, not even for a type or later", () => {
     const modules = new Map(files.map((file) => [file, modulesOf(file)]));
     assert.ok([...modules.values()].flat().length > 300);
-    assert.equal(findCircle(modules)?.join(" → "), undefined);
+    assert.deepEqual(findCircles(modules), []);
   });
 
   it("in a circle would be found", () => {
-    const modules = (last: string): Map<string, string[]> =>
-      new Map([
-        ["a", ["b", "d"]],
-        ["b", ["c"]],
-        ["c", [last]],
-      ]);
-    assert.deepEqual(findCircle(modules("b")), ["b", "c", "b"]);
-    assert.equal(findCircle(modules("d")), undefined);
+    const modules = (last: string) => new Map(Object.entries({ a: ["b", "d"], b: ["c"], c: [last] }));
+    assert.deepEqual(findCircles(modules("b")), ["a", "b", "c"]);
+    assert.deepEqual(findCircles(modules("d")), []);
   });
 });
 
@@ -248,49 +226,41 @@ it("exported names mean one thing each", () => {
 /** Line limit of a file; one with a reason at its top ("Long: …") may exceed it. */
 const MOST_LINES = 300;
 
-describe("files", () => {
-  const linesOf = (file: string): number => textOf(file).split("\n").length - 1;
-
-  it("are short, or say at their top why they are not", () => {
-    for (const file of files) {
-      if (linesOf(file) <= MOST_LINES) continue;
-      const [top = ""] = textOf(file).split("*/");
-      assert.match(top, /^\/\*\*[\s\S]*\bLong: \w/, `${file} has ${linesOf(file)} lines`);
-    }
-  });
+it("files are short, or say at their top why they are not", () => {
+  for (const file of files) {
+    if (linesOf(file) <= MOST_LINES) continue;
+    const [top = ""] = textOf(file).split("*/");
+    assert.match(top, /^\/\*\*[\s\S]*\bLong: \w/, `${file} has ${linesOf(file)} lines`);
+  }
 });
 
 describe("packages", () => {
-  const importers = (name: string): string[] => files.filter((file) => importsOf(file).includes(name));
-
   it("are imported in one place each", () => {
-    assert.deepEqual(importers("esbuild"), ["api/pages/make.ts"]);
-    assert.deepEqual(importers("fast-json-stringify"), ["store/encoders.ts"]);
-    assert.deepEqual(importers("flexsearch"), ["similar/names.ts"]);
-    assert.deepEqual(importers("lru-cache"), ["search/cache.ts"]);
-    assert.deepEqual(importers("pg"), ["sources/postgres/postgres.ts"]);
-    assert.deepEqual(importers("@redis/client"), ["shared-limits/connection.ts"]);
-    assert.deepEqual(importers("pg-copy-streams"), ["sources/postgres/postgres.ts"]);
-    assert.deepEqual(importers("uplot"), ["admin/dashboard/charts.ts"]);
-  });
-
-  it("of similar search are imported by it alone, not by the exact one", () => {
-    for (const file of importers("flexsearch")) assert.match(file, /^similar\//);
+    const importers = {
+      esbuild: "api/pages/make.ts",
+      "fast-json-stringify": "store/encoders.ts",
+      flexsearch: "similar/names.ts",
+      "lru-cache": "search/cache.ts",
+      pg: "sources/postgres/postgres.ts",
+      "@redis/client": "shared-limits/connection.ts",
+      "pg-copy-streams": "sources/postgres/postgres.ts",
+      uplot: "admin/dashboard/charts.ts",
+    };
+    for (const [name, importer] of Object.entries(importers))
+      assert.deepEqual(
+        files.filter((file) => importsOf(file).includes(name)),
+        [importer],
+        name,
+      );
   });
 
   it("are few", () => {
-    const { dependencies = {} } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
-      dependencies?: Record<string, string>;
-    };
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     assert.ok(Object.keys(dependencies).length <= 6);
     const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
     const used = files.flatMap(importsOf).filter((name) => !/^(\.|node:)/.test(name));
     for (const name of new Set([...Object.keys(dependencies), ...used])) {
-      assert.match(
-        architecture,
-        new RegExp(`^\\| ${name} \\| \\w`, "m"),
-        `${name} has no reason in ARCHITECTURE.md`,
-      );
+      assert.match(architecture, new RegExp(`^\\| ${name} \\| \\w`, "m"));
     }
     const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
       packages: Record<string, { dev?: boolean; os?: string[]; cpu?: string[]; resolved?: string }>;
@@ -372,11 +342,8 @@ describe("words", () => {
 
   it("are found in comments and prose, not in code", () => {
     const unwanted = UNWANTED["under way"]!;
-    assert.equal(
-      placesOf(commentsOf('/**\n * A load is under\n * way. */\nf("under way"); // under way'), unwanted)
-        .length,
-      2,
-    );
+    const code = '/**\n * A load is under\n * way. */\nf("under way"); // under way';
+    assert.equal(placesOf(commentsOf(code), unwanted).length, 2);
     assert.equal(placesOf(proseOf("A load under\nway.\n\n```\nunder way\n```\n"), unwanted).length, 1);
   });
 });
