@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { type BigIntStats, cpSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { before, describe, it, test } from "node:test";
+import { before, describe, it, type TestContext, test } from "node:test";
+import type { KeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
 import { type KeyFiles, keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import { type Observation, observeNothing } from "../src/observe/events.ts";
+import type { Observation } from "../src/observe/events.ts";
 import { indexTrigrams } from "../src/search/index-trigrams.ts";
 import {
   createLocalLoader,
@@ -19,7 +20,7 @@ import { SnapshotKeeper, type SnapshotOptions } from "../src/server/load/snapsho
 import { fingerprintOf } from "../src/snapshot/files.ts";
 import { GrowingPauses } from "../src/util/process/pauses.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { PATIENCE_MS } from "./support/patience.ts";
+import { deferred, PATIENCE_MS } from "./support/patience.ts";
 import { keyRecord } from "./support/place.ts";
 import { until } from "./support/process.ts";
 
@@ -30,8 +31,9 @@ const snapshot = join(folder, "snapshot");
 const other = join(folder, "other");
 
 before(async () => {
-  await generateSnapshot({ out: snapshot, users: 20, worlds: 10, instances: 3, seed: 1, gzip: false });
-  await generateSnapshot({ out: other, users: 20, worlds: 10, instances: 3, seed: 2, gzip: false });
+  const sizes = { users: 20, worlds: 10, instances: 3, gzip: false };
+  await generateSnapshot({ ...sizes, out: snapshot, seed: 1 });
+  await generateSnapshot({ ...sizes, out: other, seed: 2 });
 });
 
 /** Runs due callbacks, and the ones that they cause. */
@@ -208,12 +210,7 @@ describe("keys", () => {
     JSON.stringify({ keys: ids.map((id) => keyRecord(`svcx_${id}`, { id })) });
 
   /** A keys file in memory; a test can delay each read. */
-  function fakeFiles(): KeyFiles & {
-    text: string;
-    version: number;
-    reads: (() => Promise<string>)[];
-    count: number;
-  } {
+  function fakeFiles() {
     const files = {
       text: textOf("a"),
       version: 0,
@@ -229,79 +226,64 @@ describe("keys", () => {
     return files;
   }
 
-  it("are read one reading after the other: a slow older one has not the last word", async (t) => {
-    const files = fakeFiles();
-    const taken: string[][] = [];
+  /** Keeps the keys of files in memory until the test is over. */
+  async function keep(t: TestContext, files: KeyFiles, take: (ring: KeyRing) => unknown = () => {}) {
+    const seen: string[] = [];
     const keeper = await keepKeys(
       "keys.json",
       createCounters(60),
-      () => {},
-      (ring) => void taken.push(Array.from(ring.byHash.values(), ({ id }) => id)),
+      ({ kind }) => seen.push(kind),
+      (ring) => void take(ring),
       files,
     );
     t.after(keeper.stop);
-    let release = (_text: string): void => {};
-    files.reads.push(
-      () =>
-        new Promise((resolve) => {
-          release = resolve;
-        }),
+    return { keeper, kinds: () => seen };
+  }
+
+  it("are read one reading after the other: a slow older one has not the last word", async (t) => {
+    const files = fakeFiles();
+    const taken: string[][] = [];
+    const { keeper } = await keep(t, files, (ring) =>
+      taken.push(Array.from(ring.byHash.values(), ({ id }) => id)),
     );
+    const reading = deferred<string>();
+    files.reads.push(() => reading.promise);
     const slow = keeper.reload();
     await until(() => files.count === 2, "the slow reading");
     files.text = textOf("a", "b");
     const later = keeper.reload();
     await settle();
     assert.equal(files.count, 2);
-    release(textOf("a"));
+    reading.resolve(textOf("a"));
     await Promise.all([slow, later]);
     assert.deepEqual(taken.at(-1), ["a", "b"]);
   });
 
   it("asked for a thousand times are read once more after the running one, and not at all after a stop", async (t) => {
     const files = fakeFiles();
-    const keeper = await keepKeys(
-      "keys.json",
-      createCounters(60),
-      () => {},
-      () => {},
-      files,
-    );
-    t.after(keeper.stop);
-    let release = (_text: string): void => {};
-    const held = (): Promise<string> =>
-      new Promise((resolve) => {
-        release = resolve;
-      });
-    files.reads.push(held);
+    const { keeper } = await keep(t, files);
+    const [first, second] = [deferred<string>(), deferred<string>()];
+    files.reads.push(() => first.promise);
     const asked = Array.from({ length: 1000 }, () => keeper.reload());
     await until(() => files.count === 2, "the reading under way");
-    release(files.text);
+    first.resolve(files.text);
     await Promise.all(asked);
     assert.equal(files.count, 3);
 
-    files.reads.push(held);
+    files.reads.push(() => second.promise);
     const under = keeper.reload();
     await until(() => files.count === 4, "a reading under way");
     const behind = keeper.reload();
     keeper.stop();
-    release(files.text);
+    second.resolve(files.text);
     await Promise.all([under, behind, keeper.reload()]);
     assert.equal(files.count, 4);
   });
 
   it("are taken when the file holds something new; a look that finds the same text says so", async (t) => {
     const files = fakeFiles();
-    const seen: Observation[] = [];
     const taken: number[] = [];
-    const keeper = await keepKeys(
-      "keys.json",
-      createCounters(60),
-      (observation) => void seen.push(observation),
-      (ring) => void taken.push(ring.size),
-      files,
-    );
-    t.after(keeper.stop);
+    const { keeper, kinds } = await keep(t, files, (ring) => taken.push(ring.size));
     const before = files.text;
     await keeper.reload();
     files.text = "no keys";
@@ -312,65 +294,48 @@ describe("keys", () => {
     assert.equal(keeper.problem(), undefined);
     files.text = textOf("a", "b");
     await keeper.reload();
-    assert.deepEqual(
-      seen.map(({ kind }) => kind),
-      ["keys-loaded", "keys-unchanged", "keys-refused", "keys-unchanged", "keys-loaded"],
-    );
+    const expected = ["keys-loaded", "keys-unchanged", "keys-refused", "keys-unchanged", "keys-loaded"];
+    assert.deepEqual(kinds(), expected);
     assert.deepEqual(taken.slice(1), [2], "taken at the start and when there was a new key");
   });
 
   it("that could not be read, for whatever reason, are read at the next check", async (t) => {
     const files = fakeFiles();
-    const seen: Observation[] = [];
     const taken: number[] = [];
     let isBroken = false;
-    const keeper = await keepKeys(
-      "keys.json",
-      createCounters(60),
-      (observation) => void seen.push(observation),
-      (ring) => {
-        if (isBroken) throw new Error("cannot be taken");
-        taken.push(ring.size);
-      },
-      files,
-    );
-    t.after(keeper.stop);
+    const { kinds } = await keep(t, files, (ring) => {
+      if (isBroken) throw new Error("cannot be taken");
+      taken.push(ring.size);
+    });
     const noDescriptor = (): Promise<string> =>
       Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE" }));
     files.reads.push(noDescriptor, noDescriptor);
     files.text = textOf("a", "b");
     files.version = 1;
     await until(() => taken.at(-1) === 2, "the new key");
-    assert.deepEqual(
-      seen.map(({ kind }) => kind),
-      ["keys-loaded", "keys-refused", "keys-loaded"],
-    );
+    assert.deepEqual(kinds(), ["keys-loaded", "keys-refused", "keys-loaded"]);
     isBroken = true;
     files.text = textOf("a", "b", "c");
     files.version = 2;
-    await until(() => seen.at(-1)?.kind === "defect", "the defect");
+    await until(() => kinds().at(-1) === "defect", "the defect");
     isBroken = false;
     await until(() => taken.at(-1) === 3, "the third key");
   });
 });
 
 test("progress is told at the start and not in a reload, when it would wake the serving thread for nobody", async (t) => {
-  const folder = temporaryFolder(t);
-  const snapshot = (seed: number): string => join(folder, String(seed));
-  for (const seed of [1, 2])
-    await generateSnapshot({ out: snapshot(seed), users: 5, worlds: 3, instances: 1, seed, gzip: false });
+  const where = join(folder, "told");
+  cpSync(snapshot, where, { recursive: true });
   const loads: LoaderOptions[] = [];
   const real = createLocalLoader();
-  const load: Loader = (where, options) => {
+  const load: Loader = (from, options) => {
     loads.push(options);
-    return real(where, options);
+    return real(from, options);
   };
-  const keeper = await SnapshotKeeper.open(
-    { folder: snapshot(1), load, allowShrink: true, onProgress: () => {}, observe: observeNothing },
-    () => {},
-  );
+  const options = { ...watched(where, load, []), onProgress: () => {} };
+  const keeper = await SnapshotKeeper.open(options, () => {});
   t.after(() => keeper.close());
-  cpSync(snapshot(2), snapshot(1), { recursive: true });
+  cpSync(other, where, { recursive: true });
   await keeper.reload();
   assert.deepEqual(
     loads.map(({ onProgress }) => onProgress !== undefined),

@@ -19,7 +19,7 @@ const AGAIN: readonly {
     node: here,
     variables: { ORRERY_TEST_LONG: "1" },
     files: {
-      ...{ commands: 9, conformance: 88, generate: 16, head: 112, "http-splits": 57, "prepared-damage": 36 },
+      ...{ commands: 9, conformance: 88, generate: 14, head: 112, "http-splits": 57, "prepared-damage": 36 },
       ...{ prepared: 7, property: 7, scan: 6, "search-turns": 3, search: 6, "shared-limits": 7 },
       ...{ "snapshot-rows": 56, threads: 5 },
     },
