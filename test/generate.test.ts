@@ -11,17 +11,15 @@ import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { type GenerateOptions, generateSnapshot } from "../src/generate/generate.ts";
 import { compileGrammar, drawWorldTexts } from "../src/generate/text.ts";
-import { ROW_FILES, type RowFile } from "../src/model/model.ts";
+import { ROW_FILES } from "../src/model/model.ts";
 import { fold } from "../src/search/fold.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { createRandom } from "../src/util/random.ts";
-import { temporaryFolder } from "./support/folders.ts";
+import { type RawRow, readRows, temporaryFolder } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
 import { IS_LONG } from "./support/long.ts";
 import { deferred } from "./support/patience.ts";
 import { Recording } from "./support/recorded.ts";
-
-type Row = Record<string, unknown>;
 
 type Sizes = Omit<GenerateOptions, "out">;
 
@@ -70,16 +68,12 @@ function contents(out: string): Map<string, string> {
   return new Map(names.map((name) => [name, readFileSync(join(out, name)).toString("hex")]));
 }
 
-function rowsOf(out: string, file: RowFile): Row[] {
-  const text = readFileSync(join(out, file), "utf8");
-  assert.ok(text === "" || text.endsWith("\n"));
-  return text
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Row);
-}
-
-function assertShare(rows: readonly Row[], test: (row: Row) => boolean, least: number, most: number): void {
+function assertShare(
+  rows: readonly RawRow[],
+  test: (row: RawRow) => boolean,
+  least: number,
+  most: number,
+): void {
   const share = rows.filter(test).length / rows.length;
   assert.ok(share >= least && share <= most, `share is ${share}, not ${least} to ${most}: ${test}`);
 }
@@ -232,10 +226,10 @@ describe("a folder", () => {
 describe("generated rows", () => {
   it("make users and worlds that can be believed", async () => {
     const out = await make(SIZES);
-    const users = rowsOf(out, "users.ndjson");
-    const worlds = rowsOf(out, "worlds.ndjson");
-    const stats = rowsOf(out, "world-stats.ndjson");
-    const instances = rowsOf(out, "instances.ndjson");
+    const users = readRows(out, "users");
+    const worlds = readRows(out, "worlds");
+    const stats = readRows(out, "world-stats");
+    const instances = readRows(out, "instances");
     assert.deepEqual([users.length, worlds.length, instances.length], [8000, 4000, 3000]);
     assert.ok(stats.length > 4000 * 0.93 && stats.length < 4000 * 0.97);
     const owners = new Set(users.map(({ id }) => id));

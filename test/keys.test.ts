@@ -4,10 +4,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -19,7 +17,7 @@ import {
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { describe, it, mock, test } from "node:test";
+import { describe, it, mock } from "node:test";
 import { hashToken } from "../src/auth/keys.ts";
 import { CommandError } from "../src/cli/options.ts";
 import { temporaryFolder } from "./support/folders.ts";
@@ -33,28 +31,18 @@ const create = (file: string, ...args: string[]) =>
 describe("keys create", () => {
   it("takes scopes one by one or joined by commas, and refuses unknown ones by name", async (t) => {
     const keys = join(temporaryFolder(t), "keys.json");
-    const right: readonly [args: string[], scopes: string[]][] = [
-      [[], ["read:worlds", "read:users", "read:instances"]],
-      [
-        ["--scope", "read:users,read:worlds"],
-        ["read:users", "read:worlds"],
-      ],
-      [
-        ["--scope", "read:users, read:worlds", "--scope", "read:users"],
-        ["read:users", "read:worlds"],
-      ],
-    ];
-    for (const [args, scopes] of right) {
+    const scopes = async (...args: string[]): Promise<string> => {
       await create(keys, ...args);
-      assert.deepEqual(readKeys(keys).at(-1)!.scopes, scopes);
-    }
+      return readKeys(keys).at(-1)!.scopes.join();
+    };
+    assert.equal(await scopes(), "read:worlds,read:users,read:instances");
+    assert.equal(await scopes("--scope", "read:users,read:worlds"), "read:users,read:worlds");
+    const twice = ["--scope", "read:users, read:worlds", "--scope", "read:users"];
+    assert.equal(await scopes(...twice), "read:users,read:worlds");
     const wrong: readonly [args: string[], says: RegExp][] = [
       [["--scope", "read:foo"], /^--scope: "read:foo" is not a scope; /],
       [["--scope", "read:world"], /did you mean read:worlds\?/],
-      [
-        ["--scope", "read:users,a"],
-        /"a" is not a scope; the scopes are read:worlds, read:users, read:instances/,
-      ],
+      [["--scope", "read:users,a"], /"a" is not a scope; the scopes are read:worlds, read:users, read:inst/],
       [["--scope", "read:users,"], /^--scope: must not be empty/],
       [["--kind", "cli", "--scope", "read:users"], /^--scope: a CLI token/],
       [["--kind", "cli", "--limit", "5"], /^--limit: a CLI token/],
@@ -62,7 +50,7 @@ describe("keys create", () => {
     for (const [args, says] of wrong) {
       await assert.rejects(create(keys, ...args), { name: "UsageError", message: says });
     }
-    assert.equal(readKeys(keys).length, right.length);
+    assert.equal(readKeys(keys).length, 3);
   });
 
   it("takes spans, dates and times as the end of validity, in the future only", async (t) => {
@@ -117,46 +105,36 @@ describe("keys create", () => {
   });
 });
 
-describe("a token", () => {
-  it("is shown before its key comes into force, and a key whose token cannot be shown is not made", async (t) => {
-    const folder = temporaryFolder(t);
-    const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
-    const args = ["keys", "create", "--keys", keys, "--name", "n"];
-    let shown = "";
-    await run(args, {
-      async deliver(text) {
-        shown = text.trim();
-        assert.equal(readKeys(keys).length, 1, "not yet");
-      },
-    });
-    assert.equal(readKeys(keys)[1]!.sha256, hashToken(shown));
-    const before = readFileSync(keys, "utf8");
-    const full = Object.assign(new Error("x"), { code: "ENOSPC", errno: -28, syscall: "write" });
-    await assert.rejects(run(args, { deliver: () => Promise.reject(full) }), (error: Error) => {
-      assert.ok(error instanceof CommandError);
-      assert.match(
-        error.message,
-        /^the token cannot be written .*no space left on device \(ENOSPC\); no key was made$/,
-      );
-      return true;
-    });
-    assert.equal(readFileSync(keys, "utf8"), before);
-    assert.deepEqual(readdirSync(folder), ["keys.json"]);
+it("a token is shown before its key comes into force", async (t) => {
+  const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
+  let shown = "";
+  await run(["keys", "create", "--keys", keys, "--name", "n"], {
+    async deliver(text) {
+      shown = text.trim();
+      assert.equal(readKeys(keys).length, 1, "not yet");
+    },
   });
-
-  it("that goes to a full device: status 1, one line, no key", { skip: !existsSync("/dev/full") }, (t) => {
-    const folder = temporaryFolder(t);
-    const keys = join(folder, "keys.json");
-    const [file, ...first] = COMMAND;
-    const { status, stderr } = spawnSync(file, [...first, "keys", "create", "--keys", keys, "--name", "n"], {
-      stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
-      encoding: "utf8",
-    });
-    assert.equal(status, 1);
-    assert.match(stderr, /^orrery: the token cannot be written [^\n]*\(ENOSPC\); no key was made\n$/);
-    assert.deepEqual(readdirSync(folder), []);
-  });
+  assert.equal(readKeys(keys)[1]!.sha256, hashToken(shown));
 });
+
+for (const [what, redirection] of [
+  ["closed", ">&-"],
+  ["the null device", ">/dev/null"],
+  ["a full device", ">/dev/full"],
+]) {
+  const skip = process.platform !== "linux";
+  it(`no key is made where standard output is ${what}: status 1, one line`, { skip }, (t) => {
+    const { folder } = place(t);
+    const words = [...COMMAND, "keys", "create", "--name", "n", "--keys", join(folder, "new.json")];
+    const ran = spawnSync("sh", ["-c", `exec "$@" ${redirection}`, "sh", ...words], { encoding: "utf8" });
+    assert.equal(ran.status, 1, ran.stderr);
+    assert.match(
+      ran.stderr,
+      /^orrery: the token cannot be written to standard output: [^\n]+; no key was made\n$/,
+    );
+    assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
+  });
+}
 
 describe("a change of the keys file", () => {
   it("that fails at any call leaves the old file, no other, and no lock", async (t) => {
@@ -188,15 +166,13 @@ describe("a change of the keys file", () => {
         printed += text;
       };
       try {
-        await assert.rejects(
-          run(["keys", "create", "--keys", keys, "--name", "n"], { deliver }),
-          (error: Error) => {
-            assert.ok(error instanceof CommandError, `${name}: ${error.stack}`);
-            assert.match(error.message, /keys\.json: no space left on device \(ENOSPC\)/);
-            assert.equal(/the printed token is not valid/.test(error.message), printed !== "", name);
-            return true;
-          },
-        );
+        const creating = run(["keys", "create", "--keys", keys, "--name", "n"], { deliver });
+        await assert.rejects(creating, (error: Error) => {
+          assert.ok(error instanceof CommandError, `${name}: ${error.stack}`);
+          assert.match(error.message, /keys\.json: no space left on device \(ENOSPC\)/);
+          assert.equal(/the printed token is not valid/.test(error.message), printed !== "", name);
+          return true;
+        });
         await assert.rejects(run(["keys", "disable", "key_c_sk_1", "--keys", keys]), /ENOSPC/);
       } finally {
         refusing.mock.restore();
@@ -215,10 +191,7 @@ describe("a change of the keys file", () => {
     assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
     // A read of the device never ends; a read of the pipe waits for ever.
     for (const file of ["/dev/zero", pipe]) {
-      await assert.rejects(run(["keys", "create", "--keys", file, "--name", "n"]), {
-        name: "CommandError",
-        message: `${file}: is not a regular file`,
-      });
+      await assert.rejects(create(file), { name: "CommandError", message: `${file}: is not a regular file` });
     }
   });
 
@@ -253,9 +226,11 @@ describe("a change of the keys file", () => {
       },
     });
     assert.equal(shows, 1, "the token is shown once");
-    assert.deepEqual(
-      readKeys(keys).map(({ name }) => name),
-      ["test", "test", "n"],
+    assert.equal(
+      readKeys(keys)
+        .map(({ name }) => name)
+        .join(),
+      "test,test,n",
     );
     assert.equal(statSync(keys).mode & 0o777, 0o600);
   });
@@ -308,25 +283,8 @@ it("keys list marks keys that are over or grant nothing, as text and as JSON", a
   );
   const typo = listed[2]!;
   assert.deepEqual([typo.scopes, typo.unknownScopes], [[], ["read:foo", "a,b"]]);
-  assert.deepEqual(Object.keys(typo), [
-    ...["id", "kind", "name", "state", "limit", "expiresAt"],
-    ...["scopes", "unknownScopes", "grantsNothing", "createdAt", "previous", "unknownFields"],
-  ]);
+  assert.equal(
+    Object.keys(typo).join(),
+    "id,kind,name,state,limit,expiresAt,scopes,unknownScopes,grantsNothing,createdAt,previous,unknownFields",
+  );
 });
-
-for (const [what, redirection] of [
-  ["closed", ">&-"],
-  ["the null device", ">/dev/null"],
-]) {
-  test(`no key is made where standard output is ${what}`, { skip: process.platform === "win32" }, (t) => {
-    const keys = join(place(t).folder, "new.json");
-    const words = [...COMMAND, "keys", "create", "--name", "n", "--keys", keys];
-    const ran = spawnSync("sh", ["-c", `exec "$@" ${redirection}`, "sh", ...words], { encoding: "utf8" });
-    assert.equal(ran.status, 1, ran.stderr);
-    assert.match(
-      ran.stderr,
-      /^orrery: the token cannot be written to standard output: [^\n]+; no key was made\n$/,
-    );
-    assert.ok(!existsSync(keys), "there is a key whose token nobody has");
-  });
-}
