@@ -49,15 +49,9 @@ narrow.catch(() => {});
 describe("slow peers", AT_ONCE, () => {
   const slow = (response: RawResponse): void => isBareRefusal(response, 408, "Request timeout");
 
-  test("silence: the end without a byte", async () => {
-    const wire = await dial(quick.port);
-    await wire.closed();
-  });
+  test("silence: the end without a byte", async () => (await dial(quick.port)).closed());
 
-  for (const [name, bytes] of [
-    ["half a request line", "GET /api"],
-    ["half a head", OK],
-  ] as const) {
+  for (const [name, bytes] of Object.entries({ "half a request line": "GET /api", "half a head": OK })) {
     test(`${name}: 408`, async () => {
       slow(await lastWord(quick.port, bytes));
     });
@@ -81,10 +75,8 @@ describe("slow peers", AT_ONCE, () => {
   });
 
   test("a body that never comes costs nobody a wait: one answer, and no 408 after it", async () => {
-    const wire = await dial(quick.port);
-    void wire.send(requestHead(STATS, ["Content-Length: 10"], "POST"));
-    assert.equal((await wire.response()).status, 405);
-    await wire.closed();
+    const post = requestHead(STATS, ["Content-Length: 10"], "POST");
+    assert.equal((await lastWord(quick.port, post)).status, 405);
   });
 
   test("an idle connection that was answered is closed without a word", async () => {
@@ -177,16 +169,16 @@ describe("pipelining", AT_ONCE, () => {
 
   test("20 requests with HEAD and searches among them are answered in order", async () => {
     const asks = Array.from({ length: 20 }, (_, at) => MIX[at % MIX.length]!);
+    const told = (response: RawResponse): unknown[] => [
+      response.status,
+      header(response, "Content-Length"),
+      response.body,
+    ];
     const alone = await Promise.all(asks.map(([method, target]) => ask(target, [bearer("cli")], method)));
     const wire = await dial(main.port);
     void wire.send(asks.map(([method, target]) => good(target, [], method)).join(""));
-    for (const [at, [method, target]] of asks.entries()) {
-      const response = await wire.response(method);
-      const what = `${at}: ${method} ${target}`;
-      assert.equal(response.status, alone[at]!.status, what);
-      assert.equal(header(response, "Content-Length"), header(alone[at]!, "Content-Length"), what);
-      assert.equal(response.body, alone[at]!.body, what);
-    }
+    for (const [at, [method, target]] of asks.entries())
+      assert.deepEqual(told(await wire.response(method)), told(alone[at]!), `${at}: ${method} ${target}`);
     wire.end();
     await wire.closed();
   });
@@ -241,15 +233,10 @@ describe("pipelining", AT_ONCE, () => {
 
   test("a search that fails is a 500 that says nothing; its neighbours are answered", async () => {
     const secret = "the disk is on fire";
-    const server = await serveOpen(
-      {},
-      {
-        users: () => {
-          throw new Error(secret);
-        },
-        worlds: () => Promise.reject(new Error(secret)),
-      },
-    );
+    const fail = (): never => {
+      throw new Error(secret);
+    };
+    const server = await serveOpen({}, { users: fail, worlds: async () => fail() });
     const wire = await dial(server.port);
     void wire.send(good(STATS) + good(SEARCH) + good(`${BASE}/users/search?q=a`) + good(STATS));
     isStats(await wire.response());
@@ -322,35 +309,30 @@ describe("many peers", AT_ONCE, () => {
 
   // See docs/runtimes.md.
   const skip = IS_ON_DENO && "a listener of Deno's that has met EMFILE accepts nothing more";
-  test("file descriptors run out: connections that stand are served, and new ones again later", {
-    skip,
-  }, async () => {
+  const name = "file descriptors run out: connections that stand are served, and new ones again later";
+  test(name, { skip }, async () => {
     const server = await narrow;
     const wire = await dial(server.port);
     const stands = async (): Promise<void> => {
       void wire.send(good(STATS));
       isStats(await wire.response());
     };
+    const askNew = async () => {
+      const one = await dial(server.port);
+      void one.send(good(STATS));
+      return { one, isRefused: await one.response().then(isStats, () => true) };
+    };
     await stands();
-    const crowd = await Promise.all(
-      Array.from({ length: 300 }, async () => {
-        const one = await dial(server.port);
-        void one.send(good(STATS));
-        const served = await one.response().then(isStats, () => "refused");
-        return { one, refused: served === "refused" };
-      }),
-    );
-    const refused = crowd.filter((each) => each.refused).length;
+    const crowd = await Promise.all(Array.from({ length: 300 }, askNew));
+    const refused = crowd.filter(({ isRefused }) => isRefused).length;
     assert.ok(refused > 0 && refused < crowd.length, `${refused} were refused`);
     await stands();
     for (const { one } of crowd) one.destroy();
     await Promise.all(crowd.map(({ one }) => one.gone));
     const again = async (): Promise<void> => {
-      const one = await dial(server.port);
-      void one.send(good(STATS));
-      const served = await one.response().then(isStats, () => "refused");
+      const { one, isRefused } = await askNew();
       one.destroy();
-      if (served === "refused") await again();
+      if (isRefused) await again();
     };
     await within(again(), "new connections to be accepted");
     await stands();
