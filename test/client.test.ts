@@ -597,7 +597,11 @@ describe("an iteration", () => {
 it("the client takes 2.4 kB of a page, minified and gzipped", async () => {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL("../src/client/mod.ts", import.meta.url))],
-    ...{ bundle: true, minify: true, format: "esm", target: "es2022", write: false },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    write: false,
   });
   const bytes = gzipSync(outputFiles[0]!.contents, { level: 9 }).length;
   assert.ok(bytes <= 2400, `${bytes} bytes`);
