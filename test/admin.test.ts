@@ -187,16 +187,6 @@ describe("hostile peers of the admin listener", () => {
     }
     assert.equal((await askOnce(admin, "/livez", [...HOST, "Content-Length: 5"])).status, 400);
   });
-
-  test("more connections than it takes: idle ones make room", async () => {
-    const sockets = Array.from({ length: 700 }, () => connect(admin, "127.0.0.1"));
-    let closed = 0;
-    for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
-    // The listener takes 512 connections, fewer if the descriptor limit is low.
-    await until(() => closed >= 188, "the close of those before");
-    assert.equal((await ask("/livez")).text, "ok");
-    for (const socket of sockets) socket.destroy();
-  });
 });
 
 test("a token is asked for but where health is asked for", async () => {

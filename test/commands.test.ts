@@ -168,7 +168,7 @@ describe("commands", { concurrency: 3 }, () => {
     assert.match(keys.stdout, /^Usage: orrery keys/m);
   });
 
-  test("keys: made, listed, disabled, enabled, deleted; only the token goes to standard output", async (t) => {
+  test("keys: made, disabled, enabled, deleted; only the token goes to standard output", async (t) => {
     const folder = temporaryFolder(t);
     const keys = join(folder, "keys.json");
     const create = async (...args: string[]): Promise<{ token: string; record: KeyRecord }> => {
@@ -205,10 +205,7 @@ describe("commands", { concurrency: 3 }, () => {
       assert.equal(readKeys(keys)[0]!.active, active);
     }
     await runWell(["keys", "delete", firstId, "--keys", keys]);
-    assert.deepEqual(
-      readKeys(keys).map(({ id }) => id),
-      [cli.record.id, narrow.record.id],
-    );
+    assert.deepEqual(readKeys(keys), [cli.record, narrow.record]);
     assert.equal((await run(["keys", "delete", firstId, "--keys", keys])).status, 1);
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
