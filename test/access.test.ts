@@ -270,11 +270,8 @@ describe("the access log", () => {
       for (const [at, [target, token]] of [...targets, ...targets].entries()) {
         const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
         const own = `own-${at}`;
-        assert.equal(
-          await askId(target, { ...authorization, "X-Request-Id": own, traceparent: WHOLE_TRACE }),
-          own,
-          target,
-        );
+        const headers = { ...authorization, "X-Request-Id": own, traceparent: WHOLE_TRACE };
+        assert.equal(await askId(target, headers), own, target);
         assert.deepEqual([of(own).traceId, of(own).parentId], [TRACE, PARENT]);
         const made = String(await askId(target, { ...authorization, "X-Request-Id": "svc_sk_canary" }));
         assert.match(made, /^[0-9a-f]{8}-[0-9a-z]+$/);

@@ -209,12 +209,10 @@ describe("the busiest keys", () => {
     use(5, 900, NOW - 3_600_000);
     for (const [at, times] of random.entries()) use(at, times);
     const busiest = busiestKeys(gate, NOW, 10);
-    assert.deepEqual(
-      busiest.map(({ used }) => used),
-      random.sort((a, b) => b - a).slice(0, 10),
-    );
-    const { used, limit, remaining, resetEpochSeconds } = busiest[0]!;
-    assert.deepEqual([used, limit, remaining, resetEpochSeconds], [52, 1000, 948, 10_800]);
+    const used = busiest.map((key) => key.used);
+    assert.deepEqual(used, random.sort((a, b) => b - a).slice(0, 10));
+    const { limit, remaining, resetEpochSeconds } = busiest[0]!;
+    assert.deepEqual([used[0], limit, remaining, resetEpochSeconds], [52, 1000, 948, 10_800]);
     assert.deepEqual(busiestKeys(gate, NOW + 3_600_000), []);
     const [shared] = busiestKeys({ ...gate, remainingOf: () => 5 }, NOW);
     assert.equal(shared!.remaining, 5, "where a counter server knows");
@@ -226,10 +224,8 @@ describe("the busiest keys", () => {
     const left = createKeyRing([record(1)], counters);
     countRequest(counters, 0, 5, NOW);
     countRequest(counters, 1, 5, NOW);
-    assert.deepEqual(
-      busiestKeys({ keys: left, counters, defaultLimit: 5, use: [] }, NOW).map(({ id, used }) => [id, used]),
-      [["key-1", 1]],
-    );
+    const [busiest, ...others] = busiestKeys({ keys: left, counters, defaultLimit: 5, use: [] }, NOW);
+    assert.deepEqual([busiest!.id, busiest!.used, others], ["key-1", 1, []]);
     assert.equal(countRequest(counters, 1, 5, NOW).remaining, 3);
   });
 });

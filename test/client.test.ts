@@ -156,10 +156,8 @@ describe("the client is given", () => {
   it("ids that would lead elsewhere, and encodes them", async (t) => {
     const { client, asked } = await faulty(t, [reply(404, { error: "World not found" })]);
     for (const id of ["a/b", "?q=1", "#", "%2e%2e"]) await assert.rejects(client.worlds.get(id), ApiError);
-    assert.deepEqual(
-      asked,
-      ["a%2Fb", "%3Fq%3D1", "%23", "%252e%252e"].map((id) => `/api/public/v1/worlds/${id}`),
-    );
+    const worlds = "/api/public/v1/worlds/";
+    assert.deepEqual(asked, [`${worlds}a%2Fb`, `${worlds}%3Fq%3D1`, `${worlds}%23`, `${worlds}%252e%252e`]);
   });
 });
 
@@ -474,10 +472,8 @@ describe("an iteration", () => {
     };
     const { client, asked } = await faulty(t, [shown(['"a"', 'W/"a"', 'W/"a"'])]);
     assert.equal((await collect(client.worlds.list.all())).length, 130);
-    assert.deepEqual(
-      asked.map((line) => line.split(" ")[1]),
-      [undefined, '"a"', '"a"'],
-    );
+    const conditions = asked.map((line) => line.split(" ")[1]);
+    assert.deepEqual(conditions, [undefined, '"a"', '"a"']);
     const other = await faulty(t, [shown(['"a"', 'W/"a"', 'W/"b"'])]);
     await assert.rejects(collect(other.client.worlds.list.all()), SnapshotChangedError);
   });
@@ -518,10 +514,8 @@ describe("an iteration", () => {
     const steps = (): Step => pages(80, (at) => (at === 0 ? '"a"' : '"b"'));
     const { client } = await faulty(t, [steps()]);
     const items = await collect(client.worlds.list.all({ onChange: "restart" }));
-    assert.deepEqual(
-      items,
-      Array.from({ length: 80 }, (_, at) => ({ id: `"b":${at}` })),
-    );
+    assert.equal(items.length, 80);
+    for (const [at, { id }] of items.entries()) assert.equal(id, `"b":${at}`);
     const other = await faulty(t, [steps()]);
     await assert.rejects(collect(other.client.worlds.list.all()), SnapshotChangedError);
     // The client gives up on data that change all the time.

@@ -142,10 +142,7 @@ describe("commands", { concurrency: 3 }, () => {
     });
     assert.deepEqual(readFileSync(keys), before);
     assert.equal(readFileSync(noJson, "utf8"), badKeys[0]![1], "a bad file is left as it is");
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => /lock|tmp|breaking/.test(name)),
-      [],
-    );
+    assert.doesNotMatch(readdirSync(folder).join(), /lock|tmp|breaking/);
   });
 
   test("help and version: status 0, on standard output", async () => {
@@ -333,10 +330,7 @@ describe("commands", { concurrency: 3 }, () => {
     assert.ok(made, "the keys are in a temporary folder");
     assert.ok(!readFileSync(join(folder, made, "keys.json"), "utf8").includes(token));
     await server.stop();
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => name.startsWith("orrery-demo-")),
-      [],
-    );
+    assert.doesNotMatch(readdirSync(folder).join(), /orrery-demo-/);
   });
 });
 

@@ -13,17 +13,13 @@ describe("figures", () => {
     const rates = [0, 0.0471, 0.999, 9.994, 9.996, 99.94, 99.96, 123_456];
     assert.equal(written(format.rate, rates), "0 | 0.05 | 1.00 | 9.99 | 10.0 | 99.9 | 100 | 123,456");
     const times = [0, 0.05, 12.34, 999, 1000, 61_500, 125_000];
-    assert.equal(
-      written(format.millis, times),
-      "0 ms | 0.05 ms | 12.3 ms | 999 ms | 1.00 s | 61.5 s | 2 min 5 s",
-    );
+    const spans = "0 ms | 0.05 ms | 12.3 ms | 999 ms | 1.00 s | 61.5 s | 2 min 5 s";
+    assert.equal(written(format.millis, times), spans);
     const sizes = [0, 999, 1000, 67_108_864, 1.5e9, 9e15];
     assert.equal(written(format.bytes, sizes), "0 B | 999 B | 1.00 kB | 67.1 MB | 1.50 GB | 9,000 TB");
     assert.equal(written(format.percent, [0, 0.0004, 0.5, 1]), "0 % | 0.0 % | 50.0 % | 100 %");
-    assert.equal(
-      written((keys) => format.counted(keys, "key"), [1, 1200]),
-      "1 key | 1,200 keys",
-    );
+    const keys = (many: number): string => format.counted(many, "key");
+    assert.equal(written(keys, [1, 1200]), "1 key | 1,200 keys");
   });
 
   it("say durations in their two largest units", () => {

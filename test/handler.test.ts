@@ -127,8 +127,5 @@ test("what a pipelined request causes is observed in that request's own context"
   const wire = await dial(Number(new URL(origin).port));
   void wire.send(targets.map((target) => requestHead(target, [`Authorization: Bearer ${TOKEN}`])).join(""));
   await until(() => seen.length === count, "all observations");
-  assert.deepEqual(
-    seen.toSorted((a, b) => a! - b!),
-    targets.map((_, at) => at),
-  );
+  assert.deepEqual(new Set(seen), new Set(targets.keys()));
 });

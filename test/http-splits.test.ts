@@ -139,15 +139,8 @@ describe("a request in pieces", () => {
       const requests = Array<string>(isLast ? 1 : 2).fill(request);
       const expected = requests.map(() => alone[0]);
       await each(places, async (place) => {
-        const cut = cutAt(request, place);
-        assert.deepEqual(
-          await repliesTo(
-            requests,
-            requests.flatMap(() => cut),
-          ),
-          expected,
-          String(place),
-        );
+        const pieces = requests.flatMap(() => cutAt(request, place));
+        assert.deepEqual(await repliesTo(requests, pieces), expected, String(place));
       });
     });
 

@@ -175,10 +175,7 @@ it("close ends a running load; reloads that wait settle, and nothing is loaded a
   keeper.close();
   await Promise.all([...reloads, keeper.reload()]);
   assert.deepEqual([loads, aborted], [2, 1]);
-  assert.deepEqual(
-    seen.filter(({ kind }) => kind === "snapshot-refused"),
-    [],
-  );
+  assert.ok(!seen.some(({ kind }) => kind === "snapshot-refused"));
 });
 
 describe("indexing", () => {
@@ -190,10 +187,8 @@ describe("indexing", () => {
       throw new Error("it was indexed");
     });
     assert.ok("problems" in refused);
-    assert.match(
-      refused.problems[0]!,
-      /^DIR: cannot be indexed for search: more than 33554432 names, or distinct words/,
-    );
+    const problem = /^DIR: cannot be indexed for search: more than 33554432 names, or distinct words/;
+    assert.match(refused.problems[0]!, problem);
     assert.equal(refused.fingerprint, "seen");
   });
 
@@ -337,8 +332,6 @@ test("progress is told at the start and not in a reload, when it would wake the 
   t.after(() => keeper.close());
   cpSync(other, where, { recursive: true });
   await keeper.reload();
-  assert.deepEqual(
-    loads.map(({ onProgress }) => onProgress !== undefined),
-    [true, false],
-  );
+  const tells = loads.map(({ onProgress }) => onProgress !== undefined);
+  assert.deepEqual(tells, [true, false]);
 });

@@ -287,10 +287,8 @@ describe("a load after another", () => {
     assert.deepEqual(unnamed.store, mustLoad(await loadSnapshot(prepared)).store);
     manifest.files["generation.orrery"].sha256 = "0".repeat(64);
     writeFileSync(join(prepared, "manifest.json"), JSON.stringify(manifest));
-    assert.deepEqual(
-      problemsOf(await loadSnapshot(prepared, { before })),
-      problemsOf(await loadSnapshot(prepared)),
-    );
+    const problems = problemsOf(await loadSnapshot(prepared));
+    assert.deepEqual(problemsOf(await loadSnapshot(prepared, { before })), problems);
   });
 });
 

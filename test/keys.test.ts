@@ -161,10 +161,8 @@ for (const [what, redirection] of [
     const words = [...COMMAND, "keys", "create", "--name", "n", "--keys", join(folder, "new.json")];
     const ran = spawnSync("sh", ["-c", `exec "$@" ${redirection}`, "sh", ...words], { encoding: "utf8" });
     assert.equal(ran.status, 1, ran.stderr);
-    assert.match(
-      ran.stderr,
-      /^orrery: the token cannot be written to standard output: [^\n]+; no key was made\n$/,
-    );
+    const problem = /^orrery: the token cannot be written to standard output: [^\n]+; no key was made\n$/;
+    assert.match(ran.stderr, problem);
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
   });
 }
@@ -259,12 +257,8 @@ describe("a change of the keys file", () => {
       },
     });
     assert.equal(shows, 1, "the token is shown once");
-    assert.equal(
-      readKeys(keys)
-        .map(({ name }) => name)
-        .join(),
-      "test,test,n",
-    );
+    const names = readKeys(keys).map(({ name }) => name);
+    assert.deepEqual(names, ["test", "test", "n"]);
     assert.equal(statSync(keys).mode & 0o777, 0o600);
   });
 });
@@ -316,10 +310,9 @@ it("keys list marks keys that are over or grant nothing, as text and as JSON", a
   );
   const typo = listed[2]!;
   assert.deepEqual([typo.scopes, typo.unknownScopes], [[], ["read:foo", "a,b"]]);
-  assert.equal(
-    Object.keys(typo).join(),
-    "id,kind,name,state,limit,expiresAt,scopes,unknownScopes,grantsNothing,createdAt,previous,unknownFields",
-  );
+  const fields =
+    "id,kind,name,state,limit,expiresAt,scopes,unknownScopes,grantsNothing,createdAt,previous,unknownFields";
+  assert.equal(Object.keys(typo).join(), fields);
 });
 
 describe("keys update", () => {
@@ -506,10 +499,7 @@ describe("a record's unknown fields", () => {
       assert.deepEqual([record!.owner, record!.limt, comment], [{ team: 7 }, 5, "ours"], verb);
     }
     const { stderr, stdout } = await keys("list", "--json");
-    assert.match(
-      stderr,
-      /^orrery: warning: .*keys\.json: unknown field "owner" of "key_abcdef": it is kept/m,
-    );
+    assert.match(stderr, /^orrery: warning: .*keys\.json: unknown field "owner" of "key_abcdef": /m);
     assert.match(stderr, /unknown field "limt"/);
     assert.doesNotMatch(stdout, /limt":/);
   });
