@@ -39,6 +39,7 @@ describe("the keys file", () => {
   const good = record("svc_sk_a");
   const text = (...keys: unknown[]): string => JSON.stringify({ keys });
   const HASH = "ab".repeat(32);
+  const ended = (sha256: string) => [{ sha256, expiresAt: "2000-01-01T00:00:00Z" }];
 
   it("is read", () => {
     assert.deepEqual(parseKeys(text(good)), [good]);
@@ -53,17 +54,11 @@ describe("the keys file", () => {
     "keys that are no array": ['{"keys":{}}', /"keys"/],
     "a record that is no object": [text(null), /keys\[0\]/],
     "a previous token with the hash of a key": [
-      text(good, {
-        ...record("svc_sk_b"),
-        previous: [{ sha256: good.sha256, expiresAt: "2000-01-01T00:00:00Z" }],
-      }),
+      text(good, { ...record("svc_sk_b"), previous: ended(good.sha256) }),
       /keys\[1\]\.previous\[0\]\.sha256: duplicate hash/,
     ],
     "a hash that was a previous token's": [
-      text(
-        { ...good, previous: [{ sha256: HASH.toUpperCase(), expiresAt: "2000-01-01T00:00:00Z" }] },
-        { ...good, id: "2", sha256: HASH },
-      ),
+      text({ ...good, previous: ended(HASH.toUpperCase()) }, { ...good, id: "2", sha256: HASH }),
       /keys\[1\]\.sha256: duplicate hash/,
     ],
     "a duplicate id": [text(good, { ...record("svc_sk_b"), id: good.id }), /keys\[1\]\.id/],
@@ -107,13 +102,11 @@ describe("the keys file", () => {
 });
 
 describe("a token", () => {
-  const now = Date.parse("2026-01-01T00:00:00Z");
+  const expiresAt = "2026-01-01T00:00:00Z";
+  const now = Date.parse(expiresAt);
 
   it("ends at its moment, not before", () => {
-    const ring = createKeyRing(
-      [record("svc_sk_old", { expiresAt: "2026-01-01T00:00:00Z" })],
-      createCounters(3600),
-    );
+    const ring = createKeyRing([record("svc_sk_old", { expiresAt })], createCounters(3600));
     assert.equal(verdict("Bearer svc_sk_old", ring, now - 1), "id of svc_sk_old");
     assert.equal(verdict("Bearer svc_sk_old", ring, now), "apiKeyExpired");
   });

@@ -53,9 +53,11 @@ function settingOption(setting: Setting): readonly string[] {
   const name = nameOf(setting.flag);
   const text = defaultText(setting);
   if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
-  const value =
-    setting.kind === "flag" ? String(text === "on") : setting.kind === "text" ? `"${text}"` : text;
-  return [`\`${name}\``, `\`${value}\``, setting.meaning];
+  const values: Partial<Record<Setting["kind"], string>> = {
+    flag: String(text === "on"),
+    text: `"${text}"`,
+  };
+  return [`\`${name}\``, `\`${values[setting.kind] ?? text}\``, setting.meaning];
 }
 
 /** Plain names of field formats. */
