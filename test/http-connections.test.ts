@@ -169,11 +169,7 @@ describe("pipelining", AT_ONCE, () => {
 
   test("20 requests with HEAD and searches among them are answered in order", async () => {
     const asks = Array.from({ length: 20 }, (_, at) => MIX[at % MIX.length]!);
-    const told = (response: RawResponse): unknown[] => [
-      response.status,
-      header(response, "Content-Length"),
-      response.body,
-    ];
+    const told = (one: RawResponse): unknown[] => [one.status, header(one, "Content-Length"), one.body];
     const alone = await Promise.all(asks.map(([method, target]) => ask(target, [bearer("cli")], method)));
     const wire = await dial(main.port);
     void wire.send(asks.map(([method, target]) => good(target, [], method)).join(""));
@@ -242,8 +238,7 @@ describe("pipelining", AT_ONCE, () => {
     isStats(await wire.response());
     for (let at = 0; at < 2; at++) {
       const response = await wire.response();
-      assert.equal(response.status, 500);
-      assert.equal(errorOf(response), "Internal server error");
+      assert.deepEqual([response.status, errorOf(response)], [500, "Internal server error"]);
       assert.equal(header(response, "Access-Control-Allow-Origin"), "*");
     }
     isStats(await wire.response());
