@@ -10,7 +10,7 @@ import { indexesOf, indexStore } from "../src/search/search.ts";
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
 import { type FileSystem, realFiles } from "../src/snapshot/files.ts";
-import { type Loaded, type LoadOptions, loadSnapshot } from "../src/snapshot/load.ts";
+import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
 import {
   bytesOf,
   id,
@@ -71,12 +71,12 @@ function watchedFiles(): { files: FileSystem; opened: string[]; read: Set<string
  *
  * @returns in `read` the tables that the second load read, in `known` the parts of the index from the previous one
  */
-async function loadAgain(folder: string, change: () => unknown, options: LoadOptions = {}) {
+async function loadAgain(folder: string, change: () => unknown) {
   const before = mustLoad(await loadSnapshot(folder));
   const index = before.index ?? indexStore(before.store);
   await change();
   const { files, opened } = watchedFiles();
-  const after = mustLoad(await loadSnapshot(folder, { ...options, files, before }));
+  const after = mustLoad(await loadSnapshot(folder, { files, before }));
   const whole = mustLoad(await loadSnapshot(folder));
   const plain = ({ store, reports, kept, bytes }: Loaded): unknown => [
     store,
