@@ -179,7 +179,7 @@ describe("what a peer can make pending", () => {
     const stopped = server.stop();
     const other = await dial(server.port).catch(() => undefined);
     other?.destroy();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     finish();
     assert.equal(header(await wire.response(), "Connection"), "keep-alive");
     void wire.send(SMALL.slice(10));

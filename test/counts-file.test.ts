@@ -296,14 +296,6 @@ describe("a file of something else", () => {
 });
 
 describe("a clock", () => {
-  it("that goes on to the next window leaves the counts behind", async () => {
-    const file = newFile();
-    await saved(file, { key_1: 5 });
-    const next = await open(file, { now: () => NOW + HOUR * 1000 });
-    assert.equal(next.used("key_1"), 0);
-    assert.deepEqual(next.kinds(), ["state-refused"]);
-  });
-
   it("that is set back into the window before gives no request back", async () => {
     const file = newFile();
     await saved(file, { key_1: 5 }, NOW + HOUR * 1000);
