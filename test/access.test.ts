@@ -1,12 +1,10 @@
 /** The access log: the contents of its lines, secrets that stay out of them, ids of answers, and addresses of clients. */
 
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { after, describe, it } from "node:test";
 import { networkOf } from "../src/auth/notices.ts";
 import { PROGRAM } from "../src/features.ts";
 import { createFetchHandler } from "../src/http/fetch.ts";
-import { Fields } from "../src/http/head.ts";
 import { problemWithProxy, readClients } from "../src/model/client-address.ts";
 import type { Ask, Reply } from "../src/model/message.ts";
 import { requestIdOf, traceOf } from "../src/model/request-ids.ts";
@@ -16,6 +14,8 @@ import { createLog } from "../src/observe/log/log.ts";
 import { openState } from "../src/server/open.ts";
 import { BASE, cleanUp, serve, type TestServer, TOKENS, testOptions } from "./support/http-server.ts";
 import { get, until } from "./support/process.ts";
+import { askOnce, header, lastWord } from "./support/raw.ts";
+import { bearer, STATS } from "./support/requests.ts";
 
 after(cleanUp);
 
@@ -23,84 +23,48 @@ type Access = Extract<Observation, { kind: "request" }>;
 
 const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
 
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+const PARENT = "00f067aa0ba902b7";
+
+const WHOLE_TRACE = `00-${TRACE}-${PARENT}-01`;
+
+/** Headers that may hold values that the `Headers` class would refuse or trim. */
+function headersOf(values: Readonly<Record<string, string>>): Pick<Headers, "get"> {
+  return { get: (name) => values[name] ?? null };
+}
+
 function accesses({ observations }: TestServer): Access[] {
   return observations.filter((observation) => observation.kind === "request");
-}
-
-/** Sends bytes; resolves with the bytes received once the server ends the connection. */
-function exchange(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1");
-    let text = "";
-    socket.setEncoding("latin1").on("data", (part: string) => {
-      text += part;
-    });
-    socket.once("end", () => resolve(text));
-    socket.once("error", reject);
-    socket.write(bytes);
-  });
-}
-
-function ask(port: number, target: string, token?: string, method = "GET"): Promise<string> {
-  const authorization = token === undefined ? "" : `Authorization: Bearer ${token}\r\n`;
-  return exchange(
-    port,
-    `${method} ${target} HTTP/1.1\r\nHost: x\r\n${authorization}Connection: close\r\n\r\n`,
-  );
 }
 
 describe("the access log", () => {
   it("says of each request what was asked, by whom, and what came of it; the answer carries the id", async () => {
     const server = await serve({ accessLog: true });
-    const cases: [target: string, token: string | undefined, method: string, line: Partial<Access>][] = [
-      [
-        `${BASE}/stats?x=1`,
-        TOKENS.cli,
-        "GET",
-        { path: `${BASE}/stats`, status: 200, keyId: "cli", route: "/stats" },
-      ],
-      [`${BASE}/worlds`, TOKENS.cli, "HEAD", { method: "HEAD", status: 200, bytes: 0 }],
-      [
-        `${BASE}/worlds/none`,
-        TOKENS.api,
-        "GET",
-        { path: `${BASE}/worlds/none`, status: 404, fault: "worldMissing" },
-      ],
-      [`${BASE}/stats`, undefined, "GET", { status: 401, fault: "noToken", keyId: "" }],
-      ["/nowhere", undefined, "GET", { path: "/nowhere", route: "", status: 404, fault: "notFound" }],
-      [`${BASE}/stats`, undefined, "OPTIONS", { status: 204, bytes: 0 }],
-      [`${BASE}/users/search?q=User`, TOKENS.api, "GET", { status: 200, route: "/users/search" }],
+    const cases: [target: string, headers: string[], line: Partial<Access>, method?: string][] = [
+      [`${BASE}/stats?x=1`, [bearer("cli")], { path: STATS, status: 200, keyId: "cli" }],
+      [`${BASE}/worlds`, [bearer("cli")], { method: "HEAD", status: 200, bytes: 0 }, "HEAD"],
+      [`${BASE}/worlds/none`, [bearer("api")], { status: 404, fault: "worldMissing" }],
+      [STATS, [], { status: 401, fault: "noToken", keyId: "" }],
+      ["/nowhere", [], { path: "/nowhere", route: "", status: 404, fault: "notFound" }],
+      [STATS, [], { status: 204, bytes: 0 }, "OPTIONS"],
+      [`${BASE}/users/search?q=User`, [bearer("api")], { status: 200, route: "/users/search" }],
+      // A key that is known is named, though it is not valid.
+      [STATS, [bearer("disabled")], { status: 401, fault: "apiKeyInactive", keyId: "disabled" }],
+      [STATS, [bearer("expired")], { status: 401, fault: "apiKeyExpired", keyId: "expired" }],
+      [STATS, [bearer("cliDisabled")], { status: 401, fault: "cliTokenUnknown", keyId: "cliDisabled" }],
+      [STATS, [bearer("cliExpired")], { status: 401, fault: "cliTokenExpired", keyId: "cliExpired" }],
+      [STATS, ["Authorization: Bearer svc_sk_x"], { status: 401, fault: "apiKeyUnknown", keyId: "" }],
     ];
-    for (const [at, [target, token, method, expected]] of cases.entries()) {
-      const text = await ask(server.port, target, token, method);
+    for (const [at, [target, headers, expected, method]] of cases.entries()) {
+      const response = await askOnce(server.port, target, headers, method);
       const line = accesses(server)[at]!;
-      for (const [name, value] of Object.entries(expected)) {
-        assert.equal(line[name as keyof Access], value, `${method} ${target}: ${name}`);
-      }
-      assert.equal(line.client, "127.0.0.1");
-      assert.equal(line.bytes, text.length - text.indexOf("\r\n\r\n") - 4);
-      assert.ok(text.includes(`\r\nX-Request-Id: ${line.id}\r\n`), text);
+      assert.deepEqual({ ...line, ...expected }, line, `${method} ${target}`);
+      assert.deepEqual([line.client, line.bytes], ["127.0.0.1", Buffer.byteLength(response.body)]);
+      assert.equal(header(response, "X-Request-Id"), line.id);
       assert.equal("fault" in line, line.status >= 400);
     }
     assert.equal(new Set(accesses(server).map(({ id }) => id)).size, cases.length);
-    await server.stop();
-  });
-
-  it("names a key that is known, though it is not valid", async () => {
-    const server = await serve({ accessLog: true });
-    const cases: [token: string, fault: string, keyId: string][] = [
-      [TOKENS.disabled, "apiKeyInactive", "disabled"],
-      [TOKENS.expired, "apiKeyExpired", "expired"],
-      [TOKENS.cliDisabled, "cliTokenUnknown", "cliDisabled"],
-      [TOKENS.cliExpired, "cliTokenExpired", "cliExpired"],
-      ["svc_sk_unknown", "apiKeyUnknown", ""],
-    ];
-    for (const [token] of cases) await ask(server.port, `${BASE}/stats`, token);
-    const told = accesses(server).map(({ fault, keyId, status }) => ({ fault, keyId, status }));
-    assert.deepEqual(
-      told,
-      cases.map(([, fault, keyId]) => ({ fault, keyId, status: 401 })),
-    );
     await server.stop();
   });
 
@@ -113,9 +77,9 @@ describe("the access log", () => {
       ["GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", "bodyNotAllowed", 400],
     ];
     for (const [at, [bytes, fault, status]] of refused.entries()) {
-      const text = await exchange(server.port, bytes);
+      const response = await lastWord(server.port, bytes);
       const line = await until(() => accesses(server)[at], fault);
-      assert.equal(text.split(`\r\nX-Request-Id: ${line.id}\r\n`).length, 2, text);
+      assert.equal(header(response, "X-Request-Id"), line.id);
       assert.deepEqual([line.fault, line.status, line.client], [fault, status, "127.0.0.1"]);
     }
     await server.stop();
@@ -136,9 +100,12 @@ describe("the access log", () => {
       `ftp://me:canary-4711@any/x`,
       `/x#${canary}`,
     ];
-    for (const target of targets) await ask(server.port, target, canary);
-    await exchange(server.port, `GET /${canary} HTTP/1.1\r\nAuthorization: Bearer ${canary}\r\n\r\n`);
-    await exchange(server.port, `GET /${canary} HTTP/9.9\r\nAuthorization: Bearer ${canary}\r\n\r\n`);
+    for (const target of targets) await askOnce(server.port, target, [`Authorization: Bearer ${canary}`]);
+    for (const version of ["1.1", "9.9"])
+      await lastWord(
+        server.port,
+        `GET /${canary} HTTP/${version}\r\nAuthorization: Bearer ${canary}\r\n\r\n`,
+      );
     await until(() => accesses(server).length === targets.length + 2, "a line for each");
     assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
     await server.stop();
@@ -148,17 +115,15 @@ describe("the access log", () => {
 it("fields that are asked for are the query and the User-Agent, without tokens and control characters", async () => {
   const server = await serve({ accessLog: true, accessLogFields: ["query", "userAgent"] });
   const sent = async (target: string, agent?: string): Promise<Access> => {
-    const header = agent === undefined ? "" : `User-Agent: ${agent}\r\n`;
-    const count = accesses(server).length;
-    await exchange(server.port, `GET ${target} HTTP/1.1\r\nHost: x\r\n${header}Connection: close\r\n\r\n`);
-    return accesses(server)[count]!;
+    await askOnce(server.port, target, agent === undefined ? [] : [`User-Agent: ${agent}`]);
+    return accesses(server).at(-1)!;
   };
   const one = await sent(`${BASE}/worlds?limit=5&q=a%20b`, "crawler/1.0 (+https://example.com)");
   assert.deepEqual([one.query, one.userAgent], ["limit=5&q=a%20b", "crawler/1.0 (+https://example.com)"]);
   const two = await sent(`${BASE}/worlds`);
   assert.ok(!("query" in two || "userAgent" in two));
   assert.ok(!("query" in (await sent(`${BASE}/worlds?`, ""))));
-  const agent = 'a "b" \\ \u00e9\u009b\tx svc_sk_canary/svcx_canary more';
+  const agent = 'a "b" \\ \xc3\xa9\xc2\x9b\tx svc_sk_canary/svcx_canary more';
   const three = await sent(`/x?a=1&token=svc_sk_canary&b=svcx_canary#canary`, agent);
   assert.equal(three.query, "a=1&token=svc_sk_***&b=svcx_***");
   assert.match(three.userAgent!, /^a "b" \\ %C3%A9%C2%9B%09x svc_sk_\*\*\* more$/);
@@ -172,7 +137,6 @@ it("fields that are asked for are the query and the User-Agent, without tokens a
 
 describe("a line of the access log", () => {
   const whole: Reply = { status: 200, headers: "", body: "{}", route: "/worlds/:id", keyId: "key_1" };
-  const headers = (more: Record<string, string>) => ({ get: (name: string) => more[name] ?? null });
   const ask: Ask = {
     method: "GET",
     target: `${BASE}/worlds/1`,
@@ -182,7 +146,6 @@ describe("a line of the access log", () => {
     now: 0,
     peer: { remoteAddress: "127.0.0.1" },
   };
-  const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   const cases: readonly [Partial<Ask>, Partial<Reply>, sample: number][] = [
     [{}, {}, 1],
     [
@@ -190,7 +153,11 @@ describe("a line of the access log", () => {
       { keyId: 'k"\u2028\n', status: 404, fault: "worldMissing" },
       1,
     ],
-    [{ headers: headers({ traceparent: trace, "user-agent": 'x "y" \\', "x-request-id": "mine" }) }, {}, 100],
+    [
+      { headers: headersOf({ traceparent: WHOLE_TRACE, "user-agent": 'x "y" \\', "x-request-id": "mine" }) },
+      {},
+      100,
+    ],
     [{ target: "", method: "", peer: undefined }, { route: "", keyId: "" }, 1],
   ];
 
@@ -198,13 +165,15 @@ describe("a line of the access log", () => {
     for (const [asked, replied, sample] of cases) {
       const [lines, objects]: string[][] = [[], []];
       const log = createLog(PROGRAM.tables.events, "info", { write: (line: string) => objects!.push(line) });
-      const options = { observe: log, prefixes: PREFIXES, keeps: () => sample, clientOf: readClients([]) };
-      const fields = ["query", "userAgent"];
+      const options = {
+        observe: log,
+        prefixes: PREFIXES,
+        keeps: () => sample,
+        clientOf: readClients([]),
+        fields: ["query", "userAgent"],
+      };
       const write = (line: string): unknown => lines!.push(line);
-      for (const one of [
-        { ...options, fields, write },
-        { ...options, fields },
-      ])
+      for (const one of [{ ...options, write }, options])
         new AccessLog(one).record({ ...ask, ...asked }, { ...whole, ...replied });
       const same = (line = ""): string => line.replace(/"(time|id)":"(?!mine)[^"]*"/g, "");
       assert.equal(same(lines![0]), same(objects![0]));
@@ -219,15 +188,6 @@ it("a logged path is bounded and visible ASCII", () => {
   assert.ok(long.length < 2000);
   assert.equal(loggedPath("/a%2Fb/C", "", PREFIXES), "/a%2Fb/C");
 });
-
-const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
-
-const PARENT = "00f067aa0ba902b7";
-
-/** Headers that may hold values that the `Headers` class would refuse or trim. */
-function headersOf(values: Readonly<Record<string, string>>): Pick<Headers, "get"> {
-  return { get: (name) => values[name] ?? null };
-}
 
 describe("an X-Request-Id", () => {
   const idOf = (requestId: string): string | undefined =>
@@ -252,10 +212,9 @@ describe("an X-Request-Id", () => {
 
 describe("a traceparent", () => {
   const traceFrom = (traceparent: string) => traceOf(headersOf({ traceparent }));
-  const whole = `00-${TRACE}-${PARENT}-01`;
 
   it("is taken as W3C says, of later versions, too", () => {
-    for (const value of [whole, `cc-${TRACE}-${PARENT}-00`, `cc-${TRACE}-${PARENT}-00-what`]) {
+    for (const value of [WHOLE_TRACE, `cc-${TRACE}-${PARENT}-00`, `cc-${TRACE}-${PARENT}-00-what`]) {
       assert.deepEqual(traceFrom(value), { traceId: TRACE, parentId: PARENT });
     }
   });
@@ -264,77 +223,57 @@ describe("a traceparent", () => {
     const refused = [
       "",
       `ff-${TRACE}-${PARENT}-01`,
-      `${whole}-more`,
-      `${whole}x`,
-      ` ${whole}`,
-      whole.toUpperCase(),
+      `${WHOLE_TRACE}-more`,
+      `${WHOLE_TRACE}x`,
+      ` ${WHOLE_TRACE}`,
+      WHOLE_TRACE.toUpperCase(),
       `00-${"0".repeat(32)}-${PARENT}-01`,
       `00-${TRACE}-${"0".repeat(16)}-01`,
       `00-${TRACE}-${PARENT}-0`,
-      `${whole}, ${whole}`,
+      `${WHOLE_TRACE}, ${WHOLE_TRACE}`,
       `cc-${TRACE}-${PARENT}-00-${"x".repeat(500)}`,
     ];
     for (const value of refused) assert.equal(traceFrom(value), undefined, value);
   });
 });
 
-it("ids are found alike in raw and in web-standard headers, sent twice, too", () => {
-  const lists = [
-    [],
-    ["X-Request-ID", "a", "TraceParent", "b"],
-    ["x-request-id", "a", "x-request-id", "b", "traceparent", "c", "Traceparent", "d", "Traceparenz", "e"],
-  ];
-  for (const raw of lists) {
-    const headers = new Headers();
-    for (let at = 0; at < raw.length; at += 2) headers.append(raw[at]!, raw[at + 1]!);
-    const lines = raw.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join("");
-    const fields = new Fields(`${lines}\r\n`);
-    for (const name of ["x-request-id", "traceparent"]) assert.equal(fields.get(name), headers.get(name));
-  }
-});
-
 describe("the access log", () => {
-  const targets: [target: string, token: string | undefined][] = [
-    [`${BASE}/stats`, TOKENS.cli],
+  const targets: [target: string, token?: string][] = [
+    [STATS, TOKENS.cli],
     [`${BASE}/worlds?limit=3`, TOKENS.api],
     [`${BASE}/worlds/none`, TOKENS.api],
     [`${BASE}/users/search?q=User`, TOKENS.api],
-    [`${BASE}/stats`, undefined],
-    ["/nowhere", undefined],
+    [STATS],
+    ["/nowhere"],
   ];
-  const authorization = (token: string | undefined): Record<string, string> =>
-    token === undefined ? {} : { Authorization: `Bearer ${token}` };
 
   it("has the request's own ids, and its answer has them back, each its own, through every door", async () => {
     const wire = await serve({ accessLog: true });
     const observations: Observation[] = [];
     const opened = await openState({ ...(await testOptions({ accessLog: true }, observations)) });
     const handler = createFetchHandler(opened.state);
-    const doors = [
-      {
-        lines: wire.observations,
-        ask: async (target: string, headers: Record<string, string>) =>
+    type AskId = (target: string, headers: Record<string, string>) => Promise<unknown>;
+    const doors: [lines: readonly Observation[], askId: AskId][] = [
+      [
+        wire.observations,
+        async (target, headers) =>
           (await get(`http://127.0.0.1:${wire.port}${target}`, { headers })).headers["x-request-id"],
-      },
-      {
-        lines: observations,
-        ask: async (target: string, headers: Record<string, string>) =>
+      ],
+      [
+        observations,
+        async (target, headers) =>
           (await handler(new Request(`http://any${target}`, { headers }))).headers.get("x-request-id"),
-      },
+      ],
     ];
-    for (const { lines, ask } of doors) {
-      const of = (id: string): Access =>
-        (lines as readonly Observation[])
-          .filter((one) => one.kind === "request")
-          .find((one) => one.id === id)!;
-      let number = 0;
-      for (const [target, token] of [...targets, ...targets]) {
-        const own = `own-${++number}`;
-        const traceparent = `00-${TRACE}-${PARENT}-01`;
-        const headers = { ...authorization(token), "X-Request-Id": own, traceparent };
-        assert.equal(await ask(target, headers), own, target);
+    for (const [lines, askId] of doors) {
+      const of = (id: string) => lines.find((one) => one.kind === "request" && one.id === id) as Access;
+      for (const [at, [target, token]] of [...targets, ...targets].entries()) {
+        const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+        const own = `own-${at}`;
+        const headers = { ...authorization, "X-Request-Id": own, traceparent: WHOLE_TRACE };
+        assert.equal(await askId(target, headers), own, target);
         assert.deepEqual([of(own).traceId, of(own).parentId], [TRACE, PARENT]);
-        const made = String(await ask(target, { ...authorization(token), "X-Request-Id": "svc_sk_canary" }));
+        const made = String(await askId(target, { ...authorization, "X-Request-Id": "svc_sk_canary" }));
         assert.match(made, /^[0-9a-f]{8}-[0-9a-z]+$/);
         assert.equal("traceId" in of(made), false);
       }
@@ -347,19 +286,15 @@ describe("the access log", () => {
 
   it("has them of a request that is refused for its form, too", async () => {
     const server = await serve({ accessLog: true });
-    const url = `http://127.0.0.1:${server.port}${BASE}/stats`;
-    const { status, headers } = await get(url, {
-      headers: { "Content-Length": "1", "X-Request-Id": "mine" },
-    });
-    assert.deepEqual([status, headers["x-request-id"]], [400, "mine"]);
+    const response = await askOnce(server.port, STATS, ["Content-Length: 1", "X-Request-Id: mine"]);
+    assert.deepEqual([response.status, header(response, "X-Request-Id")], [400, "mine"]);
     await server.stop();
   });
 
   it("is without effect on answers while it is off", async () => {
     const server = await serve();
-    const url = `http://127.0.0.1:${server.port}${BASE}/stats`;
-    const { headers } = await get(url, { token: TOKENS.cli, headers: { "X-Request-Id": "mine" } });
-    assert.equal("x-request-id" in headers, false);
+    const response = await askOnce(server.port, STATS, [bearer("cli"), "X-Request-Id: mine"]);
+    assert.equal(header(response, "X-Request-Id"), undefined);
     await server.stop();
   });
 });
@@ -387,27 +322,34 @@ it("a list of proxies has addresses, ranges and loopback", () => {
 
 describe("the client of a request", () => {
   it("is the peer, unless that is a proxy that is trusted", () => {
-    assert.equal(clientOf("10.0.0.0/8", "11.0.0.1", "1.2.3.4"), "11.0.0.1");
     assert.equal(readClients([])({ peer: { remoteAddress: "127.0.0.1" } }), "127.0.0.1");
-    assert.equal(clientOf("loopback", undefined, "1.2.3.4"), undefined);
-    assert.equal(clientOf("10.0.0.0/8", "10.9.9.9", "1.2.3.4"), "1.2.3.4");
-    assert.equal(clientOf("10.0.0.0/8", "::ffff:10.9.9.9", "1.2.3.4"), "1.2.3.4");
-    assert.equal(clientOf("::ffff:10.0.0.0/104", "10.9.9.9", "1.2.3.4"), "1.2.3.4");
-    assert.equal(clientOf("fe80::/10", "fe80::1%eth0", "1.2.3.4"), "1.2.3.4");
-    for (const peer of ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
-      assert.equal(clientOf("loopback", peer, "2001:db8::1"), "2001:db8::1");
+    const cases: [proxies: string, peer: string | undefined, client: string | undefined][] = [
+      ["10.0.0.0/8", "11.0.0.1", "11.0.0.1"],
+      ["loopback", undefined, undefined],
+      ["10.0.0.0/8", "10.9.9.9", "1.2.3.4"],
+      ["10.0.0.0/8", "::ffff:10.9.9.9", "1.2.3.4"],
+      ["::ffff:10.0.0.0/104", "10.9.9.9", "1.2.3.4"],
+      ["fe80::/10", "fe80::1%eth0", "1.2.3.4"],
+      ["loopback", "127.8.9.1", "1.2.3.4"],
+      ["loopback", "::1", "1.2.3.4"],
+      ["loopback", "::ffff:127.0.0.1", "1.2.3.4"],
+    ];
+    for (const [proxies, peer, client] of cases)
+      assert.equal(clientOf(proxies, peer, "1.2.3.4"), client, `${proxies} ${peer}`);
   });
 
   it("is the last address that is not itself a trusted proxy's", () => {
-    const behind = (forwarded?: string): string | undefined =>
-      clientOf("loopback,10.0.0.0/8,fd00::/8", "10.0.0.1", forwarded);
-    assert.equal(behind("6.6.6.6, 1.2.3.4"), "1.2.3.4");
-    assert.equal(behind("6.6.6.6,1.2.3.4 ,\t10.1.1.1,fd00::1, ::ffff:10.3.3.3,[fd00::2]:80"), "1.2.3.4");
-    assert.equal(behind("1.2.3.4:5678"), "1.2.3.4");
-    assert.equal(behind("[2001:DB8::1]:443"), "2001:db8::1");
-    assert.equal(behind("[2001:db8::1]"), "2001:db8::1");
-    assert.equal(behind("::ffff:1.2.3.4"), "1.2.3.4");
-    assert.equal(behind("10.1.1.1, 10.2.2.2"), "10.0.0.1");
+    const cases: Readonly<Record<string, string>> = {
+      "6.6.6.6, 1.2.3.4": "1.2.3.4",
+      "6.6.6.6,1.2.3.4 ,\t10.1.1.1,fd00::1, ::ffff:10.3.3.3,[fd00::2]:80": "1.2.3.4",
+      "1.2.3.4:5678": "1.2.3.4",
+      "[2001:DB8::1]:443": "2001:db8::1",
+      "[2001:db8::1]": "2001:db8::1",
+      "::ffff:1.2.3.4": "1.2.3.4",
+      "10.1.1.1, 10.2.2.2": "10.0.0.1",
+    };
+    for (const [forwarded, client] of Object.entries(cases))
+      assert.equal(clientOf("loopback,10.0.0.0/8,fd00::/8", "10.0.0.1", forwarded), client, forwarded);
   });
 
   it("is not taken from what is malformed", () => {

@@ -6,14 +6,7 @@ import { once } from "node:events";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
 import { type Admission, admit as admitOrWait, findKey, type Gate, judgeKey } from "../src/auth/admit.ts";
-import {
-  createKeyRing,
-  hashToken,
-  type KeyRecord,
-  type KeyRing,
-  parseKeys,
-  tokenHasher,
-} from "../src/auth/keys.ts";
+import { createKeyRing, type KeyRecord, type KeyRing, parseKeys, tokenHasher } from "../src/auth/keys.ts";
 import {
   type Counters,
   countRequest,
@@ -47,6 +40,7 @@ describe("the keys file", () => {
   const good = record("svc_sk_a");
   const text = (...keys: unknown[]): string => JSON.stringify({ keys });
   const HASH = "ab".repeat(32);
+  const ended = (sha256: string) => [{ sha256, expiresAt: "2000-01-01T00:00:00Z" }];
 
   it("is read", () => {
     assert.deepEqual(parseKeys(text(good)), [good]);
@@ -60,44 +54,12 @@ describe("the keys file", () => {
     "no keys": ["{}", /"keys"/],
     "keys that are no array": ['{"keys":{}}', /"keys"/],
     "a record that is no object": [text(null), /keys\[0\]/],
-    "an empty id": [text({ ...good, id: "" }), /keys\[0\]\.id/],
-    "an unknown kind": [text({ ...good, kind: "root" }), /kind/],
-    "a short hash": [text({ ...good, sha256: "ab" }), /sha256/],
-    "scopes that are no strings": [text({ ...good, scopes: [1] }), /scopes/],
-    "a limit of 0": [text({ ...good, limit: 0 }), /limit/],
-    "a limit of 1.5": [text({ ...good, limit: 1.5 }), /limit/],
-    "a limit in quotes": [text({ ...good, limit: "5" }), /limit/],
-    "active that is no boolean": [text({ ...good, active: 1 }), /active/],
-    "an impossible expiry": [text({ ...good, expiresAt: "2026-02-30T00:00:00Z" }), /expiresAt/],
-    "a creation that is null": [text({ ...good, createdAt: null }), /createdAt/],
-    "previous tokens that are no array": [
-      text({ ...good, previous: {} }),
-      /keys\[0\]\.previous: must be an array/,
-    ],
-    "a previous token that is no object": [
-      text({ ...good, previous: [1] }),
-      /keys\[0\]\.previous\[0\]: must be/,
-    ],
-    "a previous token without an end": [
-      text({ ...good, previous: [{ sha256: HASH }] }),
-      /previous\[0\]\.expiresAt: is/,
-    ],
-    "a previous token that never ends": [
-      text({ ...good, previous: [{ sha256: HASH, expiresAt: null }] }),
-      /previous\[0\]\.expiresAt: must be a time/,
-    ],
     "a previous token with the hash of a key": [
-      text(good, {
-        ...record("svc_sk_b"),
-        previous: [{ sha256: good.sha256, expiresAt: "2000-01-01T00:00:00Z" }],
-      }),
+      text(good, { ...record("svc_sk_b"), previous: ended(good.sha256) }),
       /keys\[1\]\.previous\[0\]\.sha256: duplicate hash/,
     ],
     "a hash that was a previous token's": [
-      text(
-        { ...good, previous: [{ sha256: HASH.toUpperCase(), expiresAt: "2000-01-01T00:00:00Z" }] },
-        { ...good, id: "2", sha256: HASH },
-      ),
+      text({ ...good, previous: ended(HASH.toUpperCase()) }, { ...good, id: "2", sha256: HASH }),
       /keys\[1\]\.sha256: duplicate hash/,
     ],
     "a duplicate id": [text(good, { ...record("svc_sk_b"), id: good.id }), /keys\[1\]\.id/],
@@ -111,6 +73,27 @@ describe("the keys file", () => {
       assert.throws(() => parseKeys(bytes), { name: "KeysFileError", message });
     });
   }
+  const wrong: [change: object, message: RegExp][] = [
+    [{ id: "" }, /keys\[0\]\.id/],
+    [{ kind: "root" }, /kind/],
+    [{ sha256: "ab" }, /sha256/],
+    [{ scopes: [1] }, /scopes/],
+    [{ limit: 0 }, /limit/],
+    [{ limit: 1.5 }, /limit/],
+    [{ limit: "5" }, /limit/],
+    [{ active: 1 }, /active/],
+    [{ expiresAt: "2026-02-30T00:00:00Z" }, /expiresAt/],
+    [{ createdAt: null }, /createdAt/],
+    [{ previous: {} }, /keys\[0\]\.previous: must be an array/],
+    [{ previous: [1] }, /keys\[0\]\.previous\[0\]: must be/],
+    [{ previous: [{ sha256: HASH }] }, /previous\[0\]\.expiresAt: is/],
+    [{ previous: [{ sha256: HASH, expiresAt: null }] }, /previous\[0\]\.expiresAt: must be a time/],
+  ];
+  for (const [change, message] of wrong) {
+    it(`is refused with ${JSON.stringify(change)}`, () => {
+      assert.throws(() => parseKeys(text({ ...good, ...change })), { name: "KeysFileError", message });
+    });
+  }
   for (const field of Object.keys(good)) {
     it(`is refused without ${field}`, () => {
       const { [field as keyof KeyRecord]: _left, ...rest } = good;
@@ -120,56 +103,20 @@ describe("the keys file", () => {
 });
 
 describe("a token", () => {
-  const ring = createKeyRing(
-    [
-      record("svc_sk_good"),
-      record("svc_sk_off", { active: false, expiresAt: "2000-01-01T00:00:00Z" }),
-      record("svc_sk_old", { expiresAt: "2026-01-01T00:00:00Z" }),
-      record("svcx_good", { kind: "cli" }),
-      record("svcx_off", { kind: "cli", active: false }),
-      record("svcx_old", { kind: "cli", expiresAt: "2026-01-01T00:00:00Z" }),
-      record("svc_sk_really-cli", { kind: "cli" }),
-      record("svcx_really-api"),
-      record("svc_sk_two words", {}),
-    ],
-    createCounters(3600),
-  );
-  const now = Date.parse("2026-01-01T00:00:00Z");
-  const cases: [header: string | undefined, found: string][] = [
-    [undefined, "noToken"],
-    ["", "tokenFormat"],
-    ["Bearer", "tokenFormat"],
-    ["Bearer ", "tokenFormat"],
-    ["Bearer\tsvc_sk_good", "tokenFormat"],
-    ["Basic svc_sk_good", "tokenFormat"],
-    ["Bearersvc_sk_good", "tokenFormat"],
-    [" Bearer svc_sk_good", "tokenFormat"],
-    ["Bearer svc_sk_", "tokenFormat"],
-    ["Bearer svcx_", "tokenFormat"],
-    ["Bearer SVC_SK_good", "tokenFormat"],
-    ["Bearer other", "tokenFormat"],
-    ["Bearer svc_sk_nobody", "apiKeyUnknown"],
-    ["Bearer svc_sk_good extra", "apiKeyUnknown"],
-    ["Bearer svc_sk_really-cli", "apiKeyUnknown"],
-    ["Bearer svc_sk_off", "apiKeyInactive"],
-    ["Bearer svc_sk_old", "apiKeyExpired"],
-    ["Bearer svcx_nobody", "cliTokenUnknown"],
-    ["Bearer svcx_off", "cliTokenUnknown"],
-    ["Bearer svcx_really-api", "cliTokenUnknown"],
-    ["Bearer svcx_old", "cliTokenExpired"],
-    ["Bearer svc_sk_good", "id of svc_sk_good"],
-    ["bearer   svc_sk_good", "id of svc_sk_good"],
-    ["BEARER svcx_good", "id of svcx_good"],
-    ["Bearer svc_sk_two words", "id of svc_sk_two words"],
-  ];
-  for (const [header, expected] of cases) {
-    it(`${JSON.stringify(header)} → ${expected}`, () => {
-      assert.equal(verdict(header, ring, now), expected);
-    });
-  }
+  const expiresAt = "2026-01-01T00:00:00Z";
+  const now = Date.parse(expiresAt);
 
-  it("expires at its moment, not before", () => {
+  it("ends at its moment, not before", () => {
+    const ring = createKeyRing([record("svc_sk_old", { expiresAt })], createCounters(3600));
     assert.equal(verdict("Bearer svc_sk_old", ring, now - 1), "id of svc_sk_old");
+    assert.equal(verdict("Bearer svc_sk_old", ring, now), "apiKeyExpired");
+  });
+
+  it("is one of its own kind, by its prefix", () => {
+    const disguised = [record("svc_sk_cli", { kind: "cli" }), record("svcx_api")];
+    const ring = createKeyRing(disguised, createCounters(3600));
+    assert.equal(verdict("Bearer svc_sk_cli", ring, now), "apiKeyUnknown");
+    assert.equal(verdict("Bearer svcx_api", ring, now), "cliTokenUnknown");
   });
 
   it("is found by a hash in upper case", () => {
@@ -203,17 +150,11 @@ describe("a token", () => {
     t.mock.restoreAll();
     assert.deepEqual([kept.has("svc_sk_kept"), kept.has("svc_sk_guess")], [true, false]);
   });
-
-  it("is hashed as its bytes", () => {
-    const utf8 = "svc_sk_é";
-    const onTheWire = Buffer.from(utf8).toString("latin1");
-    assert.equal(hashToken(onTheWire), createHash("sha256").update(utf8).digest("hex"));
-  });
 });
 
 describe("the limit", () => {
   it("lets exactly the limit pass in each window", () => {
-    const counters = createCounters(10);
+    const counters = createSharedCounters(10);
     const slot = slotOf(counters, "k");
     const passed = (now: number): number =>
       Array.from({ length: 9 }, () => countRequest(counters, slot, 4, now)).filter((quota) => quota.passed)
@@ -254,14 +195,6 @@ describe("the limit", () => {
     assert.equal(ask("svc_sk_299"), 0);
     assert.equal(admit(gate, "Bearer svc_sk_0", null, 0).fault, "rateLimited");
   });
-
-  it("counts what lacks a scope, and judges the limit first", () => {
-    const counters = createCounters(10);
-    const keys = createKeyRing([record("svc_sk_a", { limit: 1, scopes: ["read:everything"] })], counters);
-    const gate: Gate = { prefixes: PREFIXES, defaultLimit: 9, counters, keys };
-    assert.equal(admit(gate, "Bearer svc_sk_a", "read:users", 0).fault, "scopeUsers");
-    assert.equal(admit(gate, "Bearer svc_sk_a", "read:users", 0).fault, "rateLimited");
-  });
 });
 
 const TOKENS: Record<string, [token: string, bytes: Buffer]> = {
@@ -283,7 +216,6 @@ const TOKENS: Record<string, [token: string, bytes: Buffer]> = {
 
 describe("the hash of a token", () => {
   const hashers = {
-    "as it is here": hashToken,
     "in one call": tokenHasher(hash),
     "in several": tokenHasher(undefined),
   };
@@ -294,16 +226,6 @@ describe("the hash of a token", () => {
       });
     }
   }
-
-  it("is made in one call where there is one", () => {
-    let calls = 0;
-    const hasher = tokenHasher((algorithm) => {
-      calls++;
-      return algorithm;
-    });
-    assert.equal(hasher("svc_sk_\xff"), "sha256");
-    assert.equal(calls, 1);
-  });
 });
 
 const THREAD = new URL("./support/counting-thread.mjs", import.meta.url);
@@ -343,21 +265,6 @@ it("threads that count requests of one key let exactly the limit pass in each wi
   assert.ok(full > 0, "no window was full");
 });
 
-it("counters that threads share count as others do", () => {
-  const clock = [60_000, 60_000, 60_000, 60_000, 119_999, 120_000, 60_000, 120_001, 120_001, 180_000, 0];
-  const [own, shared] = [createCounters, createSharedCounters].map((create) => {
-    const counters = create(60);
-    slotOf(counters, "another");
-    return clock.map((now) => countRequest(counters, slotOf(counters, "k"), 3, now));
-  });
-  assert.deepEqual(shared, own);
-  const passed = [true, true, true, false, false, true, true, true, false, true, true];
-  assert.deepEqual(
-    shared!.map((quota) => quota.passed),
-    passed,
-  );
-});
-
 function use(counters: Counters, slot: number, window: number, used: number): void {
   counters.cells[slot] = BigInt(window) * BigInt(counters.split) * 2n ** 32n + BigInt(used);
 }
@@ -372,6 +279,7 @@ describe("a cell", () => {
       const most = Math.min(Number.MAX_SAFE_INTEGER, counters.split * 2 ** 32 - 1);
       const window = Math.floor(NOW / 1000 / seconds);
       const reset = (window + 1) * seconds;
+      assert.ok(most >= Math.min(Number.MAX_SAFE_INTEGER, 2 ** 31 * seconds), "2^31 requests a second");
       const edges = [2 ** 16, 2 ** 31, 2 ** 32, 2 ** 33, 2 ** 40, 2 ** 52].filter((edge) => edge < most);
       assert.ok(edges.length >= 2);
       for (const edge of edges) {
@@ -387,19 +295,10 @@ describe("a cell", () => {
         }
         assert.equal(countRequest(counters, slot, limit, NOW + seconds * 1000).remaining, edge);
       }
-    });
-
-    it(`has room for 2^31 requests a second in windows of ${seconds} s, and refuses when it is full`, () => {
-      const counters = createCounters(seconds);
-      const slot = slotOf(counters, "k");
-      const limit = Number.MAX_SAFE_INTEGER;
-      const most = Math.min(limit, counters.split * 2 ** 32 - 1);
-      assert.ok(most >= Math.min(limit, 2 ** 31 * seconds));
-      const window = Math.floor(NOW / 1000 / seconds);
+      // A full cell refuses, whatever the limit.
       use(counters, slot, window, most - 1);
-      assert.equal(countRequest(counters, slot, limit, NOW).passed, true);
-      assert.equal(countRequest(counters, slot, limit, NOW).passed, false);
-      assert.equal(countRequest(counters, slot, limit, NOW).reset, (window + 1) * seconds);
+      const passed = [1, 2].map(() => countRequest(counters, slot, Number.MAX_SAFE_INTEGER, NOW).passed);
+      assert.deepEqual(passed, [true, false]);
     });
 
     it(`reopens no window of ${seconds} s where its numbers end, in 2106 or later`, () => {

@@ -21,8 +21,12 @@ test("a bundle without the file of the thread", async (t) => {
     }
   `;
   await build({
-    ...{ stdin: { contents, resolveDir: fileURLToPath(new URL(".", import.meta.url)) }, outfile },
-    ...{ bundle: true, format: "esm", platform: "node", logLevel: "error" },
+    stdin: { contents, resolveDir: fileURLToPath(new URL(".", import.meta.url)) },
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "error",
     // As in the build: others bundle its output.
     define: { IS_BUILT: "true" },
     banner: {

@@ -10,8 +10,10 @@ import type { Searches } from "../src/search/search.ts";
 import type { Work } from "../src/search/work.ts";
 import { createInlineSearch } from "../src/server/search/inline-search.ts";
 import { BUSY, type Busy, type Caller, type Found, type PageOf } from "../src/store/generation.ts";
-import { cleanUp, serveOpen, TOKENS } from "./support/http-server.ts";
-import { dial, errorOf, header, requestHead, type Wire } from "./support/raw.ts";
+import { cleanUp, serveOpen, type TokenName } from "./support/http-server.ts";
+import { until as untilTrue } from "./support/process.ts";
+import { dial, errorOf, header, type RawResponse, requestHead } from "./support/raw.ts";
+import { bearer } from "./support/requests.ts";
 
 after(cleanUp);
 
@@ -44,9 +46,7 @@ function createSearch(most: number, cacheBytes = 0) {
   return { begun, far, near, search: new CachedSearch(near, cacheBytes, pending) };
 }
 
-async function until(what: () => boolean): Promise<void> {
-  while (!what()) await new Promise((resolve) => setTimeout(resolve, 2));
-}
+const until = (what: () => boolean) => untilTrue(what, "it");
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -89,11 +89,9 @@ describe("searches that wait", () => {
     await Promise.all(honest);
     assert.ok(begun.length - before <= 20, `${begun.length - before} before them`);
     await Promise.all(flood);
-    const inOrder = begun.filter((term) => term.startsWith("flood"));
-    assert.deepEqual(
-      inOrder,
-      Array.from({ length: 400 }, (_, at) => `flood ${at}`),
-    );
+    const floods = begun.filter((term) => term.startsWith("flood"));
+    for (const [at, term] of floods.entries()) assert.equal(term, `flood ${at}`, "in order");
+    assert.equal(floods.length, 400);
   });
 
   it("are not begun when their callers are gone", async () => {
@@ -145,12 +143,8 @@ describe("searches that wait", () => {
 });
 
 const target = (term: string): string => `${BASE_PATH}/worlds/search?q=${encodeURIComponent(term)}&limit=2`;
-const request = (
-  path: string,
-  token: keyof typeof TOKENS = "api",
-  more: string[] = [],
-  method = "GET",
-): string => requestHead(path, [`Authorization: Bearer ${TOKENS[token]}`, ...more], method);
+const request = (path: string, token: TokenName = "api", more: string[] = [], method = "GET"): string =>
+  requestHead(path, [bearer(token), ...more], method);
 
 async function serveSearches(most: number) {
   const made = createSearch(most);
@@ -158,13 +152,11 @@ async function serveSearches(most: number) {
   return { ...made, server };
 }
 
-function isBusyReply(response: Awaited<ReturnType<Wire["response"]>>): void {
-  assert.equal(response.status, 503);
-  assert.equal(errorOf(response), "Server is busy");
-  assert.equal(header(response, "Retry-After"), "1");
-  assert.equal(header(response, "Cache-Control"), "no-store");
-  assert.equal(header(response, "ETag"), undefined);
-  assert.equal(header(response, "Access-Control-Allow-Origin"), "*");
+function isBusyReply(response: RawResponse): void {
+  assert.deepEqual([response.status, errorOf(response)], [503, "Server is busy"]);
+  const names = ["Retry-After", "Cache-Control", "ETag", "Access-Control-Allow-Origin"];
+  const values = names.map((name) => header(response, name));
+  assert.deepEqual(values, ["1", "no-store", undefined, "*"]);
 }
 
 describe("a server with more searches than may wait", () => {

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import {
-  existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
@@ -19,10 +18,7 @@ import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { hashToken, type KeyRecord } from "../src/auth/keys.ts";
-import type { CommandIo } from "../src/cli/command.ts";
-import { UsageError } from "../src/cli/options.ts";
-import { PROGRAM } from "../src/features.ts";
-import { settingsOf } from "../src/settings/settings.ts";
+import type { Command } from "../src/settings/settings.ts";
 import { id, instance, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { IS_LONG } from "./support/long.ts";
 import { optionsOf } from "./support/options.ts";
@@ -43,179 +39,128 @@ function saidBy({ stderr }: Outcome): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }
 
-/** Runs a command inside this process; it must print nothing. */
-async function runInside(args: readonly string[], environment: Variables): Promise<void> {
-  const forbidden = (what: string) => (): never => assert.fail(`${args.join(" ")}: ${what}`);
-  const world: CommandIo = {
-    environment,
-    print: forbidden("printed"),
-    deliver: forbidden("printed"),
-    complain: forbidden("complained"),
-    isTerminal: false,
-    exit: forbidden("exited"),
-  };
-  const row = PROGRAM.commands.find(({ name }) => `${args.join(" ")} `.startsWith(`${name} `))!;
-  await row.run(optionsOf(row.name, args.slice(row.name.split(" ").length), environment), world, PROGRAM);
-}
-
 describe("commands", { concurrency: 3 }, () => {
   test("wrong usage: status 2, one line on standard error that says what, nothing done", async (t) => {
     const { folder, snapshot, keys } = place(t);
-    const serving = ["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"];
+    const files = ["--snapshot", snapshot, "--keys", keys];
     const newKeys = join(folder, "new.json");
-    const creating = ["keys", "create", "--keys", newKeys, "--name", "n"];
-    type Wrong = [args: string[], says: RegExp, variables?: Variables];
-    const wrong: Wrong[] = [
+    type Wrong<Args> = [args: Args, says: RegExp, variables?: Variables];
+    const wrong: Wrong<string[]>[] = [
       [[], /command/],
-      [["nope"], /"nope"/],
-      [["keys", "make"], /"keys make"/],
       [["serve"], /--snapshot/],
-      [serving, /ORRERY_RATE_LIMIT/, { ORRERY_RATE_LIMIT: " 5" }],
-      [[...creating, "--expires", "soon"], /--expires/],
-    ];
-    // The rest differ from these in a value alone and need no process each.
-    const wrongInside: Wrong[] = [
-      [[...serving, "--nope"], /--nope/],
-      [[...serving, "--port", "65536"], /--port/],
-      [[...serving, "--api-key-prefix", "tok", "--cli-token-prefix", "tok_"], /prefix/],
-      [["keys", "disable", "--keys", keys], /missing/],
-      [["check", "a", "b"], /"b"/],
-      [["serve", "--snapshot", snapshot], /--keys/],
-      [[...serving, "more"], /"more"/],
-      [[...serving, "--rate-limit", "0"], /--rate-limit/],
-      [[...serving, "--rate-window", "1.5"], /--rate-window/],
-      [[...serving, "--cors", "maybe"], /--cors: must be on or off/],
-      [[...serving, "--watch=-1"], /--watch/],
-      [[...serving, "--access-log=maybe"], /access-log/],
-      [serving, /ORRERY_LOG_LEVEL/, { ORRERY_LOG_LEVEL: "loud" }],
-      [["keys", "create", "--keys", newKeys], /--name/],
-      [["keys", "create", "--name", "n"], /--keys/],
-      [["keys", "delete", "a", "b", "--keys", keys], /"b"/],
-      [["check"], /missing/],
-      [["check", snapshot, "--max-snapshot-bytes", "0"], /--max-snapshot-bytes/],
-      [["generate"], /--out/],
+      [["serve", ...files], /ORRERY_RATE_LIMIT/, { ORRERY_RATE_LIMIT: " 5" }],
+      [["serve", ...files, "--api-key-prefix", "tok", "--cli-token-prefix", "tok_"], /prefix/],
+      [["keys", "create", "--keys", newKeys, "--name", "n", "--expires", "soon"], /--expires/],
     ];
     const before = readFileSync(keys);
     await pooled(wrong, async ([args, says, variables = {}]) => {
       const outcome = await run(args, variables);
       const what = `${args.join(" ")} ${JSON.stringify(variables)}: ${outcome.stderr}`;
-      assert.equal(outcome.status, 2, what);
-      assert.equal(outcome.stdout, "", what);
+      assert.deepEqual([outcome.status, outcome.stdout], [2, ""], what);
       assert.match(outcome.stderr, /^orrery: [^\n]+\n$/, what);
       assert.match(outcome.stderr, says, what);
     });
-    for (const [args, says, variables = {}] of wrongInside) {
-      await assert.rejects(runInside(args, variables), (error: Error) => {
-        assert.ok(error instanceof UsageError, `${args.join(" ")}: ${error.stack}`);
-        assert.match(error.message, says);
-        assert.doesNotMatch(error.message, /\n/);
-        return true;
-      });
-    }
+    // The rest differ from these in a value alone and need no process each; test/options.test.ts has more.
+    const wrongInside: Wrong<[Command, ...string[]]>[] = [
+      [["serve", ...files, "--port", "65536"], /--port/],
+      [["serve", ...files, "--rate-window", "1.5"], /--rate-window/],
+      [["serve", ...files, "--watch=-1"], /--watch/],
+      [["serve", ...files], /ORRERY_LOG_LEVEL/, { ORRERY_LOG_LEVEL: "loud" }],
+      [["serve", ...files, "more"], /"more"/],
+      [["keys disable", "--keys", keys], /missing/],
+      [["keys delete", "a", "b", "--keys", keys], /"b"/],
+      [["check", "a", "b"], /"b"/],
+      [["check"], /missing/],
+      [["check", snapshot, "--max-snapshot-bytes", "0"], /--max-snapshot-bytes/],
+    ];
+    for (const [[command, ...args], message, variables] of wrongInside)
+      assert.throws(() => optionsOf(command, args, variables), { name: "UsageError", message });
     assert.deepEqual(readFileSync(keys), before);
-    assert.ok(!existsSync(newKeys));
     assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
   });
 
   test("what cannot work: status 1, and one clear line a problem", async (t) => {
     const { folder, snapshot, keys } = place(t);
     const bad = writeSnapshot(join(folder, "bad"), {
-      "users.ndjson": `${JSON.stringify(user(1))}\n${JSON.stringify(user(2, { createdAt: "soon", email: "canary-1" }))}\n`,
+      "users.ndjson": [user(1), user(2, { createdAt: "soon", email: "canary-1" })],
       "worlds.ndjson": null,
     });
     const good = keyRecord("svc_sk_1");
     const secret = hashToken("svc_sk_secret");
-    const badKeys: Record<string, [contents: string, says: RegExp]> = {
-      "no-json": [`{"keys":[{"sha256":"${secret}"`, /JSON/],
-      "missing-field": [JSON.stringify({ keys: [good, { ...good, limit: undefined }] }), /keys\[1\]\.limit/],
-      "same-hash": [
-        JSON.stringify({ keys: [good, { ...good, id: "other", sha256: good.sha256.toUpperCase() }] }),
-        /keys\[1\]\.sha256/,
-      ],
-    };
     const taken = createServer();
     t.after(() => taken.close());
     const port = await listen(taken);
 
-    const missing = join(folder, "missing");
-    const serving = ["serve", "--port", "0"];
-    const failing: [args: string[], says: RegExp[]][] = [
-      [[...serving, "--snapshot", missing, "--keys", keys], [/missing: directory does not exist \(ENOENT\)/]],
-      [
-        [...serving, "--snapshot", bad, "--keys", keys],
-        // The check for files comes before any row is read.
-        [/^worlds\.ndjson: /],
-      ],
-      [[...serving, "--snapshot", snapshot, "--keys", missing], [/missing: file does not exist \(ENOENT\)/]],
-      [
-        [...serving, "--snapshot", snapshot, "--keys", keys, "--max-snapshot-bytes", "9"],
-        [/^users\.ndjson: /],
-      ],
-      [
-        ["serve", "--snapshot", snapshot, "--keys", keys, "--port", String(port)],
-        [new RegExp(`port ${port}\\b`)],
-      ],
-      [[...serving, "--snapshot", snapshot, "--keys", keys, "--host", "192.0.2.1"], [/192\.0\.2\.1/]],
-      [["keys", "list", "--keys", missing], [/missing: file does not exist \(ENOENT\)/]],
-      [["keys", "enable", "key_x", "--keys", missing], [/missing: file does not exist \(ENOENT\)/]],
-      [["keys", "disable", "key_x", "--keys", keys], [/key_x/]],
-      [["keys", "delete", "key_x", "--keys", keys], [/key_x/]],
-      [["keys", "create", "--keys", join(missing, "keys.json"), "--name", "n"], [/ENOENT/]],
-      [["check", missing], [/missing: directory does not exist \(ENOENT\)/]],
-      [["check", keys], [/keys\.json: is not a directory/]],
-    ];
-    for (const [name, [contents, says]] of Object.entries(badKeys)) {
-      const file = join(folder, `${name}.json`);
-      writeFileSync(file, contents);
-      failing.push([[...serving, "--snapshot", snapshot, "--keys", file], [says]]);
-    }
     const noJson = join(folder, "no-json.json");
-    failing.push([["keys", "create", "--keys", noJson, "--name", "n"], [/JSON/]]);
+    const cut = `{"keys":[{"sha256":"${secret}"`;
+    writeFileSync(noJson, cut);
+    const noLimit = join(folder, "no-limit.json");
+    writeFileSync(noLimit, JSON.stringify({ keys: [good, { ...good, limit: undefined }] }));
+
+    const missing = join(folder, "missing");
+    const noDirectory = /missing: directory does not exist \(ENOENT\)/;
+    const noFile = /missing: file does not exist \(ENOENT\)/;
+    const base = ["serve", "--port", "0"];
+    const serving = (rows: string, file: string, ...more: string[]): string[] =>
+      base.concat("--snapshot", rows, "--keys", file, more);
+    const failing: [args: string[], says: RegExp][] = [
+      [serving(missing, keys), noDirectory],
+      // The check for files comes before any row is read.
+      [serving(bad, keys), /^worlds\.ndjson: /],
+      [serving(snapshot, missing), noFile],
+      [serving(snapshot, keys, "--max-snapshot-bytes", "9"), /^users\.ndjson: /],
+      [serving(snapshot, keys, "--port", String(port)), new RegExp(`port ${port}\\b`)],
+      [serving(snapshot, keys, "--host", "192.0.2.1"), /192\.0\.2\.1/],
+      [["keys", "list", "--keys", missing], noFile],
+      [["keys", "enable", "key_x", "--keys", missing], noFile],
+      [["keys", "disable", "key_x", "--keys", keys], /key_x/],
+      [["keys", "delete", "key_x", "--keys", keys], /key_x/],
+      [["keys", "create", "--keys", join(missing, "keys.json"), "--name", "n"], /ENOENT/],
+      [["check", missing], noDirectory],
+      [["check", keys], /keys\.json: is not a directory/],
+      [serving(snapshot, noLimit), /keys\[1\]\.limit/],
+      [serving(snapshot, noJson), /JSON/],
+      [["keys", "create", "--keys", noJson, "--name", "n"], /JSON/],
+    ];
     const before = readFileSync(keys);
     // The short form tries half of them, as each takes a process.
     const tried = IS_LONG ? failing : failing.filter((_, at) => at % 2 === 0);
     await pooled(tried, async ([args, says]) => {
       const outcome = await run(args);
       const what = `${args.join(" ")}: ${outcome.stderr}`;
-      assert.equal(outcome.status, 1, what);
-      assert.equal(outcome.stdout, "", what);
-      const said = saidBy(outcome);
-      assert.equal(said.length, says.length, what);
-      for (const [at, line] of says.entries()) assert.match(said[at]!, line, what);
+      assert.deepEqual([outcome.status, outcome.stdout], [1, ""], what);
+      const [said, ...others] = saidBy(outcome);
+      assert.match(said!, says, what);
+      assert.deepEqual(others, [], what);
       assert.ok(!outcome.stderr.includes(secret) && !outcome.stderr.includes(secret.slice(1)), what);
       assert.doesNotMatch(outcome.stderr, /canary|\bat .*:\d+:\d+\)/, what);
     });
     assert.deepEqual(readFileSync(keys), before);
-    assert.equal(readFileSync(noJson, "utf8"), badKeys["no-json"]![0], "a bad file is left as it is");
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => /lock|tmp|breaking/.test(name)),
-      [],
-    );
+    assert.equal(readFileSync(noJson, "utf8"), cut, "a bad file is left as it is");
+    assert.doesNotMatch(readdirSync(folder).join(), /lock|tmp|breaking/);
   });
 
   test("help and version: status 0, on standard output", async () => {
     const version = await runWell(["--version"]);
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
     for (const way of ["-v", "version"]) assert.equal((await runWell([way])).stdout, version.stdout);
-    const asked: [args: string[], says: RegExp[]][] = [
-      [["--help"], [/serve/, /keys create/, /check/, /generate/]],
-      [
-        ["keys", "--help"],
-        [/keys list/, /keys delete/],
-      ],
-      [
-        ["serve", "--port", "nonsense", "-h"],
-        settingsOf(PROGRAM.settings, "serve").map(({ flag }) => new RegExp(`--${flag}\\b`)),
-      ],
+    const serve = (await runWell(["serve", "--help"])).stdout;
+    assert.match(serve, /^Usage: orrery serve/m);
+    const same = [
+      ["serve", "--port", "nonsense", "-h"],
+      ["help", "serve"],
     ];
-    for (const [args, says] of asked) {
+    for (const args of same) {
       const { stdout, stderr } = await runWell(args);
-      for (const what of says) assert.match(stdout, what);
-      assert.equal(stderr, "");
+      assert.deepEqual([stdout, stderr], [serve, ""]);
     }
+    assert.match((await runWell(["--help"])).stdout, /keys create/);
+    const keys = await runWell(["help", "keys"]);
+    assert.equal((await runWell(["keys", "--help"])).stdout, keys.stdout);
+    assert.match(keys.stdout, /^Usage: orrery keys/m);
   });
 
-  test("keys: made, listed, disabled, enabled, deleted; only the token goes to standard output", async (t) => {
+  test("keys: made, disabled, enabled, deleted; only the token goes to standard output", async (t) => {
     const folder = temporaryFolder(t);
     const keys = join(folder, "keys.json");
     const create = async (...args: string[]): Promise<{ token: string; record: KeyRecord }> => {
@@ -243,12 +188,6 @@ describe("commands", { concurrency: 3 }, () => {
     assert.match(narrow.token, /^acme_/);
     assert.equal(narrow.record.limit, 5);
 
-    const all = (await runWell(["keys", "list", "--keys", keys])).stdout;
-    for (const { record, token } of [first, cli, narrow]) {
-      const [line, ...others] = all.split("\n").filter((text) => text.includes(record.id));
-      assert.ok(line!.includes(record.name) && line!.includes("active") && others.length === 0);
-      assert.ok(!all.includes(record.sha256) && !all.includes(token.slice(8)));
-    }
     for (const [word, active] of [
       ["disable", false],
       ["disable", false],
@@ -258,10 +197,7 @@ describe("commands", { concurrency: 3 }, () => {
       assert.equal(readKeys(keys)[0]!.active, active);
     }
     await runWell(["keys", "delete", firstId, "--keys", keys]);
-    assert.deepEqual(
-      readKeys(keys).map(({ id }) => id),
-      [cli.record.id, narrow.record.id],
-    );
+    assert.deepEqual(readKeys(keys), [cli.record, narrow.record]);
     assert.equal((await run(["keys", "delete", firstId, "--keys", keys])).status, 1);
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
@@ -339,8 +275,7 @@ describe("commands", { concurrency: 3 }, () => {
       "users.ndjson": [user(1), user(1), ...Array.from({ length: 30 }, () => ({ id: "canary" }))],
     });
     const outcome = await run(["check", bad]);
-    assert.equal(outcome.status, 1);
-    assert.equal(outcome.stdout, "");
+    assert.deepEqual([outcome.status, outcome.stdout], [1, ""]);
     const problems = outcome.stderr.trimEnd().split("\n");
     assert.equal(problems.length, 21);
     assert.match(problems[0]!, /^users\.ndjson:2: id: /);
@@ -390,19 +325,8 @@ describe("commands", { concurrency: 3 }, () => {
     assert.ok(made, "the keys are in a temporary folder");
     assert.ok(!readFileSync(join(folder, made, "keys.json"), "utf8").includes(token));
     await server.stop();
-    assert.deepEqual(
-      readdirSync(folder).filter((name) => name.startsWith("orrery-demo-")),
-      [],
-    );
+    assert.doesNotMatch(readdirSync(folder).join(), /orrery-demo-/);
   });
-});
-
-test("help of a command is its --help", async () => {
-  for (const words of [["serve"], ["keys"], ["keys", "create"]]) {
-    const [help, flag] = await Promise.all([run(["help", ...words]), run([...words, "--help"])]);
-    assert.deepEqual([help.status, help.stderr, help.stdout], [0, "", flag.stdout]);
-    assert.match(help.stdout, new RegExp(`^Usage: orrery ${words.join(" ")}`, "m"));
-  }
 });
 
 test("a command that there is not is named with the one that may be meant", async () => {

@@ -21,18 +21,14 @@ async function scriptFor(shell: string): Promise<string> {
   return printed;
 }
 
-function has(shell: string): boolean {
-  return spawnSync(shell, ["-c", ":"]).status === 0;
-}
+const without = (shell: string): string | false =>
+  spawnSync(shell, ["-c", ":"]).status !== 0 && `${shell} is not installed`;
 
-function runIn(shell: string, script: string): string {
-  const ran = spawnSync(shell, ["-c", script], {
-    encoding: "utf8",
-    cwd: fileURLToPath(new URL(".", import.meta.url)),
-  });
-  assert.equal(ran.status, 0, ran.stderr);
-  assert.equal(ran.stderr, "");
-  return ran.stdout;
+/** Runs a script. @returns the lines that it printed */
+function runIn(shell: string, script: string, cwd = fileURLToPath(new URL(".", import.meta.url))): string[] {
+  const { status, stdout, stderr } = spawnSync(shell, ["-c", script], { encoding: "utf8", cwd });
+  assert.deepEqual([status, stderr], [0, ""]);
+  return stdout.split("\n").slice(0, -1);
 }
 
 describe("completion", () => {
@@ -60,14 +56,15 @@ describe("completion", () => {
     await assert.rejects(scriptFor("constructor"), UsageError);
   });
 
-  describe("bash", { skip: !has("bash") && "bash is not installed" }, () => {
-    function offers(...words: readonly string[]): string[] {
-      const list = words.map((word) => `'${word}'`).join(" ");
-      const call = `COMP_WORDS=(orrery ${list}); COMP_CWORD=${words.length}; _orrery; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      return runIn("bash", `${scripts.get("bash")}\n${call}`)
-        .split("\n")
-        .slice(0, -1);
-    }
+  /** What bash offers, in the folder of this file unless `cwd` is given. */
+  function offersIn(cwd: string | undefined, words: readonly string[]): string[] {
+    const list = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+    const call = `COMP_WORDS=(orrery ${list}); COMP_CWORD=${words.length}; _orrery; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return runIn("bash", `${scripts.get("bash")}\n${call}`, cwd);
+  }
+
+  describe("bash", { skip: without("bash") }, () => {
+    const offers = (...words: readonly string[]): string[] => offersIn(undefined, words);
 
     it("offers commands, then their verbs, then their flags", () => {
       assert.deepEqual(offers("k"), ["keys"]);
@@ -85,20 +82,14 @@ describe("completion", () => {
       assert.deepEqual(offers("serve", "--log-level", "d"), ["debug"]);
       assert.deepEqual(offers("serve", "--threads", ""), ["auto"]);
       assert.deepEqual(offers("completion", "z"), ["zsh"]);
-      assert.deepEqual(offers("keys", "create", "--scope", ""), [
-        "read:worlds",
-        "read:users",
-        "read:instances",
-      ]);
+      const scopes = ["read:worlds", "read:users", "read:instances"];
+      assert.deepEqual(offers("keys", "create", "--scope", ""), scopes);
     });
 
     it("offers on and off after a boolean, and what comes next, since it needs no value", () => {
       assert.deepEqual(offers("serve", "--cors", "o"), ["on", "off"]);
-      assert.deepEqual(offers("serve", "--cors", "--acc"), [
-        "--access-log",
-        "--access-log-sample",
-        "--access-log-fields",
-      ]);
+      const flags = ["--access-log", "--access-log-sample", "--access-log-fields"];
+      assert.deepEqual(offers("serve", "--cors", "--acc"), flags);
     });
 
     it("knows that bash takes words apart at colons and =", () => {
@@ -110,18 +101,13 @@ describe("completion", () => {
     });
   });
 
-  it("zsh reads its script", { skip: !has("zsh") && "zsh is not installed" }, () => {
+  it("zsh reads its script", { skip: without("zsh") }, () => {
     runIn("zsh", `autoload -U compinit; compinit -D -u; ${scripts.get("zsh")}\nwhence -w _orrery`);
   });
 
-  it("fish offers commands, verbs, flags and words", {
-    skip: !has("fish") && "fish is not installed",
-  }, () => {
+  it("fish offers commands, verbs, flags and words", { skip: without("fish") }, () => {
     const ask = (line: string): string[] =>
-      runIn("fish", `${scripts.get("fish")}\ncomplete -C '${line}'`)
-        .split("\n")
-        .slice(0, -1)
-        .map((offer) => offer.split("\t")[0]!);
+      runIn("fish", `${scripts.get("fish")}\ncomplete -C '${line}'`).map((offer) => offer.split("\t")[0]!);
     assert.deepEqual(ask("orrery k"), ["keys"]);
     assert.deepEqual(ask("orrery keys d").sort(), ["delete", "disable"]);
     assert.deepEqual(ask("orrery keys create --na"), ["--name"]);
@@ -131,47 +117,34 @@ describe("completion", () => {
     assert.deepEqual(ask("orrery keys create --scope read:w"), ["read:worlds"]);
     assert.deepEqual(ask("orrery serve --cors=").sort(), ["--cors=off", "--cors=on"]);
   });
-});
 
-const hasBash = spawnSync("bash", ["-c", ":"]).status === 0;
+  describe("of files in bash", { skip: without("bash") }, () => {
+    const folder = temporaryFolder({ after });
+    before(() => {
+      for (const file of ["my keys.json", "your*.json"]) writeFileSync(join(folder, file), "");
+      for (const name of ["my rows", "it's 2: rows"]) mkdirSync(join(folder, name));
+    });
 
-describe("completion of files in bash", { skip: !hasBash && "bash is not installed" }, () => {
-  const folder = temporaryFolder({ after });
-  let script = "";
-  before(async () => {
-    writeFileSync(join(folder, "my keys.json"), "");
-    writeFileSync(join(folder, "your*.json"), "");
-    mkdirSync(join(folder, "my rows"));
-    mkdirSync(join(folder, "it's 2: rows"));
-    const world = { print: (text: string) => (script += text) } as unknown as CommandIo;
-    await completion(optionsOf("completion", ["bash"]), world, PROGRAM);
-  });
+    /** @param words as typed, with quotes */
+    const offers = (...words: readonly string[]): string[] => offersIn(folder, words).sort();
 
-  /** @param words as typed, with quotes */
-  function offers(...words: readonly string[]): string[] {
-    const list = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-    const call = `COMP_WORDS=(orrery ${list}); COMP_CWORD=${words.length}; _orrery; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const ran = spawnSync("bash", ["-c", `${script}\n${call}`], { encoding: "utf8", cwd: folder });
-    assert.deepEqual([ran.status, ran.stderr], [0, ""]);
-    return ran.stdout.split("\n").slice(0, -1).sort();
-  }
+    it("keeps names with spaces whole, after flags and as words", () => {
+      assert.deepEqual(offers("keys", "list", "--keys", "my"), ["my keys.json", "my rows"]);
+      assert.deepEqual(offers("serve", "--snapshot", "my"), ["my rows"]);
+      assert.deepEqual(offers("check", "my"), ["my rows"]);
+      assert.deepEqual(offers("check", ""), [...offers("check", "--"), "it's 2: rows", "my rows"].sort());
+    });
 
-  it("keeps names with spaces whole, after flags and as words", () => {
-    assert.deepEqual(offers("keys", "list", "--keys", "my"), ["my keys.json", "my rows"]);
-    assert.deepEqual(offers("serve", "--snapshot", "my"), ["my rows"]);
-    assert.deepEqual(offers("check", "my"), ["my rows"]);
-    assert.deepEqual(offers("check", ""), [...offers("check", "--"), "it's 2: rows", "my rows"].sort());
-  });
+    it("takes no name for a pattern", () => {
+      writeFileSync(join(folder, "your other.json"), "");
+      assert.deepEqual(offers("keys", "list", "--keys", "your"), ["your other.json", "your*.json"]);
+    });
 
-  it("takes no name for a pattern", () => {
-    writeFileSync(join(folder, "your other.json"), "");
-    assert.deepEqual(offers("keys", "list", "--keys", "your"), ["your other.json", "your*.json"]);
-  });
-
-  it("reads what was typed with quotes", () => {
-    for (const typed of ["my\\ k", '"my k', "'my k"]) {
-      assert.deepEqual(offers("keys", "list", "--keys", typed), ["my keys.json"], typed);
-    }
-    assert.deepEqual(offers("check", "it\\'s"), ["it's 2: rows"]);
+    it("reads what was typed with quotes", () => {
+      for (const typed of ["my\\ k", '"my k', "'my k"]) {
+        assert.deepEqual(offers("keys", "list", "--keys", typed), ["my keys.json"], typed);
+      }
+      assert.deepEqual(offers("check", "it\\'s"), ["it's 2: rows"]);
+    });
   });
 });

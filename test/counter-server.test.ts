@@ -40,12 +40,8 @@ function linked(t: TestContext) {
   });
   t.after(() => link.close());
   const late: unknown[] = [];
-  const ask = () =>
-    link.run(
-      ["ASK"],
-      (answer) => answer,
-      (answer) => late.push(answer),
-    );
+  const same = (answer: unknown): unknown => answer;
+  const ask = () => link.run(["ASK"], same, (answer) => late.push(answer));
   const overdue = () => assert.rejects(ask(), /no answer within 15 ms/);
   return { link, sent, answers, seen, ask, late, overdue, opened: () => opened };
 }
@@ -96,31 +92,26 @@ describe("a link", () => {
   });
 });
 
-const SECONDS = 3600;
-
-const WINDOW = 500_000;
-
-const MAP = [
-  [0, 16383, ["127.0.0.1", 7001]],
-  [0, 8191, ["127.0.0.1", 7002]],
-  [8192, 16383, ["127.0.0.1", 7003]],
-];
-
 it("a server whose slots are all another's is not asked whether it can count", async () => {
+  const slots = [
+    [0, 16383, ["127.0.0.1", 7001]],
+    [0, 8191, ["127.0.0.1", 7002]],
+    [8192, 16383, ["127.0.0.1", 7003]],
+  ];
   const checked = new Set<number>();
   const open: OpenConnection = async ({ port }) => ({
     isCluster: true,
     async run([name]) {
-      if (name === "CLUSTER") return MAP;
+      if (name === "CLUSTER") return slots;
       checked.add(port);
-      return [WINDOW, 0, 0, 1000];
+      return [500_000, 0, 0, 1000];
     },
     close() {},
   });
   const ignore = (): void => {};
   const events = { onAway: ignore, onBack: ignore, onUp: ignore, onClock: ignore };
   const target = readRedisUrl("redis://127.0.0.1:7000");
-  const server = new CounterServer({ target, seconds: SECONDS, replica: "replica", events, open });
+  const server = new CounterServer({ target, seconds: 3600, replica: "replica", events, open });
   await server.tried();
   try {
     for (const key of ["one", "two", "three", "four"]) assert.ok(server.isUp(key), key);
@@ -181,23 +172,18 @@ describe("the timer of waiting requests", () => {
     let calls = 0;
     const stop = startRealTimer(() => calls++, 5);
     // The stop comes after the timer is due.
-    await new Promise<void>((resolve) =>
-      setTimeout(() => {
-        block(30);
-        stop();
-        resolve();
-      }, 1),
-    );
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    block(30);
+    stop();
     await timed(30, () => {});
     assert.equal(calls, 0);
   });
 });
 
 describe("the URL of a counter server", () => {
-  const TARGETS: Record<
-    string,
-    readonly [place: string, username?: string | undefined, password?: string | undefined, database?: number]
-  > = {
+  type Text = string | undefined;
+  type Target = [place: string, username?: Text, password?: Text, database?: number];
+  const TARGETS: Readonly<Record<string, Target>> = {
     "redis://127.0.0.1": ["127.0.0.1:6379"],
     "redis://:p%2Fw@cache:7000/3": ["cache:7000", undefined, "p/w", 3],
     "rediss://user:p%40w@[::1]:7000/": ["[::1]:7000", "user", "p@w"],
@@ -211,31 +197,25 @@ describe("the URL of a counter server", () => {
     it(`is read: ${url}`, () => {
       const target = readRedisUrl(url);
       assert.equal(placeOf(target), place);
-      assert.deepEqual(
-        [target.username, target.password, target.database, target.tls],
-        [username, password, database, url.startsWith("rediss")],
-      );
+      const read = [target.username, target.password, target.database, target.tls];
+      assert.deepEqual(read, [username, password, database, url.startsWith("rediss")]);
     });
   }
 
   const WRONG = [
-    ["", "redis:", "redis://", "redis:/run", "127.0.0.1:6379", "http://127.0.0.1", "valkey://h", "//h"],
-    ["redis://h:0", "redis://h:99999", "redis://h:x", "redis://[::1", "redis://%zz@h", "redis://h/x"],
-    ["redis://h/1/2", "redis://h/-1", "redis://h?db=1", "redis://h#1"],
-    ["unix:", "unix:/", "unix:redis.sock", "unix:/a?x=1", "unix:/a?db=x", "unix:/a?db=1&x=2", "unix:/a#b"],
-    ["unix://host/redis.sock", "unix:////redis.sock", "unix:/%zz"],
-  ].flat();
-  for (const url of WRONG) {
+    "redis: redis:// redis:/run 127.0.0.1:6379 http://127.0.0.1 valkey://h //h redis://h:0 redis://h:99999",
+    "redis://h:x redis://[::1 redis://%zz@h redis://h/x redis://h/1/2 redis://h/-1 redis://h?db=1 redis://h#1",
+    "unix: unix:/ unix:redis.sock unix:/a?x=1 unix:/a?db=x unix:/a?db=1&x=2 unix:/a#b unix://host/redis.sock",
+    "unix:////redis.sock unix:/%zz",
+  ];
+  for (const url of ["", ...WRONG.join(" ").split(" ")]) {
     it(`is refused: ${JSON.stringify(url)}`, () => assert.throws(() => readRedisUrl(url), RedisUrlError));
   }
 
   // Characters that a user forgot to encode.
   for (const secret of ["hun/ter2", "hun?ter2", "hun#ter2", "hun@ter2", "/hunter2", "//hunter2", "%zz"]) {
-    for (const url of [
-      `redis://u:${secret}@h`,
-      `redis://:${secret}@h:1/2`,
-      `unix://u:${secret}@/run/r.sock`,
-    ]) {
+    const urls = [`redis://u:${secret}@h`, `redis://:${secret}@h:1/2`, `unix://u:${secret}@/run/r.sock`];
+    for (const url of urls) {
       it(`shows no part of a password: ${url}`, () => {
         let shown: string;
         try {
@@ -297,10 +277,8 @@ describe("what a counter server announces", () => {
     });
   }
 
-  for (const text of [
-    ..."(=!|A\0",
-    ...["*1x", "*-\r\n", "*-2\r\n", "$-11\r\n", "*5-\r\n", "*9999999999", ":1\rx", "#\r\n", "#tt\r\n"],
-  ]) {
+  const wrong = "*1x *-\r\n *-2\r\n $-11\r\n *5-\r\n *9999999999 :1\rx #\r\n #tt\r\n".split(" ");
+  for (const text of [..."(=!|A\0", ...wrong]) {
     test(`is no reply: ${JSON.stringify(text)}`, () => {
       assert.equal(new ReplyScanner().scan(Buffer.from(text)), Number.POSITIVE_INFINITY);
     });

@@ -1,25 +1,22 @@
 /** `diffStores` against known changes of a snapshot. */
 
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
+import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { diffStores, type SnapshotDiff } from "../src/snapshot/diff.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
-import { temporaryFolder } from "./support/folders.ts";
+import { type RawRow, readRows, temporaryFolder, writeSnapshot } from "./support/folders.ts";
+import { mustLoad } from "./support/loaded.ts";
 
 const folder = temporaryFolder();
-const FILES = ["users.ndjson", "worlds.ndjson", "world-stats.ndjson", "instances.ndjson"] as const;
-type Rows = Record<string, Record<string, unknown>[]>;
+type Rows = Record<RowFile, RawRow[]>;
 
 async function load(rows: Rows): Promise<Loaded> {
-  for (const file of FILES) {
-    writeFileSync(join(folder, file), rows[file]!.map((row) => `${JSON.stringify(row)}\n`).join(""));
-  }
-  const loaded = await loadSnapshot(folder);
-  assert.ok(loaded.ok);
-  return loaded;
+  writeSnapshot(folder, rows);
+  return mustLoad(await loadSnapshot(folder));
 }
 
 function diff(before: Loaded, after: Loaded): SnapshotDiff {
@@ -30,12 +27,8 @@ let original: Rows;
 before(async () => {
   await generateSnapshot({ out: folder, users: 200, worlds: 150, instances: 80, seed: 9, gzip: false });
   rmSync(join(folder, "manifest.json"));
-  original = Object.fromEntries(
-    FILES.map((file) => {
-      const lines = readFileSync(join(folder, file), "utf8").trim().split("\n");
-      return [file, lines.map((line) => JSON.parse(line) as Record<string, unknown>)];
-    }),
-  );
+  const rows = ROW_FILES.map((file) => [file, readRows(folder, file.replace(".ndjson", ""))]);
+  original = Object.fromEntries(rows) as Rows;
 });
 
 describe("the difference of two snapshots", () => {
@@ -55,19 +48,15 @@ describe("the difference of two snapshots", () => {
   it("counts rows that come, go and change, and names worlds that are hidden and moves in rankings", async () => {
     const first = await load(original);
     const rows = structuredClone(original);
-    const users = rows["users.ndjson"]!;
+    const users = rows["users.ndjson"];
     users.splice(0, 3);
     users[0]!.displayName = "somebody else";
     users.push({ ...users[1]!, id: "ffffffff-ffff-4fff-bfff-ffffffffffff" });
-    const visible = rows["worlds.ndjson"]!.filter((row) => row.isPublic && row.status === "ACTIVE");
-    const stats = new Map(rows["world-stats.ndjson"]!.map((row) => [row.worldId, row]));
-    const [hidden, gone, risen] = visible.filter((row) => stats.has(row.id)) as [
-      never,
-      never,
-      never,
-    ] as Record<string, unknown>[];
+    const visible = rows["worlds.ndjson"].filter((row) => row.isPublic && row.status === "ACTIVE");
+    const stats = new Map(rows["world-stats.ndjson"].map((row) => [row.worldId, row]));
+    const [hidden, gone, risen] = visible.filter((row) => stats.has(row.id));
     hidden!.status = "ARCHIVED";
-    rows["worlds.ndjson"] = rows["worlds.ndjson"]!.filter((row) => row !== gone);
+    rows["worlds.ndjson"] = rows["worlds.ndjson"].filter((row) => row !== gone);
     Object.assign(stats.get(risen!.id)!, { totalVisits: 2 ** 50, uniqueVisitors: 1 });
 
     const found = diff(first, await load(rows));
@@ -85,11 +74,11 @@ describe("the difference of two snapshots", () => {
   it("says what a server would refuse: most of a table gone, or the name of what it serves", async () => {
     const first = await load(original);
     assert.deepEqual(diff(first, await load(original)).refusals, []);
-    const few = { ...original, "users.ndjson": original["users.ndjson"]!.slice(0, 99) };
+    const few = { ...original, "users.ndjson": original["users.ndjson"].slice(0, 99) };
     const [refusal, ...others] = diff(first, await load(few)).refusals;
     assert.match(refusal!, /^users\.ndjson: 99 visible rows, less than half of the 200 .*--allow-shrink/);
     assert.deepEqual(others, []);
-    const half = { ...original, "users.ndjson": original["users.ndjson"]!.slice(0, 100) };
+    const half = { ...original, "users.ndjson": original["users.ndjson"].slice(0, 100) };
     const halved = await load(half);
     assert.deepEqual(diff(first, halved).refusals, []);
     const named = { ...halved, store: { ...halved.store, id: first.store.id } };

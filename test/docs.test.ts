@@ -7,22 +7,13 @@ import { dirname, join, relative } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
-import { ROUTES } from "../src/api/routes.ts";
-import { helpFor, overview } from "../src/cli/help.ts";
 import { PROGRAM } from "../src/features.ts";
-import { FAULTS } from "../src/model/fault.ts";
-import { settingsOf, variableOf } from "../src/settings/settings.ts";
+import { variableOf } from "../src/settings/settings.ts";
 import { DOCUMENTS, type Document, documentOf } from "./support/documents.ts";
 import { optionsOf } from "./support/options.ts";
 import { CLIENT, LIBRARY, ROOT } from "./support/program.ts";
-import { GENERATED, withSections } from "./tools/docs.ts";
+import { GENERATED, SECTIONS, withSections } from "./tools/docs.ts";
 import { EXAMPLES_FILE, makeExamples } from "./tools/examples.ts";
-
-function sources(folder = join(ROOT, "src")): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory() ? sources(join(folder, entry.name)) : [join(folder, entry.name)],
-  );
-}
 
 function withoutCode(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
@@ -88,31 +79,11 @@ describe("generated tables", () => {
     }
   });
 
-  it("name every route, error and setting of the server, and no other", () => {
-    const rowsIn = (name: string): string[] =>
-      documentOf(name)
-        .text.split("\n")
-        .filter((line) => line.startsWith("| "));
-    const paths = rowsIn("docs/http.md").flatMap(
-      (row) => /^\| `(\/[^`]*)` \| (?:`read|any)/.exec(row)?.[1] ?? [],
+  it("are all in a document", () => {
+    const names = DOCUMENTS.flatMap(({ text }) =>
+      Array.from(text.matchAll(/^<!-- generated: (\w+) -->$/gm), ([, name]) => name!),
     );
-    assert.deepEqual(
-      paths,
-      ROUTES.map((route) => route.path),
-    );
-    assert.ok(paths.length >= 12);
-    const messages = rowsIn("docs/http.md").flatMap((row) => /^\| \d{3} \| `([^`]*)` /.exec(row)?.[1] ?? []);
-    assert.deepEqual(
-      messages,
-      Object.values(FAULTS).map((fault) => fault.message),
-    );
-    const flags = rowsIn("docs/operating.md").flatMap(
-      (row) => /^\| `--([a-z-]+)[^`]*` \| `ORRERY/.exec(row)?.[1] ?? [],
-    );
-    assert.deepEqual(
-      flags,
-      settingsOf(PROGRAM.settings, "serve").map((setting) => setting.flag),
-    );
+    assert.deepEqual(names.sort(), Object.keys(SECTIONS).sort());
   });
 });
 
@@ -188,57 +159,30 @@ describe("the documents", () => {
   });
 });
 
-describe("flags and variables", () => {
-  it("mentioned in a document exist", () => {
-    const flags = new Set(PROGRAM.settings.map((setting) => setting.flag));
-    const variables = new Set(PROGRAM.settings.map((setting) => variableOf(setting.flag)));
-    let seen = 0;
-    for (const { name, text } of DOCUMENTS) {
-      // Output and flags of other programs: results of the benches, bundlers, services.
-      if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
-      const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|kubectl|useradd|install|curl) [^`]*$/gm, "");
-      for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
-        // Flags of every command, of npm and node, and of the benches.
-        if (
-          [
-            "help",
-            "version",
-            "omit",
-            "import",
-            "smoke",
-            "guard",
-            "against",
-            "load",
-            "only",
-            "fresh",
-            "searches",
-            "max-old-space-size",
-          ].includes(flag!)
-        )
-          continue;
-        assert.ok(flags.has(flag!) || flags.has(flag!.replace(/^no-/, "")), `${name} mentions --${flag}`);
-        seen++;
-      }
-      for (const [variable] of ours.matchAll(/ORRERY_[A-Z_]+/g)) {
-        assert.ok(variables.has(variable), `${name} mentions ${variable}`);
-        seen++;
-      }
-    }
-    assert.ok(seen > 40, `only ${seen} mentions found`);
-  });
+/** Flags of every command, of npm and node, and of the benches. */
+const OTHER_FLAGS = new Set(
+  "help version omit import smoke guard against load only fresh searches max-old-space-size".split(" "),
+);
 
-  it("are in the help of their commands", () => {
-    for (const row of PROGRAM.commands) {
-      assert.ok(overview(PROGRAM.commands).includes(row.name), row.name);
-      for (const setting of settingsOf(PROGRAM.settings, row.name)) {
-        assert.ok(
-          helpFor(row, PROGRAM.settings).includes(`--${setting.flag}`),
-          `${row.name} --${setting.flag}`,
-        );
-      }
+it("flags and variables that a document mentions exist", () => {
+  const flags = new Set(PROGRAM.settings.map((setting) => setting.flag));
+  const variables = new Set(PROGRAM.settings.map((setting) => variableOf(setting.flag)));
+  let seen = 0;
+  for (const { name, text } of DOCUMENTS) {
+    // Output and flags of other programs: results of the benches, bundlers, services.
+    if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
+    const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|kubectl|useradd|install|curl) [^`]*$/gm, "");
+    for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
+      if (OTHER_FLAGS.has(flag!)) continue;
+      assert.ok(flags.has(flag!) || flags.has(flag!.replace(/^no-/, "")), `${name} mentions --${flag}`);
+      seen++;
     }
-    for (const setting of PROGRAM.settings) assert.ok(setting.commands.length > 0, setting.flag);
-  });
+    for (const [variable] of ours.matchAll(/ORRERY_[A-Z_]+/g)) {
+      assert.ok(variables.has(variable), `${name} mentions ${variable}`);
+      seen++;
+    }
+  }
+  assert.ok(seen > 40, `only ${seen} mentions found`);
 });
 
 it("the OpenAPI document shows replies as the sample's server gives them", async () => {
@@ -246,12 +190,18 @@ it("the OpenAPI document shows replies as the sample's server gives them", async
 });
 
 describe("examples in doc comments", () => {
-  const examples = sources().flatMap((file) =>
-    [...readFileSync(file, "utf8").matchAll(/@example\n[ *]*```ts\n([\s\S]*?)```/g)].map((match) => ({
-      file,
-      code: match[1]!.replace(/^ *\* ?/gm, ""),
-    })),
+  const src = join(ROOT, "src");
+  const sources = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
   );
+  const examples = sources
+    .map((name) => join(src, name))
+    .flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/@example\n[ *]*```ts\n([\s\S]*?)```/g)].map((match) => ({
+        file,
+        code: match[1]!.replace(/^ *\* ?/gm, ""),
+      })),
+    );
   assert.ok(examples.length >= 3, `${examples.length} examples`);
   const made = join(ROOT, ".tests");
   let folder = "";

@@ -15,17 +15,11 @@ import { temporaryFolder } from "./support/folders.ts";
 
 describe("queries", () => {
   it("are there for every file of a snapshot, with every field", () => {
-    assert.deepEqual(
-      TABLES.map((table) => `${table}.ndjson`),
-      [...ROW_FILES],
-    );
+    assert.equal(TABLES.map((table) => `${table}.ndjson`).join(), ROW_FILES.join());
     for (const table of TABLES) {
       const columns = /^SELECT (.*) FROM \w+$/.exec(DEFAULT_QUERIES[table])![1]!.split(", ");
-      const plain = columns.map((column) => column.replaceAll("_", ""));
-      assert.deepEqual(
-        plain,
-        FIELDS[table].map(({ name }) => name.toLowerCase()),
-      );
+      const fields = FIELDS[table].map(({ name }) => name.toLowerCase());
+      assert.equal(columns.join().replaceAll("_", ""), fields.join());
     }
   });
 
@@ -59,17 +53,11 @@ describe("a URL of PostgreSQL", () => {
   });
 
   it("is refused without a word of it where a part of the password would be taken for something else", () => {
-    for (const text of [
-      "postgres://u:can/ary@h/d",
-      "postgres://u:1?canary@h/d",
-      "postgres://u:1#canary@h/d",
-      "postgres://u:can/ary",
-      "http://canary",
-      "canary",
-    ]) {
+    const secrets = ["u:can/ary@h/d", "u:1?canary@h/d", "u:1#canary@h/d", "u:can/ary"];
+    for (const text of [...secrets.map((one) => `postgres://${one}`), "http://canary", "canary"]) {
       assert.throws(
         () => readPostgresUrl(text),
-        (error: Error) => error.name === "SourceError" && !/can|ary/.test(error.message.replace("can ", "")),
+        { name: "SourceError", message: /^(?!.*(can(?! )|ary))/ },
         text,
       );
     }

@@ -87,10 +87,10 @@ Firefox 128, a preflight | OPTIONS /api/public/v1/stats HTTP/1.1 | Host: 127.0.0
 the probe of Kubernetes | GET /api/public/v1/stats HTTP/1.1 | Host: 10.0.0.1:8787 | User-Agent: kube-probe/1.29 | Accept: */* | Connection: close
 `;
 
-const CLIENT_HEADS: readonly (readonly [client: string, head: string])[] = (RECORDED + WRITTEN)
+const CLIENT_HEADS = (RECORDED + WRITTEN)
   .split("\n")
-  .filter((line) => line !== "")
-  .map((line) => {
+  .filter(Boolean)
+  .map((line): [client: string, head: string] => {
     const [client, ...lines] = line.split(" | ");
     return [client!, [...lines, "", ""].join("\r\n")];
   });
@@ -287,35 +287,20 @@ function compareNext(text: string, head: Head): void {
 const SPECIAL = "\0\x01\t\n\v\f\r\x1f !\"#%&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~\x7f\x80\xa0\xff";
 
 const PIECES = [
-  ...["\r", "\n", "\r\n", "\r\n\r\n", "\r\n ", " \r\n", " ", "\t", "\0", ":", " :", ",", "\x7f", "\xff"],
-  ...["Content-Length: 0\r\n", "Content-Length: 5\r\n", "Content-Length:\r\n", "Content-Length: +5\r\n"],
-  ...[
-    "Content-Length: 0\t\r\n",
-    "Content-Length: 5 5\r\n",
-    "Content-Length: 0x5\r\n",
-    "Content-Length: 1234567890123456\r\n",
-  ],
-  ...[
-    "Transfer-Encoding: chunked\r\n",
-    "Transfer-Encoding: gzip, chunked\r\n",
-    "Transfer-Encoding: chunked, gzip\r\n",
-  ],
-  ...[
-    "Transfer-Encoding:\r\n",
-    "Transfer-Encoding: ,\r\n",
-    "Transfer-Encoding: xchunked\r\n",
-    "Transfer-Encoding: chunked, chunked\r\n",
-  ],
-  ...[
-    "Connection: close\r\n",
-    "Connection: close\t,\tx\r\n",
-    "Connection: keep-alive, close\r\n",
-    "Connection: upgrade\r\n",
-  ],
+  ..."\r \n \r\n \r\n\r\n \0 : , \x7f \xff * / // ? # @ %zz HTTP/1.0 HTTP/1.1 HTTP/1.2 HTTP/0.9 HTTP/2.0".split(
+    " ",
+  ),
+  ..."http/1.1 RTSP/1.0 ICE/1.0 http://a/ http://u:p@[::1]:8/ ftp://".split(" "),
+  ..."GET POST HEAD OPTIONS CONNECT SOURCE PRI".split(" ").map((method) => `${method} `),
+  ...["\r\n ", " \r\n", " ", "\t", " :", "PRI * HTTP/2.0\r\n\r\n"],
+  ...["0", "5", "", "+5", "0\t", "5 5", "0x5", "1234567890123456"].map(
+    (text) => `Content-Length: ${text}\r\n`,
+  ),
+  ...["chunked", "gzip, chunked", "chunked, gzip", "", ",", "xchunked", "chunked, chunked"].map(
+    (text) => `Transfer-Encoding: ${text}\r\n`,
+  ),
+  ...["close", "close\t,\tx", "keep-alive, close", "upgrade"].map((text) => `Connection: ${text}\r\n`),
   ...["Upgrade: x\r\n", "Host: b\r\n", "Expect: x\r\n", "a: b\r\n", "Proxy-Connection: close\r\n"],
-  ...["HTTP/1.0", "HTTP/1.1", "HTTP/1.2", "HTTP/0.9", "HTTP/2.0", "http/1.1", "RTSP/1.0", "ICE/1.0"],
-  ...["GET ", "POST ", "HEAD ", "OPTIONS ", "CONNECT ", "SOURCE ", "PRI ", "PRI * HTTP/2.0\r\n\r\n"],
-  ...["http://a/", "http://u:p@[::1]:8/", "ftp://", "*", "/", "//", "?", "#", "@", "%zz"],
 ];
 
 const byte = fc.oneof(
@@ -336,27 +321,19 @@ function atLine(number: number, change: (lines: string[], at: number) => void): 
   };
 }
 
+/** Puts a text into another one, in the place of so many of its characters. */
+const splice = (at: number, many: number, some: string): Edit => {
+  return (text) => text.slice(0, at) + some + text.slice(at + many);
+};
+
 const edit: fc.Arbitrary<Edit> = fc.oneof(
-  fc.tuple(place, byte).map(
-    ([at, one]): Edit =>
-      (text) =>
-        text.slice(0, at) + one + text.slice(at),
-  ),
-  fc.tuple(place, byte).map(
-    ([at, one]): Edit =>
-      (text) =>
-        text.slice(0, at) + one + text.slice(at + 1),
-  ),
-  fc.tuple(place, fc.integer({ min: 1, max: 4 })).map(
-    ([at, many]): Edit =>
-      (text) =>
-        text.slice(0, at) + text.slice(at + many),
-  ),
-  fc.tuple(place, fc.constantFrom(...PIECES)).map(
-    ([at, some]): Edit =>
-      (text) =>
-        text.slice(0, at) + some + text.slice(at),
-  ),
+  fc.tuple(place, byte).map(([at, one]) => splice(at, 0, one)),
+  fc.tuple(place, byte).map(([at, one]) => splice(at, 1, one)),
+  fc.tuple(place, fc.integer({ min: 1, max: 4 })).map(([at, many]) => splice(at, many, "")),
+  fc.tuple(place, fc.constantFrom(...PIECES)).map(([at, some]) => splice(at, 0, some)),
+  fc
+    .tuple(place, clientHead, place)
+    .map(([at, other, from]) => splice(at, Number.POSITIVE_INFINITY, other.slice(from))),
   fc
     .tuple(fc.nat(12), fc.constantFrom(...PIECES))
     .map(([line, some]) =>
@@ -372,11 +349,6 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
       lines[0] = words.join(" ");
     }),
   ),
-  fc.tuple(place, clientHead, place).map(
-    ([at, other, from]): Edit =>
-      (text) =>
-        text.slice(0, at) + other.slice(from),
-  ),
 );
 
 const mutated = fc
@@ -390,16 +362,8 @@ const value = fc.oneof(
 );
 const fieldName = fc.oneof(
   token,
-  fc.constantFrom(
-    "Host",
-    "HOST",
-    "Content-Length",
-    "content-length",
-    "Transfer-Encoding",
-    "Connection",
-    "Expect",
-  ),
-  fc.constantFrom("Upgrade", "Proxy-Connection", "Authorization", "If-None-Match"),
+  fc.constantFrom("Host", "HOST", "Content-Length", "content-length", "Transfer-Encoding", "Connection"),
+  fc.constantFrom("Expect", "Upgrade", "Proxy-Connection", "Authorization", "If-None-Match"),
 );
 const blanks = fc.constantFrom("", " ", " ", " ", "\t", "  ", " \t ");
 const fieldLine = fc
@@ -411,39 +375,20 @@ const target = fc.oneof(
   fc.string({ unit: byte, maxLength: 8 }).map((text) => `/${text}`),
   fc.string({ unit: byte, maxLength: 8 }).map((text) => `http://${text}`),
 );
+const methods = "GET GET HEAD POST OPTIONS CONNECT M-SEARCH PRI get GETX".split(" ");
+const versions = "HTTP/1.1 HTTP/1.1 HTTP/1.1 HTTP/1.0 HTTP/1.2 HTTP/0.9 ICE/1.0".split(" ");
 const made = fc
   .record({
-    method: fc.constantFrom(
-      "GET",
-      "GET",
-      "HEAD",
-      "POST",
-      "OPTIONS",
-      "CONNECT",
-      "M-SEARCH",
-      "PRI",
-      "get",
-      "GETX",
-    ),
+    method: fc.constantFrom(...methods),
     target,
-    version: fc.constantFrom(
-      "HTTP/1.1",
-      "HTTP/1.1",
-      "HTTP/1.1",
-      "HTTP/1.0",
-      "HTTP/1.2",
-      "HTTP/0.9",
-      "ICE/1.0",
-      "",
-    ),
+    version: fc.constantFrom(...versions, ""),
     lines: fc.array(fieldLine, { maxLength: 4 }),
     hosts: fc.constantFrom(1, 1, 1, 0, 2),
   })
-  .map(({ method, target, version, lines, hosts }) =>
-    [`${method} ${target} ${version}`, ...Array<string>(hosts).fill("Host: a"), ...lines, "", ""].join(
-      "\r\n",
-    ),
-  );
+  .map(({ method, target, version, lines, hosts }) => {
+    const head = [`${method} ${target} ${version}`, ...Array<string>(hosts).fill("Host: a"), ...lines];
+    return [...head, "", ""].join("\r\n");
+  });
 
 describe("beside node:http", () => {
   for (const [client, head] of CLIENT_HEADS) {
@@ -497,10 +442,7 @@ describe("beside node:http", () => {
     }
   });
 
-  for (const [name, texts, atLeast] of [
-    ["mutated", mutated, 1000],
-    ["random", made, 1000],
-  ] as const) {
+  for (const [name, texts] of Object.entries({ mutated, random: made })) {
     test(`${name} heads`, async () => {
       met.clear();
       let compared = 0;
@@ -511,7 +453,7 @@ describe("beside node:http", () => {
       let seed = 20;
       await untilCovered(
         () => fc.assert(property, { seed: seed++, numRuns: part(40_000) }),
-        () => ["taken", "difference", "next"].every((outcome) => (met.get(outcome) ?? 0) > part(atLeast)),
+        () => ["taken", "difference", "next"].every((outcome) => (met.get(outcome) ?? 0) > part(1000)),
         () => JSON.stringify([...met]),
       );
     });
@@ -542,16 +484,10 @@ describe("rules", () => {
   test("staying open: `close` wins in any spelling, HTTP/1.0 must ask for it", () => {
     const isOpen = (version: string, ...connection: string[]): boolean =>
       staysOpen(headOf(`GET / ${version}`, "Host: a", ...connection.map((value) => `Connection: ${value}`)));
-    for (const close of ["close", "CLOSE", "close\t,\tx", "x\t,\tclose\t", ",close,", "keep-alive, close"]) {
-      assert.equal(isOpen("HTTP/1.1", close), false, close);
-      assert.equal(isOpen("HTTP/1.0", close), false, close);
-    }
-    for (const both of [
-      ["keep-alive", "close"],
-      ["close", "Keep-Alive"],
-    ]) {
-      assert.equal(isOpen("HTTP/1.1", ...both), false);
-      assert.equal(isOpen("HTTP/1.0", ...both), false);
+    const closing = ["close", "CLOSE", "close\t,\tx", "x\t,\tclose\t", ",close,", "keep-alive, close"];
+    for (const values of [...closing.map((one) => [one]), ["keep-alive", "close"], ["close", "Keep-Alive"]]) {
+      assert.equal(isOpen("HTTP/1.1", ...values), false, values.join());
+      assert.equal(isOpen("HTTP/1.0", ...values), false, values.join());
     }
     for (const open of ["keep-alive", "Keep-Alive", "x\t,\tkeep-alive"])
       assert.equal(isOpen("HTTP/1.0", open), true);
@@ -564,13 +500,8 @@ describe("rules", () => {
   });
 
   test("fields that come more than once", () => {
-    const { fields } = withFields(
-      "Authorization: one",
-      "AUTHORIZATION: two",
-      'If-Match:"a"',
-      'if-match: "b" ',
-      "if-none-match:\tx",
-    );
+    const tokens = ["Authorization: one", "AUTHORIZATION: two"];
+    const { fields } = withFields(...tokens, 'If-Match:"a"', 'if-match: "b" ', "if-none-match:\tx");
     assert.equal(fields.authorization, "one");
     assert.equal(fields.ifMatch, '"a", "b"');
     assert.equal(fields.ifNoneMatch, "x");
@@ -585,10 +516,8 @@ describe("rules", () => {
     const more = "GET / HTTP/1.1\r\n";
     for (const before of ["", more]) {
       const text = before + head + more;
-      assert.equal(
-        (readHead(text, before.length, undefined, head.length) as Head).end,
-        before.length + head.length,
-      );
+      const whole = readHead(text, before.length, undefined, head.length) as Head;
+      assert.equal(whole.end, before.length + head.length);
       assert.equal(readHead(text, before.length, undefined, head.length - 1), "headTooLarge");
     }
     // A head that may still become valid gets no answer.

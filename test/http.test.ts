@@ -16,22 +16,10 @@ import {
   SEARCH,
   STATS,
 } from "./support/hostile.ts";
-import { BASE, exceptOverNodeHttp, FEW, TOKENS, USER, WORLD } from "./support/http-server.ts";
+import { BASE, exceptOverNodeHttp, USER, WORLD } from "./support/http-server.ts";
 import { within } from "./support/patience.ts";
-import {
-  dial,
-  errorOf,
-  header,
-  headerValues,
-  lastWord,
-  type RawResponse,
-  requestHead,
-} from "./support/raw.ts";
+import { dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
 import { MALFORMED } from "./support/requests.ts";
-
-function rateOf(response: RawResponse): (string | undefined)[] {
-  return ["Limit", "Remaining", "Reset"].map((name) => header(response, `X-RateLimit-${name}`));
-}
 
 /** With node:http the connection may be reset while the peer still sends after the answer that ends it. */
 const GOES_ON = { skip: exceptOverNodeHttp("resets while the peer sends") };
@@ -59,9 +47,8 @@ describe("malformed requests", AT_ONCE, () => {
 
     test(`${name}: one 400 after good requests`, known, async () => {
       const wire = await dial(main.port);
-      void wire.send(
-        Buffer.concat([Buffer.from(good(SEARCH) + good(STATS)), Buffer.from(bytes as string, "latin1")]),
-      );
+      void wire.send(good(SEARCH) + good(STATS));
+      void wire.send(bytes);
       assert.equal((await wire.response()).status, 200);
       isStats(await wire.response());
       isBadRequest(await wire.response());
@@ -69,7 +56,8 @@ describe("malformed requests", AT_ONCE, () => {
     });
   }
 
-  const halves = [`GET ${STATS} HTT`, `GET ${STATS} HTTP/1.1\r\n`, OK, `${OK}X-Odd`, "G"];
+  // The last is whole in HTTP/0.9.
+  const halves = [`GET ${STATS} HTT`, `GET ${STATS} HTTP/1.1\r\n`, OK, `${OK}X-Odd`, "G", "GET /\r\n"];
   for (const half of halves) {
     test(`half a request, then FIN: ${JSON.stringify(half.slice(-12))}`, async () => {
       const wire = await dial(main.port);
@@ -79,40 +67,27 @@ describe("malformed requests", AT_ONCE, () => {
       await wire.closed();
     });
   }
-
-  test("HTTP/0.9: nothing but a line", async () => {
-    const wire = await dial(main.port);
-    void wire.send("GET /\r\n");
-    wire.end();
-    isBadRequest(await wire.response());
-    await wire.closed();
-  });
-
-  test("a request in pieces of one byte is no error", async () => {
-    const wire = await dial(main.port);
-    for (const byte of good(STATS)) await wire.send(byte);
-    isStats(await wire.response());
-    wire.end();
-    await wire.closed();
-  });
 });
 
 describe("size of the head", AT_ONCE, () => {
   const TOO_LARGE = "Request header fields too large";
+  const many = (count: number, text: string): string[] =>
+    Array.from({ length: count }, (_, at) => `X-${at}: ${text}`);
+  const long = `X-Long: ${"x".repeat(17_000)}`;
 
-  test("above 16 KiB in one header: 431", async () => {
-    const bytes = good(STATS, [`X-Long: ${"x".repeat(17_000)}`]);
-    isBareRefusal(await lastWord(main.port, bytes), 431, TOO_LARGE);
-  });
-
-  test("above 16 KiB in 60 headers: 431", async () => {
-    const many = Array.from({ length: 60 }, (_, at) => `X-Long-${at}: ${"x".repeat(280)}`);
-    isBareRefusal(await lastWord(main.port, good(STATS, many)), 431, TOO_LARGE);
-  });
-
-  test("above 16 KiB in the target: 431", async () => {
-    isBareRefusal(await lastWord(main.port, good(`${STATS}?${"x".repeat(17_000)}`)), 431, TOO_LARGE);
-  });
+  const refused: Readonly<Record<string, string>> = {
+    "above 16 KiB in one header": good(STATS, [long]),
+    "above 16 KiB in 60 headers": good(STATS, many(60, "x".repeat(280))),
+    "above 16 KiB in the target": good(`${STATS}?${"x".repeat(17_000)}`),
+    // Host and Authorization are two of them.
+    "65 headers": good(STATS, many(63, "")),
+    "2,000 short headers": requestHead(STATS, [...Array.from({ length: 2000 }, () => "a:"), bearer("cli")]),
+  };
+  for (const [name, bytes] of Object.entries(refused)) {
+    test(`${name}: 431`, async () => {
+      isBareRefusal(await lastWord(main.port, bytes), 431, TOO_LARGE);
+    });
+  }
 
   test("a head that never ends: 431, and no reset", async () => {
     const wire = await dial(main.port);
@@ -124,53 +99,35 @@ describe("size of the head", AT_ONCE, () => {
 
   test("after good requests: 431 in its turn", async () => {
     const wire = await dial(main.port);
-    void wire.send(good(SEARCH) + good(STATS) + good(STATS, [`X-Long: ${"x".repeat(17_000)}`]));
+    void wire.send(good(SEARCH) + good(STATS) + good(STATS, [long]));
     assert.equal((await wire.response()).status, 200);
     isStats(await wire.response());
     isBareRefusal(await wire.response(), 431, TOO_LARGE);
     await wire.closed();
   });
 
-  // Host and Authorization are two of them.
-  const filler = (count: number) => Array.from({ length: count - 2 }, (_, at) => `X-${at}: ${at}`);
-
-  test("64 headers are served", async () => {
-    isStats(await ask(STATS, [...filler(64), bearer("cli")]));
-  });
-
-  test("65 headers: 431", async () => {
-    isBareRefusal(await lastWord(main.port, good(STATS, filler(65))), 431, TOO_LARGE);
-  });
-
-  test("2,000 short headers: 431, and none is dropped silently", async () => {
-    const bytes = requestHead(STATS, [...Array.from({ length: 2000 }, () => "a:"), bearer("cli")]);
-    isBareRefusal(await lastWord(main.port, bytes), 431, TOO_LARGE);
-  });
-
-  test("a URL of 8 KiB works", async () => {
-    const start = `${SEARCH}&x=`;
-    const response = await ask(start + "y".repeat(8192 - start.length), [bearer("cli")]);
-    assert.equal(response.status, 200);
-  });
-
-  test("a head of 15 KiB works", async () => {
-    const headers = Array.from({ length: 10 }, (_, at) => `X-${at}: ${"x".repeat(1450)}`);
-    isStats(await ask(STATS, [bearer("cli"), ...headers]));
-  });
+  const served: Readonly<Record<string, [target: string, headers: string[]]>> = {
+    "64 headers": [STATS, many(62, "")],
+    "a URL of 8 KiB": [`${STATS}?x=${"y".repeat(8189 - STATS.length)}`, []],
+    "a head of 15 KiB": [STATS, many(10, "x".repeat(1450))],
+  };
+  for (const [name, [target, headers]] of Object.entries(served)) {
+    test(`${name}: served`, async () => {
+      isStats(await ask(target, [...headers, bearer("cli")]));
+    });
+  }
 });
 
 describe("bodies", AT_ONCE, () => {
+  const LONG = "x".repeat(65_536);
   const FRAMES: Readonly<Record<string, [header: string, body: string]>> = {
     "a length": ["Content-Length: 5", "hello"],
     chunks: ["Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"],
     "a bad chunk size": ["Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n"],
     "a chunk that is too long": ["Transfer-Encoding: chunked", "5\r\nhello, world\r\n0\r\n\r\n"],
     "a huge chunk size": ["Transfer-Encoding: chunked", "fffffffffffffffffff\r\n"],
-    "a chunk extension of 64 KB": [
-      "Transfer-Encoding: chunked",
-      `5;${"x".repeat(65_536)}\r\nhello\r\n0\r\n\r\n`,
-    ],
-    "trailers of 64 KB": ["Transfer-Encoding: chunked", `0\r\nX-Long: ${"x".repeat(65_536)}\r\n\r\n`],
+    "a chunk extension of 64 KB": ["Transfer-Encoding: chunked", `5;${LONG}\r\nhello\r\n0\r\n\r\n`],
+    "trailers of 64 KB": ["Transfer-Encoding: chunked", `0\r\nX-Long: ${LONG}\r\n\r\n`],
     "an unknown coding": ["Transfer-Encoding: xchunked", "5\r\nhello\r\n0\r\n\r\n"],
     "another request in it": ["Content-Length: 999", good(STATS)],
     "a body that never comes": ["Content-Length: 1000000", ""],
@@ -211,20 +168,17 @@ describe("bodies", AT_ONCE, () => {
   }
 
   for (const method of ["GET", "HEAD", "POST"]) {
-    test(
-      `${method} with 8 MB that are sent before the answer is read: the answer is there`,
-      GOES_ON,
-      async () => {
-        const wire = await dial(main.port);
-        wire.socket.pause();
-        const bytes = Buffer.alloc(8_000_000, "GET / HTTP/1.1\r\n\r\n");
-        await wire.send(requestHead(STATS, [`Content-Length: ${bytes.length}`], method));
-        await within(wire.send(bytes), "the body to be taken");
-        wire.socket.resume();
-        assert.equal((await wire.response(method)).status, method === "POST" ? 405 : 400);
-        await wire.closed();
-      },
-    );
+    const name = `${method} with 8 MB that are sent before the answer is read: the answer is there`;
+    test(name, GOES_ON, async () => {
+      const wire = await dial(main.port);
+      wire.socket.pause();
+      const bytes = Buffer.alloc(8_000_000, "GET / HTTP/1.1\r\n\r\n");
+      await wire.send(requestHead(STATS, [`Content-Length: ${bytes.length}`], method));
+      await within(wire.send(bytes), "the body to be taken");
+      wire.socket.resume();
+      assert.equal((await wire.response(method)).status, method === "POST" ? 405 : 400);
+      await wire.closed();
+    });
   }
 
   test("Content-Length: 0 is no body", async () => {
@@ -278,25 +232,11 @@ describe("Expect", AT_ONCE, () => {
 });
 
 describe("targets", AT_ONCE, () => {
-  test("bytes above ASCII in a target are no way in", async () => {
-    for (const text of ["\xff", "\xc3\xa4", "\x80"]) {
-      const wire = await dial(main.port);
-      void wire.send(good(`${STATS}${text}`) + good(`${BASE}/worlds/search?q=${text}`));
-      const response = await wire.response();
-      assert.ok([400, 404].includes(response.status));
-      if (response.status === 400) await wire.closed();
-      else assert.equal((await wire.response()).status, 200);
-    }
-  });
-
   test("names that every object has are parameters and headers like others", async () => {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "__defineGetter__", "valueOf"];
     const query = names.map((name) => `${name}=1&${name}[limit]=3`).join("&");
     const headers = names.map((name) => `${name}: 1`);
-    const response = await ask(`${BASE}/users?`.replace("users?", `worlds?${query}&limit=2`), [
-      ...headers,
-      bearer("cli"),
-    ]);
+    const response = await ask(`${BASE}/worlds?${query}&limit=2`, [...headers, bearer("cli")]);
     assert.equal(response.status, 200);
     assert.deepEqual(JSON.parse(response.body).pagination, { total: 60, limit: 2, offset: 0 });
     const nobody = await ask(STATS, ["__proto__: x", "constructor: x"]);
@@ -304,46 +244,13 @@ describe("targets", AT_ONCE, () => {
   });
 });
 
-describe("headers that matter", AT_ONCE, () => {
-  test("names in any case", async () => {
-    isStats(await ask(STATS, [`aUTHORIZATION: Bearer ${TOKENS.cli}`, "hOsT: x"]));
-    const known = [`AUTHORIZATION:Bearer ${TOKENS.cli}`, `IF-NONE-MATCH:\t${main.etag}  `];
-    assert.equal((await ask(STATS, known)).status, 304);
-    const other = [bearer("cli"), 'if-MATCH: "other"'];
-    assert.equal((await ask(STATS, other)).status, 412);
-  });
-
+describe("methods and hosts", AT_ONCE, () => {
   test("an empty Host is a Host, and HTTP/1.0 needs none", async () => {
     isStats(await ask(STATS, [bearer("cli"), "Host:"]));
     isStats(await lastWord(main.port, `GET ${STATS} HTTP/1.0\r\n${AUTH}\r\n`));
   });
-});
 
-describe("methods, CORS and the limit", AT_ONCE, () => {
   test("OPTIONS *: no such path", async () => {
     assert.equal((await ask("*", [], "OPTIONS")).status, 404);
-  });
-
-  test("every status of an authenticated key counts, and of many at once exactly the limit pass", async () => {
-    // First the requests that do not count.
-    await ask("/nowhere", [bearer("few")]);
-    await ask(STATS, [bearer("few")], "POST");
-    await ask(STATS, [bearer("few")], "OPTIONS");
-    const first = await ask(STATS, [bearer("few"), "If-None-Match: *"]);
-    assert.equal(first.status, 304);
-    assert.deepEqual(rateOf(first).slice(0, 2), [String(FEW), String(FEW - 1)]);
-    const all = await Promise.all(
-      Array.from({ length: 40 }, (_, at) =>
-        ask(at % 2 ? SEARCH : STATS, [bearer("few")], at % 3 ? "GET" : "HEAD"),
-      ),
-    );
-    const passed = all.filter(({ status }) => status === 200);
-    assert.equal(passed.length, FEW - 1);
-    assert.equal(all.filter(({ status }) => status === 429).length, 40 - passed.length);
-    const left = passed.map((response) => header(response, "X-RateLimit-Remaining")).toSorted();
-    assert.deepEqual(left, ["0", "1", "2", "3"]);
-    for (const response of all) {
-      assert.equal(headerValues(response, "Retry-After").length, response.status === 429 ? 1 : 0);
-    }
   });
 });

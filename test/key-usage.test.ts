@@ -11,7 +11,7 @@ import type { KeyStatus } from "../src/admin/status.ts";
 import { countBusy, countUse, createKeyUse, REFUSALS, readUse } from "../src/auth/key-use.ts";
 import { createKeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
-import { CommandError, UsageError } from "../src/cli/options.ts";
+import { CommandError } from "../src/cli/options.ts";
 import { bodyText } from "../src/model/body.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import {
@@ -45,15 +45,9 @@ describe("the use of a key", () => {
   it("is what passed, what was refused by reason, and the second of the last request, summed over threads", () => {
     const threads = createKeyUse(2, 3600, 8);
     const now = 500 * HOUR_MS;
-    const faults = [
-      "rateLimited",
-      "scopeUsers",
-      "apiKeyExpired",
-      "apiKeyInactive",
-      undefined,
-      undefined,
-    ] as const;
-    for (const [at, fault] of faults.entries()) countUse(threads[at % 2]!, 0, fault, now + at * 1000);
+    const faults = ["rateLimited", "scopeUsers", "apiKeyExpired", "apiKeyInactive"] as const;
+    for (const [at, fault] of [...faults, undefined, undefined].entries())
+      countUse(threads[at % 2]!, 0, fault, now + at * 1000);
     for (const fault of ["cliTokenUnknown", "cliTokenExpired"] as const) countUse(threads[0]!, 1, fault, now);
     countBusy(threads[1]!, 0);
     assert.deepEqual(read(threads, now), {
@@ -64,10 +58,8 @@ describe("the use of a key", () => {
     assert.deepEqual(read(threads, now, 1).refused, { ...NONE, expired: 1, disabled: 1 });
     assert.deepEqual(read(threads, now, 2), { passed: 0, refused: NONE, lastUsed: null });
     const { requestsBy } = readUse(threads, now);
-    assert.deepEqual(
-      [requestsBy(0, 5), requestsBy(0, 40), requestsBy(1, 0), requestsBy(2, 0)],
-      [6, 41, 2, 0],
-    );
+    const requests = [requestsBy(0, 5), requestsBy(0, 40), requestsBy(1, 0), requestsBy(2, 0)];
+    assert.deepEqual(requests, [6, 41, 2, 0]);
   });
 
   it("begins anew with each window, and with none that a clock steps back to", () => {
@@ -113,10 +105,8 @@ describe("a page of keys", () => {
       query = `after=${page.next}`;
     }
     assert.deepEqual(sizes, [0, 0, 500, 500, 500]);
-    assert.deepEqual(
-      seen,
-      records.slice(1000).map(({ id }) => id),
-    );
+    const ids = records.map(({ id }) => id);
+    assert.deepEqual(seen, ids.slice(1000));
   });
 
   it("is refused where it is none, and empty beyond the end", () => {
@@ -153,10 +143,8 @@ describe("a server with an admin listener", () => {
     await ask("narrow", "/users/none", 3);
     await ask("few", "/stats", FEW + 12);
     await ask("disabled", "/stats", 2);
-    await ask("expired", "/stats", 1);
     await ask("cli", "/stats", 4);
-    await ask("cliDisabled", "/stats", 1);
-    await ask("cliExpired", "/stats", 1);
+    for (const name of ["expired", "cliDisabled", "cliExpired"] as const) await ask(name, "/stats", 1);
     await get(`http://127.0.0.1:${server.port}${BASE}/stats`, { token: "svc_sk_nobody" });
   });
   after(cleanUp);
@@ -176,10 +164,8 @@ describe("a server with an admin listener", () => {
 
   it("says in its status what became of the busiest, refused requests included", async () => {
     const busiest: KeyStatus[] = (await json("/status")).keys.busiest;
-    assert.deepEqual(
-      busiest.map(({ id }) => id),
-      Object.keys(expected),
-    );
+    const ids = busiest.map(({ id }) => id);
+    assert.deepEqual(ids, Object.keys(expected));
     for (const { id, passed, refused, lastUsedAt, ...rest } of busiest) {
       assert.deepEqual([passed, refused], expected[id], id);
       assert.ok(Math.abs(Date.now() - Date.parse(lastUsedAt!)) < 600_000, String(lastUsedAt));
@@ -231,10 +217,8 @@ describe("a server with an admin listener", () => {
     }
     const one = JSON.parse((await runInside(["keys", "show", "unknown", ...asking, "--json"])).stdout);
     assert.equal(one.usage, null);
-    await assert.rejects(
-      runInside(["keys", "list", "--keys", keysFile, "--usage", url]),
-      (error: Error) => error instanceof CommandError && /give --admin-token-file/.test(error.message),
-    );
+    const without = runInside(["keys", "list", "--keys", keysFile, "--usage", url]);
+    await assert.rejects(without, /^CommandError: .*give --admin-token-file/);
   });
 });
 
@@ -245,11 +229,8 @@ describe("keys list --usage", () => {
   it("refuses what is no address of a listener, as wrong usage", async (t) => {
     const keys = keysOf(t);
     for (const url of ["8788", "ftp://x/", "http://user:secret@x/", "http://x/?a=b", "http://"]) {
-      await assert.rejects(runInside(["keys", "list", "--keys", keys, "--usage", url]), (error: Error) => {
-        assert.ok(error instanceof UsageError, `${url}: ${error.stack}`);
-        assert.ok(!error.message.includes("secret"));
-        return true;
-      });
+      const asking = runInside(["keys", "list", "--keys", keys, "--usage", url]);
+      await assert.rejects(asking, { name: "UsageError", message: /^(?!.*secret)/ }, url);
     }
   });
 
@@ -277,16 +258,13 @@ describe("keys list --usage", () => {
       await assert.rejects(run, (error: Error) => {
         assert.ok(error instanceof CommandError, error.stack);
         assert.match(error.message, says);
-        assert.match(error.message, /^--usage: http:\/\/127\.0\.0\.1:\d+\/: [^\n]+$/);
-        assert.ok(!error.message.includes("secret"));
+        assert.match(error.message, /^(?!.*secret)--usage: http:\/\/127\.0\.0\.1:\d+\/: [^\n]+$/);
         return true;
       });
     }
     assert.ok(!wasAsked);
-    await assert.rejects(
-      runInside(["keys", "list", "--keys", keys, "--usage", `http://127.0.0.1:${await freePort()}/`]),
-      /ECONNREFUSED/,
-    );
+    const nobody = `http://127.0.0.1:${await freePort()}/`;
+    await assert.rejects(runInside(["keys", "list", "--keys", keys, "--usage", nobody]), /ECONNREFUSED/);
   });
 
   it("reads pages forwards only, and takes no more of them than it understands", async (t) => {

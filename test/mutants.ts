@@ -60,14 +60,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/auth/admit.ts",
     text: "if (expiresAt > now) return undefined;",
     becomes: "if (expiresAt >= now) return undefined;",
-    tests: { auth: "→ apiKeyExpired" },
+    tests: { auth: "ends at its moment, not before" },
   },
   {
     breaks: "a CLI token's record is found by an API key",
     file: "src/auth/admit.ts",
     text: "if (key !== undefined && key.kind === kind) return key;",
     becomes: "if (key !== undefined) return key;",
-    tests: { auth: "→ apiKeyUnknown" },
+    tests: { auth: "is one of its own kind, by its prefix" },
   },
   {
     breaks: "hashes are compared by their case",

@@ -1,7 +1,6 @@
 /** Searches on a serving thread: short ones inline, long ones offloaded, the cache, and the bound on waiting searches. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { describe, it, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
@@ -71,24 +70,26 @@ describe("searches where requests are answered", () => {
   }
 
   test("short ones are done inline, long ones are offloaded", async () => {
-    const { find, asked } = inlineSearch();
-    const results = find("users", "0");
+    const { inline, asked } = inlineSearch();
+    const results = inline.users("0", PAGE);
     assert.ok(!(results instanceof Promise));
     assert.deepEqual([...results.page(PAGE)], [1]);
     for (const term of ["0!", "30"]) {
       await new Promise(setImmediate);
-      const far = await find("worlds", term);
+      const far = await inline.worlds(term, PAGE);
       assert.deepEqual([far.total, ...far.page(PAGE)], [3000, 2, 2]);
     }
-    await find("users", "0!", { limit: 50, offset: 2000 });
+    await inline.users("0!", { limit: 50, offset: 2000 });
     // Without a thread to ask, the search runs inline after all.
-    assert.deepEqual([...(await find("users", "1!")).page(PAGE)], [1]);
+    assert.deepEqual([...(await inline.users("1!", PAGE)).page(PAGE)], [1]);
     assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000", "users 1! 1024 0"]);
   });
 
   test("many of them leave room for others in every turn, come in order, and fail alone", async () => {
-    const { find, asked, begun } = inlineSearch();
-    const found = Array.from({ length: 30 }, (_, at) => find("users", at === 20 ? "no" : `0.${200 + at}`));
+    const { inline, asked, begun } = inlineSearch();
+    const found = Array.from({ length: 30 }, (_, at) =>
+      inline.users(at === 20 ? "no" : `0.${200 + at}`, PAGE),
+    );
     const soon = begun.length;
     assert.ok(soon < 10, `${soon} in the first turn`);
     let turns = 0;
@@ -101,8 +102,10 @@ describe("searches where requests are answered", () => {
     const settled = await Promise.allSettled(found);
     counting = false;
     assert.ok(turns >= 5, `${turns} turns`);
-    const failed = settled.flatMap(({ status }, at) => (status === "rejected" ? [at] : []));
-    assert.deepEqual(failed, [20]);
+    assert.deepEqual(
+      settled.flatMap(({ status }, at) => (status === "rejected" ? [at] : [])),
+      [20],
+    );
     const inOrder = begun.filter((term) => term !== "no");
     assert.deepEqual(inOrder.toSorted(), inOrder);
     assert.ok(asked.length < 29, "a busy machine may make some of them long, not all");
@@ -113,19 +116,6 @@ describe("the cache", () => {
   const rows = (count: number): ResultSet => new ListedResults(new Uint32Array(count));
   const PAGE = { limit: 2, offset: 0 };
   const nobody = (): ResultSet => rows(0);
-
-  /** A cache of so many bytes, asked by one caller. A search that waits gives a promise. */
-  function open(users: Find, worlds: Find = nobody, bytes = 1_000_000) {
-    const cache = new CachedSearch(
-      (name, term, page) => (name === "users" ? users : worlds)(term, page),
-      bytes,
-    );
-    return {
-      users: (term: string, page: PageOf = PAGE) => cache.users(term, page, STAYS) as Found,
-      worlds: (term: string, page: PageOf = PAGE) => cache.worlds(term, page, STAYS) as Found,
-      counts: () => cache.counts(),
-    };
-  }
 
   /** A search that finds 1,000 rows, and the terms it was asked for. */
   function recorded() {
@@ -142,7 +132,7 @@ describe("the cache", () => {
     const worlds = recorded();
     const search = cached({ users: users.find, worlds: worlds.find }, 1_000_000);
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
-      const page = search.users("a", { limit: 2, offset });
+      const page = search.users("a", { limit: 2, offset }) as Found;
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
       search.worlds("a", { limit: 2, offset });
     }
@@ -157,9 +147,9 @@ describe("the cache", () => {
     for (const term of "abcdefgh") search.users(term, PAGE);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
-    search.users("h");
+    search.users("h", PAGE);
     assert.equal(users.asked.length, 8);
-    search.users("a");
+    search.users("a", PAGE);
     assert.equal(users.asked.length, 9);
   });
 
@@ -178,8 +168,9 @@ describe("the cache", () => {
     const users = recorded();
     const numbers = (term: string): ResultSet => {
       users.find(term);
-      const first = term.charCodeAt(0) * 10_000;
-      return new ListedResults(Uint32Array.from({ length: 1000 }, (_, row) => first + row));
+      return new ListedResults(
+        Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
+      );
     };
     const search = cached({ users: numbers, worlds: nobody }, 1_000_000);
     let kept = 0;
@@ -189,9 +180,11 @@ describe("the cache", () => {
       const term = "ab"[random.below(2)]!;
       const page = { limit: 1 + random.below(3), offset: random.below(2) };
       for (let again = random.below(5); again >= 0; again--) {
-        const { total, rows: shown, json, keepJson } = search.users(term, page);
-        const first = page.offset + term.charCodeAt(0) * 10_000;
-        const right = [0, 1, 2].slice(0, page.limit).map((at) => first + at);
+        const { total, rows: shown, json, keepJson } = search.users(term, page) as Found;
+        const right = Array.from(
+          { length: page.limit },
+          (_, at) => at + page.offset + term.charCodeAt(0) * 10_000,
+        );
         assert.deepEqual([total, ...shown], [1000, ...right]);
         if (json !== undefined) given++;
         assert.equal(String(json ?? right), String(right));
@@ -202,10 +195,10 @@ describe("the cache", () => {
     assert.ok(kept > 500 && given > kept, `${kept} kept, ${given} given`);
     assert.deepEqual(users.asked.toSorted(), ["a", "b"]);
     const { bytes } = search.counts();
-    search.users("c");
+    search.users("c", PAGE);
     const before = search.counts().bytes;
-    search.users("c");
-    search.users("c").keepJson!(sliceAll(Buffer.alloc(5000)));
+    search.users("c", PAGE);
+    (search.users("c", PAGE) as Found).keepJson!(sliceAll(Buffer.alloc(5000)));
     assert.equal(search.counts().bytes - before, 5000);
     assert.ok(bytes < before);
   });
@@ -227,9 +220,9 @@ describe("the cache", () => {
     );
     assert.equal(asked, 1);
     fail = false;
-    assert.equal((await Promise.all([search.users("a"), search.users("a")]))[1]!.total, 2);
+    assert.equal((await Promise.all([search.users("a", PAGE), search.users("a", PAGE)]))[1]!.total, 2);
     assert.equal(asked, 2);
-    await search.users("a");
+    await search.users("a", PAGE);
     const { hits, joined, misses } = search.counts();
     assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
   });
@@ -252,12 +245,22 @@ describe("the cache", () => {
       const { total, rows: shown } = await search.users("a", { limit: 2, offset });
       assert.deepEqual([total, ...shown], [100, ...[offset, offset + 1].filter((row) => row < 100)]);
     }
-    const offsets = pages.map(({ offset }) => offset);
-    assert.deepEqual(offsets, [0, 9, 50, 99]);
+    assert.deepEqual(
+      pages.map(({ offset }) => offset),
+      [0, 9, 50, 99],
+    );
     // A caller that joins a search with too few rows asks once more.
-    const both = [0, 50].map((offset) => search.users("b", { limit: 2, offset }));
-    const shown = await Promise.all(both).then(([one, other]) => [...one!.rows, ...other!.rows]);
-    assert.deepEqual(shown, [0, 1, 50, 51]);
+    const both = await Promise.all([
+      search.users("b", { limit: 2, offset: 0 }),
+      search.users("b", { limit: 2, offset: 50 }),
+    ]);
+    assert.deepEqual(
+      both.map(({ rows: shown }) => [...shown]),
+      [
+        [0, 1],
+        [50, 51],
+      ],
+    );
     // A result with all its rows needs no further question.
     assert.equal((await search.worlds("a", { limit: 2, offset: 0 })).total, 3);
     assert.deepEqual([...(await search.worlds("a", { limit: 50, offset: 2 })).rows], [2]);
@@ -317,10 +320,16 @@ it("threads that enter and leave at the same time are never more than the bound"
   /** Searches inside now, of all keys and of the one key; the most of both so far; number of entries. */
   const seen = new Int32Array(new SharedArrayBuffer(5 * 4));
   const entry = new URL("./support/pending-thread.mjs", import.meta.url);
-  const workers = [0, 1, 2].map(
-    (thread) => new Worker(entry, { workerData: { cells, thread, seen }, execArgv: [] }),
+  await Promise.all(
+    [0, 1, 2].map(
+      (thread) =>
+        new Promise<void>((resolve, reject) => {
+          const worker = new Worker(entry, { workerData: { cells, thread, seen }, execArgv: [] });
+          worker.once("error", reject);
+          worker.once("exit", () => resolve());
+        }),
+    ),
   );
-  await Promise.all(workers.map((worker) => once(worker, "exit")));
   const [all, ofKey, mostAll, mostOfKey, entered] = seen;
   assert.deepEqual([all, ofKey], [0, 0]);
   assert.ok(mostAll! <= most && mostOfKey! <= most / 2, `${mostAll} and ${mostOfKey}`);

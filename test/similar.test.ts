@@ -1,7 +1,7 @@
 /** Similar search compared with the model, and as served: off, on, during indexing, across reloads and under floods. */
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
 import { drawDisplayName } from "../src/generate/text.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
@@ -26,7 +26,23 @@ import {
 import { NASTY_TEXTS } from "./support/snapshot.ts";
 
 /** Few letters, so that texts are similar; marks, surrogate pairs, and letters that fold to several. */
-const letter = fc.constantFrom(..."abc か가𝒳🐱éßﬁが\u0301\u0001\0");
+const letter = fc.constantFrom(
+  "a",
+  "b",
+  "c",
+  " ",
+  "か",
+  "가",
+  "𝒳",
+  "🐱",
+  "é",
+  "ß",
+  "ﬁ",
+  "が",
+  "\u0301",
+  "\u0001",
+  "\0",
+);
 
 const text = fc.array(letter, { maxLength: 9 }).map((letters) => letters.join(""));
 
@@ -38,9 +54,9 @@ function modelEdits(query: string): number {
 }
 
 /** Optimal string alignment distance of a query to a text, or to its nearest substring, straight from the recurrence. */
-function modelDistance(from: string, to: string, isSubstring = true): number {
-  const [query, text] = [[...from], [...to]];
-  const table = Array.from({ length: query.length + 1 }, () => new Array<number>(text.length + 1).fill(0));
+function alignment(query: readonly string[], text: readonly string[], isSubstring: boolean): number {
+  const table = query.map(() => new Array<number>(text.length + 1).fill(0));
+  table.push(new Array<number>(text.length + 1).fill(0));
   for (let row = 0; row <= query.length; row++) {
     for (let at = 0; at <= text.length; at++) {
       if (row === 0) table[0]![at] = isSubstring ? 0 : at;
@@ -59,6 +75,14 @@ function modelDistance(from: string, to: string, isSubstring = true): number {
     }
   }
   return isSubstring ? Math.min(...table[query.length]!) : table[query.length]![text.length]!;
+}
+
+function modelSubstringDistance(query: string, text: string): number {
+  return alignment([...query], [...text], true);
+}
+
+function modelWholeDistance(query: string, text: string): number {
+  return alignment([...query], [...text], false);
 }
 
 /** Rank class of a name in a search of users or worlds; lower is better. */
@@ -116,14 +140,14 @@ function judge(
   query: string,
   table: "users" | "worlds",
   searches = searchesOf(names),
-): number {
+): number[] {
   const term = readTerm(query);
   const rows = [...rowsOf(searches[table](term, EVERYTHING))];
   // A world's row counts from the end of `names`.
   const places = table === "users" ? rows : rows.map((row) => names.length - 1 - row);
   const ranks = places.map((place): [number, number] => {
     const name = names[place]!;
-    return [modelDistance(term, modelFold(name)), modelClass(name, term, table === "worlds")];
+    return [modelSubstringDistance(term, modelFold(name)), modelClass(name, term, table === "worlds")];
   });
   for (const [at, [distance, rankClass]] of ranks.entries()) {
     assert.ok(distance <= modelEdits(term), `${names[places[at]!]} is ${distance} away from ${query}`);
@@ -136,15 +160,15 @@ function judge(
   const exact = names.filter((name) => modelFold(name).includes(term)).length;
   const atZero = ranks.filter(([distance]) => distance === 0).length;
   assert.equal(atZero, Math.min(exact, MOST_SIMILAR));
-  return rows.length;
+  return ranks.map(([distance]) => distance);
 }
 
 it("the distance is that of the recurrence", () => {
   fc.assert(
     fc.property(text, text, fc.nat(3), (query, name, most) => {
       const [from, to] = [codePointsOf(query), codePointsOf(name)];
-      assert.equal(wholeDistance(from, to), modelDistance(query, name, false));
-      const expected = modelDistance(query, name);
+      assert.equal(wholeDistance(from, to), modelWholeDistance(query, name));
+      const expected = modelSubstringDistance(query, name);
       const got = substringDistance(from, to, most);
       assert.ok(expected <= most ? got === expected : got > most, `${got}, not ${expected}`);
     }),
@@ -268,11 +292,16 @@ it("without the setting, or with another value of the parameter, replies are tho
 for (const threads of [true, false]) {
   describe(`similar search, ${threads ? "in a thread" : "on the calling thread"}`, () => {
     let opened: Opened;
+    const closing: (() => void)[] = [];
     before(async () => {
-      opened = await open({ after() {} }, { threads, maxPendingSearches: 80, searchCacheBytes: 0 });
+      const context = { after: (close: () => void) => void closing.push(close) };
+      const bounds = { maxPendingSearches: 80, searchCacheBytes: 0 };
+      opened = await open(context as Pick<TestContext, "after">, { threads, ...bounds });
       await opened.observed("similar-ready");
     });
-    after(() => opened.orrery.close());
+    after(() => {
+      for (const close of closing) close();
+    });
 
     it("finds names that are misspelt, and says so at the end", async () => {
       const { ask } = opened;
@@ -288,8 +317,10 @@ for (const threads of [true, false]) {
         const page = pageOf(reply);
         assert.ok(namesIn(page).includes(name), `${query}: ${namesIn(page).join()}`);
         assert.match(reply.body, /,"pagination":\{"total":\d+,"limit":20,"offset":0\},"match":"similar"\}$/);
-        for (const found of namesIn(page))
-          assert.ok(modelDistance(query, modelFold(found)) <= modelEdits(query), `${query}: ${found}`);
+        for (const found of namesIn(page)) {
+          const distance = modelSubstringDistance(query, modelFold(found));
+          assert.ok(distance <= (query.length > 5 && [...query].length > 5 ? 2 : 1), `${query}: ${found}`);
+        }
       }
       const worlds = pageOf(await ask("/worlds/search?q=gardne&match=similar"));
       assert.deepEqual(namesIn(worlds).sort(), ["Garden of Cats", "Secret Garden"]);
@@ -309,10 +340,14 @@ for (const threads of [true, false]) {
         pages.push(...page.data.map(({ id }) => id));
       }
       assert.equal(pages.length, total);
-      const ids = whole.data.map(({ id }) => id);
-      assert.deepEqual(pages.slice(0, 50), ids);
-      const beyond = await ask("/users/search?q=user%201&match=similar&offset=9007199254740991");
-      assert.deepEqual(pageOf(beyond).data, []);
+      assert.deepEqual(
+        pages.slice(0, 50),
+        whole.data.map(({ id }) => id),
+      );
+      assert.deepEqual(
+        pageOf(await ask("/users/search?q=user%201&match=similar&offset=9007199254740991")).data,
+        [],
+      );
     });
 
     it("refuses what the exact search refuses; conditions and HEAD are the same", async () => {

@@ -38,6 +38,15 @@ export function assertInTime(began: number, limit: number, what = "it"): void {
   if (spent >= limit) assert.ok(timeLeft(began, limit) > 0, `${what} took ${spent} ms of ${limit}`);
 }
 
+/** A promise, and the function that fulfils it. */
+export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve = (_value: T): void => {};
+  const promise = new Promise<T>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
 export async function within<T>(promise: Promise<T>, what: string, limit = PATIENCE_MS): Promise<T> {
   const began = performance.now();
   let timer: NodeJS.Timeout | undefined;

@@ -10,7 +10,7 @@ import { FIELDS, TABLES } from "../../src/model/schema.ts";
 import type { CountedMetric, EventRow } from "../../src/observe/events.ts";
 import type { Metric } from "../../src/observe/metrics/table.ts";
 import { optionRows } from "../../src/server/open-options.ts";
-import { nameOf, type Setting, settingsOf, variableOf } from "../../src/settings/settings.ts";
+import { type Command, nameOf, type Setting, settingsOf, variableOf } from "../../src/settings/settings.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { EXAMPLES_FILE, makeExamples } from "./examples.ts";
 
@@ -32,14 +32,32 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
+function flagCell(setting: Setting): string {
+  const value = valueText(setting);
+  return `\`--${setting.flag}${value === "" ? "" : ` ${value}`}\``;
+}
+
+function optionsTable(command: Command): string {
+  return table(
+    ["Option", "Default", "Meaning"],
+    settingsOf(PROGRAM.settings, command).map((setting) => [
+      flagCell(setting),
+      defaultText(setting),
+      setting.meaning,
+    ]),
+  );
+}
+
 /** The row of a library option that is also a setting of the server. */
 function settingOption(setting: Setting): readonly string[] {
   const name = nameOf(setting.flag);
   const text = defaultText(setting);
   if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
-  const value =
-    setting.kind === "flag" ? String(text === "on") : setting.kind === "text" ? `"${text}"` : text;
-  return [`\`${name}\``, `\`${value}\``, setting.meaning];
+  const values: Partial<Record<Setting["kind"], string>> = {
+    flag: String(text === "on"),
+    text: `"${text}"`,
+  };
+  return [`\`${name}\``, `\`${values[setting.kind] ?? text}\``, setting.meaning];
 }
 
 /** Plain names of field formats. */
@@ -137,39 +155,15 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     table(
       ["Flag", "Variable", "Default", "Meaning"],
       settingsOf(PROGRAM.settings, "serve").map((setting) => [
-        `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
+        flagCell(setting),
         `\`${variableOf(setting.flag)}\``,
         defaultText(setting),
         setting.meaning,
       ]),
     ),
-  export: () =>
-    table(
-      ["Option", "Default", "Meaning"],
-      settingsOf(PROGRAM.settings, "export").map((setting) => [
-        `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
-        defaultText(setting),
-        setting.meaning,
-      ]),
-    ),
-  mirror: () =>
-    table(
-      ["Option", "Default", "Meaning"],
-      settingsOf(PROGRAM.settings, "mirror").map((setting) => [
-        `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
-        defaultText(setting),
-        setting.meaning,
-      ]),
-    ),
-  verify: () =>
-    table(
-      ["Option", "Default", "Meaning"],
-      settingsOf(PROGRAM.settings, "verify").map((setting) => [
-        `\`--${setting.flag}${valueText(setting) === "" ? "" : ` ${valueText(setting)}`}\``,
-        defaultText(setting),
-        setting.meaning,
-      ]),
-    ),
+  export: () => optionsTable("export"),
+  mirror: () => optionsTable("mirror"),
+  verify: () => optionsTable("verify"),
   queries: () => `\`\`\`json\n${JSON.stringify(DEFAULT_QUERIES, null, 2)}\n\`\`\``,
   options: () =>
     table(

@@ -7,12 +7,12 @@
  * pass before the change and fail with it. `--only` takes the rows that contain these words.
  */
 
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { MUTANTS, type Mutant, mutate } from "../mutants.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -25,10 +25,7 @@ const LEFT_OUT = new Set(["node_modules", ".git", "bench", "dist", ".tests"]);
 
 function copyTree(): string {
   const tree = mkdtempSync(join(tmpdir(), "orrery-mutants-"));
-  cpSync(ROOT, tree, {
-    recursive: true,
-    filter: (from) => !LEFT_OUT.has(relative(ROOT, from)),
-  });
+  cpSync(ROOT, tree, { recursive: true, filter: (from) => !LEFT_OUT.has(relative(ROOT, from)) });
   symlinkSync(join(ROOT, "node_modules"), join(tree, "node_modules"));
   return tree;
 }
@@ -49,43 +46,30 @@ const RESULT = /^ *(not ok|ok) \d+ - (.*?)(?: # ((?:SKIP|TODO)\b.*))?$/;
 /** Any failure is enough here, and shrinking one can take minutes. */
 const END_ON_FAILURE = "./test/tools/end-on-failure.ts";
 
+const execute = promisify(execFile);
+
 /** Runs tests of one file by name; rejects if the run does not end. */
-function runTests(tree: string, file: string, names: readonly string[]): Promise<Ran> {
+async function runTests(tree: string, file: string, names: readonly string[]): Promise<Ran> {
   const patterns = names.map((name) => `--test-name-pattern=${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}`);
   const { NODE_TEST_CONTEXT: _ours, ...environment } = process.env;
-  const child = spawn(
-    process.execPath,
-    ["--import", "tsx", "--import", END_ON_FAILURE, "--test-reporter=tap", ...patterns, file],
-    {
-      cwd: tree,
-      // Short waits: three tests detect their mutant by a wait that never ends.
-      env: { ...environment, ORRERY_TEST_PATIENCE_MS: "20000" },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
+  const args = ["--import", "tsx", "--import", END_ON_FAILURE, "--test-reporter=tap", ...patterns, file];
+  const { stdout, stderr, killed } = await execute(process.execPath, args, {
+    cwd: tree,
+    // Short waits: three tests detect their mutant by a wait that never ends.
+    env: { ...environment, ORRERY_TEST_PATIENCE_MS: "20000" },
+    timeout: PATIENCE_MS,
+    killSignal: "SIGKILL",
+    maxBuffer: Number.POSITIVE_INFINITY,
+  }).catch((error) => error);
+  if (killed) throw new Error(`${file} was ended after ${PATIENCE_MS} ms`);
+  const ran: Ran = { passed: [], failed: [], output: stdout + stderr };
+  for (const line of stdout.split("\n")) {
+    const [, result, name, directive] = RESULT.exec(line) ?? [];
+    if (name === undefined || directive !== undefined || !names.some((wanted) => name.includes(wanted)))
+      continue;
+    ran[result === "ok" ? "passed" : "failed"].push(name);
   }
-  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (status) => {
-      clearTimeout(timer);
-      if (status === null) return reject(new Error(`${file} was ended after ${PATIENCE_MS} ms`));
-      const ran: Ran = { passed: [], failed: [], output };
-      for (const line of output.split("\n")) {
-        const [, result, name, directive] = RESULT.exec(line) ?? [];
-        if (name === undefined || directive !== undefined) continue;
-        if (names.some((wanted) => name.includes(wanted))) {
-          ran[result === "ok" ? "passed" : "failed"].push(name);
-        }
-      }
-      resolve(ran);
-    });
-  });
+  return ran;
 }
 
 /** The reason why a test is unusable, or undefined: without a change it must run and pass. */
@@ -113,9 +97,7 @@ async function tryMutant(tree: string, mutant: Mutant): Promise<string | undefin
   }
 }
 
-const { values } = parseArgs({
-  options: { only: { type: "string", default: "" } },
-});
+const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
 const chosen = MUTANTS.filter((mutant) => JSON.stringify(mutant).includes(values.only));
 if (chosen.length === 0) throw new Error(`no row holds ${values.only}`);
 
