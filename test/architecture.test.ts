@@ -56,10 +56,10 @@ const EXCEPTIONS = { "root → client": ["mod.ts"], "observe → api": ["observe
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 3836,
-  all: 36_591,
+  all: 36_602,
   api: 1043,
-  core: 22_890,
-  auth: 1804,
+  core: 22_901,
+  auth: 1815,
   cli: 1845,
   client: 588,
   "docs-page": 877,
