@@ -15,8 +15,6 @@
  * window. The count has the rest: at least 2^31 requests for each second of a window, so every limit up to 2^53 - 1 is kept.
  */
 
-import type { RateLimit } from "../model/message.ts";
-
 /** Counters of all keys ever seen. Mutable; grows by one slot per key id. */
 export interface Counters {
   readonly windowSeconds: number;
@@ -29,9 +27,12 @@ export interface Counters {
   elsewhere: BigUint64Array;
 }
 
-/** State of the limit after a request, for its caller. */
-export interface Quota extends RateLimit {
+/** State of the limit after a request, for its caller: a rate limit of a reply. It stands alone, as pages' types come here. */
+export interface Quota {
   readonly passed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset: number;
   /** On a refusal: the clock that cuts windows minus the clock here, in milliseconds; absent if they are the same. */
   readonly clockMs?: number;
 }
