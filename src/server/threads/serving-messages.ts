@@ -13,15 +13,9 @@ import type { CacheCounts } from "../../search/cache.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Busy, Found, Generation, PageOf, Store } from "../../store/generation.ts";
+import type { Generation, PageOf, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
-import {
-  answerBatches,
-  Questions,
-  type SearchAnswer,
-  type SearchBatch,
-  type SearchName,
-} from "../search/questions.ts";
+import { answerBatches, Questions, type SearchAnswer, type SearchName } from "../search/questions.ts";
 
 /** A generation; long searches go over its port. */
 export interface StoreToServe {
@@ -76,7 +70,6 @@ export type ThreadRequest =
 
 export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
-  | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   /** To shared limits. */
   | { readonly kind: "shared"; readonly message: unknown }
   | ({ readonly kind: "observations" } & ObservationBatch)
@@ -110,16 +103,18 @@ export function figuresOfThread(
   return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
 }
 
-/** With this many lines of requests, or observations of them, in the waiting batch, another one is dropped. */
+/** With this many observations of requests in the waiting batch, another one is dropped. */
 const MAX_REQUESTS = 8192;
 /** The same for any other observation: these are few and matter more. */
 const MAX_ALL = 2 * MAX_REQUESTS;
+/** The same for lines of the access log, in characters of all. */
+const MAX_LINES = 4_194_304;
 
 /** Lines of the access log and observations for the main thread, and the number of dropped ones. */
 export interface ObservationBatch {
-  readonly lines: string;
-  readonly observations: readonly Observation[];
-  readonly dropped: number;
+  lines: string;
+  readonly observations: Observation[];
+  dropped: number;
 }
 
 /**
@@ -128,12 +123,9 @@ export interface ObservationBatch {
  */
 export class BatchSender {
   readonly #send: (batch: ObservationBatch) => void;
-  #observations: Observation[] = [];
-  #lines = "";
-  #lineCount = 0;
-  #dropped = 0;
-  #isInTransit = false;
-  #isScheduled = false;
+  #batch: ObservationBatch = { lines: "", observations: [], dropped: 0 };
+  /** Whether a batch is in transit, or scheduled. */
+  #isSending = false;
 
   constructor(send: (batch: ObservationBatch) => void) {
     this.#send = send;
@@ -141,42 +133,31 @@ export class BatchSender {
 
   readonly observe: Observe = (observation) => {
     const most = observation.kind === "request" ? MAX_REQUESTS : MAX_ALL;
-    if (this.#observations.length < most) this.#observations.push(observation);
-    else this.#dropped++;
+    if (this.#batch.observations.length < most) this.#batch.observations.push(observation);
+    else this.#batch.dropped++;
     this.#schedule();
   };
 
   readonly writeAccess = (line: string): void => {
-    if (this.#lineCount++ < MAX_REQUESTS) this.#lines += line;
-    else this.#dropped++;
+    if (this.#batch.lines.length < MAX_LINES) this.#batch.lines += line;
+    else this.#batch.dropped++;
     this.#schedule();
   };
 
-  /** To be called when the main thread has taken a batch. */
-  taken(): void {
-    this.#isInTransit = false;
-    this.flush();
-  }
-
+  /** Sends the waiting batch. To be called when the main thread has taken the one before, and at the end. */
   flush(): void {
-    const batch = { lines: this.#lines, observations: this.#observations, dropped: this.#dropped };
-    if (batch.lines === "" && batch.observations.length + batch.dropped === 0) return;
-    this.#observations = [];
-    this.#lines = "";
-    this.#lineCount = 0;
-    this.#dropped = 0;
-    this.#isInTransit = true;
+    const batch = this.#batch;
+    this.#isSending = batch.lines !== "" || batch.observations.length + batch.dropped > 0;
+    if (!this.#isSending) return;
+    this.#batch = { lines: "", observations: [], dropped: 0 };
     this.#send(batch);
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#isInTransit) return;
-    this.#isScheduled = true;
+    if (this.#isSending) return;
+    this.#isSending = true;
     // All observations of one turn of the event loop go together.
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.flush();
-    });
+    setImmediate(() => this.flush());
   }
 }
 
@@ -209,15 +190,12 @@ export function answerFrom(generation: Generation, port: MessagePort): void {
     isClosed = true;
   });
   const take = answerBatches({
-    search(
-      { name, term, page, similar },
-      caller,
-    ): Found | Busy | undefined | Promise<Found | Busy | undefined> {
+    search({ name, term, page, similar }, caller) {
       const search = similar ? generation.similar : generation.search;
       return search?.[name](term, page, caller);
     },
     send: (answers) => port.postMessage(answers),
     isGone: () => isClosed,
   });
-  port.on("message", (batch: SearchBatch) => take(batch));
+  port.on("message", take);
 }

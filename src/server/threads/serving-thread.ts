@@ -111,7 +111,7 @@ port.on("message", async (message: ToServing) => {
       shared?.receive(message.message);
       break;
     case "observed":
-      observations.taken();
+      observations.flush();
       break;
     case "drain":
       await (await listener).leave();
@@ -122,12 +122,8 @@ port.on("message", async (message: ToServing) => {
   }
 });
 
+/** Rejects if it cannot listen, which ends the thread with that error. */
 async function startListening(): Promise<void> {
-  try {
-    const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
-    say({ kind: "listening", address });
-  } catch (error) {
-    const { code = "", message } = error as NodeJS.ErrnoException;
-    say({ kind: "not-listening", code, message });
-  }
+  const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
+  say({ kind: "listening", address });
 }

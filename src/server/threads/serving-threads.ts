@@ -180,12 +180,15 @@ export class ServingThreads {
         ...{ worker, number, hasListened: false, toShared, asked: new Map(), started, failed },
       };
       this.#threads.add(thread);
-      let cause: string | undefined;
+      let error: NodeJS.ErrnoException | undefined;
       worker.on("message", (message: FromServing) => this.#take(thread, message));
-      worker.on("error", (error) => {
-        cause = causeOfDeath(SERVING_THREAD, error);
+      worker.on("error", (thrown) => {
+        error = thrown;
       });
-      worker.on("exit", (status) => this.#end(thread, cause || `exit status ${status}`));
+      worker.on("exit", (status) => {
+        const cause = error && causeOfDeath(SERVING_THREAD, error);
+        this.#end(thread, cause || `exit status ${status}`, error?.syscall === "listen" ? error : undefined);
+      });
     });
   }
 
@@ -195,11 +198,6 @@ export class ServingThreads {
       case "listening":
         thread.hasListened = true;
         thread.started(message.address);
-        break;
-      case "not-listening":
-        this.#threads.delete(thread);
-        thread.failed(Object.assign(new Error(message.message), { code: message.code, syscall: "listen" }));
-        void thread.worker.terminate();
         break;
       case "observations":
         takeBatch(message, observe, writeAccess);
@@ -215,14 +213,15 @@ export class ServingThreads {
     }
   }
 
-  #end(thread: Thread, cause: string): void {
+  /** @param whyNot the error of a thread that could not listen */
+  #end(thread: Thread, cause: string, whyNot: Error = new ServingThreadError(cause)): void {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);
     }
     for (const resolve of thread.asked.values()) resolve(undefined);
-    thread.failed(new ServingThreadError(cause));
+    thread.failed(whyNot);
     if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
     void this.#replace();
