@@ -145,7 +145,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   });
   const opened = await opening.catch(nameOption);
   const { state, reload, takeRecords } = opened;
-  opened.beginSimilar();
+  opened.begin();
   const doors = (caller?: ChosenCaller): Doors => ({
     ask: createDirectAdapter(state, caller),
     fetch: createFetchHandler(state, caller),
@@ -180,7 +180,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
       takeRecords(given.map(recordOf));
     },
     generation: () => state.generation.store.id,
-    searchCache: opened.searchCounts,
+    searchCache: () => opened.served.searchCounts(),
     reload: () => reload(),
     close,
     [Symbol.dispose]: close,

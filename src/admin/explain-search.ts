@@ -116,9 +116,9 @@ const NO_KEY = { key: -1 } as const;
 type TakeSearch = (search: SearchExplanation) => void;
 
 /** Both searches of a generation, without a cache. */
-export function exactSearch({ state, searchIndex }: OpenState, take: TakeSearch): Search {
+export function exactSearch({ state, served }: OpenState, take: TakeSearch): Search {
   const { store } = state.generation;
-  const searches = openSearch(searchIndex());
+  const searches = openSearch(served.index);
   const exact =
     (table: SearchedTable): Search[SearchedTable] =>
     async (term, page, caller) => {

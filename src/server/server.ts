@@ -132,8 +132,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   const url = `http://${name}:${address.port}${BASE_PATH}`;
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
-  opened.beginSimilar();
-  opened.beginSaving();
+  opened.begin();
   return {
     url,
     /** Undefined without an admin listener; likewise `pagesUrl` without pages. */

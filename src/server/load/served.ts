@@ -18,9 +18,7 @@ export interface ServedOptions {
   readonly observe: Observe;
 }
 
-const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
-
-/** Holds the served generation; none before the first {@link replace}. */
+/** Holds the served generation: none before the first {@link replace}, which comes before any use of its searches. */
 export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
@@ -45,11 +43,17 @@ export class ServedGeneration {
     return { store, kept, index };
   }
 
-  searchCounts(): CacheCounts {
-    return this.#loaded?.search.counts() ?? NO_SEARCHES;
+  get index(): SearchIndex {
+    return this.#loaded!.index;
   }
 
-  readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#loaded?.search.holds(...asked) ?? false;
+  searchCounts(): CacheCounts {
+    return this.#loaded!.search.counts();
+  }
+
+  searchHolds(...asked: Parameters<CachedSearch["holds"]>): boolean {
+    return this.#loaded!.search.holds(...asked);
+  }
 
   /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {

@@ -168,9 +168,9 @@ export function createThreadedLoader(
   { cacheBytes = 0, offloadsAll, mostAlone = MOST_ALONE, ...bounds }: ThreadedSearching = {},
 ): Loader {
   const threadBytes = Math.floor(cacheBytes * THREAD_SHARE);
-  let isFirst = true;
   return async (folder: string, options: LoaderOptions): Promise<LoadedSearchable | Refused> => {
     const thread = new GenerationThread(observe, threadBytes);
+    const isFirst = options.before === undefined;
     const task: Task = {
       kind: "load",
       folder,
@@ -180,7 +180,6 @@ export function createThreadedLoader(
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
       before: options.before,
     };
-    isFirst = false;
     const started = await thread.start(task, options);
     if ("problems" in started) {
       if (!started.died) return started;

@@ -44,7 +44,7 @@ export class ServingThreadError extends Error {
 
 type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
 
-type Served = Pick<OpenState, "state" | "searchIndex" | "follow" | "sharedLimits"> &
+type Served = Pick<OpenState, "state" | "served" | "follow" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
 
 export interface ToldFigures {
@@ -160,7 +160,7 @@ export class ServingThreads {
 
   /** Starts a thread; resolves with its address, rejects when it dies or cannot listen before that. */
   async #start(port: number, sharing: Sharing): Promise<AddressInfo> {
-    const { state, searchIndex, sharedLimits } = this.#served;
+    const { state, served, sharedLimits } = this.#served;
     const number = this.#freeNumber();
     const task: ServingTask = {
       ...this.#shared,
@@ -171,7 +171,7 @@ export class ServingThreads {
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
       keys: state.gate.keys.byHash,
-      generation: toServe(state.generation, searchIndex()),
+      generation: toServe(state.generation, served.index),
     };
     const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
     return await new Promise((started, failed) => {
