@@ -7,7 +7,6 @@ import { parentPort, workerData } from "node:worker_threads";
 import { ResultCache } from "../../search/cache.ts";
 import { pageOf } from "../../search/result-set.ts";
 import {
-  indexesOf,
   indexStore,
   indexUsersOf,
   indexWorldsOf,
@@ -17,13 +16,13 @@ import {
 } from "../../search/search.ts";
 import type { Work } from "../../search/work.ts";
 import type { WorldIndex } from "../../search/worlds.ts";
-import { type Loaded, loadSnapshot, type Refused } from "../../snapshot/load.ts";
+import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { type Found, reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";
 import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/loader.ts";
-import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
+import type { Ready, Task, ThreadMessage } from "../load/threaded-loader.ts";
 import { answerInSlices, type SearchAnswer, type SearchRequest } from "../search/questions.ts";
 
 const port = parentPort!;
@@ -32,12 +31,8 @@ function say(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
-interface Ready {
-  readonly loaded: Loaded | undefined;
+interface Prepared extends Ready {
   readonly index: SearchIndex;
-  /** The parts of the index that were not reused from the previous one. */
-  readonly made: Partial<SearchIndex>;
-  readonly indexMs: number;
 }
 
 /** Indexes worlds in a thread that does nothing else. @throws why it could not start, or the cause of its death */
@@ -63,7 +58,7 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
 const MUCH_BYTES = 2 ** 25;
 
 /** Takes an index, or loads a folder and indexes it; the temporary data are garbage afterwards. */
-async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
+async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Prepared | Refused> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, made: task.index, indexMs: 0 };
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
   const loaded = await loadSnapshot(task.folder, {
@@ -77,17 +72,14 @@ async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<R
   const { store } = loaded;
   // Frees staged rows, so that the index can use their memory.
   if (loaded.bytes > MUCH_BYTES) collectGarbage();
-  const known = indexesOf(store, before);
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
     isMuch ? indexInTwo(store) : indexStore(store, before),
   );
   if ("problems" in indexed) return indexed;
-  const made = {
-    ...(known.users ? {} : { users: indexed.index.users }),
-    ...(known.worlds ? {} : { worlds: indexed.index.worlds }),
-  };
-  return { loaded, made, ...indexed };
+  const isMade = ([name, part]: [string, unknown]): boolean =>
+    part !== before?.index[name as keyof SearchIndex];
+  return { loaded, made: Object.fromEntries(Object.entries(indexed.index).filter(isMade)), ...indexed };
 }
 
 /** Makes the searches of an index. @param cacheBytes memory for results, which are kept whole */
@@ -109,15 +101,15 @@ async function run(task: Task): Promise<void> {
     port.postMessage(indexWorldsOf(reviveStore(task.store)));
     return;
   }
-  const ready = await prepare(task);
-  if ("problems" in ready) {
-    say({ kind: "refused", refused: ready });
+  const prepared = await prepare(task);
+  if ("problems" in prepared) {
+    say({ kind: "refused", refused: prepared });
     return;
   }
+  const { index, ...ready } = prepared;
   const send = (answers: readonly SearchAnswer[]): void => say({ kind: "answers", answers });
-  port.on("message", answerInSlices(searchesOf(openSearch(ready.index), task.cacheBytes), send));
-  const { loaded, made, indexMs } = ready;
-  say({ kind: "ready", loaded, made, indexMs });
+  port.on("message", answerInSlices(searchesOf(openSearch(index), task.cacheBytes), send));
+  say({ kind: "ready", ...ready });
   // An idle thread never collects its garbage.
   setImmediate(collectGarbage);
 }
