@@ -135,10 +135,9 @@ export class WatchedServer {
 
   /** Asks all threads, the main thread first. */
   async askThreads(asked?: CacheQuestion): Promise<readonly AskedThread[]> {
-    const { opened } = this;
-    const holds =
-      asked !== undefined && (opened?.served.searchHolds(asked.table, asked.term, asked.page) ?? false);
-    const searches = opened?.served.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+    const served = this.opened?.served;
+    const holds = asked !== undefined && (served?.searchHolds(asked.table, asked.term, asked.page) ?? false);
+    const searches = served?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
     const figures = figuresOfThread(this.#eventLoop(), searches, holds);
     const told = await this.tell(asked);
     const serving = told.map(

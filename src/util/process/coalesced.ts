@@ -27,9 +27,4 @@ export class Coalesced {
     });
     return this.#queued;
   }
-
-  /** Resolves when all runs requested so far are over. */
-  settled(): Promise<void> {
-    return this.#queued ?? this.#running ?? Promise.resolve();
-  }
 }
