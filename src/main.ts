@@ -4,14 +4,14 @@ import { isatty } from "node:tty";
 import type { CommandIo, CommandRow } from "./cli/command.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
-import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
+import { CommandError, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
-import { SourceError } from "./util/source-error.ts";
 import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";
+import { SnapshotError, ToldError } from "./util/told-error.ts";
 
 /** Shows `launch.mjs` that this file is not empty. */
 export const isWhole = true;
@@ -138,8 +138,7 @@ process.on("uncaughtException", crash);
 
 // No await at the top: the one-file program is CommonJS.
 run(process.argv.slice(2)).catch((error: unknown) => {
-  if (!(error instanceof CommandError || error instanceof UsageError || error instanceof SourceError))
-    crash(error);
-  io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+  if (!(error instanceof ToldError)) crash(error);
+  io.complain(error instanceof SnapshotError ? `${error.message}\n` : `orrery: ${error.message}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 });

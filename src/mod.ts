@@ -51,7 +51,7 @@ export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./
 export type { Reloaded } from "./model/reload.ts";
 export type { Observation, Observe } from "./observe/events.ts";
 export type { CacheCounts } from "./search/cache.ts";
-export { SnapshotError } from "./snapshot/refusals.ts";
+export { SnapshotError } from "./util/told-error.ts";
 
 /** The doors to a replica. */
 export interface Doors {

@@ -21,7 +21,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, mock, test } from "node:test";
 import { hashToken } from "../src/auth/keys.ts";
-import { CommandError } from "../src/cli/options.ts";
+import { ToldError } from "../src/util/told-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside as run } from "./support/inside.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
@@ -133,7 +133,7 @@ describe("a token", () => {
     const before = readFileSync(keys, "utf8");
     const full = Object.assign(new Error("x"), { code: "ENOSPC", errno: -28, syscall: "write" });
     await assert.rejects(run(args, { deliver: () => Promise.reject(full) }), (error: Error) => {
-      assert.ok(error instanceof CommandError);
+      assert.ok(error instanceof ToldError);
       assert.match(
         error.message,
         /^the token cannot be written .*no space left on device \(ENOSPC\); no key was made$/,
@@ -191,7 +191,7 @@ describe("a change of the keys file", () => {
         await assert.rejects(
           run(["keys", "create", "--keys", keys, "--name", "n"], { deliver }),
           (error: Error) => {
-            assert.ok(error instanceof CommandError, `${name}: ${error.stack}`);
+            assert.ok(error instanceof ToldError, `${name}: ${error.stack}`);
             assert.match(error.message, /keys\.json: no space left on device \(ENOSPC\)/);
             assert.equal(/the printed token is not valid/.test(error.message), printed !== "", name);
             return true;
@@ -216,7 +216,7 @@ describe("a change of the keys file", () => {
     // A read of the device never ends; a read of the pipe waits for ever.
     for (const file of ["/dev/zero", pipe]) {
       await assert.rejects(run(["keys", "create", "--keys", file, "--name", "n"]), {
-        name: "CommandError",
+        name: /^(CommandError|KeysFileError)$/,
         message: `${file}: is not a regular file`,
       });
     }

@@ -4,6 +4,7 @@ import crypto from "node:crypto";
 import { SCOPES, type Scope } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isObject, notJson } from "../util/json.ts";
+import { ToldError } from "../util/told-error.ts";
 import { type Counters, slotOf } from "./limit.ts";
 
 /** An API key (scoped, limited) or a CLI token (neither). */
@@ -84,7 +85,7 @@ export class KeyRing {
 }
 
 /** The keys file cannot be used; the message says why and quotes no hash. */
-export class KeysFileError extends Error {
+export class KeysFileError extends ToldError {
   override name = "KeysFileError";
 }
 

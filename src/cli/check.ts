@@ -4,8 +4,9 @@ import { PERIODS } from "../model/model.ts";
 import { loadAsServed } from "../server/load/threaded-loader.ts";
 import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
 import { type FileReport, type Loaded, loadSnapshot } from "../snapshot/load.ts";
+import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo, Program } from "./command.ts";
-import { type Options, ProblemsError } from "./options.ts";
+import type { Options } from "./options.ts";
 import { fetchSnapshot, refuseAddress } from "./source.ts";
 import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
@@ -63,7 +64,7 @@ function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
 
 function fail(problems: readonly string[], { json }: { readonly json: boolean }, io: CommandIo): never {
   if (json) io.print(jsonText({ ok: false, problems }));
-  throw new ProblemsError(problems);
+  throw new SnapshotError(problems);
 }
 
 export async function checkSnapshot(

@@ -12,7 +12,6 @@ import { parseTime } from "../model/time.ts";
 import { isCount, isObject } from "../util/json.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
-import { withKeysFile } from "./keys.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 import { formatColumns, jsonText } from "./terminal.ts";
 
@@ -216,7 +215,7 @@ function showText(key: KeyShown): string {
 
 export async function listKeys(options: Options<"keys list">, io: CommandIo): Promise<void> {
   const { values } = options;
-  const records = await withKeysFile(() => readRecords(values.keys));
+  const records = await readRecords(values.keys);
   const ids = records.map(({ id }) => id);
   const usages = await askUsage(options, ids);
   for (const warning of unknownFieldWarnings(records)) {
@@ -228,7 +227,7 @@ export async function listKeys(options: Options<"keys list">, io: CommandIo): Pr
 
 export async function showKey(options: Options<"keys show">, io: CommandIo): Promise<void> {
   const { values, positionals } = options;
-  const record = await withKeysFile(() => readRecord(values.keys, positionals[0]!));
+  const record = await readRecord(values.keys, positionals[0]!);
   const usages = await askUsage(options, [record.id]);
   const key = keyShown(record, Date.now(), usages);
   io.print(values.json ? jsonText(key) : showText(key));

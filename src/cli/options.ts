@@ -18,24 +18,16 @@ import {
 } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
 import { systemErrorText } from "../util/system-error.ts";
+import { ToldError } from "../util/told-error.ts";
 
 /** The command was called wrongly: exit status 2. */
-export class UsageError extends Error {
+export class UsageError extends ToldError {
   override name = "UsageError";
 }
 
-/** The command failed for a reason its user can understand: exit status 1. */
-export class CommandError extends Error {
+/** The command failed: exit status 1. */
+export class CommandError extends ToldError {
   override name = "CommandError";
-}
-
-/** A snapshot cannot be loaded: exit status 1, and its problems unchanged, one a line. */
-export class ProblemsError extends CommandError {
-  override name = "ProblemsError";
-
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-  }
 }
 
 type ErrorClass = new (...given: never[]) => Error;

@@ -5,7 +5,6 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
-import { KeysFileError } from "../auth/keys.ts";
 import { makeKey } from "../auth/keys-file.ts";
 import { ForeignFileError } from "../files/foreign.ts";
 import { whyNoSharing } from "../http/port.ts";
@@ -13,16 +12,8 @@ import { httpFrom } from "../http/server.ts";
 import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
-import {
-  AdminListenError,
-  type RunningServer,
-  type ServerOptions,
-  startServer,
-  threadsFrom,
-} from "../server/server.ts";
-import { ServingThreadError } from "../server/threads/serving-threads.ts";
+import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
 import { defaultsOf, readsVariable, type Setting, SettingError, variableOf } from "../settings/settings.ts";
-import { SnapshotError } from "../snapshot/refusals.ts";
 import { nearest } from "../util/distance.ts";
 import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
@@ -34,7 +25,6 @@ import {
   failureAt,
   nameSetting,
   type Options,
-  ProblemsError,
   readPrefixes,
   UsageError,
 } from "./options.ts";
@@ -66,9 +56,6 @@ async function start(
     const shown = { onDownload: showing(download), onProgress: showing(bar) };
     return await startServer({ ...options, startsHere: true, ...shown });
   } catch (error) {
-    if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    const told = [KeysFileError, ServingThreadError, AdminListenError];
-    if (told.some((kind) => error instanceof kind)) throw new CommandError((error as Error).message);
     if (error instanceof SettingError) throw nameSetting(error, names);
     const { host, port } = options.settings;
     const where = `cannot listen on ${host} port ${port}`;

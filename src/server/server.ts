@@ -15,12 +15,13 @@ import { createRequestCells, type RequestCells } from "../observe/metrics/counte
 import { MOST_THREADS, type Settings } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { connectionLimit } from "../util/process/connection-limit.ts";
+import { ToldError } from "../util/told-error.ts";
 import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { ServingThreads } from "./threads/serving-threads.ts";
 
 /** The admin listener cannot listen. */
-export class AdminListenError extends Error {
+export class AdminListenError extends ToldError {
   override name = "AdminListenError";
 }
 

@@ -8,12 +8,13 @@
 import type { ReloadResult } from "../../model/reload.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import { findRenewed, type Refused } from "../../snapshot/load.ts";
-import { refusalsOf, SnapshotError } from "../../snapshot/refusals.ts";
+import { refusalsOf } from "../../snapshot/refusals.ts";
 import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { systemErrorText } from "../../util/system-error.ts";
+import { SnapshotError } from "../../util/told-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
 import {
   loadedObservation,

@@ -15,6 +15,7 @@ import { createSharedPending, releasePending, type SharedPending } from "../../s
 import type { SearchIndex } from "../../search/search.ts";
 import type { Generation } from "../../store/generation.ts";
 import { causeOfDeath, SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { ToldError } from "../../util/told-error.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
   answerFrom,
@@ -34,7 +35,7 @@ const RETRY_MS = 500;
 const FIGURES_MS = 200;
 
 /** A thread died before it listened. */
-export class ServingThreadError extends Error {
+export class ServingThreadError extends ToldError {
   override name = "ServingThreadError";
 
   constructor(cause: string) {

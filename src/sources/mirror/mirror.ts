@@ -177,7 +177,7 @@ export class Mirror {
     }
   }
 
-  /** Brings the snapshot up to date. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
+  /** Brings the snapshot up to date. @throws {SourceError}, `SnapshotError`, `ShrunkError`, `OccupiedError`; errors of the file system */
   async renew(): Promise<Mirrored> {
     const { tokenFile, searches, tell, progress } = this.#options;
     const journal = this.#journal;
