@@ -30,8 +30,7 @@ import { createNodeDoor, type Handler } from "./http/node-door.ts";
 import { IS_SUPPORTED } from "./install/supported.mjs";
 import { type ChosenCaller, PROCESS } from "./model/message.ts";
 import type { Reloaded } from "./model/reload.ts";
-import { type Observe, observeNothing } from "./observe/events.ts";
-import type { CacheCounts } from "./search/cache.ts";
+import { type CacheCounts, type Observe, observeNothing } from "./observe/events.ts";
 import { findSource } from "./server/load/source.ts";
 import { openState } from "./server/open.ts";
 import { checkOptions } from "./server/open-options.ts";
@@ -49,8 +48,7 @@ export type { FetchHandler, RequestLike } from "./http/fetch.ts";
 export type { Handler } from "./http/node-door.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model/model.ts";
 export type { Reloaded } from "./model/reload.ts";
-export type { Observation, Observe } from "./observe/events.ts";
-export type { CacheCounts } from "./search/cache.ts";
+export type { CacheCounts, Observation, Observe } from "./observe/events.ts";
 export { SnapshotError } from "./util/told-error.ts";
 
 /** The doors to a replica. */

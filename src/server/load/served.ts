@@ -1,7 +1,7 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
-import type { Observation, Observe } from "../../observe/events.ts";
-import { type CacheCounts, type CachedSearch, observeSearches } from "../../search/cache.ts";
+import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
+import { type CachedSearch, observeSearches } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
