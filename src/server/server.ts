@@ -189,8 +189,6 @@ async function listenInThreads(
   const { settings, requestCells, keyUse, observe, writeAccess } = options;
   const task = {
     settings,
-    port: settings.port,
-    sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     http: { maxConnections: connectionLimit(count, admin?.maxConnections), ...options.http },
     writesAccess: writeAccess !== undefined,
     requestCells,

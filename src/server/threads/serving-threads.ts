@@ -9,7 +9,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type Worker } from "node:worker_threads";
-import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -43,7 +42,11 @@ export class ServingThreadError extends ToldError {
   }
 }
 
-type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
+/** The fields that are equal for all threads. */
+type SharedTask = Pick<
+  ServingTask,
+  "settings" | "http" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
+>;
 
 type Served = Pick<OpenState, "state" | "served" | "follow" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
@@ -75,10 +78,7 @@ function tell({ worker }: Thread, message: ToServing): void {
 function toServe(generation: Generation, index: SearchIndex): StoreToServe {
   const { port1, port2 } = new MessageChannel();
   answerFrom(generation, port1);
-  return {
-    ...{ store: generation.store, index, questions: port2 },
-    hasSimilar: generation.similar !== undefined,
-  };
+  return { store: generation.store, index, questions: port2, hasSimilar: generation.similar !== undefined };
 }
 
 export class ServingThreads {
@@ -143,8 +143,8 @@ export class ServingThreads {
           tell(thread, { kind: "generation", generation: toServe(generation, index) });
       },
     });
-    this.#address = await this.#start(this.#shared.port, this.#shared.sharing);
-    const others = Array.from({ length: count - 1 }, () => this.#start(this.address.port, "anybody"));
+    this.#address = await this.#start();
+    const others = Array.from({ length: count - 1 }, () => this.#start());
     await Promise.all(others).catch(async (error: unknown) => {
       this.#isDraining = true;
       for (const { worker } of this.#threads) await worker.terminate();
@@ -160,13 +160,14 @@ export class ServingThreads {
   }
 
   /** Starts a thread; resolves with its address, rejects when it dies or cannot listen before that. */
-  async #start(port: number, sharing: Sharing): Promise<AddressInfo> {
+  async #start(): Promise<AddressInfo> {
+    const { settings } = this.#shared;
     const { state, served, sharedLimits } = this.#served;
     const number = this.#freeNumber();
     const task: ServingTask = {
       ...this.#shared,
-      port,
-      sharing,
+      port: this.#address?.port ?? settings.port,
+      sharing: this.#address !== undefined || settings.sharePort ? "anybody" : "threads",
       thread: number,
       pending: this.#pending,
       counters: state.gate.counters,
@@ -177,9 +178,8 @@ export class ServingThreads {
     const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
     return await new Promise((started, failed) => {
       const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
-      const thread: Thread = {
-        ...{ worker, number, hasListened: false, toShared, asked: new Map(), started, failed },
-      };
+      const asked: Thread["asked"] = new Map();
+      const thread: Thread = { worker, number, hasListened: false, toShared, asked, started, failed };
       this.#threads.add(thread);
       let error: NodeJS.ErrnoException | undefined;
       worker.on("message", (message: FromServing) => this.#take(thread, message));
@@ -232,7 +232,7 @@ export class ServingThreads {
     const { observe } = this.#served;
     const began = performance.now();
     try {
-      await this.#start(this.address.port, "anybody");
+      await this.#start();
       observe({ kind: "thread-replaced", role: "serving", ms: Math.round(performance.now() - began) });
     } catch (error) {
       observe({ kind: "defect", where: "serving thread", error });
