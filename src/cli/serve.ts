@@ -78,26 +78,23 @@ const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 /**
  * Handles signals that {@link holdSignals} held back: a signal during the start ends the process.
  *
- * @returns hands further signals to the server; resolves when one has stopped it
+ * @returns hands further signals to the server: one stops it, and ends the process
  */
-export function takeSignals(
-  io: CommandIo,
-  { console, observe }: ServerLog,
-): (server: RunningServer) => Promise<void> {
+export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (server: RunningServer) => void {
   let server: RunningServer | undefined;
-  let stopping = false;
-  let stopped = (_done: Promise<void>): void => {};
-  const stop = (signal: keyof typeof SIGNAL_STATUS): void => {
-    if (stopping) io.exit(SIGNAL_STATUS[signal]);
-    stopping = true;
-    if (server !== undefined) {
-      stopped(server.stop(signal));
-      return;
+  let isStopping = false;
+  const stop = async (signal: keyof typeof SIGNAL_STATUS): Promise<void> => {
+    if (isStopping) io.exit(SIGNAL_STATUS[signal]);
+    isStopping = true;
+    if (server !== undefined) await server.stop(signal);
+    else {
+      // No request waits for an answer yet.
+      observe({ kind: "stopping", signal });
+      observe({ kind: "stopped", ms: 0 });
     }
-    // No request waits for an answer yet.
-    observe({ kind: "stopping", signal });
-    observe({ kind: "stopped", ms: 0 });
-    void console.flush().finally(() => io.exit(0));
+    await console.flush();
+    // A load that still runs must not keep the process alive.
+    io.exit(0);
   };
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
   const { reopenLog } = console;
@@ -106,7 +103,7 @@ export function takeSignals(
     observe(problem === undefined ? { kind: "log-reopened" } : { kind: "log-reopen-failed", problem });
   };
   const early = releaseSignals((signal) => {
-    if (signal === "SIGINT" || signal === "SIGTERM") stop(signal);
+    if (signal === "SIGINT" || signal === "SIGTERM") void stop(signal);
     // Ignored while the first snapshot loads: there is nothing to reload.
     else if (signal === "SIGHUP") void server?.reload();
     else if (signal === "SIGUSR2" && reopenLog !== undefined) void reopen();
@@ -115,9 +112,6 @@ export function takeSignals(
   for (const signal of early) ignore(signal);
   return (running) => {
     server = running;
-    return new Promise((resolve) => {
-      stopped = resolve;
-    });
   };
 }
 
@@ -158,7 +152,7 @@ export function reportUnknownVariables(
   }
 }
 
-/** Runs a server until a signal stops it. @param lines are printed after the listening line */
+/** Starts a server, which runs until a signal stops it. @param lines are printed after the listening line */
 async function runServer(
   options: Options<"serve"> | Options<"demo">,
   { io, program, log }: { readonly io: CommandIo; readonly program: Program; readonly log: ServerLog },
@@ -175,13 +169,9 @@ async function runServer(
   const { features, tables } = program;
   const started = { ...own, features, tables, http: httpFrom(options.values), observe, writeAccess };
   const server = await start(started, options.names, io, console);
-  const stopped = handTo(server);
+  handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
   for (const line of lines(server)) await console.announce(line);
-  await stopped;
-  await console.flush();
-  // A load that still runs must not keep the process alive.
-  io.exit(0);
 }
 
 /** Refuses a foreign file for the counts. The log reports a file that cannot be read yet. @throws {CommandError} */
