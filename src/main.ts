@@ -4,7 +4,7 @@ import { isatty } from "node:tty";
 import type { CommandIo, CommandRow } from "./cli/command.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
-import { CommandError, readOptions, UsageError } from "./cli/options.ts";
+import { CommandError, nameSetting, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
@@ -116,13 +116,17 @@ async function run(args: readonly string[]): Promise<void> {
     return;
   }
   const { row, rest } = found;
+  // A snapshot that is no setting is the word that stands first.
+  let names = { snapshot: "URL" };
   try {
     const options = readOptions(row, rest, io.environment, PROGRAM.settings);
+    names = { ...names, ...options.names };
     await refuseSameFiles(row, options, PROGRAM.settings);
     await row.run(options, io, PROGRAM);
   } catch (error) {
-    if (error instanceof UsageError) error.message += ` (see orrery ${row.name} --help)`;
-    throw error;
+    const told = nameSetting(error, names);
+    if (told instanceof UsageError) told.message += ` (see orrery ${row.name} --help)`;
+    throw told;
   }
 }
 

@@ -13,7 +13,7 @@ import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
 import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
-import { defaultsOf, readsVariable, type Setting, SettingError, variableOf } from "../settings/settings.ts";
+import { defaultsOf, readsVariable, type Setting, variableOf } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
 import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
@@ -23,7 +23,6 @@ import {
   CommandError,
   type Environment,
   failureAt,
-  nameSetting,
   type Options,
   readPrefixes,
   UsageError,
@@ -40,10 +39,8 @@ async function openLog({ values }: Options<"serve"> | Options<"demo">, { tables 
   return { console, observe: createLog(tables.events, values.logLevel, console.log, unsaid) };
 }
 
-/** @param names of its settings, for messages */
 async function start(
   options: ServerOptions,
-  names: Readonly<Record<string, string>>,
   { columns }: CommandIo,
   console: Console,
 ): Promise<RunningServer> {
@@ -56,7 +53,6 @@ async function start(
     const shown = { onDownload: showing(download), onProgress: showing(bar) };
     return await startServer({ ...options, startsHere: true, ...shown });
   } catch (error) {
-    if (error instanceof SettingError) throw nameSetting(error, names);
     const { host, port } = options.settings;
     const where = `cannot listen on ${host} port ${port}`;
     if (codeOf(error) === "EADDRINUSE")
@@ -168,7 +164,7 @@ async function runServer(
   const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
   const { features, tables } = program;
   const started = { ...own, features, tables, http: httpFrom(options.values), observe, writeAccess };
-  const server = await start(started, options.names, io, console);
+  const server = await start(started, io, console);
   handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
   for (const line of lines(server)) await console.announce(line);
@@ -190,9 +186,7 @@ export async function serve(options: Options<"serve">, io: CommandIo, program: P
   const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
-  const sharedLimits = await program.features.shareLimits?.(values).catch((error: unknown) => {
-    throw nameSetting(error, names);
-  });
+  const sharedLimits = await program.features.shareLimits?.(values);
   const admin = await program.readAdmin?.(options, false);
   await runServer(options, { io, program, log }, { settings: values, source, sharedLimits, admin });
 }
