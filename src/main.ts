@@ -1,7 +1,7 @@
 /** The command line. The only reader of arguments and environment. */
 
 import { isatty } from "node:tty";
-import type { CommandIo, CommandRow } from "./cli/command.ts";
+import type { CommandIo } from "./cli/command.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, nameSetting, readOptions, UsageError } from "./cli/options.ts";
@@ -64,24 +64,15 @@ function version(): string {
   }
 }
 
-/** The command that the first words name, and the words after them. */
-function findCommand(args: readonly string[]): { row: CommandRow; rest: readonly string[] } | undefined {
-  for (const row of PROGRAM.commands) {
-    const words = row.name.split(" ");
-    if (words.every((word, at) => args[at] === word)) return { row, rest: args.slice(words.length) };
-  }
-  return undefined;
-}
-
 const isHelp = (arg: string | undefined): boolean => arg === "--help" || arg === "-h";
 
-/** The text for a request of no single command: help for all or for a family, or the version. */
-function textFor(args: readonly string[]): string | undefined {
+/** The text for a request of no single command: help for all or for a family, or the version. @throws {UsageError} */
+function textFor(args: readonly string[]): string {
   const { commands, settings } = PROGRAM;
   if (isHelp(args[0]) || args[0] === "help") return overview(commands);
   if (["--version", "-v", "version"].includes(args[0] ?? "")) return `${version()}\n`;
   const family = commands.filter(({ name }) => name.startsWith(`${args[0]} `));
-  if (family.length === 0 || !isHelp(args[1])) return undefined;
+  if (family.length === 0 || !isHelp(args[1])) throw noCommand(args);
   return family.map((row) => helpFor(row, settings)).join("\n");
 }
 
@@ -108,14 +99,12 @@ async function run(args: readonly string[]): Promise<void> {
   // `help serve` is `serve --help`.
   if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))
     return await run([...args.slice(1), "--help"]);
-  const found = findCommand(args);
-  if (found === undefined || found.rest.some(isHelp)) {
-    const text = found === undefined ? textFor(args) : helpFor(found.row, PROGRAM.settings);
-    if (text === undefined) throw noCommand(args);
-    io.print(text);
+  const row = PROGRAM.commands.find(({ name }) => name.split(" ").every((word, at) => args[at] === word));
+  const rest = args.slice(row?.name.split(" ").length);
+  if (row === undefined || rest.some(isHelp)) {
+    io.print(row === undefined ? textFor(args) : helpFor(row, PROGRAM.settings));
     return;
   }
-  const { row, rest } = found;
   // A snapshot that is no setting is the word that stands first.
   let names = { snapshot: "URL" };
   try {

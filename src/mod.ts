@@ -131,11 +131,15 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { settings, keys, threads, observe } = checkOptions(options, TABLE);
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
   const source = await findSource(FEATURES.findSource, {
-    ...{ snapshot: settings.snapshot, settings, nameOf: (name) => `option "${name}"` },
+    snapshot: settings.snapshot,
+    settings,
+    nameOf: (name) => `option "${name}"`,
     cacheHome: () => process.env.XDG_CACHE_HOME,
   }).catch(nameOption);
   const opening = openState({
-    ...{ features: FEATURES, settings, source },
+    features: FEATURES,
+    settings,
+    source,
     records: keys?.map(recordOf),
     sharedLimits: await FEATURES.shareLimits?.(settings).catch(nameOption),
     threads: threads ?? true,
@@ -151,7 +155,6 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   });
   const close = (): void => {
     state.gate.closed = true;
-    opened.stop();
     opened.close();
   };
   return {

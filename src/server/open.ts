@@ -245,8 +245,9 @@ function opened(state: State, keepers: Keepers, sharedLimits: LimitSharing | und
       await sharedLimits?.close();
       await saving?.stop();
     },
-    /** Ends the threads; to be called after the last answer. */
+    /** Stops, and ends the threads; to be called after the last answer. */
     close(): void {
+      keys?.stop();
       void sharedLimits?.close();
       snapshots.close();
     },

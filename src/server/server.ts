@@ -124,7 +124,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     ? listenInThreads(count, options, opened, admin)
     : listenHere(options, state, admin?.maxConnections)
   ).catch((error: unknown) => {
-    opened.stop();
     opened.close();
     throw error;
   });
