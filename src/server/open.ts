@@ -23,7 +23,6 @@ import type { TakeGeneration } from "./load/served.ts";
 import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { createThreadedLoader } from "./load/threaded-loader.ts";
-import type { SearchBounds } from "./search/inline-search.ts";
 
 export interface OpenStateOptions {
   readonly settings: Settings;
@@ -104,21 +103,9 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
   };
 }
 
-async function chooseLoader(
-  { threads = true, startsHere = false, servesElsewhere = false, observe }: OpenStateOptions,
-  bounds: SearchBounds,
-): Promise<Loader> {
-  // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
-  const importLocal = async (): Promise<Loader> =>
-    (await import("./load/loader.ts")).createLocalLoader(bounds);
-  if (!threads) return await importLocal();
-  const threaded = createThreadedLoader(observe, { ...bounds, offloadsAll: servesElsewhere });
-  return startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
-}
-
 /** Opens the loader and the similar search. */
 async function openSearching(options: OpenStateOptions, { requestCounters }: State) {
-  const { settings, features, threads = true, servesElsewhere, observe } = options;
+  const { settings, features, threads = true, startsHere, servesElsewhere = false, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
   // If other threads serve, they get half of the memory for results. They also bound the waiting searches and count
   // searches themselves.
@@ -126,8 +113,14 @@ async function openSearching(options: OpenStateOptions, { requestCounters }: Sta
   const pending = servesElsewhere ? UNBOUNDED : createPendingSearches(maxPendingSearches);
   const count = requestCounters && searchCounter(requestCounters);
   const similar = await features.openSimilar?.(settings, { threads, cacheBytes, pending, observe, count });
-  const ofExact = cacheBytes - (similar?.cacheBytes ?? 0);
-  return { similar, load: await chooseLoader(options, { cacheBytes: ofExact, pending, count }) };
+  const bounds = { cacheBytes: cacheBytes - (similar?.cacheBytes ?? 0), pending, count };
+  // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
+  const importLocal = async (): Promise<Loader> =>
+    (await import("./load/loader.ts")).createLocalLoader(bounds);
+  if (!threads) return { similar, load: await importLocal() };
+  const threaded = createThreadedLoader(observe, { ...bounds, offloadsAll: servesElsewhere });
+  const load = startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
+  return { similar, load };
 }
 
 /** A state and its keepers. */

@@ -42,12 +42,10 @@ const pending = sharePending(task.pending, task.thread);
 const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
 const countSearch = requestCounters && searchCounter(requestCounters);
 
-const eventLoop = requestCounters
-  ? watchEventLoop(watchVitals(requestCounters))
-  : () => ({ utilization: null, delay: null });
+/** Figures are requested only where requests are counted. */
+const eventLoop = requestCounters && watchEventLoop(watchVitals(requestCounters));
 
 let cached: CachedSearch;
-let tellOfCache = (): void => {};
 /** Releases the previous generation. */
 let retire = (): void => {};
 
@@ -56,12 +54,10 @@ function take({ questions, store, index, hasSimilar }: StoreToServe): Generation
   const asker = askOver(questions);
   retire = asker.retire;
   const bounds = { cacheBytes: task.cacheBytes, pending, count: countSearch };
-  const search = openCachedSearch(index, bounds, asker.ask);
-  cached = search;
-  tellOfCache = () => observeSearches(observe, store.id, search.counts());
+  cached = openCachedSearch(index, bounds, asker.ask);
   const askSimilar: AskPage = (...asked) => asker.ask(...asked, true);
   const similar = hasSimilar ? boundedSimilar(askSimilar, pending, countSearch) : undefined;
-  return createGeneration(reviveStore(store), search, similar);
+  return createGeneration(reviveStore(store), cached, similar);
 }
 
 const shared =
@@ -83,6 +79,10 @@ const state = composeState(task.settings, {
 // Awaited at each use: the one-file program is no module, so it has no top-level await.
 const listener = createListener(state, task.http, { observe, collectGarbage });
 
+function tellOfCache(): void {
+  observeSearches(observe, state.generation.store.id, cached.counts());
+}
+
 /** Awaited by a stop, which may begin before the thread listens. */
 const started = startListening();
 
@@ -91,7 +91,7 @@ port.on("message", async (message: ToServing) => {
     case "tell": {
       const { number, asked } = message;
       const holds = asked !== undefined && cached.holds(asked.table, asked.term, asked.page);
-      say({ kind: "done", number, figures: figuresOfThread(eventLoop(), cached.counts(), holds) });
+      say({ kind: "done", number, figures: figuresOfThread(eventLoop!(), cached.counts(), holds) });
       break;
     }
     case "keys":

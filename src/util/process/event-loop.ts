@@ -18,7 +18,7 @@ const MARK = 256;
 const TELLS_UTILIZATION = !("bun" in process.versions || "deno" in process.versions);
 
 /** Watches for good; the timer does not keep the process alive. @param onDelay receives each delay, in milliseconds */
-export function watchEventLoop(onDelay: (ms: number) => void = () => {}) {
+export function watchEventLoop(onDelay: (ms: number) => void) {
   const delays = new Float64Array(SAMPLES);
   let count = 0;
   let last = performance.now();
