@@ -9,7 +9,7 @@ import { readRecord, readRecords } from "../auth/keys-file.ts";
 import { readToken } from "../files/token-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
-import { isCount, isObject } from "../util/json.ts";
+import { isCount, isObject, parsedJson } from "../util/json.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
@@ -83,12 +83,7 @@ async function askPage(
   const { status, text } = await ask().catch((error: unknown) => fail(whyNoAnswer(error)));
   if (status === 404 && query.startsWith("id=") && text.includes("No key has this id")) return undefined;
   if (status !== 200) return fail(STATUSES[status] ?? `it answered ${status}`);
-  let page: unknown;
-  try {
-    page = JSON.parse(text);
-  } catch {
-    // Fails below.
-  }
+  const page = parsedJson(text);
   if (!isObject(page) || !Array.isArray(page.keys))
     return fail("it is no admin listener: the reply is no list of keys");
   return page;

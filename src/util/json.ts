@@ -1,4 +1,13 @@
-/** Checks of values from JSON.parse, and the position of the fault in a text that it refused. */
+/** Parsing JSON, checks of its values, and the position of the fault in a text that is none. */
+
+/** The value of a text; undefined if it is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Whether a value is an object with fields: neither an array nor null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -82,7 +91,7 @@ function faultIn(text: string): number {
 /**
  * Says where a text stops being JSON. It quotes nothing of the text, which may be confidential.
  *
- * @param text that `JSON.parse` refused
+ * @param text that is no JSON
  * @param isLine whether it is one line, with a number that the caller reports
  * @returns such as "not valid JSON at line 3, column 14"; columns are counted in UTF-16 units
  */
