@@ -11,11 +11,9 @@ import { exposeCollector } from "./collect.ts";
 export const GENERATION_THREAD = "server/threads/generation-thread";
 export const SERVING_THREAD = "server/threads/serving-thread";
 
-const MEBIBYTE = 2 ** 20;
-
 /** Heap limit of a thread, in mebibytes: the same as that of the calling thread. */
 function heapLimitMb(): number {
-  return Math.floor(getHeapStatistics().heap_size_limit / MEBIBYTE);
+  return Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20);
 }
 
 /**
