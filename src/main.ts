@@ -23,12 +23,11 @@ if (isServer) holdSignals((status) => process.exit(status));
 /** How long an ending server waits for a reader of its last output. */
 const PATIENCE_MS = 500;
 
-function print(text: string): boolean {
+function print(text: string): void {
   try {
     writeWhole(1, text);
-    return true;
   } catch (error) {
-    if (codeOf(error) === "EPIPE") return false;
+    if (codeOf(error) === "EPIPE") return;
     throw new CommandError(`cannot write to standard output: ${systemErrorText(error) ?? String(error)}`);
   }
 }

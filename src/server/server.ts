@@ -195,7 +195,8 @@ async function listenInThreads(
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   const served = { ...opened, observe: mergeNotices(observe), writeAccess };
-  const threads = await ServingThreads.start(count, task, served);
+  const threads = new ServingThreads(task, served);
+  await threads.start(count);
   admin?.takeThreads(threads.tell);
   return threads;
 }

@@ -90,20 +90,11 @@ export class ServingThreads {
   #isDraining = false;
   #requests = 0;
 
-  private constructor(shared: SharedTask, served: Served) {
+  /** @param served its new keys and generations go to the threads from {@link start} on */
+  constructor(shared: SharedTask, served: Served) {
     this.#shared = shared;
     this.#served = served;
     this.#pending = createSharedPending(shared.settings.maxPendingSearches);
-  }
-
-  /**
-   * @param served its new keys and generations go to the threads from now on
-   * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
-   */
-  static async start(count: number, shared: SharedTask, served: Served): Promise<ServingThreads> {
-    const threads = new ServingThreads(shared, served);
-    await threads.#startAll(count);
-    return threads;
   }
 
   get address(): AddressInfo {
@@ -131,7 +122,8 @@ export class ServingThreads {
     for (const { worker } of this.#threads) void worker.terminate();
   }
 
-  async #startAll(count: number): Promise<void> {
+  /** @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code */
+  async start(count: number): Promise<void> {
     const { follow } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
     follow({
