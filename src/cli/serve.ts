@@ -148,13 +148,12 @@ export function reportUnknownVariables(
   }
 }
 
-/** Starts a server, which runs until a signal stops it. @param lines are printed after the listening line */
+/** Starts a server, which runs until a signal stops it. */
 async function runServer(
   options: Options<"serve"> | Options<"demo">,
   { io, program, log }: { readonly io: CommandIo; readonly program: Program; readonly log: ServerLog },
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
-  lines: (server: RunningServer) => readonly string[] = () => [],
-): Promise<void> {
+): Promise<RunningServer> {
   const { console, observe } = log;
   const handTo = takeSignals(io, log);
   reportUnknownVariables(io.environment, program.settings, observe);
@@ -167,7 +166,7 @@ async function runServer(
   const server = await start(started, io, console);
   handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
-  for (const line of lines(server)) await console.announce(line);
+  return server;
 }
 
 /** Refuses a foreign file for the counts. The log reports a file that cannot be read yet. @throws {CommandError} */
@@ -213,9 +212,9 @@ export async function demo(options: Options<"demo">, io: CommandIo, program: Pro
   const log = await openLog(options, program);
   readPrefixes(options);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  await runServer(options, { io, program, log }, { settings, admin }, ({ url, adminUrl, pagesUrl }) => [
-    `curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`,
-    ...(adminUrl === undefined ? [] : [`orrery admin on ${adminUrl}\n`]),
-    ...(pagesUrl === undefined ? [] : [`API reference on ${pagesUrl}\n`]),
-  ]);
+  const { url, adminUrl, pagesUrl } = await runServer(options, { io, program, log }, { settings, admin });
+  const { announce } = log.console;
+  await announce(`curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`);
+  if (adminUrl !== undefined) await announce(`orrery admin on ${adminUrl}\n`);
+  if (pagesUrl !== undefined) await announce(`API reference on ${pagesUrl}\n`);
 }
