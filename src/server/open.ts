@@ -40,9 +40,8 @@ export interface OpenStateOptions {
   readonly servesElsewhere?: boolean;
   /** Whether a small first snapshot is loaded and searched on the calling thread, if that thread serves; false when absent. */
   readonly startsHere?: boolean;
-  /** Takes the share of the source that was downloaded, from 0 to 1. */
+  /** Take the share, from 0 to 1, of the source that was downloaded, and of a snapshot that was read. */
   readonly onDownload?: (share: number) => void;
-  /** Takes the share of a snapshot that was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
   /** Called once an old generation can be collected. */
   readonly onReleased?: () => void;
