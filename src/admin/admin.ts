@@ -5,12 +5,12 @@
  */
 
 import { isIPv4, isIPv6 } from "node:net";
-import { type Options, UsageError } from "../cli/options.ts";
+import { CommandError, type Options, UsageError } from "../cli/options.ts";
 import { readToken } from "../files/token-file.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
-import { type Admin, type AdminGiven, AdminListenError, type OpenAdmin } from "../server/server.ts";
+import type { Admin, AdminGiven, OpenAdmin } from "../server/server.ts";
 import { adminConnectionLimit } from "../util/process/connection-limit.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import { createAdminRouter, errorReply } from "./router.ts";
@@ -181,7 +181,7 @@ export function adminAt(settings: AdminSettings): OpenAdmin {
         codeOf(error) === "EADDRINUSE"
           ? "the port is in use; choose another with --admin"
           : (systemErrorText(error) ?? String(error));
-      throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
+      throw new CommandError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
     });
 }
 

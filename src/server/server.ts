@@ -15,15 +15,9 @@ import { createRequestCells, type RequestCells } from "../observe/metrics/counte
 import { MOST_THREADS, type Settings } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { connectionLimit } from "../util/process/connection-limit.ts";
-import { ToldError } from "../util/told-error.ts";
 import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { ServingThreads } from "./threads/serving-threads.ts";
-
-/** The admin listener cannot listen. */
-export class AdminListenError extends ToldError {
-  override name = "AdminListenError";
-}
 
 export interface AdminGiven {
   readonly settings: Settings;
@@ -54,7 +48,7 @@ export interface Admin {
   readonly close: () => Promise<void>;
 }
 
-/** Starts the admin listener. @throws {AdminListenError} */
+/** Starts the admin listener. @throws {ToldError} when it cannot listen */
 export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
 export interface ServerOptions extends OpenStateOptions {
@@ -72,8 +66,7 @@ export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 /**
  * Loads, listens, and keeps everything current.
  *
- * @throws {KeysFileError} {@link SnapshotError}, {@link AdminListenError}, a `ServingThreadError` or an error of the
- *   system, when it cannot start
+ * @throws {ToldError} or an error of the system, when it cannot start
  */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { admin, options } = await withAdmin(given);

@@ -33,15 +33,6 @@ const RETRY_MS = 500;
 
 const FIGURES_MS = 200;
 
-/** A thread died before it listened. */
-export class ServingThreadError extends ToldError {
-  override name = "ServingThreadError";
-
-  constructor(cause: string) {
-    super(`a serving thread died: ${cause}`);
-  }
-}
-
 /** The fields that are equal for all threads. */
 type SharedTask = Pick<
   ServingTask,
@@ -122,7 +113,7 @@ export class ServingThreads {
     for (const { worker } of this.#threads) void worker.terminate();
   }
 
-  /** @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code */
+  /** @throws {ToldError} when a thread dies before it listens, or the error of the system, with its code */
   async start(count: number): Promise<void> {
     const { follow } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
@@ -207,14 +198,14 @@ export class ServingThreads {
   }
 
   /** @param whyNot the error of a thread that could not listen */
-  #end(thread: Thread, cause: string, whyNot: Error = new ServingThreadError(cause)): void {
+  #end(thread: Thread, cause: string, whyNot?: Error): void {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);
     }
     for (const resolve of thread.asked.values()) resolve(undefined);
-    thread.failed(whyNot);
+    thread.failed(whyNot ?? new ToldError(`a serving thread died: ${cause}`));
     if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
     void this.#replace();
