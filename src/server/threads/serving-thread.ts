@@ -84,7 +84,11 @@ function tellOfCache(): void {
 }
 
 /** Awaited by a stop, which may begin before the thread listens. */
-const started = startListening();
+const started = startListening().catch((error: unknown) => {
+  queueMicrotask(() => {
+    throw error;
+  });
+});
 
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {
@@ -122,7 +126,7 @@ port.on("message", async (message: ToServing) => {
   }
 });
 
-/** Rejects if it cannot listen, which ends the thread with that error. */
+/** Rejects if it cannot listen; the error then ends the thread. */
 async function startListening(): Promise<void> {
   const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
   say({ kind: "listening", address });
