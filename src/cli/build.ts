@@ -10,8 +10,9 @@ import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
 import { refuseShrunk, ShrunkError } from "../snapshot/refusals.ts";
+import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
-import { CommandError, failureAt, type Options, ProblemsError } from "./options.ts";
+import { CommandError, failureAt, type Options } from "./options.ts";
 import { refuseAddress } from "./source.ts";
 import { startProgress } from "./terminal.ts";
 
@@ -48,7 +49,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     .finally(bar.end);
   if (!result.ok) {
     await unclaim();
-    throw new ProblemsError(result.problems);
+    throw new SnapshotError(result.problems);
   }
   io.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
 }
@@ -71,7 +72,7 @@ export async function rollback(options: Options<"rollback">, io: CommandIo): Pro
   }
   // A snapshot that cannot be served is not published.
   const loaded = await loadSnapshot(found.folder, { maxBytes });
-  if (!loaded.ok) throw new ProblemsError(loaded.problems);
+  if (!loaded.ok) throw new SnapshotError(loaded.problems);
   await found.publish().catch(cannot);
   const { store, createdAt } = loaded;
   const of = createdAt === undefined ? "" : `, data of ${createdAt}`;

@@ -9,8 +9,8 @@ import type { Environment, Options } from "./options.ts";
 /** The output, environment and exit of a command. */
 export interface CommandIo {
   readonly environment: Environment;
-  /** Prints to standard output. @returns false when its reader has gone @throws {CommandError} as on a full disk */
-  readonly print: (text: string) => boolean;
+  /** Prints to standard output, also when its reader has gone. @throws {CommandError} as on a full disk */
+  readonly print: (text: string) => void;
   /** Prints text that must not be lost: rejects with the error of the system, also when its reader has gone. */
   readonly deliver: (text: string) => Promise<void>;
   /** Prints to standard error; a failure is ignored. */

@@ -67,7 +67,7 @@ const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const ESCAPES = /%([\da-f]{2})/gi;
 
-/** Texts that are logged unchanged, in JSON, too, unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
+/** Texts that are logged unchanged unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
 const PLAIN = /^[!$&-[\]-~]*$/;
 
 function holdsToken(text: string, { api, cli }: Prefixes): boolean {
@@ -111,10 +111,6 @@ function encodeUnit(unit: string): string {
   return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
 }
 
-function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-
 /** Quotes a text of visible ASCII and spaces for JSON. */
 function quotedVisible(text: string): string {
   return text.includes('"') || text.includes("\\") ? JSON.stringify(text) : `"${text}"`;
@@ -152,7 +148,8 @@ export class AccessLog {
     (route: string, status: number) => `,"route":"${route}","status":${status},"bytes":`,
   );
   readonly #caller = createPart(
-    (keyId: string, client: string | undefined) => `,"keyId":${quoted(keyId)}${optional("client", client)}`,
+    (keyId: string, client: string | undefined) =>
+      `,"keyId":${JSON.stringify(keyId)}${optional("client", client)}`,
   );
 
   constructor(options: AccessLogOptions) {
@@ -189,7 +186,7 @@ export class AccessLog {
     const { clientOf, prefixes } = this.#options;
     const { route, status, body, keyId, fault } = reply;
     const trace = traceOf(ask.headers);
-    const method = ask.method === "GET" ? '"GET"' : quoted(ask.method.slice(0, MAX_METHOD));
+    const method = ask.method === "GET" ? '"GET"' : JSON.stringify(ask.method.slice(0, MAX_METHOD));
     return (
       `{"level":"info","time":"${timeOf(ask.now)}${AFTER_TIME}${id}","method":${method},"path":` +
       quotedVisible(loggedPath(ask.target, route, prefixes)) +

@@ -71,31 +71,36 @@ const NO_PATHS: readonly (readonly [RegExp, string])[] = [
   [/\0/, "must not hold a null character"],
 ];
 
-/** The path of a `file:` URL; any value but a URL stays as it is. */
-function pathOf(name: string, given: unknown): unknown {
-  const problem = typeof given === "string" && NO_PATHS.find(([pattern]) => pattern.test(given));
-  if (problem) fail(`option "${name}" ${problem[1]}`);
-  if (!(given instanceof URL)) return given;
-  if (given.protocol !== "file:")
-    fail(`option "${name}" can be a file: URL only, is a ${given.protocol} URL`);
+/** The path that an option gives, as text or as a `file:` URL. @param what the words for it */
+function pathOf(name: string, given: unknown, what = "a path"): string {
+  if (given instanceof URL) return pathOfUrl(name, given);
+  if (typeof given !== "string" || given === "")
+    return fail(`option "${name}" must be ${what}, is ${kindOf(given)}`);
+  const problem = NO_PATHS.find(([pattern]) => pattern.test(given));
+  return problem ? fail(`option "${name}" ${problem[1]}`) : given;
+}
+
+function pathOfUrl(name: string, url: URL): string {
+  if (url.protocol !== "file:") fail(`option "${name}" can be a file: URL only, is a ${url.protocol} URL`);
   try {
-    return fileURLToPath(given);
+    return fileURLToPath(url);
   } catch (error) {
     return fail(`option "${name}": ${(error as Error).message}`);
   }
 }
 
 /** The snapshot's folder, or its URL as text. */
-function snapshotOf(given: unknown): unknown {
+function snapshotOf(given: unknown): string {
+  if (given === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
   const address = given instanceof URL && given.protocol !== "file:" ? given.href : given;
   const isUrl = typeof address === "string" && isAddress(address) && !/^file:/i.test(address);
-  return isUrl ? address : pathOf("snapshot", address);
+  return isUrl ? address : pathOf("snapshot", address, "the path of a folder");
 }
 
-function checkPath(name: string, given: unknown): string {
-  const path = pathOf(name, given);
-  if (typeof path !== "string" || path === "") fail(`option "${name}" must be a path, is ${kindOf(path)}`);
-  return path;
+/** The path of the keys file, or the keys. */
+function keysOf(given: unknown): string | unknown[] {
+  if (given === undefined) fail('option "keys" is missing: a keys file or an array of keys');
+  return Array.isArray(given) ? given : pathOf("keys", given, "the path of a file or an array of keys");
 }
 
 function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
@@ -105,7 +110,7 @@ function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
 
 /** Checks an option by its setting. @returns the value */
 function checkOption(setting: Setting, name: string, given: unknown): unknown {
-  if (setting.path !== undefined) return checkPath(name, given);
+  if (setting.path !== undefined) return pathOf(name, given);
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
   const { isSecret, choices } = setting;
@@ -117,32 +122,6 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
   const problem = problemWith(setting, String(given));
   if (problem !== undefined) fail(`option "${name}" ${problem}${is}`);
   return given;
-}
-
-/** Checks the given options that are also settings. */
-function checkRows(given: Readonly<Record<string, unknown>>, rows: readonly Setting[]): Partial<Settings> {
-  const named = rows
-    .map((row) => [row, nameOf(row.flag)] as const)
-    .filter(([, name]) => given[name] !== undefined);
-  return Object.fromEntries(named.map(([row, name]) => [name, checkOption(row, name, given[name])]));
-}
-
-/** Checks the folder or URL of the snapshot, and the keys or the path of their file. */
-function checkPlaces(given: Readonly<Record<string, unknown>>): {
-  snapshot: string;
-  keys: string | unknown[];
-} {
-  const snapshot = snapshotOf(given.snapshot);
-  const keys = pathOf("keys", given.keys);
-  if (snapshot === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
-  if (keys === undefined) fail('option "keys" is missing: a keys file or an array of keys');
-  if (typeof snapshot !== "string" || snapshot === "") {
-    fail(`option "snapshot" must be the path of a folder, is ${kindOf(snapshot)}`);
-  }
-  if (!Array.isArray(keys) && (typeof keys !== "string" || keys === "")) {
-    fail(`option "keys" must be the path of a file or an array of keys, is ${kindOf(keys)}`);
-  }
-  return { snapshot, keys };
 }
 
 /**
@@ -159,16 +138,21 @@ export function checkOptions(given: unknown, table: readonly Setting[]): Checked
   const names = ["snapshot", "keys", "threads", "observe", ...rows.map(({ flag }) => nameOf(flag))];
   checkNames(given, names, "option");
   const { threads, observe } = given;
-  const { snapshot, keys } = checkPlaces(given);
+  const snapshot = snapshotOf(given.snapshot);
+  const keys = keysOf(given.keys);
   if (threads !== undefined && typeof threads !== "boolean") {
     fail(`option "threads" must be a boolean, is ${kindOf(threads)}`);
   }
   if (observe !== undefined && typeof observe !== "function") {
     fail(`option "observe" must be a function, is ${kindOf(observe)}`);
   }
+  const present = rows
+    .map((row) => ({ row, name: nameOf(row.flag) }))
+    .filter(({ name }) => given[name] !== undefined);
+  const checked = present.map(({ row, name }) => [name, checkOption(row, name, given[name])]);
   const settings: Settings = {
     ...defaultsOf(table),
-    ...checkRows(given, rows),
+    ...Object.fromEntries(checked),
     snapshot,
     keys: typeof keys === "string" ? keys : "",
   };

@@ -18,11 +18,6 @@ import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { ServingThreads } from "./threads/serving-threads.ts";
 
-/** The admin listener cannot listen. */
-export class AdminListenError extends Error {
-  override name = "AdminListenError";
-}
-
 export interface AdminGiven {
   readonly settings: Settings;
   readonly servingThreads: number;
@@ -52,7 +47,7 @@ export interface Admin {
   readonly close: () => Promise<void>;
 }
 
-/** Starts the admin listener. @throws {AdminListenError} */
+/** Starts the admin listener. @throws {ToldError} when it cannot listen */
 export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
 export interface ServerOptions extends OpenStateOptions {
@@ -69,8 +64,7 @@ export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 /**
  * Loads, listens, and keeps everything current.
  *
- * @throws {KeysFileError} {@link SnapshotError}, {@link AdminListenError}, a `ServingThreadError` or an error of the
- *   system, when it cannot start
+ * @throws {ToldError} or an error of the system, when it cannot start
  */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { admin, options } = await withAdmin(given);
@@ -121,7 +115,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     ? listenInThreads(count, options, opened, admin)
     : listenHere(options, state, admin?.maxConnections)
   ).catch((error: unknown) => {
-    opened.stop();
     opened.close();
     throw error;
   });
@@ -130,8 +123,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   const url = `http://${name}:${address.port}${BASE_PATH}`;
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
-  opened.beginSimilar();
-  opened.beginSaving();
+  opened.begin();
   return {
     url,
     /** Undefined without an admin listener; likewise `pagesUrl` without pages. */
@@ -187,8 +179,6 @@ async function listenInThreads(
   const { settings, requestCells, keyUse, observe, writeAccess } = options;
   const task = {
     settings,
-    port: settings.port,
-    sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     maxConnections: connectionLimit(count, admin?.maxConnections),
     writesAccess: writeAccess !== undefined,
     requestCells,
@@ -196,7 +186,8 @@ async function listenInThreads(
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   const served = { ...opened, observe: rationNotices(observe), writeAccess };
-  const threads = await ServingThreads.start(count, task, served);
+  const threads = new ServingThreads(task, served);
+  await threads.start(count);
   admin?.takeThreads(threads.tell);
   return threads;
 }

@@ -11,26 +11,13 @@ import { SCOPES } from "../model/model.ts";
 
 /** The commands that serve. */
 export const SERVING = ["serve", "demo"] as const;
-const KEYS = [
-  "keys create",
-  "keys list",
-  "keys show",
-  "keys update",
-  "keys rotate",
-  "keys disable",
-  "keys enable",
-  "keys delete",
-] as const;
+const KEY_VERBS = ["create", "list", "show", "update", "rotate", "disable", "enable", "delete"] as const;
+type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
 
 export type CoreCommand =
-  | (typeof SERVING | typeof KEYS)[number]
+  | (typeof SERVING)[number]
+  | KeysCommand
   | ("check" | "diff" | "build" | "rollback" | "completion");
-
-/**
- * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
- * alone is on), or text that may be given many times or joined by commas.
- */
-export type SettingKind = "text" | "integer" | "number" | "choice" | "flag" | "list";
 
 /** A row of the table. */
 export interface Setting<C extends string = string> {
@@ -38,7 +25,11 @@ export interface Setting<C extends string = string> {
   readonly flag: string;
   /** For a feature's setting of a core command: the core's flag that it follows in lists. */
   readonly after?: string;
-  readonly kind: SettingKind;
+  /**
+   * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
+   * alone is on), or text that may be given many times or joined by commas.
+   */
+  readonly kind: "text" | "integer" | "number" | "choice" | "flag" | "list";
   /** Placeholder of the value in help texts. */
   readonly value?: string;
   /** As a user would write it; a boolean without one is off. */
@@ -107,14 +98,16 @@ export const OUT = {
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
 const COUNT = { kind: "integer", value: "N", min: 1 } as const;
+const SERVED_INTEGER = { kind: "integer", commands: SERVING } as const;
 const SERVED_COUNT = { ...COUNT, commands: SERVING } as const;
-const SERVED_BYTES = { kind: "integer", value: "BYTES", commands: SERVING } as const;
+const SERVED_BYTES = { ...SERVED_INTEGER, value: "BYTES" } as const;
+const SERVED_SECONDS = { kind: "number", value: "SECONDS", commands: SERVING } as const;
 const SERVED_CHOICE = { kind: "choice", commands: SERVING } as const;
 const SERVED_FLAG = { kind: "flag", commands: SERVING } as const;
 const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
 const SCOPE = { flag: "scope", kind: "list", value: "SCOPE", choices: SCOPES } as const;
 const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
-const TIMEOUT = { kind: "number", value: "SECONDS", min: 0.1, max: 3600, commands: SERVING } as const;
+const TIMEOUT = { ...SERVED_SECONDS, min: 0.1, max: 3600 } as const;
 
 const PREFIX = {
   isOption: true,
@@ -143,7 +136,7 @@ export const CORE_SETTINGS = [
     value: "FILE",
     required: true,
     meaning: "The keys file.",
-    commands: ["serve", ...KEYS],
+    commands: ["serve", ...KEY_VERBS.map((verb): KeysCommand => `keys ${verb}`)],
   },
   {
     flag: "host",
@@ -154,14 +147,13 @@ export const CORE_SETTINGS = [
     commands: SERVING,
   },
   {
+    ...SERVED_INTEGER,
     flag: "port",
-    kind: "integer",
     value: "PORT",
     default: "8787",
     min: 0,
     max: 65_535,
     meaning: "Port to listen on; 0 picks a free one.",
-    commands: SERVING,
   },
   {
     flag: "threads",
@@ -191,15 +183,14 @@ export const CORE_SETTINGS = [
     meaning: "Requests per window for an API key that has no limit of its own.",
   },
   {
+    ...SERVED_INTEGER,
     flag: "rate-window",
     isOption: true,
-    kind: "integer",
     value: "SECONDS",
     default: "3600",
     min: 1,
     max: 315_360_000,
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
-    commands: SERVING,
   },
   {
     ...WRITTEN_FILE,
@@ -216,15 +207,13 @@ export const CORE_SETTINGS = [
     meaning: "Allow web pages from any origin to read the responses.",
   },
   {
+    ...SERVED_SECONDS,
     flag: "watch",
     isOption: true,
-    kind: "number",
-    value: "SECONDS",
     default: "2",
     min: 0,
     max: 86_400,
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
-    commands: SERVING,
   },
   { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build", "rollback"] },
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },

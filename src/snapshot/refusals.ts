@@ -5,17 +5,6 @@ import { isCount, isObject } from "../util/json.ts";
 import { loadSnapshot } from "./load.ts";
 import { readManifestOf } from "./manifest.ts";
 
-export class SnapshotError extends Error {
-  override name = "SnapshotError";
-  /** One line per problem. */
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-    this.problems = problems;
-  }
-}
-
 /** Tables smaller than this may shrink freely: the loss of a few rows is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
 

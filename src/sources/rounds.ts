@@ -2,14 +2,13 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandIo } from "../cli/command.ts";
-import { failureAt, type Options, ProblemsError } from "../cli/options.ts";
+import { failureAt, type Options } from "../cli/options.ts";
 import { HeldError } from "../files/ownership.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
 import { ShrunkError } from "../snapshot/refusals.ts";
 import { stopSignal } from "../upstream/cli.ts";
-import { SourceError } from "../util/source-error.ts";
-import { BadRowsError } from "./row-folder.ts";
+import { ToldError } from "../util/told-error.ts";
 
 /** Result of a round. */
 export interface Round {
@@ -36,7 +35,6 @@ function isOfPlace(error: unknown): boolean {
 
 /** The error to report for an error; defects stay unchanged. */
 function explain(error: unknown, out: string): unknown {
-  if (error instanceof BadRowsError) return new ProblemsError(error.problems);
   return failureAt(out, error, OccupiedError, HeldError, ShrunkError);
 }
 
@@ -79,7 +77,7 @@ async function attempt(
     if (signal.aborted) return undefined;
     const explained = explain(error, out);
     // An occupied place and a defect persist.
-    const isDefect = explained === error && !(error instanceof SourceError);
+    const isDefect = explained === error && !(error instanceof ToldError);
     if (isOfPlace(error) || isDefect) throw error;
     return failureOf(explained);
   }

@@ -28,9 +28,8 @@ export function damaged(why: string): string {
 /** A line about an error from a damaged installation: a file of the program is missing or truncated. Undefined for others. */
 export function damageOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (!MISSING_FILES.has(codeOf(error)) && !(error instanceof SyntaxError && isOfModule(error)))
-    return undefined;
-  return damaged(error.message);
+  const isDamage = MISSING_FILES.has(codeOf(error)) || (error instanceof SyntaxError && isOfModule(error));
+  return isDamage ? damaged(error.message) : undefined;
 }
 
 /** Whether a file of the program could not be parsed: the stack begins with its path, or with node's module loader. */

@@ -8,6 +8,7 @@ import type { Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
+import { isObject, parsedJson } from "../../util/json.ts";
 import { loadAsServed } from "./threaded-loader.ts";
 
 export interface BuildOptions {
@@ -45,11 +46,8 @@ async function problemOf(folder: string): Promise<string | undefined> {
 }
 
 function isManifest(text: string): boolean {
-  try {
-    return String((JSON.parse(text) as { format?: unknown } | null)?.format).startsWith("orrery-");
-  } catch {
-    return false;
-  }
+  const manifest = parsedJson(text);
+  return isObject(manifest) && String(manifest.format).startsWith("orrery-");
 }
 
 /**

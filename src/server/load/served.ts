@@ -1,7 +1,7 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
-import type { Observation, Observe } from "../../observe/events.ts";
-import { type CacheCounts, type CachedSearch, observeSearches } from "../../search/cache.ts";
+import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
+import { type CachedSearch, observeSearches } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
@@ -27,9 +27,7 @@ export interface ServedOptions {
   readonly observe: Observe;
 }
 
-const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
-
-/** Holds the served generation; none before the first {@link replace}. */
+/** Holds the served generation: none before the first {@link replace}, which comes before any use of its searches. */
 export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
@@ -61,10 +59,12 @@ export class ServedGeneration {
   }
 
   searchCounts(): CacheCounts {
-    return this.#loaded?.search.counts() ?? NO_SEARCHES;
+    return this.#loaded!.search.counts();
   }
 
-  readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#loaded?.search.holds(...asked) ?? false;
+  searchHolds(...asked: Parameters<CachedSearch["holds"]>): boolean {
+    return this.#loaded!.search.holds(...asked);
+  }
 
   /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {

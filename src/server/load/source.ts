@@ -3,9 +3,6 @@
 import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
 import { SettingError, type Values } from "../../settings/settings.ts";
-import type { Refused } from "../../snapshot/load.ts";
-import { SourceError } from "../../util/source-error.ts";
-import type { LoadedSearchable } from "./loader.ts";
 
 /** Why the source is asked: for the first load, a check of the watch, or a later load. */
 export type Occasion = "start" | "watch" | "reload";
@@ -40,24 +37,6 @@ export function folderSource(folder: string): Source {
     ageMs: () => 0,
     problem: () => undefined,
   };
-}
-
-/** Loads a folder of a source. On a failure, repairs a damaged copy and loads once more. */
-export async function loadRepaired(
-  source: Source,
-  folder: string,
-  load: (folder: string) => Promise<LoadedSearchable | Refused>,
-  signal: AbortSignal,
-): Promise<LoadedSearchable | Refused> {
-  const result = await load(folder);
-  if (result.ok || result.died) return result;
-  try {
-    const repaired = await source.repair(folder, signal);
-    return repaired === undefined ? result : await load(repaired);
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    return { ...result, problems: [error.message, ...result.problems] };
-  }
 }
 
 export interface SourceQuestion {

@@ -5,7 +5,7 @@ import { causeOfDeath } from "../../util/process/worker-options.ts";
 export function whenEnded(
   worker: Worker,
   thread: string,
-  ended: (cause: string, error: Error | undefined) => void,
+  ended: (cause: string, error: NodeJS.ErrnoException | undefined) => void,
 ): void {
   let failure: Error | undefined;
   worker.on("error", (error) => {

@@ -2,7 +2,7 @@
 
 import { byTable, FIELDS, type FieldType, TABLES, type TableName } from "../../model/schema.ts";
 import { nearest } from "../../util/distance.ts";
-import { isObject, notJson } from "../../util/json.ts";
+import { isObject, notJson, parsedJson } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 
 /** One query per table. */
@@ -42,12 +42,8 @@ function bare(query: string): string {
 /** Reads a file of queries: `{"users":"SELECT …", …}`. Other tables keep their defaults. @throws {SourceError} */
 export function parseQueries(text: string): Queries {
   const json = text.replace(/^\uFEFF/, "");
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new SourceError(notJson(json));
-  }
+  const value = parsedJson(json);
+  if (value === undefined) throw new SourceError(notJson(json));
   if (!isObject(value)) throw new SourceError("must be an object with a query by table");
   const queries: Partial<Record<TableName, string>> = {};
   for (const [name, query] of Object.entries(value)) {

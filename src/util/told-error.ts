@@ -1,0 +1,16 @@
+/** An error that its user can understand: a command reports its message, without a stack, and fails. */
+export class ToldError extends Error {
+  override name = "ToldError";
+}
+
+/** A snapshot cannot be loaded. A command reports its problems unchanged. */
+export class SnapshotError extends ToldError {
+  override name = "SnapshotError";
+  /** One line per problem. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
+}
