@@ -10,8 +10,8 @@ import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
-import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";
-import { SnapshotError, ToldError } from "./util/told-error.ts";
+import { codeOf, damaged, damageOf, problemText } from "./util/system-error.ts";
+import { PlaceError, SnapshotError, ToldError } from "./util/told-error.ts";
 
 /** Shows `launch.mjs` that this file is not empty. */
 export const isWhole = true;
@@ -28,7 +28,7 @@ function print(text: string): void {
     writeWhole(1, text);
   } catch (error) {
     if (codeOf(error) === "EPIPE") return;
-    throw new CommandError(`cannot write to standard output: ${systemErrorText(error) ?? String(error)}`);
+    throw new CommandError(`cannot write to standard output: ${problemText(error)}`);
   }
 }
 
@@ -45,7 +45,7 @@ const io: CommandIo = {
   environment: process.env,
   print,
   deliver: async (text) => {
-    if (leadsNowhere(1)) throw new CommandError("it is closed or the null device");
+    if (leadsNowhere(1)) throw new PlaceError("it is closed or the null device");
     writeWhole(1, text);
   },
   complain,

@@ -20,6 +20,7 @@ import { replaceFile } from "../files/atomic.ts";
 import { ForeignFileError, isForeign } from "../files/foreign.ts";
 import { isCount, isObject, parsedJson } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 import { type Counters, usageOf } from "./limit.ts";
 
 const FORMAT = "orrery-counts/1";
@@ -47,7 +48,7 @@ export interface Count {
 }
 
 /** The file cannot be used; the message says why and quotes nothing of it. */
-export class CountsFileError extends Error {
+export class CountsFileError extends PlaceError {
   override name = "CountsFileError";
   /** Whether its age is the only problem. */
   readonly isOld: boolean;

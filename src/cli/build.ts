@@ -4,12 +4,11 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { findEarlier, keepEarlier } from "../files/earlier.ts";
 import { claimFolder } from "../files/folders.ts";
-import { OccupiedError, versionsOf } from "../files/publish.ts";
+import { versionsOf } from "../files/publish.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
-import { OvertakenError } from "../snapshot/prepared/write.ts";
-import { refuseShrunk, ShrunkError } from "../snapshot/refusals.ts";
+import { refuseShrunk } from "../snapshot/refusals.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, failureAt, type Options } from "./options.ts";
@@ -24,7 +23,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
   refuseAddress("DIR", from);
   const { out: to, keep, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
   const cannotWrite = (error: unknown): never => {
-    throw failureAt(to, error, OvertakenError, ShrunkError);
+    throw failureAt(to, error);
   };
   const unclaim = await claimFolder(to).catch(cannotWrite);
   const bar = startProgress(io, "reading");
@@ -63,7 +62,7 @@ export async function rollback(options: Options<"rollback">, io: CommandIo): Pro
   refuseAddress("DIR", dir);
   const { to, maxSnapshotBytes: maxBytes } = options.values;
   const cannot = (error: unknown): never => {
-    throw failureAt(dir, error, OccupiedError);
+    throw failureAt(dir, error);
   };
   const found = await findEarlier(dir, to, PUBLISHED_FILES).catch(cannot);
   if (typeof found === "number") {

@@ -3,7 +3,6 @@
 import { fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
-import { ForeignFileError } from "../files/foreign.ts";
 import type { LogSink } from "../observe/log/log.ts";
 import { openLogFile } from "../observe/log/log-file.ts";
 import { openWithoutBlocking, Sink } from "../observe/log/sink.ts";
@@ -34,7 +33,7 @@ function isOneTerminal(): boolean {
 export async function openConsole(logFile?: string, format = "auto") {
   const opening = logFile === undefined ? undefined : openLogFile(resolve(logFile));
   const file = await opening?.catch((error: unknown) => {
-    throw failureAt(`cannot open the log file ${logFile}`, error, ForeignFileError);
+    throw failureAt(`cannot open the log file ${logFile}`, error);
   });
   const errors = new Sink(openWithoutBlocking(2));
   const output = new Sink(openWithoutBlocking(1));

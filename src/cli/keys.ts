@@ -12,7 +12,7 @@ import {
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
-import { systemErrorText } from "../util/system-error.ts";
+import { problemText } from "../util/system-error.ts";
 import { ToldError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
@@ -109,7 +109,7 @@ async function changeShowing(
       await io.deliver(`${token()}\n`);
       isShown = true;
     } catch (error) {
-      const why = systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
+      const why = problemText(error);
       throw new CommandError(`the token cannot be written to standard output: ${why}; ${undone}`);
     }
   };

@@ -17,8 +17,8 @@ import {
   variableOf,
 } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
-import { systemErrorText } from "../util/system-error.ts";
-import { ToldError } from "../util/told-error.ts";
+import { problemText, systemErrorText } from "../util/system-error.ts";
+import { PlaceError, ToldError } from "../util/told-error.ts";
 
 /** The command was called wrongly: exit status 2. */
 export class UsageError extends ToldError {
@@ -30,13 +30,10 @@ export class CommandError extends ToldError {
   override name = "CommandError";
 }
 
-type ErrorClass = new (...given: never[]) => Error;
-
-/** Makes a {@link CommandError} that names a place from a system error, or one of these kinds; returns any other unchanged. */
-export function failureAt(place: string, error: unknown, ...kinds: readonly ErrorClass[]): unknown {
-  const isTold = kinds.some((kind) => error instanceof kind);
-  const why = isTold ? (error as Error).message : systemErrorText(error);
-  return why === undefined ? error : new CommandError(`${place}: ${why}`);
+/** Names the place in an error of the system or a {@link PlaceError}; returns any other unchanged. */
+export function failureAt(place: string, error: unknown): unknown {
+  if (!(error instanceof PlaceError) && systemErrorText(error) === undefined) return error;
+  return new CommandError(`${place}: ${problemText(error)}`);
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;

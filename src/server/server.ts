@@ -5,7 +5,6 @@ import { availableParallelism } from "node:os";
 import type { State } from "../api/answer.ts";
 import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
 import { rationNotices } from "../auth/notices.ts";
-import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
 import { BASE_PATH } from "../model/model.ts";
@@ -18,15 +17,24 @@ import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { ServingThreads } from "./threads/serving-threads.ts";
 
-export interface AdminGiven {
-  readonly settings: Settings;
+export interface AdminGiven extends Pick<OpenStateOptions, "settings" | "sharedLimits" | "observe"> {
   readonly servingThreads: number;
-  readonly sharedLimits: SharedLimitsPlan | undefined;
   /** Counters of requests, and of each key's requests by thread. */
   readonly requestCells: RequestCells;
   readonly keyUse: readonly KeyUse[];
   readonly tables: Tables;
+}
+
+/** The admin listener's knowledge of its server. */
+export interface ServerWatch {
   readonly observe: Observe;
+  readonly snapshotEvents: SnapshotEvents;
+  /** @param share of a snapshot that was read, 0 to 1 */
+  readonly onProgress: (share: number) => void;
+  /** Undefined until the first snapshot is loaded. */
+  opened: OpenState | undefined;
+  /** Asks the serving threads, if several serve. */
+  tell: ServingThreads["tell"];
 }
 
 export interface Admin {
@@ -34,16 +42,7 @@ export interface Admin {
   readonly url: string;
   /** Most connections; the server leaves descriptors for them. */
   readonly maxConnections: number;
-  readonly observe: Observe;
-  readonly snapshotEvents: SnapshotEvents;
-  /** @param share of a snapshot that was read, 0 to 1 */
-  readonly onProgress: (share: number) => void;
-  /** Takes the state, once the first snapshot is loaded. */
-  readonly takeState: (opened: OpenState) => void;
-  /** Takes the function that asks the serving threads, if several serve. */
-  readonly takeThreads: (tell: ServingThreads["tell"]) => void;
-  /** The server stops: no more requests should be sent. */
-  readonly startDraining: () => void;
+  readonly watch: ServerWatch;
   readonly close: () => Promise<void>;
 }
 
@@ -84,18 +83,19 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   const requestCells = createRequestCells(servingThreads);
   const keyUse = createKeyUse(servingThreads, settings.rateWindow);
   const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, tables, observe });
-  observe({ kind: "admin-listening", url: admin.url });
+  const { watch, url } = admin;
+  observe({ kind: "admin-listening", url });
   const options: ServerOptions = {
     ...given,
     requestCells,
     keyUse,
-    snapshotEvents: admin.snapshotEvents,
+    snapshotEvents: watch.snapshotEvents,
     onProgress(share) {
-      admin.onProgress(share);
+      watch.onProgress(share);
       onProgress?.(share);
     },
     observe(observation) {
-      admin.observe(observation);
+      watch.observe(observation);
       observe(observation);
     },
   };
@@ -110,7 +110,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   await tryPort(host, port, sharePort ? "anybody" : "alone");
   const opened = await openState({ ...options, onReleased: collectGarbage, servesElsewhere: count > 1 });
   const { state } = opened;
-  admin?.takeState(opened);
+  if (admin) admin.watch.opened = opened;
   const listener = await (count > 1
     ? listenInThreads(count, options, opened, admin)
     : listenHere(options, state, admin?.maxConnections)
@@ -135,7 +135,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     /** Stops without losing a request. */
     async stop(why: string): Promise<void> {
       const began = performance.now();
-      admin?.startDraining();
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await listener.drain();
@@ -188,6 +187,6 @@ async function listenInThreads(
   const served = { ...opened, observe: rationNotices(observe), writeAccess };
   const threads = new ServingThreads(task, served);
   await threads.start(count);
-  admin?.takeThreads(threads.tell);
+  if (admin) admin.watch.tell = threads.tell;
   return threads;
 }

@@ -6,7 +6,6 @@ import { failureAt, type Options } from "../cli/options.ts";
 import { HeldError } from "../files/ownership.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
-import { ShrunkError } from "../snapshot/refusals.ts";
 import { stopSignal } from "../upstream/cli.ts";
 import { ToldError } from "../util/told-error.ts";
 
@@ -31,11 +30,6 @@ export interface Rounds {
 /** Whether the place to publish at causes the error. */
 function isOfPlace(error: unknown): boolean {
   return error instanceof OccupiedError || error instanceof HeldError;
-}
-
-/** The error to report for an error; defects stay unchanged. */
-function explain(error: unknown, out: string): unknown {
-  return failureAt(out, error, OccupiedError, HeldError, ShrunkError);
 }
 
 function failureOf(error: unknown): string {
@@ -75,7 +69,7 @@ async function attempt(
     return undefined;
   } catch (error) {
     if (signal.aborted) return undefined;
-    const explained = explain(error, out);
+    const explained = failureAt(out, error);
     // An occupied place and a defect persist.
     const isDefect = explained === error && !(error instanceof ToldError);
     if (isOfPlace(error) || isDefect) throw error;
@@ -129,7 +123,7 @@ export async function runRounds(
     if (every === undefined) say(await runOnce(rounds, signal));
     else await repeat({ ...rounds, out, signal, say: sayWhen }, every);
   } catch (error) {
-    if (!signal.aborted) throw explain(error, out);
+    if (!signal.aborted) throw failureAt(out, error);
     say((signal.reason as Error).message);
     await rounds.close?.();
     io.exit(1);

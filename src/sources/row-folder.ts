@@ -9,13 +9,7 @@ import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import type { Before } from "../snapshot/load.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
-import {
-  refuseShrunk,
-  type ShrinkGuard,
-  ShrunkError,
-  type VisibleRows,
-  visibleIn,
-} from "../snapshot/refusals.ts";
+import { refuseShrunk, type ShrinkGuard, type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
 import { isObject } from "../util/json.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { WrittenFile } from "./row-file.ts";
@@ -96,7 +90,7 @@ export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
 /**
  * Writes the manifest of rows that are to be published, and checks them by loading them.
  *
- * @throws {SnapshotError} when they would not load; {@link ShrunkError}; the signal's reason
+ * @throws {SnapshotError} when they would not load; `PlaceError`; the signal's reason
  */
 export async function completeRows(
   folder: string,

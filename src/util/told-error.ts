@@ -3,6 +3,11 @@ export class ToldError extends Error {
   override name = "ToldError";
 }
 
+/** A file, folder or output cannot be used. The message says why, and not which one. */
+export class PlaceError extends Error {
+  override name = "PlaceError";
+}
+
 /** A snapshot cannot be loaded. A command reports its problems unchanged. */
 export class SnapshotError extends ToldError {
   override name = "SnapshotError";

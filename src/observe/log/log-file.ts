@@ -3,7 +3,7 @@
 import { constants, open } from "node:fs";
 import { promisify } from "node:util";
 import { ForeignFileError, isForeign } from "../../files/foreign.ts";
-import { codeOf, systemErrorText } from "../../util/system-error.ts";
+import { codeOf, problemText } from "../../util/system-error.ts";
 import { LOG_BEGINNING } from "./log.ts";
 import { Sink } from "./sink.ts";
 
@@ -41,7 +41,7 @@ export class LogFile extends Sink {
       this.moveTo(await openToAppend(this.#file));
       return undefined;
     } catch (error) {
-      return error instanceof ForeignFileError ? error.message : (systemErrorText(error) ?? String(error));
+      return problemText(error);
     }
   }
 

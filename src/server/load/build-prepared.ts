@@ -21,8 +21,6 @@ export interface BuildOptions {
   readonly ready?: () => Promise<void>;
   /** Takes the share of the rows that was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
-  /** Takes the share of the prepared file that was written, from 0 to 1. */
-  readonly onWritten?: (share: number) => void;
 }
 
 export interface Built {
@@ -55,18 +53,18 @@ function isManifest(text: string): boolean {
  * replaces the old one in one step.
  *
  * @returns the result, or why the snapshot cannot be served; then nothing was changed
- * @throws any error of `judge` and `ready`; {OvertakenError} when another build began to write to the folder; any error of writing
+ * @throws any error of `judge` and `ready`; {PlaceError} when another build began to write to the folder; any error of writing
  */
 export async function buildPrepared(
   from: string,
   to: string,
-  { maxBytes, manifest = false, judge, ready, onProgress, onWritten }: BuildOptions = {},
+  { maxBytes, manifest = false, judge, ready, onProgress }: BuildOptions = {},
 ): Promise<Built | Refused> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
   const loaded = await loadAsServed(from, { maxBytes, onProgress });
   if (!loaded.ok) return loaded;
   await judge?.(visibleIn(loaded.store));
-  const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready, onProgress: onWritten });
+  const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready });
   return { ok: true, generation: loaded.store.id, bytes };
 }

@@ -9,11 +9,10 @@ import type { ReloadResult } from "../../model/reload.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import { findRenewed, type Refused } from "../../snapshot/load.ts";
 import { refusalsOf } from "../../snapshot/refusals.ts";
-import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { systemErrorText } from "../../util/system-error.ts";
+import { problemText } from "../../util/system-error.ts";
 import { SnapshotError } from "../../util/told-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
 import {
@@ -80,10 +79,6 @@ export class SnapshotKeeper {
     const keeper = new SnapshotKeeper(options, onGeneration);
     await keeper.#load();
     return keeper;
-  }
-
-  current(): Generation {
-    return this.served.generation!;
   }
 
   /** Loads again; resolves with the outcome of that load. @param allowShrink whether it may accept a shrunk snapshot */
@@ -271,10 +266,8 @@ export class SnapshotKeeper {
 
   /** Reports once why the folder cannot be read. */
   #tellUnreadable(error: unknown): void {
-    const problem =
-      error instanceof SourceError
-        ? error.message
-        : `${this.#folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
+    const isOfSource = error instanceof SourceError;
+    const problem = isOfSource ? error.message : `${this.#folder}: cannot be read: ${problemText(error)}`;
     if (this.#lastSeen !== problem) this.#tellRefused([problem]);
     this.#lastSeen = problem;
   }

@@ -13,10 +13,9 @@ import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
-import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { GENERATION_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
 import { Questions, type SearchAnswer } from "../search/questions.ts";
-import { whenEnded } from "../threads/when-ended.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
 
 /** The task of a thread: load a folder, search the index of a thread that died, or index worlds. */

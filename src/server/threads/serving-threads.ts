@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type Worker } from "node:worker_threads";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
-import { SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { ToldError } from "../../util/told-error.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
@@ -26,7 +26,6 @@ import {
   type ToServing,
   takeBatch,
 } from "./serving-messages.ts";
-import { whenEnded } from "./when-ended.ts";
 
 /** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;

@@ -208,8 +208,8 @@ async function fillFolder(
 /**
  * Exports once.
  *
- * @throws {SnapshotError} when the rows would not load; `SourceError`, `OccupiedError`, `ShrunkError`,
- *   `CommandError`; errors of the file system; the signal's reason. After an error nothing is published and no file is left
+ * @throws {SnapshotError} when the rows would not load; `SourceError`, `PlaceError`, `CommandError`;
+ *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
   let exported: Exported | undefined;

@@ -33,7 +33,22 @@ export function startWorker(thread: string, task: unknown, transferList: Transfe
   return new Worker(entry, limits ? { ...options, resourceLimits: limits } : options);
 }
 
-export function causeOfDeath(thread: string, error: Error): string {
+/** Calls back with the cause when a worker has ended. @param thread its entry point */
+export function whenEnded(
+  worker: Worker,
+  thread: string,
+  ended: (cause: string, error: NodeJS.ErrnoException | undefined) => void,
+): void {
+  let failure: NodeJS.ErrnoException | undefined;
+  worker.on("error", (error) => {
+    failure = error;
+  });
+  worker.on("exit", (status) =>
+    ended((failure && causeOfDeath(thread, failure)) || `exit status ${status}`, failure),
+  );
+}
+
+function causeOfDeath(thread: string, error: Error): string {
   const missing = missingFromBundle(thread);
   if (missing !== undefined) {
     return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${basename(thread)}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
