@@ -12,7 +12,7 @@ import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
 import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
-import { defaultsOf, readsVariable, type Setting, variableOf } from "../settings/settings.ts";
+import { defaultsOf, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
 import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
@@ -129,9 +129,8 @@ export function reportUnknownVariables(
   settings: readonly Setting[],
   observe: Observe,
 ): void {
-  const known = settings
-    .filter(({ flag, commands }) => commands.some((command) => readsVariable(command, flag)))
-    .map(({ flag }) => variableOf(flag));
+  // A server reads every variable that any command reads.
+  const known = settingsOf(settings, "serve").map(({ flag }) => variableOf(flag));
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || !value || known.includes(variable)) continue;
     // Compared without the common prefix, which would make all names alike.

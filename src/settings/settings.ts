@@ -9,8 +9,7 @@ import { problemWithProxy } from "../model/client-address.ts";
 import type { FeatureRows } from "../model/feature-rows.ts";
 import { SCOPES } from "../model/model.ts";
 
-/** The commands that serve. */
-export const SERVING = ["serve", "demo"] as const;
+const SERVING = ["serve", "demo"] as const;
 const KEY_VERBS = ["create", "list", "show", "update", "rotate", "disable", "enable", "delete"] as const;
 type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
 
@@ -52,7 +51,8 @@ export interface Setting<C extends string = string> {
   /** Whether it is an option of the library, too. */
   readonly isOption?: true;
   readonly meaning: string;
-  readonly commands: readonly C[];
+  /** The commands that have it; the ones that serve when absent. */
+  readonly commands?: readonly C[];
 }
 
 export const MOST_THREADS = 64;
@@ -98,16 +98,12 @@ export const OUT = {
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
 const COUNT = { kind: "integer", value: "N", min: 1 } as const;
-const SERVED_INTEGER = { kind: "integer", commands: SERVING } as const;
-const SERVED_COUNT = { ...COUNT, commands: SERVING } as const;
-const SERVED_BYTES = { ...SERVED_INTEGER, value: "BYTES" } as const;
-const SERVED_SECONDS = { kind: "number", value: "SECONDS", commands: SERVING } as const;
-const SERVED_CHOICE = { kind: "choice", commands: SERVING } as const;
-const SERVED_FLAG = { kind: "flag", commands: SERVING } as const;
+const BYTES = { kind: "integer", value: "BYTES" } as const;
+const SECONDS = { kind: "number", value: "SECONDS" } as const;
 const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
 const SCOPE = { flag: "scope", kind: "list", value: "SCOPE", choices: SCOPES } as const;
 const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
-const TIMEOUT = { ...SERVED_SECONDS, min: 0.1, max: 3600 } as const;
+const TIMEOUT = { ...SECONDS, min: 0.1, max: 3600 } as const;
 
 const PREFIX = {
   isOption: true,
@@ -144,11 +140,10 @@ export const CORE_SETTINGS = [
     value: "HOST",
     default: "127.0.0.1",
     meaning: "Address to listen on.",
-    commands: SERVING,
   },
   {
-    ...SERVED_INTEGER,
     flag: "port",
+    kind: "integer",
     value: "PORT",
     default: "8787",
     min: 0,
@@ -176,16 +171,16 @@ export const CORE_SETTINGS = [
     commands: ["serve"],
   },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "rate-limit",
     isOption: true,
     default: "1000",
     meaning: "Requests per window for an API key that has no limit of its own.",
   },
   {
-    ...SERVED_INTEGER,
     flag: "rate-window",
     isOption: true,
+    kind: "integer",
     value: "SECONDS",
     default: "3600",
     min: 1,
@@ -200,14 +195,14 @@ export const CORE_SETTINGS = [
     commands: ["serve"],
   },
   {
-    ...SERVED_FLAG,
     flag: "cors",
     isOption: true,
+    kind: "flag",
     default: "on",
     meaning: "Allow web pages from any origin to read the responses.",
   },
   {
-    ...SERVED_SECONDS,
+    ...SECONDS,
     flag: "watch",
     isOption: true,
     default: "2",
@@ -222,7 +217,7 @@ export const CORE_SETTINGS = [
   { ...PREFIX, flag: "api-key-prefix", default: "svc_sk_", meaning: "Prefix of every API key." },
   { ...PREFIX, flag: "cli-token-prefix", default: "svcx_", meaning: "Prefix of every CLI token." },
   {
-    ...SERVED_BYTES,
+    ...BYTES,
     flag: "search-cache-bytes",
     isOption: true,
     default: "67108864",
@@ -230,7 +225,7 @@ export const CORE_SETTINGS = [
     meaning: "Memory for the results of recent searches; 0 turns the cache off.",
   },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "max-pending-searches",
     isOption: true,
     default: "256",
@@ -238,9 +233,9 @@ export const CORE_SETTINGS = [
     meaning:
       "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
   },
-  { ...SERVED_FLAG, flag: "access-log", isOption: true, meaning: "Log every request." },
+  { flag: "access-log", isOption: true, kind: "flag", meaning: "Log every request." },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "access-log-sample",
     needs: "access-log",
     default: "1",
@@ -257,7 +252,6 @@ export const CORE_SETTINGS = [
     min: 0,
     max: 3_600_000,
     meaning: "From how many milliseconds on a request is slow.",
-    commands: SERVING,
   },
   {
     flag: "access-log-fields",
@@ -271,7 +265,6 @@ export const CORE_SETTINGS = [
         : `must be one of ${ACCESS_FIELDS.join(", ")}`,
     meaning:
       "More fields for the access log, joined by commas: `query` (tokens in it masked), `userAgent`. Default: none.",
-    commands: SERVING,
   },
   {
     flag: "trusted-proxies",
@@ -280,32 +273,30 @@ export const CORE_SETTINGS = [
     problem: problemWithProxy,
     meaning:
       "Proxies whose `X-Forwarded-For` says where a request comes from, for the log: addresses, ranges such as `10.0.0.0/8`, or `loopback`, joined by commas. Default: none.",
-    commands: SERVING,
   },
   {
     ...WRITTEN_FILE,
     flag: "log-file",
     meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
-    commands: SERVING,
   },
   {
-    ...SERVED_CHOICE,
     flag: "log-level",
+    kind: "choice",
     choices: ["debug", "info", "warn", "error", "silent"],
     default: "info",
     meaning: "Lowest level of the lines that are logged.",
   },
   {
-    ...SERVED_CHOICE,
     flag: "log-format",
+    kind: "choice",
     choices: ["auto", "json", "pretty"],
     default: "auto",
     meaning:
       "Form of the log: `json`, a line an event, `pretty`, for people, or `auto`: pretty on a terminal.",
   },
   {
-    ...SERVED_CHOICE,
     flag: "http",
+    kind: "choice",
     choices: ["direct", "node"],
     default: "direct",
     meaning:
@@ -343,7 +334,7 @@ export const CORE_SETTINGS = [
     meaning: "How long a connection with a request in progress may be inactive.",
   },
   {
-    ...SERVED_BYTES,
+    ...BYTES,
     flag: "max-head-bytes",
     default: "16384",
     min: 1024,
@@ -351,7 +342,7 @@ export const CORE_SETTINGS = [
     meaning: "Maximum size of a request head, including the URL.",
   },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "max-requests-per-socket",
     default: "1000000",
     meaning: "Maximum number of requests on one connection before it is closed.",
@@ -463,11 +454,9 @@ export type Command =
   | CoreCommand
   | (FeatureRows extends { readonly commands: readonly { readonly name: infer C }[] } ? C : never);
 
-type RowOf<C extends string, R> = R extends { readonly commands: readonly (infer Of)[] }
-  ? C extends Of
-    ? R
-    : never
-  : never;
+type CommandsOf<R> = R extends { readonly commands: readonly (infer C)[] } ? C : (typeof SERVING)[number];
+
+type RowOf<C extends string, R> = R extends Setting ? (C extends CommandsOf<R> ? R : never) : never;
 
 type Named<Flag extends string> = Flag extends `${infer First}-${infer Rest}`
   ? `${First}${Capitalize<Named<Rest>>}`
@@ -538,9 +527,13 @@ export function placed<R extends { readonly after?: string; readonly flag?: stri
   return [...core.flatMap((row) => [row, ...following(row.flag ?? row.name)]), ...following(undefined)];
 }
 
+export function commandsOf({ commands = SERVING }: Setting): readonly string[] {
+  return commands;
+}
+
 /** The settings of one command, in table order. */
 export function settingsOf(table: readonly Setting[], command: string): Setting[] {
-  return table.filter((setting) => setting.commands.includes(command));
+  return table.filter((setting) => commandsOf(setting).includes(command));
 }
 
 /** The settings of a server. */
