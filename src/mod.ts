@@ -151,7 +151,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const doors = (caller?: ChosenCaller): Doors => ({
     ask: createDirectAdapter(state, caller),
     fetch: createFetchHandler(state, caller),
-    handle: createNodeDoor(createApiApp(state), { caller }),
+    handle: createNodeDoor(createApiApp(state), caller),
   });
   const close = (): void => {
     state.gate.closed = true;

@@ -38,11 +38,6 @@ export function kindOf(value: unknown): string {
   return `${type === "object" ? "an" : "a"} ${type}`;
 }
 
-export function checkNames(given: object, known: readonly string[], what: string): void {
-  const problem = problemWithNames(given, known, what);
-  if (problem !== undefined) fail(problem);
-}
-
 const FIELDS = ["id", "kind", "token", "sha256", "name", "active", "expiresAt", "scopes", "limit"];
 
 /** The problem with the fields that a record has, too, in the record's words; "" if none. */

@@ -117,9 +117,8 @@ function quotedVisible(text: string): string {
 }
 
 function withId(reply: Reply, id: string): Reply {
-  const { status, headers, body, route, keyId, fault, quota } = reply;
-  const lines = `${headers}X-Request-Id: ${id}\r\n`;
-  return { status, headers: lines, body, route, keyId, fault, etag: undefined, quota };
+  const { status, headers, body, route, keyId, fault, etag } = reply;
+  return { status, headers: `${headers}X-Request-Id: ${id}\r\n`, body, route, keyId, fault, etag };
 }
 
 /** A field of a line, or "" without a value. @param value visible ASCII and spaces */

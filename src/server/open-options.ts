@@ -1,7 +1,7 @@
 /** Checks the options of `openOrrery`. Options that are also settings of `serve` take default and bounds from that table. */
 
 import { fileURLToPath } from "node:url";
-import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
+import { checkKeys, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
 import { isAddress } from "../files/folders.ts";
 import type { Observe } from "../observe/events.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type Settings,
   settingsOf,
 } from "../settings/settings.ts";
+import { problemWithNames } from "../util/distance.ts";
 import { isObject } from "../util/json.ts";
 
 /** The core's options; features add theirs. An option that is also a setting of `serve` has its default and bounds. */
@@ -54,14 +55,6 @@ export interface CoreOptions {
 /** @internal The rows of the options that are also settings: `rateLimit` is `--rate-limit`. */
 export function optionRows(table: readonly Setting[]): Setting[] {
   return settingsOf(table, "serve").filter(({ isOption }) => isOption);
-}
-
-/** @internal Options as settings; the other settings of a server have their defaults. */
-export interface CheckedOptions extends Pick<CoreOptions, "threads" | "observe"> {
-  /** `file:` URLs have become paths; `keys` is empty if keys are given. */
-  readonly settings: Settings;
-  /** Given in place of a file. */
-  readonly keys: readonly GivenKey[] | undefined;
 }
 
 /** Texts that are no paths, where a later error would be missing or not name the option. */
@@ -125,18 +118,18 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
 }
 
 /**
- * Checks the options and makes settings of them.
- *
- * @internal
+ * @internal Checks the options and makes settings of them; the other settings of a server have their defaults. `file:` URLs
+ * become paths. Given keys are returned beside the settings, whose `keys` is empty then.
  * @param table the settings of all commands
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
-export function checkOptions(given: unknown, table: readonly Setting[]): CheckedOptions {
+export function checkOptions(given: unknown, table: readonly Setting[]) {
   if (given === undefined) fail("needs options: { snapshot: FOLDER, keys: FILE or [KEY, …] }");
   if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
   const rows = optionRows(table);
   const names = ["snapshot", "keys", "threads", "observe", ...rows.map(({ flag }) => nameOf(flag))];
-  checkNames(given, names, "option");
+  const unknown = problemWithNames(given, names, "option");
+  if (unknown !== undefined) fail(unknown);
   const { threads, observe } = given;
   const snapshot = snapshotOf(given.snapshot);
   const keys = keysOf(given.keys);
@@ -162,5 +155,6 @@ export function checkOptions(given: unknown, table: readonly Setting[]): Checked
   });
   if (problem !== undefined) fail(problem);
   if (typeof keys !== "string") checkKeys(keys, { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix });
-  return { settings, keys: typeof keys === "string" ? undefined : keys, threads, observe } as CheckedOptions;
+  const givenKeys = typeof keys === "string" ? undefined : (keys as GivenKey[]);
+  return { settings, keys: givenKeys, threads, observe: observe as Observe | undefined };
 }

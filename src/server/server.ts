@@ -1,6 +1,5 @@
 /** The running server: a listener, and the state that it answers from, kept current. */
 
-import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { State } from "../api/answer.ts";
 import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
@@ -146,10 +145,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   };
 }
 
-interface Listening {
-  readonly address: AddressInfo;
-  readonly drain: () => Promise<void>;
-}
+type Listening = Pick<ServingThreads, "address" | "drain">;
 
 async function listenHere(
   { settings, observe }: ServerOptions,

@@ -23,12 +23,6 @@ export interface BuildOptions {
   readonly onProgress?: (share: number) => void;
 }
 
-export interface Built {
-  readonly ok: true;
-  readonly generation: string;
-  readonly bytes: number;
-}
-
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
 async function problemOf(folder: string): Promise<string | undefined> {
   const [row] = (await readdir(folder).catch(() => [])).filter(isRowFile).sort();
@@ -59,7 +53,7 @@ export async function buildPrepared(
   from: string,
   to: string,
   { maxBytes, manifest = false, judge, ready, onProgress }: BuildOptions = {},
-): Promise<Built | Refused> {
+): Promise<Refused | { readonly ok: true; readonly generation: string; readonly bytes: number }> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
   const loaded = await loadAsServed(from, { maxBytes, onProgress });

@@ -48,14 +48,11 @@ export interface SourceQuestion {
   readonly cacheHome: () => string | undefined;
 }
 
-export interface SourceListeners {
+/** Opens a source, of which nothing is asked before its first use. `onDownload` takes the share that was downloaded, from 0 to 1. */
+export type OpenSource = (listeners: {
   readonly observe: Observe;
-  /** @param share that was downloaded, from 0 to 1 */
   readonly onDownload?: ((share: number) => void) | undefined;
-}
-
-/** Opens a source; it is asked for nothing before its first use. */
-export type OpenSource = (listeners: SourceListeners) => Source;
+}) => Source;
 
 /** Finds how to open a source. @throws {SettingError} when its settings are wrong */
 export type FindSource = (question: SourceQuestion) => Promise<OpenSource>;

@@ -41,12 +41,6 @@ type SharedTask = Pick<
 type Served = Pick<OpenState, "state" | "served" | "follow" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
 
-export interface ToldFigures {
-  readonly number: number;
-  /** Undefined when the thread did not answer in time. */
-  readonly figures: ThreadFigures | undefined;
-}
-
 interface Thread {
   readonly worker: Worker;
   /** Unique among the running threads. */
@@ -92,10 +86,13 @@ export class ServingThreads {
     return this.#address!;
   }
 
-  /** Asks all threads for their figures, in order of their numbers. @param asked a page of a search that a cache may hold */
-  readonly tell = (asked?: CacheQuestion): Promise<readonly ToldFigures[]> => {
+  /**
+   * Asks all threads for their figures, in order of their numbers; a thread that does not answer in time has none.
+   * @param asked a page of a search that a cache may hold
+   */
+  readonly tell = (asked?: CacheQuestion) => {
     const threads = [...this.#threads].sort((a, b) => a.number - b.number);
-    const figuresOf = async (thread: Thread): Promise<ToldFigures> => {
+    const figuresOf = async (thread: Thread) => {
       const figures = this.#ask(thread, { kind: "tell", asked });
       const late = sleep(FIGURES_MS, undefined, { ref: false });
       return { number: thread.number, figures: await Promise.race([figures, late]) };
