@@ -1,4 +1,4 @@
-/** Checks keys given to `openOrrery` in code, and refuses its options. */
+/** Keys given in code: their checks, and their records. */
 
 import { SCOPES } from "../model/model.ts";
 import { problemWithNames } from "../util/distance.ts";
@@ -23,11 +23,6 @@ export interface GivenKey {
   readonly scopes?: readonly string[];
   /** Requests per window; the default when absent. */
   readonly limit?: number;
-}
-
-/** Refuses options. @throws {TypeError} */
-export function fail(message: string): never {
-  throw new TypeError(`openOrrery: ${message}`);
 }
 
 export function kindOf(value: unknown): string {

@@ -45,7 +45,6 @@ export function nameSetting(error: unknown, names: Readonly<Record<string, strin
   return error.isMisuse ? new UsageError(message) : new CommandError(message);
 }
 
-/** The settings of one call, checked. */
 export interface Options<C extends Command = Command> {
   readonly positionals: readonly string[];
   readonly values: Values<C>;

@@ -6,7 +6,6 @@
 import type { Body } from "./body.ts";
 import type { FaultName } from "./fault.ts";
 
-/** The peer of a socket. */
 export interface Peer {
   readonly remoteAddress?: string | undefined;
 }
@@ -38,7 +37,6 @@ export interface Ask {
   readonly isGone?: (() => boolean) | undefined;
 }
 
-/** One response. */
 export interface Reply {
   readonly status: number;
   /** Header lines, each with its CRLF; `Content-Length` included. */

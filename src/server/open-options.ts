@@ -1,7 +1,7 @@
 /** Checks the options of `openOrrery`. Options that are also settings of `serve` take default and bounds from that table. */
 
 import { fileURLToPath } from "node:url";
-import { checkKeys, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
+import { checkKeys, type GivenKey, kindOf } from "../auth/given-keys.ts";
 import { isAddress } from "../files/folders.ts";
 import type { Observe } from "../observe/events.ts";
 import {
@@ -55,6 +55,10 @@ export interface CoreOptions {
 /** @internal The rows of the options that are also settings: `rateLimit` is `--rate-limit`. */
 export function optionRows(table: readonly Setting[]): Setting[] {
   return settingsOf(table, "serve").filter(({ isOption }) => isOption);
+}
+
+function fail(message: string): never {
+  throw new TypeError(`openOrrery: ${message}`);
 }
 
 /** Texts that are no paths, where a later error would be missing or not name the option. */

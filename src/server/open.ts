@@ -53,10 +53,10 @@ export interface OpenStateOptions {
   readonly snapshotEvents?: SnapshotEvents;
 }
 
-/** Takes new keys, and is told of new generations. */
+/** Sends new keys and generations to other threads. */
 interface Follower {
-  readonly takeKeys: (keys: KeyRing) => void;
-  readonly takeGeneration: () => void;
+  takeKeys?: (keys: KeyRing) => void;
+  takeGeneration?: () => void;
 }
 
 async function openSaving(
@@ -168,7 +168,7 @@ type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 async function openKeepers(options: OpenStateOptions, state: State, sharedLimits: LimitSharing | undefined) {
   const { settings, records, onDownload, onProgress, onReleased, observe } = options;
   const { counters } = state.gate;
-  const follower: Partial<Follower> = {};
+  const follower: Follower = {};
   const takeKeys = (ring: KeyRing): void => {
     state.gate.keys = ring;
     follower.takeKeys?.(ring);
@@ -213,8 +213,8 @@ function opened(state: State, keepers: Keepers, sharedLimits: LimitSharing | und
     served: snapshots.served,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
-    /** Sends new keys and generations to other threads from now on. */
-    follow: (taking: Follower) => void Object.assign(follower, taking),
+    /** Its functions are called from the moment when they are set. */
+    follower,
     /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
       const [ofKeys = "unchanged", { result, problems }] = await Promise.all([

@@ -18,7 +18,6 @@ export type CoreCommand =
   | KeysCommand
   | ("check" | "diff" | "build" | "rollback" | "completion");
 
-/** A row of the table. */
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
   readonly flag: string;
@@ -114,7 +113,6 @@ const PREFIX = {
 
 const ACCESS_FIELDS = ["query", "userAgent"] as const;
 
-/** The rows of the core. */
 export const CORE_SETTINGS = [
   {
     flag: "snapshot",
@@ -449,7 +447,6 @@ type CoreRow = (typeof CORE_SETTINGS)[number];
 
 type Row = CoreRow | (FeatureRows extends { readonly settings: infer R } ? R : never);
 
-/** The names of all commands, features' included. */
 export type Command =
   | CoreCommand
   | (FeatureRows extends { readonly commands: readonly { readonly name: infer C }[] } ? C : never);
@@ -482,7 +479,6 @@ type ValuesIn<R extends Setting, C extends string> = C extends string
 /** The settings of a command by name, features' included; undefined where one is not given and has no default. */
 export type Values<C extends Command> = ValuesIn<Row, C>;
 
-/** The core's settings alone. */
 export type CoreValues<C extends CoreCommand> = ValuesIn<CoreRow, C>;
 
 /** Name of a setting in {@link Values}: `rate-limit` is `rateLimit`. */
@@ -536,7 +532,6 @@ export function settingsOf(table: readonly Setting[], command: string): Setting[
   return table.filter((setting) => commandsOf(setting).includes(command));
 }
 
-/** The settings of a server. */
 export type Settings = Values<"serve">;
 
 export type Defaults = Omit<Settings, "snapshot" | "keys">;
@@ -550,7 +545,6 @@ export function defaultsOf(table: readonly Setting[]): Defaults {
   return Object.fromEntries(values) as unknown as Defaults;
 }
 
-/** The defaults of the settings of the core. */
 export const CORE_DEFAULTS = defaultsOf(CORE_SETTINGS) as Omit<CoreValues<"serve">, "snapshot" | "keys">;
 
 function problemWithNumber(setting: Setting, value: string): string | undefined {
@@ -600,7 +594,6 @@ export class SettingError extends Error {
   }
 }
 
-/** A text for each of the two prefixes of tokens. */
 type ForPrefixes = { readonly [Name in "apiKeyPrefix" | "cliTokenPrefix"]: string };
 
 /** @returns why the kind of a token cannot be told from its prefix, or undefined @param names of both, for messages */

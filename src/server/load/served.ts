@@ -52,7 +52,6 @@ export class ServedGeneration {
     return { store, kept, index };
   }
 
-  /** The served generation for other threads. */
   shared(): SharedGeneration {
     const { store, index, ask } = this.#loaded!;
     return { store, index, ask, askSimilar: this.#similar?.ask };
@@ -127,14 +126,12 @@ function shrunkTables(before: Store, after: Store): Observation[] {
   });
 }
 
-/** Tables that were read, and tables that were kept from the previous generation. */
 function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
   const named = (kept: boolean): string[] =>
     reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
   return { read: named(false), kept: named(true) };
 }
 
-/** A generation is served. @param ms milliseconds that the load took */
 export function loadedObservation(loaded: LoadedSearchable, ms: number): Observation {
   const { store, bytes, readMs, packMs, indexMs } = loaded;
   return {
@@ -150,7 +147,6 @@ export function loadedObservation(loaded: LoadedSearchable, ms: number): Observa
   };
 }
 
-/** The same generation was loaded again. @param ms milliseconds that it took */
 export function unchangedObservation(loaded: LoadedSearchable, ms: number): Observation {
   return {
     kind: "snapshot-unchanged",

@@ -10,16 +10,12 @@ export type Occasion = "start" | "watch" | "reload";
 /** An origin of snapshots other than a given folder. */
 export interface Source {
   /**
-   * Fetches the source's current snapshot.
-   *
-   * @returns the folder of the newest whole copy, also when the source is unavailable
+   * Fetches the source's current snapshot. @returns the folder of the newest whole copy, also when the source is unavailable
    * @throws {SourceError} when there is no copy; the signal's reason
    */
   readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
   /**
    * Checks whether a copy that failed to load is damaged, and fetches the damaged files again.
-   *
-   * @param folder the copy
    * @returns the folder to load instead; undefined when the copy is undamaged
    * @throws {SourceError} when it is damaged and the source is unavailable; the signal's reason
    */

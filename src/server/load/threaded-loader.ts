@@ -34,7 +34,6 @@ export type Task =
   | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
   | { readonly kind: "index-worlds"; readonly store: Store };
 
-/** The thread can search. */
 export interface Ready {
   /** Undefined if the index was given. */
   readonly loaded: Loaded | undefined;

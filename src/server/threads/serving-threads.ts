@@ -38,7 +38,7 @@ type SharedTask = Pick<
   "settings" | "maxConnections" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
 >;
 
-type Served = Pick<OpenState, "state" | "served" | "follow" | "sharedLimits"> &
+type Served = Pick<OpenState, "state" | "served" | "follower" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
 
 interface Thread {
@@ -112,17 +112,15 @@ export class ServingThreads {
 
   /** @throws {ToldError} when a thread dies before it listens, or the error of the system, with its code */
   async start(count: number): Promise<void> {
-    const { follow, served } = this.#served;
+    const { follower, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
-    follow({
-      takeKeys: (keys) => {
-        for (const thread of this.#threads) tell(thread, { kind: "keys", keys: keys.byHash });
-      },
-      takeGeneration: () => {
-        for (const thread of this.#threads)
-          tell(thread, { kind: "generation", generation: toServe(served.shared()) });
-      },
-    });
+    follower.takeKeys = (keys) => {
+      for (const thread of this.#threads) tell(thread, { kind: "keys", keys: keys.byHash });
+    };
+    follower.takeGeneration = () => {
+      for (const thread of this.#threads)
+        tell(thread, { kind: "generation", generation: toServe(served.shared()) });
+    };
     this.#address = await this.#start();
     const others = Array.from({ length: count - 1 }, () => this.#start());
     await Promise.all(others).catch(async (error: unknown) => {
