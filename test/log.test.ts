@@ -392,7 +392,7 @@ describe("observations of a thread", () => {
     assert.equal(batches.length, 1, "one is in transit");
     sender.observe({ kind: "keys-loaded", keys: 1, added: 1, changed: 0, removed: 0 });
     const kept = (): number => batches.reduce((sum, { observations }) => sum + observations.length, 0);
-    for (let taken = 0; taken < batches.length; taken++) sender.taken();
+    for (let taken = 0; taken < batches.length; taken++) sender.flush();
     assert.ok(kept() < 20_000, `${kept()} were kept`);
     const dropped = batches.reduce((sum, batch) => sum + batch.dropped, 0);
     assert.equal(kept() + dropped, 200_001);

@@ -284,7 +284,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "small snapshots are loaded on the serving thread while it serves",
     file: "src/server/open.ts",
-    text: "    isFirst = false;\n",
+    text: "options.before === undefined && ",
     becomes: "",
     tests: { "all/first-loader": "is done here when it is small, later ones never" },
   },

@@ -140,12 +140,12 @@ const scheduler = new Scheduler<CountedResults>();
  * @param take receives each explanation
  */
 export function explainedSearches(
-  { state, sharedGeneration }: OpenState,
+  { state, served }: OpenState,
   askHolding: WatchedServer["askHolding"],
   take: (search: SearchExplanation) => void,
 ): Pick<Generation, "search" | "similar"> {
   const { similar } = state.generation;
-  const { store, index } = sharedGeneration();
+  const { store, index } = served.shared();
   const searches = openSearch(index);
   return {
     search: async (table, term, page, caller) => {

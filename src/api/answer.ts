@@ -211,14 +211,14 @@ function conclude(ask: Ask, state: State, { route, etag, admission }: Running, o
   const keyId = admission.key.id;
   if (status === 304) {
     const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
-    return { status, headers, body: "", route: path, keyId, etag, quota };
+    return { status, headers, body: "", route: path, keyId, etag };
   }
   if (outcome.isPassing) {
     const headers = untaggedHeaders(outcome.body.length, state.headers) + quotaHeaders(quota);
     return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
   }
   const headers = okHeaders(etag, outcome.body.length, state.headers) + quotaHeaders(quota);
-  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };
+  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag };
 }
 
 function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, key }: Admission): Reply {

@@ -14,7 +14,7 @@ import { ROUTES } from "../api/routes.ts";
 import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
-import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
+import type { Setting, Settings } from "../settings/settings.ts";
 
 /** @internal The setting of the pages. */
 export const DOCS_PAGE_SETTINGS = [
@@ -25,7 +25,6 @@ export const DOCS_PAGE_SETTINGS = [
     kind: "flag",
     default: "on",
     meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
-    commands: SERVING,
   },
 ] as const satisfies readonly Setting[];
 

@@ -62,7 +62,7 @@ const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const ESCAPES = /%([\da-f]{2})/gi;
 
-/** Texts that are logged unchanged, in JSON, too, unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
+/** Texts that are logged unchanged unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
 const PLAIN = /^[!$&-[\]-~]*$/;
 
 function holdsToken(text: string, { api, cli }: Prefixes): boolean {
@@ -106,19 +106,14 @@ function encodeUnit(unit: string): string {
   return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
 }
 
-function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-
 /** Quotes a text of visible ASCII and spaces for JSON. */
 function quotedVisible(text: string): string {
   return text.includes('"') || text.includes("\\") ? JSON.stringify(text) : `"${text}"`;
 }
 
 function withId(reply: Reply, id: string): Reply {
-  const { status, headers, body, route, keyId, fault, quota } = reply;
-  const lines = `${headers}X-Request-Id: ${id}\r\n`;
-  return { status, headers: lines, body, route, keyId, fault, etag: undefined, quota };
+  const { status, headers, body, route, keyId, fault, etag } = reply;
+  return { status, headers: `${headers}X-Request-Id: ${id}\r\n`, body, route, keyId, fault, etag };
 }
 
 /** A field of a line, or "" without a value. @param value visible ASCII and spaces */
@@ -147,7 +142,8 @@ export class AccessLog {
     (route: string, status: number) => `,"route":"${route}","status":${status},"bytes":`,
   );
   readonly #caller = createPart(
-    (keyId: string, client: string | undefined) => `,"keyId":${quoted(keyId)}${optional("client", client)}`,
+    (keyId: string, client: string | undefined) =>
+      `,"keyId":${JSON.stringify(keyId)}${optional("client", client)}`,
   );
   readonly #isChosen: () => boolean;
 
@@ -193,7 +189,7 @@ export class AccessLog {
     const { clientOf, prefixes } = this.#options;
     const { route, status, body, keyId, fault } = reply;
     const trace = traceOf(ask.headers);
-    const method = ask.method === "GET" ? '"GET"' : quoted(ask.method.slice(0, MAX_METHOD));
+    const method = ask.method === "GET" ? '"GET"' : JSON.stringify(ask.method.slice(0, MAX_METHOD));
     return (
       `{"level":"info","time":"${timeOf(ask.now + Math.floor(ms))}${AFTER_TIME}${id}","method":${method},"path":` +
       quotedVisible(loggedPath(ask.target, route, prefixes)) +
