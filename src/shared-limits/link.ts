@@ -16,8 +16,9 @@
  * - closed: for good, from any state.
  */
 
-import { type CounterConnection, ReplyError } from "./connection.ts";
+import type { CounterConnection } from "./connection.ts";
 import { startRealTimer } from "./monotonic.ts";
+import { ReplyError } from "./protocol.ts";
 
 /** Timeout of a command, in milliseconds: shorter than a request waits, so that all waiting requests learn at once of a loss. */
 const ANSWER_MS = 40;
@@ -53,7 +54,6 @@ export interface LinkOptions {
   readonly onAway: (problem: string) => void;
   /** Called when commands can be sent, after a loss or for the first time. */
   readonly onUp: () => void;
-  readonly say: (error: unknown) => string;
 }
 
 /** Errors that concern the command, not the server. */
@@ -105,12 +105,12 @@ export class Link {
       return answer;
     } catch (error) {
       if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
-      const problem = this.#options.say(error);
+      const { message } = error as Error;
       if (error instanceof LateError) {
-        this.#loseSoon(connection, problem);
+        this.#loseSoon(connection, message);
         sent.then(onLate, () => {});
-      } else this.#loseIf(connection, problem);
-      throw error instanceof AwayError ? error : new AwayError(problem);
+      } else this.#loseIf(connection, message);
+      throw error instanceof AwayError ? error : new AwayError(message);
     }
   }
 
@@ -143,7 +143,7 @@ export class Link {
   }
 
   async #connect(): Promise<void> {
-    const { open, check, say, onUp } = this.#options;
+    const { open, check, onUp } = this.#options;
     this.#state = "connecting";
     let opened: CounterConnection | undefined;
     let lost: string | undefined;
@@ -157,7 +157,7 @@ export class Link {
       if (lost !== undefined) throw new AwayError(lost);
     } catch (error) {
       opened?.close();
-      if (!this.#isClosed()) this.#lose(say(error));
+      if (!this.#isClosed()) this.#lose((error as Error).message);
       return;
     }
     if (this.#isClosed()) return opened.close();
@@ -185,7 +185,7 @@ export class Link {
         await this.#inTime(this.#options.check(connection));
         this.#lastAnswer = performance.now();
       } catch (error) {
-        return this.#loseIf(connection, this.#options.say(error));
+        return this.#loseIf(connection, (error as Error).message);
       }
     }
     if (connection === this.#connection) this.#checkLater(connection);
