@@ -4,7 +4,7 @@ import type { Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
-import type { AdminGiven } from "../server/server.ts";
+import type { AdminGiven, Watched } from "../server/server.ts";
 import { type CacheQuestion, figuresOfThread } from "../server/threads/serving-messages.ts";
 import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
@@ -66,15 +66,13 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
 }
 
 /** A server, from before its first load to its end. */
-export class WatchedServer {
+export class WatchedServer implements Watched {
   readonly given: AdminGiven;
   readonly history: History;
   readonly observed: ObservedCounts;
   readonly problems: RecentProblems;
   readonly requests: () => Status["requests"];
-  /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
-  /** Asks the serving threads, if there are several. */
   tell: ServingThreads["tell"] = async () => [];
   readonly #eventLoop: ReturnType<typeof watchEventLoop>;
 
@@ -101,6 +99,10 @@ export class WatchedServer {
       this.history.confirmed(...at);
       this.problems.confirmed();
     },
+  };
+
+  readonly onProgress: Watched["onProgress"] = (share) => {
+    this.history.progress = share;
   };
 
   /** Asks all threads, the main thread first; a thread that did not answer in time has no figures. */

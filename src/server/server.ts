@@ -34,21 +34,24 @@ export interface AdminGiven {
   readonly observe: Observe;
 }
 
+/** What the admin listener knows of its server, which keeps it current. */
+export interface Watched {
+  readonly observe: Observe;
+  readonly snapshotEvents: SnapshotEvents;
+  /** @param share of a snapshot that was read, 0 to 1 */
+  readonly onProgress: (share: number) => void;
+  /** Undefined until the first snapshot is loaded. */
+  opened: OpenState | undefined;
+  /** Asks the serving threads, if there are several. */
+  tell: ServingThreads["tell"];
+}
+
 export interface Admin {
   /** Ends with a slash. */
   readonly url: string;
   /** Most connections; the server leaves descriptors for them. */
   readonly maxConnections: number;
-  readonly observe: Observe;
-  readonly snapshotEvents: SnapshotEvents;
-  /** @param share of a snapshot that was read, 0 to 1 */
-  readonly onProgress: (share: number) => void;
-  /** Takes the state, once the first snapshot is loaded. */
-  readonly takeState: (opened: OpenState) => void;
-  /** Takes the function that asks the serving threads, if several serve. */
-  readonly takeThreads: (tell: ServingThreads["tell"]) => void;
-  /** The server stops: no more requests should be sent. */
-  readonly startDraining: () => void;
+  readonly watched: Watched;
   readonly close: () => Promise<void>;
 }
 
@@ -95,13 +98,13 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
     ...given,
     requestCells,
     keyUse,
-    snapshotEvents: admin.snapshotEvents,
+    snapshotEvents: admin.watched.snapshotEvents,
     onProgress(share) {
-      admin.onProgress(share);
+      admin.watched.onProgress(share);
       onProgress?.(share);
     },
     observe(observation) {
-      admin.observe(observation);
+      admin.watched.observe(observation);
       observe(observation);
     },
   };
@@ -116,7 +119,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   await tryPort(host, port, sharePort ? "anybody" : "alone");
   const opened = await openState({ ...options, onReleased: collectGarbage, servesElsewhere: count > 1 });
   const { state } = opened;
-  admin?.takeState(opened);
+  if (admin) admin.watched.opened = opened;
   const listener = await (count > 1
     ? listenInThreads(count, options, opened, admin)
     : listenHere(options, state, admin?.maxConnections)
@@ -143,7 +146,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     /** Stops without losing a request. */
     async stop(why: string): Promise<void> {
       const began = performance.now();
-      admin?.startDraining();
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await listener.drain();
@@ -197,6 +199,6 @@ async function listenInThreads(
   };
   const served = { ...opened, observe: rationNotices(observe), writeAccess };
   const threads = await ServingThreads.start(count, task, served);
-  admin?.takeThreads(threads.tell);
+  if (admin) admin.watched.tell = threads.tell;
   return threads;
 }
