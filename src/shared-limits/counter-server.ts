@@ -9,13 +9,7 @@
 import { createHash } from "node:crypto";
 import type { ReceiveAnswer } from "./asking.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
-import {
-  type CounterConnection,
-  type OpenConnection,
-  problemOf,
-  ReplyError,
-  withoutPassword,
-} from "./connection.ts";
+import { type CounterConnection, type OpenConnection, withoutPassword } from "./connection.ts";
 import {
   argumentsOf,
   LEASE_SCRIPT,
@@ -24,7 +18,8 @@ import {
   readAnswer,
   stateKey,
 } from "./lease-script.ts";
-import { AwayError, Link } from "./link.ts";
+import { AwayError, Link, type LinkOptions } from "./link.ts";
+import { ReplyError } from "./protocol.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 export interface CounterEvents {
@@ -49,9 +44,8 @@ export interface CounterServerOptions {
 
 const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
 
-/** Shortest interval between reads of a cluster's map, in milliseconds, and retry interval while a server of it is lost. */
-const MAP_PAUSE_MS = 500;
-const ATTEMPT_MS = 1000;
+/** Interval between reads of a cluster's map, in milliseconds. */
+const MAP_PAUSE_MS = 1000;
 
 const MOST_SERVERS = 2000;
 
@@ -67,29 +61,28 @@ function checkKey(holds: (slot: number) => boolean, seconds: number): string {
 export class CounterServer {
   readonly #options: CounterServerOptions;
   readonly #first: Link;
-  #kind: "single" | "cluster" = "single";
+  #isCluster = false;
   readonly #nodes = new Map<string, Link>();
   #bySlot: (Link | undefined)[] = [];
-  #lastMap = Number.NEGATIVE_INFINITY;
-  #attempt: NodeJS.Timeout | undefined;
+  #nextMap = 0;
+  #mapTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: CounterServerOptions) {
-    const { target, open } = options;
+    const { target, events } = options;
     this.#options = options;
-    const place = placeOf(target);
-    this.#first = this.#link(place, {
-      open: (onLost) => open(target, onLost),
-      check: async (connection) => {
-        this.#kind = connection.isCluster ? "cluster" : "single";
-        if (connection.isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
+    this.#first = this.#link(
+      target,
+      async (connection) => {
+        this.#isCluster = connection.isCluster;
+        if (this.#isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
         else await this.#checkCounting(connection, () => true);
       },
-      onAway: (problem) => {
+      (problem) => {
         // Once the map is known, each of its servers is reported separately.
-        if (this.#nodes.size === 0) options.events.onAway(this.#shown(place), problem);
+        if (this.#nodes.size === 0) events.onAway(this.#shown(placeOf(target)), problem);
       },
-    });
+    );
   }
 
   /** Resolves when the servers have answered or could not be reached. */
@@ -129,45 +122,44 @@ export class CounterServer {
       if (!(error instanceof ReplyError)) throw error;
       // Nothing has run: the slot of the key lies on another server, or is being moved.
       this.#readMap();
-      this.#readMapLater();
       throw new AwayError(error.message);
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#attempt);
+    clearTimeout(this.#mapTimer);
     for (const link of [this.#first, ...this.#nodes.values()]) link.close();
   }
 
   #holderOf(key: string): Link | undefined {
-    return this.#kind === "cluster" ? this.#bySlot[slotOfKey(key)] : this.#first;
+    return this.#isCluster ? this.#bySlot[slotOfKey(key)] : this.#first;
   }
 
-  #link(place: string, how: Pick<ConstructorParameters<typeof Link>[0], "open" | "check" | "onAway">): Link {
-    const { answerMs, target, events } = this.#options;
+  #link(target: RedisTarget, check: LinkOptions["check"], onAway: LinkOptions["onAway"]): Link {
+    const { answerMs, events, open } = this.#options;
     return new Link({
-      ...how,
       answerMs,
+      open: (onLost) => open(target, onLost),
+      check,
+      onAway,
       onUp: () => {
-        events.onBack(this.#shown(place));
+        events.onBack(this.#shown(placeOf(target)));
         events.onUp();
       },
-      say: (error) => problemOf(error, target),
     });
   }
 
   #linkTo(target: RedisTarget, place: string): Link {
-    return this.#link(place, {
-      open: (onLost) => this.#options.open(target, onLost),
-      check: (connection) =>
+    return this.#link(
+      target,
+      (connection) =>
         this.#checkCounting(connection, (slot) => this.#bySlot[slot] === this.#nodes.get(place)),
-      onAway: (problem) => {
+      (problem) => {
         this.#options.events.onAway(this.#shown(place), problem);
         this.#readMap();
-        this.#readMapLater();
       },
-    });
+    );
   }
 
   /** The address of a server, for people. */
@@ -217,24 +209,22 @@ export class CounterServer {
     events.onUp();
   }
 
-  /** Reads the map of a cluster again, from any server that is up. */
+  /**
+   * Reads the map of a cluster again, from any server that is up, as soon as the last reading is long enough ago; then
+   * repeatedly while a server is lost: a failover takes time.
+   */
   #readMap(): void {
-    if (this.#kind === "single" || performance.now() - this.#lastMap < MAP_PAUSE_MS) return;
-    this.#lastMap = performance.now();
-    const link = [this.#first, ...this.#nodes.values()].find((one) => one.isUp);
-    link
-      ?.run(["CLUSTER", "SLOTS"], (answer) => answer)
-      .then((answer) => this.#takeMap(answer))
-      .catch(() => {});
-  }
-
-  /** The same later: a failover and the move of a slot take time. */
-  #readMapLater(): void {
-    if (this.#isClosed || this.#kind === "single") return;
-    this.#attempt ??= setTimeout(() => {
-      this.#attempt = undefined;
-      this.#readMap();
-      if ([...this.#nodes.values()].some((one) => !one.isUp)) this.#readMapLater();
-    }, ATTEMPT_MS);
+    if (this.#isClosed || !this.#isCluster) return;
+    this.#mapTimer ??= setTimeout(() => {
+      this.#mapTimer = undefined;
+      this.#nextMap = performance.now() + MAP_PAUSE_MS;
+      const links = [...this.#nodes.values()];
+      if (links.some((one) => !one.isUp)) this.#readMap();
+      const link = [this.#first, ...links].find((one) => one.isUp);
+      link
+        ?.run(["CLUSTER", "SLOTS"], (answer) => answer)
+        .then((answer) => this.#takeMap(answer))
+        .catch(() => {});
+    }, this.#nextMap - performance.now());
   }
 }

@@ -16,8 +16,9 @@
  * - closed: for good, from any state.
  */
 
-import { type CounterConnection, ReplyError } from "./connection.ts";
+import type { CounterConnection } from "./connection.ts";
 import { startRealTimer } from "./monotonic.ts";
+import { ReplyError } from "./protocol.ts";
 
 /** Timeout of a command, in milliseconds: shorter than a request waits, so that all waiting requests learn at once of a loss. */
 const ANSWER_MS = 40;
@@ -32,8 +33,8 @@ const LONGEST_PAUSE_MS = 5000;
 /** If the server was up for this time, the backoff begins anew. */
 const STEADY_MS = 10_000;
 
-/** A server without questions for this time is checked. */
-const IDLE_MS = 5000;
+/** Interval between checks of a server, which may be without questions. */
+const CHECK_MS = 5000;
 
 export class AwayError extends Error {
   override name = "AwayError";
@@ -53,7 +54,6 @@ export interface LinkOptions {
   readonly onAway: (problem: string) => void;
   /** Called when commands can be sent, after a loss or for the first time. */
   readonly onUp: () => void;
-  readonly say: (error: unknown) => string;
 }
 
 /** Errors that concern the command, not the server. */
@@ -66,9 +66,8 @@ export class Link {
   #state: "connecting" | "up" | "overdue" | "pausing" | "closed" = "connecting";
   #connection: CounterConnection | undefined;
   #upSince = 0;
-  #lastAnswer = 0;
   #pending = 0;
-  /** Ends the pause, or checks an idle server. */
+  /** Ends the pause, or checks the server. */
   #timer: NodeJS.Timeout | undefined;
   #stopOverdue = (): void => {};
   #attempts = 0;
@@ -100,17 +99,15 @@ export class Link {
     if (this.#state !== "up" || connection === undefined) throw new AwayError("away");
     const sent = this.#send(connection, command).then(read);
     try {
-      const answer = await this.#inTime(sent);
-      this.#lastAnswer = performance.now();
-      return answer;
+      return await this.#inTime(sent);
     } catch (error) {
       if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
-      const problem = this.#options.say(error);
+      const { message } = error as Error;
       if (error instanceof LateError) {
-        this.#loseSoon(connection, problem);
+        this.#loseSoon(connection, message);
         sent.then(onLate, () => {});
-      } else this.#loseIf(connection, problem);
-      throw error instanceof AwayError ? error : new AwayError(problem);
+      } else this.#loseIf(connection, message);
+      throw error instanceof AwayError ? error : new AwayError(message);
     }
   }
 
@@ -143,7 +140,7 @@ export class Link {
   }
 
   async #connect(): Promise<void> {
-    const { open, check, say, onUp } = this.#options;
+    const { open, check, onUp } = this.#options;
     this.#state = "connecting";
     let opened: CounterConnection | undefined;
     let lost: string | undefined;
@@ -157,7 +154,7 @@ export class Link {
       if (lost !== undefined) throw new AwayError(lost);
     } catch (error) {
       opened?.close();
-      if (!this.#isClosed()) this.#lose(say(error));
+      if (!this.#isClosed()) this.#lose((error as Error).message);
       return;
     }
     if (this.#isClosed()) return opened.close();
@@ -165,30 +162,16 @@ export class Link {
     this.#connection = opened;
     this.#pending = 0;
     this.#upSince = performance.now();
-    this.#lastAnswer = this.#upSince;
-    this.#checkLater(opened);
+    const connection = opened;
+    this.#timer = setInterval(() => {
+      this.#inTime(check(connection)).catch((error) => this.#loseIf(connection, error.message));
+    }, CHECK_MS);
     this.#toldAway = false;
     onUp();
   }
 
   #isClosed(): boolean {
     return this.#state === "closed";
-  }
-
-  #checkLater(connection: CounterConnection): void {
-    this.#timer = setTimeout(() => void this.#checkIdle(connection), IDLE_MS);
-  }
-
-  async #checkIdle(connection: CounterConnection): Promise<void> {
-    if (performance.now() - this.#lastAnswer >= IDLE_MS) {
-      try {
-        await this.#inTime(this.#options.check(connection));
-        this.#lastAnswer = performance.now();
-      } catch (error) {
-        return this.#loseIf(connection, this.#options.say(error));
-      }
-    }
-    if (connection === this.#connection) this.#checkLater(connection);
   }
 
   /** An answer is overdue: the server is away. Late answers still count, so the connection is closed a little later. */
