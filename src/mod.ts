@@ -125,7 +125,7 @@ function nameOption(error: unknown): never {
  *
  * @throws {SnapshotError} when the snapshot cannot be loaded
  * @throws {KeysFileError} when the keys file cannot be used
- * @throws {Error} when limits are to be shared and the file of the password cannot be read
+ * @throws {Error} when limits are to be shared and the file of the password cannot be read, or the package for it is missing
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {

@@ -1,14 +1,14 @@
-/** Connections to a counter server: links, clusters, timers, URLs, and replies. */
+/** Connections to a counter server: links, clusters, timers, URLs, and announced lengths of replies. */
 
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext, test } from "node:test";
 import fc from "fast-check";
 import type { CounterConnection, OpenConnection } from "../src/shared-limits/connection.ts";
 import { CounterServer } from "../src/shared-limits/counter-server.ts";
 import { AwayError, Link } from "../src/shared-limits/link.ts";
 import { startRealTimer } from "../src/shared-limits/monotonic.ts";
-import { ReplyError, ReplyReader } from "../src/shared-limits/protocol.ts";
 import { placeOf, RedisUrlError, readRedisUrl } from "../src/shared-limits/redis-url.ts";
+import { ReplyScanner } from "../src/shared-limits/reply-scanner.ts";
 import { until } from "./support/process.ts";
 
 /** A link to a server that answers when the test says so. */
@@ -36,6 +36,7 @@ function linked(t: TestContext) {
     check: async () => {},
     onAway: (problem) => seen.push(`away: ${problem}`),
     onUp: () => seen.push("up"),
+    say: (error) => (error as Error).message,
   });
   t.after(() => link.close());
   const late: unknown[] = [];
@@ -229,76 +230,57 @@ describe("the URL of a counter server", () => {
   }
 });
 
-/** A reply as a server sends it, and as it is read. */
-type Sent = readonly [text: string, value: unknown];
+const { reply } = fc.letrec<{ reply: string; item: string }>((tie) => ({
+  reply: fc.oneof(
+    { maxDepth: 4 },
+    tie("item"),
+    fc.array(tie("reply"), { maxLength: 4 }).map((items) => `*${items.length}\r\n${items.join("")}`),
+    fc
+      .array(fc.tuple(tie("item"), tie("reply")), { maxLength: 3 })
+      .map((pairs) => `%${pairs.length}\r\n${pairs.flat().join("")}`),
+  ),
+  item: fc.oneof(
+    fc.integer().map((number) => `:${number}\r\n`),
+    fc.string({ unit: "binary-ascii", maxLength: 40 }).map((text) => `$${text.length}\r\n${text}\r\n`),
+    fc.constantFrom("+OK\r\n", "-ERR no\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "$-1\r\n", "*-1\r\n", "+\r\n"),
+  ),
+}));
 
-const { reply } = fc.letrec<{ reply: Sent; item: Sent }>((tie) => {
-  const listed = (type: string, items: readonly Sent[], count: number): Sent => [
-    `${type}${count}\r\n${items.map(([text]) => text).join("")}`,
-    items.map(([, value]) => value),
-  ];
-  const replies = fc.array(tie("reply"), { maxLength: 4 });
-  return {
-    reply: fc.oneof(
-      { maxDepth: 4 },
-      tie("item"),
-      replies.map((items) => listed("*", items, items.length)),
-      fc.array(fc.tuple(tie("item"), tie("reply")), { maxLength: 3 }).map((pairs) => {
-        return listed("%", pairs.flat(), pairs.length);
-      }),
-    ),
-    item: fc.oneof(
-      fc.integer().map((number): Sent => [`:${number}\r\n`, number]),
-      fc
-        .string({ unit: "binary-ascii", maxLength: 40 })
-        .map((text): Sent => [`$${text.length}\r\n${text}\r\n`, text]),
-      fc.constantFrom<Sent>(["+OK\r\n", "OK"], ["+\r\n", ""], ["_\r\n", null]),
-      fc.constant<Sent>(["-ERR no\r\n", new ReplyError("ERR no")]),
-    ),
-  };
-});
-
-describe("replies of a counter server", () => {
-  it("are read whole, wherever their bytes are cut", () => {
+describe("what a counter server announces", () => {
+  test("is never more than what comes, and nothing is left after a whole reply", () => {
     fc.assert(
-      fc.property(fc.array(reply, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(30)), (sent, cuts) => {
-        const bytes = Buffer.from(sent.map(([text]) => text).join(""), "latin1");
-        const reader = new ReplyReader();
-        const read: unknown[] = [];
+      fc.property(fc.array(reply, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(30)), (replies, cuts) => {
+        const bytes = Buffer.from(replies.join(""), "latin1");
+        const scanner = new ReplyScanner();
+        let announced = 0;
         for (let at = 0, turn = 0; at < bytes.length; turn++) {
           const chunk = bytes.subarray(at, at + 1 + (cuts[turn] ?? 7));
           at += chunk.length;
-          read.push(...reader.read(chunk));
+          announced = scanner.scan(chunk);
+          assert.ok(announced <= bytes.length - at, `${announced} with ${bytes.length - at} to come`);
         }
-        assert.deepEqual([read, reader.size], [sent.map(([, value]) => value), 0]);
+        assert.equal(announced, 0);
       }),
       { numRuns: 300 },
     );
   });
 
-  it("take no memory for what is only announced", () => {
-    for (const text of [
-      "*300000000\r\n",
-      "*1\r\n*2\r\n*100000000\r\n",
-      "%100000000\r\n",
-      "$999999999\r\nabc",
-    ]) {
-      const reader = new ReplyReader();
-      const before = process.memoryUsage().rss;
-      assert.deepEqual(reader.read(Buffer.from(text)), []);
-      assert.equal(reader.size, text.length);
-      assert.ok(process.memoryUsage().rss - before < 5e7, text);
-    }
-  });
-
-  const wrong = "*1x *- *-2 $-11 *5- *9999999999 :1x :".split(" ");
-  for (const line of [..."(=!|A\0#,~>", ...wrong, "", "HTTP/1.1 400 Bad Request"]) {
-    it(`are not: ${JSON.stringify(line)}`, () => {
-      assert.throws(() => new ReplyReader().read(Buffer.from(`${line}\r\n`)), /what is no reply/);
+  for (const [text, least] of [
+    ["*30000000\r\n", 90_000_000],
+    ["*1\r\n*2\r\n*1000000\r\n", 3_000_000],
+    ["%1000\r\n", 6000],
+    ["$1073741824\r\nabc", 1_073_741_823],
+  ] as const) {
+    test(`is known at once: ${JSON.stringify(text)}`, () => {
+      const scanner = new ReplyScanner();
+      assert.ok(scanner.scan(Buffer.from(text)) >= least);
     });
   }
 
-  it("are not arrays in arrays without end", () => {
-    assert.throws(() => new ReplyReader().read(Buffer.from("*1\r\n".repeat(10_000))), /what is no reply/);
-  });
+  const wrong = "*1x *-\r\n *-2\r\n $-11\r\n *5-\r\n *9999999999 :1\rx #\r\n #tt\r\n".split(" ");
+  for (const text of [..."(=!|A\0", ...wrong]) {
+    test(`is no reply: ${JSON.stringify(text)}`, () => {
+      assert.equal(new ReplyScanner().scan(Buffer.from(text)), Number.POSITIVE_INFINITY);
+    });
+  }
 });

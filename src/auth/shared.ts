@@ -52,6 +52,6 @@ export interface SharedLimitsPlan {
   readonly denies: boolean;
   /** The servers away, how often one went away, and when the first went away or the last one came back. */
   readonly reachability: Readonly<{ away: readonly AwayServer[]; losses: number; since: string }>;
-  /** Begins to share. @param counters in shared memory */
+  /** Begins to share. @param counters in shared memory @throws {SettingError} when a package is missing */
   readonly open: (counters: Counters, observe: Observe) => Promise<LimitSharing>;
 }

@@ -1,11 +1,15 @@
-/** One connection to a counter server: no retry, no reconnect, bounded time and bytes. */
+/** One connection to a counter server, by @redis/client: no queue, no retry, no reconnect, bounded time and bytes. */
 
-import { connect as connectPlain, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { connect as connectSocket, type Socket } from "node:net";
+import { SettingError } from "../settings/settings.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import { startRealTimer } from "./monotonic.ts";
-import { commandText, ReplyError, ReplyReader } from "./protocol.ts";
 import type { RedisTarget } from "./redis-url.ts";
+import { ReplyScanner } from "./reply-scanner.ts";
+
+export class ReplyError extends Error {
+  override name = "ReplyError";
+}
 
 export interface CounterConnection {
   readonly isCluster: boolean;
@@ -14,10 +18,7 @@ export interface CounterConnection {
   readonly close: () => void;
 }
 
-/**
- * Opens a connection. Messages of errors hold no password. @throws the reason why it could not be opened
- * @param onLost called once when it is closed or becomes unusable; must not throw
- */
+/** Opens a connection. @throws the reason why it could not be opened @param onLost called once when an open connection becomes unusable; must not throw */
 export type OpenConnection = (
   target: RedisTarget,
   onLost: (problem: string) => void,
@@ -25,9 +26,12 @@ export type OpenConnection = (
 
 const OPEN_MS = 1000;
 
-/** Most bytes of a reply, and of the one with a cluster's map. */
-const REPLY_BYTES = 65_536;
+/** Bytes that a server may send unasked, per pending command, and for the command that reads a cluster's map. */
+const SPARE_BYTES = 65_536;
+const REPLY_BYTES = 1024;
 const MAP_BYTES = 4_194_304;
+
+const MOST_COMMANDS = 100_000;
 
 /** An error about an unknown command quotes the command, truncated: it may contain half of a password, which is not recognized. */
 const QUOTED_COMMAND = /,? with args beginning with:.*/;
@@ -39,7 +43,7 @@ export function withoutPassword(text: string, { password }: Pick<RedisTarget, "p
   return password === undefined || password.length < LEAST_MASKED ? text : text.replaceAll(password, "***");
 }
 
-function problemOf(error: unknown, target: Pick<RedisTarget, "password">): string {
+export function problemOf(error: unknown, target: Pick<RedisTarget, "password">): string {
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const text = systemErrorText(first) ?? (first as Error).message ?? String(first);
   const line = text.split("\n", 1)[0]!.replace(QUOTED_COMMAND, "");
@@ -47,97 +51,185 @@ function problemOf(error: unknown, target: Pick<RedisTarget, "password">): strin
   return withoutPassword(line, target).slice(0, 200);
 }
 
-function connectTo({ tls, host, port, path }: RedisTarget): Socket {
-  if (path !== undefined) return connectPlain(path);
+/** The client is an optional package. @throws {SettingError} naming the command that installs it */
+async function importClient() {
+  try {
+    return await import("@redis/client");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
+    const missing = "needs a package that is not installed: npm install @redis/client";
+    throw new SettingError("sharedLimits", ` ${missing} (with --global where orrery was)`, false);
+  }
+}
+
+type RedisModule = Awaited<ReturnType<typeof importClient>>;
+type Client = ReturnType<RedisModule["createClient"]>;
+
+const SOCKETS = "net.client.socket";
+
+/** Runs a function that makes a socket. @returns the socket, if the runtime announces it */
+function socketMadeBy(make: () => void): Socket | undefined {
+  let made: Socket | undefined;
+  const take = (message: unknown): void => {
+    made = (message as { readonly socket: Socket }).socket;
+  };
+  subscribe(SOCKETS, take);
+  try {
+    make();
+  } finally {
+    unsubscribe(SOCKETS, take);
+  }
+  return made;
+}
+
+/** @param socket carries TLS, if there is one */
+function createClient(
+  { createClient: create }: RedisModule,
+  { host, port, path, username, password, database }: RedisTarget,
+  socket: Socket | undefined,
+): Client {
   // An IP address is no server name.
-  return tls ? connectTls({ host, port, servername: isIP(host) ? "" : host }) : connectPlain(port, host);
+  const servername = /[^\d.]/.test(host) && !host.includes(":") ? host : "";
+  const place = path === undefined ? { host, port } : { path };
+  return create({
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    database,
+    name: "orrery",
+    RESP: 3,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+    commandsQueueMaxLength: MOST_COMMANDS,
+    socket: {
+      connectTimeout: OPEN_MS,
+      reconnectStrategy: false,
+      ...place,
+      ...(socket === undefined ? {} : { tls: true, servername, socket }),
+    },
+  } as Parameters<typeof create>[0]) as unknown as Client;
 }
 
-/** A command without a reply. */
-interface Sent {
-  readonly mostBytes: number;
-  readonly resolve: (reply: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
-class Connection implements CounterConnection {
+class ClientConnection implements CounterConnection {
+  /** `opening ─▶ usable ─▶ closed`, or closed at once. */
+  #state: "opening" | "usable" | "closed" = "opening";
   isCluster = false;
+  readonly #redis: RedisModule;
   readonly #target: RedisTarget;
   readonly #onLost: (problem: string) => void;
-  readonly #socket: Socket;
-  readonly #reader = new ReplyReader();
-  /** In order, as the replies come. */
-  readonly #sent: Sent[] = [];
-  /** Why it is closed. */
-  #end: Error | undefined;
+  readonly #client: Client;
+  /** With TLS the socket is made here: the runtime does not announce the sockets that node:tls makes. */
+  readonly #below: Socket | undefined;
+  #socket: Socket | undefined;
+  #received = 0;
+  #allowed = SPARE_BYTES;
+  #awaited = 0;
+  #fail: (error: Error) => void = () => {};
+  readonly #failed = new Promise<never>((_, reject) => {
+    this.#fail = reject;
+  });
 
-  constructor(target: RedisTarget, onLost: (problem: string) => void) {
+  constructor(redis: RedisModule, target: RedisTarget, onLost: (problem: string) => void) {
+    this.#redis = redis;
     this.#target = target;
     this.#onLost = onLost;
-    this.#socket = connectTo(target)
-      .setNoDelay()
-      .on("data", (bytes) => this.#receive(bytes))
-      .on("error", (error) => this.close(error))
-      .on("close", () => this.close());
+    this.#below = target.tls
+      ? connectSocket({ host: target.host, port: target.port, noDelay: true })
+      : undefined;
+    this.#below?.on("error", (error) => this.#lose(error));
+    this.#socket = this.#below;
+    this.#client = createClient(redis, target, this.#below);
+    this.#client.on("error", (error: Error) => this.#lose(error));
+    this.#client.on("end", () => this.#lose(new Error("the connection was closed")));
+    this.#failed.catch(() => {});
   }
 
   /** Call it once. @throws the reason why it could not be opened */
   async open(): Promise<void> {
-    const { username = "default", password, database } = this.#target;
-    const auth = password === undefined ? [] : ["AUTH", username, password];
-    const late = (): void => this.close(new Error("the server did not answer in time"));
-    const stopTimer = startRealTimer(late, OPEN_MS);
+    const late = (): void => {
+      if (this.#state === "opening") this.#lose(new Error("the server did not answer in time"));
+    };
+    // Bytes that have arrived by then are read first.
+    const timer = setTimeout(() => setImmediate(late), OPEN_MS);
     try {
-      const hello = this.run(["HELLO", "3", ...auth, "SETNAME", "orrery"]);
-      const select = database > 0 ? this.run(["SELECT", String(database)]) : undefined;
-      const [told] = await Promise.all([hello, select]);
-      this.isCluster = Array.isArray(told) && told[told.indexOf("mode") + 1] === "cluster";
+      await Promise.race([this.#connect(), this.#failed]);
+      const hello = await Promise.race([this.run(["HELLO"]), this.#failed]);
+      this.isCluster = (hello as { readonly mode?: unknown } | null)?.mode === "cluster";
+      if (this.#state === "opening") this.#state = "usable";
     } catch (error) {
-      this.close(error);
-      throw this.#end;
+      this.#lose(error as Error);
+      throw error;
     } finally {
-      stopTimer();
+      clearTimeout(timer);
     }
   }
 
-  run(command: readonly string[]): Promise<unknown> {
-    const mostBytes = command[0] === "CLUSTER" ? MAP_BYTES : REPLY_BYTES;
-    return new Promise((resolve, reject) => {
-      if (this.#end !== undefined) return reject(this.#end);
-      this.#sent.push({ mostBytes, resolve, reject });
-      this.#socket.write(commandText(command));
-    });
-  }
-
-  close(error: unknown = new Error("the connection was closed")): void {
-    if (this.#end !== undefined) return;
-    const problem = problemOf(error, this.#target);
-    this.#end = new Error(problem);
-    this.#socket.destroy();
-    for (const { reject } of this.#sent) reject(this.#end);
-    this.#onLost(problem);
-  }
-
-  #receive(bytes: Buffer): void {
+  async run(command: readonly string[]): Promise<unknown> {
+    const bytes = command[0] === "CLUSTER" ? MAP_BYTES : REPLY_BYTES;
+    this.#awaited += bytes;
+    this.#allowed += bytes;
     try {
-      const replies = this.#reader.read(bytes);
-      const settled = this.#sent.splice(0, replies.length);
-      for (const [at, { resolve, reject }] of settled.entries()) {
-        const reply = replies[at];
-        if (reply instanceof ReplyError) reject(new ReplyError(problemOf(reply, this.#target)));
-        else resolve(reply);
-      }
-      const mostBytes = this.#sent[0]?.mostBytes ?? 0;
-      if (replies.length > settled.length || this.#reader.size > mostBytes)
-        throw new Error("the server sent more than it was asked for");
+      return await this.#client.sendCommand([...command]);
     } catch (error) {
-      this.close(error);
+      if (error instanceof this.#redis.ErrorReply) throw new ReplyError(problemOf(error, this.#target));
+      throw error;
+    } finally {
+      this.#awaited -= bytes;
+      this.#allowed = this.#received + SPARE_BYTES + this.#awaited;
     }
+  }
+
+  close(): void {
+    this.#state = "closed";
+    this.#client.destroy();
+    // The client does not stop a socket that is still connecting.
+    this.#socket?.destroy();
+  }
+
+  #lose(error: Error): void {
+    const state = this.#state;
+    if (state === "closed") return;
+    this.close();
+    this.#fail(error);
+    if (state === "usable") this.#onLost(problemOf(error, this.#target));
+  }
+
+  #connect(): Promise<unknown> {
+    let connecting: Promise<unknown> = Promise.resolve();
+    const made = socketMadeBy(() => {
+      connecting = this.#client.connect();
+      connecting.catch(() => {});
+    });
+    this.#socket ??= made;
+    // With TLS the bytes are encrypted and cannot be scanned, but that server has a trusted certificate.
+    const scanner = this.#below === undefined ? new ReplyScanner() : undefined;
+    // Added before the client's own listener.
+    this.#socket?.on("data", (chunk: Buffer) => this.#receive(chunk, scanner?.scan(chunk) ?? 0));
+    return connecting;
+  }
+
+  /** @param announced bytes that the server has announced but not yet sent */
+  #receive(chunk: Buffer, announced: number): void {
+    this.#received += chunk.length;
+    if (this.#received + announced <= this.#allowed) return;
+    const isReply = announced !== Number.POSITIVE_INFINITY;
+    this.#lose(
+      new Error(
+        isReply ? "the server sent more than it was asked for" : "the server answered what is no reply",
+      ),
+    );
+    // The client's listener still gets this chunk.
+    chunk.fill(0);
   }
 }
 
-export const openConnection: OpenConnection = async (target, onLost) => {
-  const connection = new Connection(target, onLost);
-  await connection.open();
-  return connection;
-};
+/** Gives the function that opens connections with the real client. @throws {SettingError} if it is not installed */
+export async function importOpenConnection(): Promise<OpenConnection> {
+  const redis = await importClient();
+  return async (target, onLost) => {
+    const connection = new ClientConnection(redis, target, onLost);
+    await connection.open();
+    return connection;
+  };
+}

@@ -9,7 +9,13 @@
 import { createHash } from "node:crypto";
 import type { ReceiveAnswer } from "./asking.ts";
 import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
-import { type CounterConnection, type OpenConnection, withoutPassword } from "./connection.ts";
+import {
+  type CounterConnection,
+  type OpenConnection,
+  problemOf,
+  ReplyError,
+  withoutPassword,
+} from "./connection.ts";
 import {
   argumentsOf,
   LEASE_SCRIPT,
@@ -18,8 +24,7 @@ import {
   readAnswer,
   stateKey,
 } from "./lease-script.ts";
-import { AwayError, Link, type LinkOptions } from "./link.ts";
-import { ReplyError } from "./protocol.ts";
+import { AwayError, Link } from "./link.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
 export interface CounterEvents {
@@ -61,7 +66,7 @@ function checkKey(holds: (slot: number) => boolean, seconds: number): string {
 export class CounterServer {
   readonly #options: CounterServerOptions;
   readonly #first: Link;
-  #isCluster = false;
+  #kind: "single" | "cluster" = "single";
   readonly #nodes = new Map<string, Link>();
   #bySlot: (Link | undefined)[] = [];
   #nextMap = 0;
@@ -69,20 +74,21 @@ export class CounterServer {
   #isClosed = false;
 
   constructor(options: CounterServerOptions) {
-    const { target, events } = options;
+    const { target, open } = options;
     this.#options = options;
-    this.#first = this.#link(
-      target,
-      async (connection) => {
-        this.#isCluster = connection.isCluster;
-        if (this.#isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
+    const place = placeOf(target);
+    this.#first = this.#link(place, {
+      open: (onLost) => open(target, onLost),
+      check: async (connection) => {
+        this.#kind = connection.isCluster ? "cluster" : "single";
+        if (connection.isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
         else await this.#checkCounting(connection, () => true);
       },
-      (problem) => {
+      onAway: (problem) => {
         // Once the map is known, each of its servers is reported separately.
-        if (this.#nodes.size === 0) events.onAway(this.#shown(placeOf(target)), problem);
+        if (this.#nodes.size === 0) options.events.onAway(this.#shown(place), problem);
       },
-    );
+    });
   }
 
   /** Resolves when the servers have answered or could not be reached. */
@@ -133,33 +139,32 @@ export class CounterServer {
   }
 
   #holderOf(key: string): Link | undefined {
-    return this.#isCluster ? this.#bySlot[slotOfKey(key)] : this.#first;
+    return this.#kind === "cluster" ? this.#bySlot[slotOfKey(key)] : this.#first;
   }
 
-  #link(target: RedisTarget, check: LinkOptions["check"], onAway: LinkOptions["onAway"]): Link {
-    const { answerMs, events, open } = this.#options;
+  #link(place: string, how: Pick<ConstructorParameters<typeof Link>[0], "open" | "check" | "onAway">): Link {
+    const { answerMs, target, events } = this.#options;
     return new Link({
+      ...how,
       answerMs,
-      open: (onLost) => open(target, onLost),
-      check,
-      onAway,
       onUp: () => {
-        events.onBack(this.#shown(placeOf(target)));
+        events.onBack(this.#shown(place));
         events.onUp();
       },
+      say: (error) => problemOf(error, target),
     });
   }
 
   #linkTo(target: RedisTarget, place: string): Link {
-    return this.#link(
-      target,
-      (connection) =>
+    return this.#link(place, {
+      open: (onLost) => this.#options.open(target, onLost),
+      check: (connection) =>
         this.#checkCounting(connection, (slot) => this.#bySlot[slot] === this.#nodes.get(place)),
-      (problem) => {
+      onAway: (problem) => {
         this.#options.events.onAway(this.#shown(place), problem);
         this.#readMap();
       },
-    );
+    });
   }
 
   /** The address of a server, for people. */
@@ -214,7 +219,7 @@ export class CounterServer {
    * repeatedly while a server is lost: a failover takes time.
    */
   #readMap(): void {
-    if (this.#isClosed || !this.#isCluster) return;
+    if (this.#isClosed || this.#kind === "single") return;
     this.#mapTimer ??= setTimeout(() => {
       this.#mapTimer = undefined;
       this.#nextMap = performance.now() + MAP_PAUSE_MS;

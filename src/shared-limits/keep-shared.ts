@@ -10,7 +10,7 @@ import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
 import { Asking, makeAsk } from "./asking.ts";
-import { type OpenConnection, openConnection } from "./connection.ts";
+import { importOpenConnection, type OpenConnection } from "./connection.ts";
 import { type CounterEvents, CounterServer } from "./counter-server.ts";
 import type { LeaseAsk } from "./lease-script.ts";
 import { type Clocks, createLeases, type Leases, readTally } from "./leases.ts";
@@ -32,7 +32,10 @@ export interface SharedLimitsSettings {
 
 const RELEASE_MS = 500;
 
-/** Number of keys to report at a time: of all at once a server would answer the last ones too late, and count as away. */
+/**
+ * Number of keys to report at a time: a server that receives all at once answers the last ones too late, and counts as
+ * away.
+ */
 const BATCH = 64;
 
 function ignore(): void {}
@@ -188,13 +191,14 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 }
 
-/** Connects. @param counters in shared memory */
+/** Connects. @param counters in shared memory @throws {SettingError} if the client is not installed */
 export async function keepSharedLimits(
   settings: SharedLimitsSettings,
   counters: Counters,
   away: ServersAway,
 ): Promise<SharedLimitsKeeper> {
-  const { target, answerMs, open = openConnection } = settings;
+  const { target, answerMs } = settings;
+  const open = settings.open ?? (await importOpenConnection());
   const seconds = counters.windowSeconds;
   const replica = randomBytes(6).toString("base64url");
   const serve = (events: CounterEvents): CounterServer =>

@@ -16,9 +16,8 @@
  * - closed: for good, from any state.
  */
 
-import type { CounterConnection } from "./connection.ts";
+import { type CounterConnection, ReplyError } from "./connection.ts";
 import { startRealTimer } from "./monotonic.ts";
-import { ReplyError } from "./protocol.ts";
 
 /** Timeout of a command, in milliseconds: shorter than a request waits, so that all waiting requests learn at once of a loss. */
 const ANSWER_MS = 40;
@@ -54,6 +53,7 @@ export interface LinkOptions {
   readonly onAway: (problem: string) => void;
   /** Called when commands can be sent, after a loss or for the first time. */
   readonly onUp: () => void;
+  readonly say: (error: unknown) => string;
 }
 
 /** Errors that concern the command, not the server. */
@@ -102,12 +102,12 @@ export class Link {
       return await this.#inTime(sent);
     } catch (error) {
       if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
-      const { message } = error as Error;
+      const problem = this.#options.say(error);
       if (error instanceof LateError) {
-        this.#loseSoon(connection, message);
+        this.#loseSoon(connection, problem);
         sent.then(onLate, () => {});
-      } else this.#loseIf(connection, message);
-      throw error instanceof AwayError ? error : new AwayError(message);
+      } else this.#loseIf(connection, problem);
+      throw error instanceof AwayError ? error : new AwayError(problem);
     }
   }
 
@@ -140,7 +140,7 @@ export class Link {
   }
 
   async #connect(): Promise<void> {
-    const { open, check, onUp } = this.#options;
+    const { open, check, say, onUp } = this.#options;
     this.#state = "connecting";
     let opened: CounterConnection | undefined;
     let lost: string | undefined;
@@ -154,7 +154,7 @@ export class Link {
       if (lost !== undefined) throw new AwayError(lost);
     } catch (error) {
       opened?.close();
-      if (!this.#isClosed()) this.#lose((error as Error).message);
+      if (!this.#isClosed()) this.#lose(say(error));
       return;
     }
     if (this.#isClosed()) return opened.close();

@@ -173,7 +173,9 @@ function standAlone(leases: Leases, limit: number, wall: number) {
   return { window, used, usable, most: Math.max(usable, Math.min(share, most + rest)) };
 }
 
-/** Counts one request while the server cannot be asked: against the held permits, then against the share of the window. */
+/**
+ * Counts one request while the server cannot be asked: against the held permits, then against the share of the window.
+ */
 export function takeAlone(leases: Leases, slot: number, limit: number, moment: Clocks): Quota {
   for (;;) {
     readHeld(leases, slot, moment);

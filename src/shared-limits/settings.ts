@@ -10,13 +10,12 @@ import type { SharedLimitsSettings } from "./keep-shared.ts";
 import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";
 import { ServersAway } from "./servers-away.ts";
 
-const ROW = { isOption: true, after: "rate-window", commands: ["serve"] } as const;
-
 /** @internal */
 export const SHARED_LIMITS_SETTINGS = [
   {
-    ...ROW,
     flag: "shared-limits",
+    isOption: true,
+    after: "rate-window",
     kind: "text",
     value: "URL",
     isSecret: true,
@@ -25,19 +24,23 @@ export const SHARED_LIMITS_SETTINGS = [
       "Share the limits of API keys with other replicas by a Valkey or Redis server (7 or newer) or cluster: `redis:`, " +
       "`rediss:` (TLS) or `unix:`. A password is better in `--shared-limits-password-file` or `ORRERY_SHARED_LIMITS`, " +
       "where other users of the machine do not see it.",
+    commands: ["serve"],
   },
   {
-    ...ROW,
     flag: "shared-limits-password-file",
+    isOption: true,
+    after: "rate-window",
     kind: "text",
     needs: "shared-limits",
     path: "read",
     value: "FILE",
     meaning: "File with the password for `--shared-limits`.",
+    commands: ["serve"],
   },
   {
-    ...ROW,
     flag: "replicas",
+    isOption: true,
+    after: "rate-window",
     kind: "integer",
     needs: "shared-limits",
     value: "N",
@@ -45,10 +48,12 @@ export const SHARED_LIMITS_SETTINGS = [
     min: 1,
     max: 1_000_000,
     meaning: "Replicas that share the limits; each counts within its share while `--shared-limits` is away.",
+    commands: ["serve"],
   },
   {
-    ...ROW,
     flag: "limits-when-away",
+    isOption: true,
+    after: "rate-window",
     kind: "choice",
     needs: "shared-limits",
     choices: ["share", "deny"],
@@ -56,6 +61,7 @@ export const SHARED_LIMITS_SETTINGS = [
     meaning:
       "What becomes of requests that no permit is left for while `--shared-limits` is away: counted within this " +
       "replica's share, or refused with 429.",
+    commands: ["serve"],
   },
 ] as const satisfies readonly Setting[];
 
@@ -116,7 +122,7 @@ export const SHARED_LIMITS_METRICS = {
 export interface SharedLimitsOptions {
   /**
    * Share the limits of API keys with other replicas by a Valkey or Redis server: a `redis:`, `rediss:` or `unix:` URL.
-   * Not shared when absent.
+   * Needs the package `@redis/client`. Not shared when absent.
    */
   readonly sharedLimits?: string;
   /** File with the password for that server. */
@@ -159,7 +165,9 @@ export function planOf(settings: SharedLimitsSettings): SharedLimitsPlan {
   };
 }
 
-/** @internal Undefined if limits are not shared. @throws {SettingError} if the password file cannot be used */
+/**
+ * @internal Undefined if limits are not shared. @throws {SettingError} if the password file cannot be used
+ */
 export async function shareLimits(settings: Settings): Promise<SharedLimitsPlan | undefined> {
   const { sharedLimits: url, sharedLimitsPasswordFile: file, replicas, limitsWhenAway } = settings;
   if (url === undefined) return undefined;

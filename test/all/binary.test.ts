@@ -99,6 +99,7 @@ describe("the program as one file", { skip: lacking(node) }, () => {
   it("serves with threads, each with V8's one helper", async () => {
     run("generate", "--out", "served", "--users", "300", "--worlds", "60", "--instances", "9");
     const token = run("keys", "create", "--keys", "served.json", "--name", "n").trim();
+    // What speaks to the server that counts is in it: otherwise it would not start.
     const more = ["--port", "0", "--threads", "2", "--shared-limits", "redis://127.0.0.1:1"];
     const server = await served(
       startAlone(["serve", "--snapshot", "served", "--keys", "served.json", ...more]),

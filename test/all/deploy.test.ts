@@ -391,7 +391,7 @@ describe("the container", { skip }, () => {
     const [uid, gid] = image.user.split(":").map(Number);
     chownSync(keys, uid!, gid!);
     assert.equal(isHealthy(), false, "nobody serves yet");
-    // A counter server that is away is no reason to refuse to start.
+    // A missing counter server is no reason to refuse to start; a missing client of it would be.
     const child = start(...image.command, "--shared-limits", "redis://127.0.0.1:1");
     const exited = once(child, "exit");
     const url = `http://127.0.0.1:${port}/api/public/v1`;

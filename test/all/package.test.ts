@@ -180,6 +180,23 @@ describe("the package", () => {
     assert.equal(existsSync(join(npmProject, "exported.versions")), false);
   });
 
+  it("names the package that shared limits need, and installs none for those who do not", () => {
+    assert.equal(existsSync(join(npmProject, "node_modules/@redis")), false);
+    const [line, url] = [
+      "npm install @redis/client (with --global where orrery was)\n",
+      "redis://:secret@127.0.0.1:1",
+    ];
+    for (const more of [[], ["--admin", "0"], ["--state", join(folder, "state")]]) {
+      const ran = runHere(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more]);
+      assert.equal(ran.stderr, `orrery: --shared-limits needs a package that is not installed: ${line}`);
+      assert.deepEqual([ran.status, ran.stdout], [1, ""]);
+    }
+    const options = `{ snapshot: "node_modules/orrery/data/sample", keys: [], sharedLimits: "${url}" }`;
+    const program = `import { openOrrery } from "orrery"; await openOrrery(${options}).catch((e) => console.log(e.message));`;
+    const ran = runHere(process.execPath, ["--input-type=module", "-e", program]);
+    assert.equal(ran.stdout, `option "sharedLimits" needs a package that is not installed: ${line}`);
+  });
+
   it("passes on the licences of what is built in", () => {
     const text = readFileSync(join(installed, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
     const named = [...text.matchAll(/^(\S+) \d[\d.]+ \(\S+\)$/gm)].map(([, name]) => name!);
