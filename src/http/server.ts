@@ -8,6 +8,7 @@ import { type AddressInfo, createServer, type ListenOptions, type Server, type S
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Observe } from "../observe/events.ts";
 import type { CoreValues } from "../settings/settings.ts";
+import { collectGarbage } from "../util/process/collect.ts";
 import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
@@ -34,8 +35,6 @@ export interface HttpApp extends ConnectionApp {
   readonly observe: Observe;
   /** Name of the listener in the log; "listener" when absent. */
   readonly where?: string;
-  /** Collects memory that was held for peers that did not read. */
-  readonly collectGarbage: () => void;
 }
 
 const SWEEP_MS = 1000;
@@ -194,7 +193,7 @@ export class HttpServer implements ConnectionHost, Listener {
     const collect = (): void => {
       this.#collectIsDue = false;
       this.#discarded = 0;
-      this.app.collectGarbage();
+      collectGarbage();
     };
     setTimeout(collect, COLLECT_DISCARDED_MS).unref();
   }

@@ -154,7 +154,7 @@ async function listenHere(
 ): Promise<Listening> {
   const { host, port, sharePort } = settings;
   const maxConnections = connectionLimit(1, adminConnections);
-  const listener = await createListener(state, { ...settings, maxConnections }, { observe, collectGarbage });
+  const listener = await createListener(state, { ...settings, maxConnections }, observe);
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
     address,

@@ -78,7 +78,7 @@ const state = composeState(task.settings, {
 });
 // Awaited at each use: the one-file program is no module, so it has no top-level await.
 const { settings, maxConnections } = task;
-const listener = createListener(state, { ...settings, maxConnections }, { observe, collectGarbage });
+const listener = createListener(state, { ...settings, maxConnections }, observe);
 
 function tellOfCache(): void {
   observeSearches(observe, state.generation.store.id, cached.counts());
