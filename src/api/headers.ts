@@ -1,7 +1,4 @@
-/**
- * Header lines in wire format: `Name: value` and CRLF each. Most are made once and sent many times. One-byte ("latin1")
- * texts, like bodies.
- */
+/** Header lines in wire format, `Name: value` and CRLF each, as one-byte ("latin1") texts. Most are made once and sent many times. */
 
 import type { Quota } from "../auth/limit.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";

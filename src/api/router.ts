@@ -1,7 +1,4 @@
-/**
- * The router, made from route rows. Paths without a parameter are found in a map before any pattern is tried. Paths are
- * exact: nothing is decoded or normalised, and case counts.
- */
+/** The router, made from route rows. Paths are exact: nothing is decoded or normalised, and case counts. */
 
 export interface RouteMatch<Row> {
   readonly route: Row;

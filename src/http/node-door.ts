@@ -1,9 +1,4 @@
-/**
- * The node:http door: takes that module's requests and responses, through its public interface alone.
- *
- * The code that reads heads of our own connections judges the head. The runtime bounds the waiting requests and the
- * unsent bytes of a connection.
- */
+/** The node:http door: takes that module's requests and responses, through its public interface alone; `head.ts` judges their heads. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { splitHeaders } from "../api/headers.ts";

@@ -1,8 +1,6 @@
 /**
- * Bodies of replies: text, or parts of packed bytes between two texts.
- *
- * Rows are packed as the bytes to send. As parts they need no decoding to text and no encoding: the sender of a body
- * copies its bytes once, into the send buffer, and nothing that is sent later refers to the tables.
+ * Bodies of replies: text, or parts of packed bytes between two texts. The sender copies the bytes of a row once, into the
+ * send buffer, so that nothing sent later refers to the tables.
  */
 
 import { isNodeBefore } from "../install/runtime.mjs";

@@ -1,6 +1,5 @@
 /**
- * The settings of all commands: the rows of the core, their type, and checking and reading values by a row. The argument
- * reader, the help texts and the documents use the table; `src/features.ts` adds the rows of features.
+ * The settings of all commands: the rows of the core, their type, and checking and reading values by a row.
  *
  * Long: the table has one row per setting.
  */

@@ -1,6 +1,6 @@
 /**
- * Binary search and galloping search: steps double, then the last one is halved, so that a position near the beginning costs
- * little. Searches in typed arrays have functions of their own, since a callback costs time.
+ * Binary search and galloping search: steps double, then the last one is halved. Searches in typed arrays have functions of
+ * their own, since a callback costs time.
  */
 
 /** The first position from `from` up to `to` where ascending numbers are not below a value; `to` if there is none. */

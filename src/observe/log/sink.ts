@@ -1,7 +1,6 @@
 /**
- * Writes to standard error, standard output or the log file of a server. A slow or missing reader neither delays nor
- * ends the server: writes are asynchronous, waiting lines are bounded, further lines are dropped and counted, and a
- * failed write is retried.
+ * Writes to standard error, standard output or the log file of a server, without waiting: waiting lines are bounded,
+ * further lines are dropped and counted, and a failed write is retried.
  */
 
 import { closeSync, constants, fstatSync, openSync, statSync, write, writeSync } from "node:fs";

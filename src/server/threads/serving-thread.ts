@@ -1,7 +1,4 @@
-/**
- * A serving thread: shares port, store, index and counters with the others. Long searches go to the main thread, which
- * passes them on to a search thread.
- */
+/** A serving thread. Long searches go to the main thread, which passes them on to a search thread. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { KeyRing } from "../../auth/keys.ts";
