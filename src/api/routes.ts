@@ -1,4 +1,4 @@
-/** The table of operations: a row each, and nothing else knows them. */
+/** The table of operations. Adding one is adding a row, and its handler. */
 
 import type { FaultName } from "../model/fault.ts";
 import { FOUND_WORLD_CUT } from "../store/encode.ts";

@@ -70,11 +70,7 @@ async function start(
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/**
- * Handles signals that {@link holdSignals} held back: a signal during the start ends the process.
- *
- * @returns hands further signals to the server: one stops it, and ends the process
- */
+/** Handles signals that {@link holdSignals} held back: one during the start ends the process. @returns hands later ones to the server */
 export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (server: RunningServer) => void {
   let server: RunningServer | undefined;
   let isStopping = false;

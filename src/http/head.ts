@@ -211,10 +211,7 @@ export type NoHead = "partial" | FaultName;
 
 const NO_FIELDS = new Fields("\r\n");
 
-/**
- * Reads the head at an index. @param before fields of the previous head: equal bytes are not read again @param most
- * bytes of a head
- */
+/** Reads the head at an index. @param before fields of the previous head: equal bytes are not read again @param most its bytes */
 export function readHead(
   text: string,
   from: number,
@@ -258,10 +255,7 @@ function isTarget(target: string, method: string): boolean {
   return target === "*" || ABSOLUTE.test(target);
 }
 
-/**
- * Judges a request that another parser has read. @param version as in `HTTP/version` @param raw alternating names and
- * values
- */
+/** Judges a request that another parser has read. @param raw alternating names and values */
 export function headOf(
   method: string,
   target: string,

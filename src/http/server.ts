@@ -66,9 +66,7 @@ const QUEUE_MS = 1000;
 /** The queue counts as empty if no connection arrives for this time. */
 const QUIET_MS = 10;
 
-/**
- * Resolves when all connections and bytes that the system has now were read: in a turn, timers run before I/O.
- */
+/** Resolves when all connections and bytes that the system has now were read: in a turn, timers run before I/O. */
 async function readArrived(): Promise<void> {
   // The first turn may have begun before.
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -13,10 +13,7 @@ export interface Trace {
 /** Refuses ids that a log reader could split or confuse. */
 export const REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
-/**
- * The `X-Request-Id` of a request, if it may be logged and sent back.
- * @param prefixes of tokens; an id that contains one may be a token
- */
+/** The `X-Request-Id` of a request, if it may be logged and sent back: an id that contains a prefix may be a token. */
 export function requestIdOf(
   headers: Ask["headers"],
   prefixes: Readonly<Record<"api" | "cli", string>>,

@@ -17,7 +17,6 @@ type Keeps = (status: number, ms: number) => number;
 
 /**
  * Keeps one request of each block, at a random position, so that clients with a fixed rhythm appear, too.
- *
  * @param every length of a block @param slowMs a request is slow from this many milliseconds on
  */
 export function createSampling(every: number, slowMs: number, random: () => number = Math.random): Keeps {

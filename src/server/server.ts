@@ -59,11 +59,7 @@ export function threadsFrom(value: Settings["threads"]): number {
 
 export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 
-/**
- * Loads, listens, and keeps everything current.
- *
- * @throws {ToldError} or an error of the system, when it cannot start
- */
+/** Loads, listens, and keeps everything current. @throws {ToldError} or an error of the system, when it cannot start */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { admin, options } = await withAdmin(given);
   try {

@@ -90,8 +90,6 @@ function faultIn(text: string): number {
 
 /**
  * Says where a text stops being JSON. It quotes nothing of the text, which may be confidential.
- *
- * @param text that is no JSON
  * @param isLine whether it is one line, with a number that the caller reports
  * @returns such as "not valid JSON at line 3, column 14"; columns are counted in UTF-16 units
  */

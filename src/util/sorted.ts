@@ -26,11 +26,7 @@ export function gallop(values: Uint32Array, value: number, from: number, to: num
   return lowerBound(values, value, before, Math.min(before + step, to));
 }
 
-/**
- * The first position from `from` up to `to` where `holds` is false; `to` if there is none.
- *
- * @param holds true up to some position, and false from there on
- */
+/** The first position from `from` up to `to` where `holds` is false, as it must be from there on; `to` if there is none. */
 export function endWhere(from: number, to: number, holds: (at: number) => boolean): number {
   let low = from;
   let high = to;

@@ -52,11 +52,7 @@ export class LogFile extends Sink {
   }
 }
 
-/**
- * Opens the file; lines wait while it is a pipe without a reader or the disk is full.
- *
- * @throws {ForeignFileError}, or the error of the system if the file cannot be a log
- */
+/** Opens the file; lines wait while it is a pipe without a reader or the disk is full. @throws {ForeignFileError} */
 export async function openLogFile(file: string): Promise<LogFile> {
   const fd = await openToAppend(file).catch((error: unknown) => {
     if (PASSING.includes(codeOf(error) ?? "")) return undefined;

@@ -66,10 +66,7 @@ interface Chunk {
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const PAUSE_MS = 5;
 
-/**
- * Writes a whole text synchronously. @param patienceMs timeout for a slow reader @throws the error of the system, such
- * as EPIPE
- */
+/** Writes a whole text synchronously. @param patienceMs timeout for a slow reader @throws the error of the system */
 export function writeWhole(fd: number, text: string | Buffer, patienceMs = Number.POSITIVE_INFINITY): void {
   let rest = typeof text === "string" ? Buffer.from(text) : text;
   const deadline = performance.now() + patienceMs;
@@ -117,10 +114,7 @@ export class Sink {
   #onDropped = (_lines: number): void => {};
   readonly #flushed = new Set<() => void>();
 
-  /**
-   * @param fd a descriptor that does not block; undefined if not open yet
-   * @param goneMs milliseconds after which a reader that takes nothing counts as gone
-   */
+  /** @param fd does not block; undefined if not open yet @param goneMs after which a reader that takes nothing counts as gone */
   constructor(fd: number | undefined, goneMs = GONE_MS) {
     this.#fd = fd;
     this.#goneMs = goneMs;

@@ -29,11 +29,9 @@ function freeDescriptors(): number | undefined {
 }
 
 /**
- * Most connections of one listener.
- *
+ * Most connections of one listener; undefined where the system reports no limit, or has none.
  * @param listeners number of listening threads; 1 stands for this thread
  * @param others connections to reserve for another listener
- * @returns at least 1; undefined where the system reports no limit, or has none
  */
 export function connectionLimit(listeners: number, others = 0): number | undefined {
   const free = freeDescriptors();
