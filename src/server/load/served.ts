@@ -2,22 +2,15 @@
 
 import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
 import { type CachedSearch, observeSearches } from "../../search/cache.ts";
-import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
-import type { AskPage } from "../search/questions.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
 export type TakeGeneration = (generation: Generation) => void;
 
 /** A generation for other threads that serve: its memory, and its threads that search. */
-export interface SharedGeneration {
-  readonly store: Store;
-  readonly index: SearchIndex;
-  readonly ask: AskPage | undefined;
-  readonly askSimilar: AskPage | undefined;
-}
+export type SharedGeneration = ReturnType<ServedGeneration["shared"]>;
 
 export interface ServedOptions {
   /** Makes the similar search of a generation; absent without similar search. */
@@ -52,7 +45,7 @@ export class ServedGeneration {
     return { store, kept, index };
   }
 
-  shared(): SharedGeneration {
+  shared() {
     const { store, index, ask } = this.#loaded!;
     return { store, index, ask, askSimilar: this.#similar?.ask };
   }
