@@ -1,6 +1,6 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
-import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
+import type { Observation, Observe } from "../../observe/events.ts";
 import { type CachedSearch, observeSearches } from "../../search/cache.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
@@ -24,7 +24,7 @@ export interface ServedOptions {
 export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
-  #generation: Generation | undefined;
+  generation: Generation | undefined;
   #loaded: LoadedSearchable | undefined;
   #similar: OpenSimilar | undefined;
 
@@ -32,10 +32,6 @@ export class ServedGeneration {
   constructor(options: ServedOptions, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#onGeneration = onGeneration;
-  }
-
-  get generation(): Generation | undefined {
-    return this.#generation;
   }
 
   /** The parts that the next load may use again. */
@@ -50,12 +46,9 @@ export class ServedGeneration {
     return { store, index, ask, askSimilar: this.#similar?.ask };
   }
 
-  searchCounts(): CacheCounts {
-    return this.#loaded!.search.counts();
-  }
-
-  searchHolds(...asked: Parameters<CachedSearch["holds"]>): boolean {
-    return this.#loaded!.search.holds(...asked);
+  /** Its exact search. */
+  get search(): CachedSearch {
+    return this.#loaded!.search;
   }
 
   /** Serves a loaded generation, and releases the previous one. */
@@ -69,8 +62,8 @@ export class ServedGeneration {
       this.#observeSearches();
     }
     this.#loaded = loaded;
-    this.#generation = createGeneration(store, search.find, this.#similar?.search);
-    this.#onGeneration(this.#generation);
+    this.generation = createGeneration(store, search.find, this.#similar?.search);
+    this.#onGeneration(this.generation);
     // Callers of the old one get answers while any of its searches is open; later callers search by themselves.
     before?.retire();
     retireSimilar?.();
@@ -102,7 +95,7 @@ export class ServedGeneration {
   }
 
   #observeSearches(): void {
-    observeSearches(this.#options.observe, this.#loaded!.store.id, this.searchCounts());
+    observeSearches(this.#options.observe, this.#loaded!.store.id, this.search.counts());
   }
 }
 
