@@ -6,19 +6,13 @@ export interface RouteMatch<Row> {
   readonly id: string;
 }
 
-interface Pattern<Row> {
-  readonly prefix: string;
-  readonly suffix: string;
-  readonly route: Row;
-}
-
 /** Makes a function from a path to its match. @param base prefix of every path */
 export function createRouter<Row extends { readonly path: string }>(
   routes: readonly Row[],
   base: string,
 ): (path: string) => RouteMatch<Row> | undefined {
   const fixed = new Map<string, RouteMatch<Row>>();
-  const patterns: Pattern<Row>[] = [];
+  const patterns: { readonly prefix: string; readonly suffix: string; readonly route: Row }[] = [];
   for (const route of routes) {
     const [prefix, suffix] = `${base}${route.path}`.split(":id");
     if (suffix === undefined) fixed.set(prefix!, { route, id: "" });
