@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { makeKey } from "../auth/keys-file.ts";
-import { ForeignFileError } from "../files/foreign.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
@@ -16,6 +15,7 @@ import { defaultsOf, type Setting, settingsOf, variableOf } from "../settings/se
 import { nearest } from "../util/distance.ts";
 import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import {
@@ -167,7 +167,7 @@ async function runServer(
 async function checkCountsFile({ values: { state: file }, names }: Options<"serve">): Promise<void> {
   if (file === undefined) return;
   await refuseForeign(file).catch((error: unknown) => {
-    if (!(error instanceof ForeignFileError)) return;
+    if (!(error instanceof PlaceError)) return;
     throw new CommandError(`${names.state}: ${file}: ${error.message}; name a file of its own`);
   });
 }

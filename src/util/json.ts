@@ -34,7 +34,6 @@ const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|n
  * since the nesting may be deep.
  */
 function faultIn(text: string): number {
-  /** The closing characters of the open arrays and objects. */
   const closers: string[] = [];
   let at = 0;
 

@@ -3,7 +3,6 @@
  * roots, whose results IEEE 754 fixes; the results of `Math.log` or `Math.pow` may differ between engines.
  */
 
-/** A stream of random numbers. */
 export type Random = ReturnType<typeof createRandom>;
 
 const TWO_32 = 4_294_967_296;

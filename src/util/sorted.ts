@@ -1,7 +1,4 @@
-/**
- * Binary search and galloping search: steps double, then the last one is halved. Searches in typed arrays have functions of
- * their own, since a callback costs time.
- */
+/** Binary search and galloping search. Searches in typed arrays have functions of their own: a callback costs time. */
 
 /** The first position from `from` up to `to` where ascending numbers are not below a value; `to` if there is none. */
 export function lowerBound(values: Uint32Array, value: number, from: number, to: number): number {
