@@ -134,20 +134,19 @@ export function reportUnknownVariables(
       variable.slice(PREFIX.length),
       known.map((name) => name.slice(PREFIX.length)),
     );
-    observe({
-      kind: "variable-unknown",
-      variable,
-      ...(meant === undefined ? {} : { meant: PREFIX + meant }),
-    });
+    const help = meant === undefined ? {} : { meant: PREFIX + meant };
+    observe({ kind: "variable-unknown", variable, ...help });
   }
 }
 
-/** Starts a server, which runs until a signal stops it. */
+/** Starts a server, which runs until a signal stops it. @returns the server, and what prints further lines */
 async function runServer(
   options: Options<"serve"> | Options<"demo">,
-  { io, program, log }: { readonly io: CommandIo; readonly program: Program; readonly log: ServerLog },
+  io: CommandIo,
+  program: Program,
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
-): Promise<RunningServer> {
+) {
+  const log = await openLog(options, program);
   const { console, observe } = log;
   const handTo = takeSignals(io, log);
   reportUnknownVariables(io.environment, program.settings, observe);
@@ -160,7 +159,7 @@ async function runServer(
   const server = await start(started, io, console);
   handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
-  return server;
+  return { ...server, announce: console.announce };
 }
 
 /** Refuses a foreign file for the counts. The log reports a file that cannot be read yet. @throws {CommandError} */
@@ -174,14 +173,13 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
 
 export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const { values, names } = options;
-  const log = await openLog(options, program);
   readPrefixes(options);
   const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
   const sharedLimits = await program.features.shareLimits?.(values);
   const admin = await program.readAdmin?.(options, false);
-  await runServer(options, { io, program, log }, { settings: values, source, sharedLimits, admin });
+  await runServer(options, io, program, { settings: values, source, sharedLimits, admin });
 }
 
 /** Makes a temporary folder for the keys, and perhaps the sample; any exit removes it, also one by a second signal. */
@@ -202,12 +200,10 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 export async function demo(options: Options<"demo">, io: CommandIo, program: Program): Promise<void> {
   const admin = await program.readAdmin?.(options, true);
   const { values } = options;
-  const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
-  const log = await openLog(options, program);
-  readPrefixes(options);
+  const { api } = readPrefixes(options);
+  const { keys, token, sample } = await makePlace(api);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  const { url, adminUrl, pagesUrl } = await runServer(options, { io, program, log }, { settings, admin });
-  const { announce } = log.console;
+  const { url, adminUrl, pagesUrl, announce } = await runServer(options, io, program, { settings, admin });
   await announce(`curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`);
   if (adminUrl !== undefined) await announce(`orrery admin on ${adminUrl}\n`);
   if (pagesUrl !== undefined) await announce(`API reference on ${pagesUrl}\n`);

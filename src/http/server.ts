@@ -1,8 +1,4 @@
-/**
- * The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses no request.
- *
- * Long: limits and stops need the same set of connections.
- */
+/** The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses no request. */
 
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
