@@ -1,7 +1,4 @@
-/**
- * The list of features; the core names none of them. Each brings its rows of the tables. To remove one, delete its
- * folder and the lines that name it here.
- */
+/** The list of features: to remove one, delete its folder and the lines that name it here. */
 
 import { DASHBOARD } from "./admin/dashboard-source.ts";
 import { ADMIN_SETTINGS, readAdmin } from "./admin/feature.ts";

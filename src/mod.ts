@@ -181,7 +181,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
       takeRecords(given.map(recordOf));
     },
     generation: () => state.generation.store.id,
-    searchCache: () => opened.served.searchCounts(),
+    searchCache: () => opened.served.search.counts(),
     reload: () => reload(),
     close,
     [Symbol.dispose]: close,

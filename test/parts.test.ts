@@ -116,10 +116,7 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
     aborted() {},
   };
   if (way === "our own HTTP") {
-    const server = new HttpServer(
-      { ...app, observe: ({ kind }) => assert.fail(kind), collectGarbage() {} },
-      DEFAULTS,
-    );
+    const server = new HttpServer({ ...app, observe: ({ kind }) => assert.fail(kind) }, DEFAULTS);
     closings.push(() => server.close(0));
     const { port } = await server.listen("127.0.0.1", 0);
     const sockets = (): Socket[] => [...server.connections].map(({ socket }) => socket);

@@ -133,7 +133,6 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
       aborted() {},
       observe,
       where: "admin listener",
-      collectGarbage() {},
     },
     { ...LIMITS, maxConnections },
   );

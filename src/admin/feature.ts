@@ -10,7 +10,6 @@ const AGE = {
   needs: "admin",
   value: "SECONDS",
   default: "0",
-  min: 0,
   max: 31_536_000,
 } as const;
 

@@ -107,8 +107,8 @@ export class WatchedServer implements Watched {
   /** Asks all threads, the main thread first; a thread that did not answer in time has no figures. */
   async askThreads(asked?: CacheQuestion) {
     const served = this.opened?.served;
-    const holds = asked !== undefined && (served?.searchHolds(asked.table, asked.term, asked.page) ?? false);
-    const searches = served?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+    const holds = asked !== undefined && (served?.search.holds(asked.table, asked.term, asked.page) ?? false);
+    const searches = served?.search.counts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
     const figures = figuresOfThread(this.#eventLoop(), searches, holds);
     const told = await this.tell(asked);
     return [

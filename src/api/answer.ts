@@ -93,7 +93,8 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
     const match = route(path);
     if (match === undefined) return answerPage(ask, state, path);
     const { route: operation } = match;
-    if (ask.method === "OPTIONS") return options(state, operation);
+    if (ask.method === "OPTIONS")
+      return { status: 204, headers: state.headers.options, body: "", route: operation.path, keyId: "" };
     if (ask.method !== "GET" && ask.method !== "HEAD") {
       return refuse(ask, state, "methodNotAllowed", operation.path, NOBODY);
     }
@@ -228,10 +229,6 @@ function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota,
   }
   const { status } = FAULTS[fault];
   return { status, headers, body: bodyFor(ask, FAULT_BODIES[fault]), route: path, keyId: key.id, fault };
-}
-
-function options(state: State, { path }: Route): Reply {
-  return { status: 204, headers: state.headers.options, body: "", route: path, keyId: "" };
 }
 
 /** Handles every throw: the log gets the error, the client only a 500. */

@@ -10,11 +10,7 @@ function names(header: string, etag: string, weakCounts: boolean): boolean {
   return false;
 }
 
-/**
- * Judges the conditions of a request that would get a 200.
- * @param etag the current tag, quotes included
- * @returns 412 when If-Match names another, 304 when If-None-Match names this one, else 200
- */
+/** Judges the conditions of a request that would get a 200. @param etag the current tag, quotes included */
 export function judgeConditions(
   ifMatch: string | undefined,
   ifNoneMatch: string | undefined,

@@ -1,7 +1,4 @@
-/**
- * Header lines in wire format: `Name: value` and CRLF each. Most are made once and sent many times. One-byte ("latin1")
- * texts, like bodies.
- */
+/** Header lines in wire format, `Name: value` and CRLF each, as one-byte ("latin1") texts. Most are made once and sent many times. */
 
 import type { Quota } from "../auth/limit.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
@@ -24,11 +21,7 @@ const CORS_PREFLIGHT =
   "Access-Control-Max-Age: 86400\r\n";
 
 /** Header lines that depend on the CORS setting alone. */
-export interface FixedHeaders {
-  readonly cors: string;
-  readonly options: string;
-  readonly faults: Readonly<Record<FaultName, string>>;
-}
+export type FixedHeaders = ReturnType<typeof createFixedHeaders>;
 
 export const FAULT_BODIES = Object.fromEntries(
   Object.entries(FAULTS).map(([name, { message }]) => [name, JSON.stringify({ error: message })]),
@@ -43,15 +36,15 @@ function faultHeaders(name: FaultName, cors: string): string {
   return `${lines}Content-Length: ${FAULT_BODIES[name].length}\r\n`;
 }
 
-function allFaultHeaders(cors: string): FixedHeaders["faults"] {
+function allFaultHeaders(cors: string) {
   const faults = Object.keys(FAULTS).map((name) => [name, faultHeaders(name as FaultName, cors)]);
-  return Object.fromEntries(faults) as FixedHeaders["faults"];
+  return Object.fromEntries(faults) as Readonly<Record<FaultName, string>>;
 }
 
 /** Headers of errors outside the API. */
-export const BARE_FAULT_HEADERS: FixedHeaders["faults"] = allFaultHeaders("");
+export const BARE_FAULT_HEADERS = allFaultHeaders("");
 
-export function createFixedHeaders(corsOn: boolean): FixedHeaders {
+export function createFixedHeaders(corsOn: boolean) {
   const cors = corsOn ? CORS : "";
   return {
     cors,

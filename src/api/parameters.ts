@@ -1,7 +1,4 @@
-/**
- * The query parameters: their meanings, and reading them. Reading never fails: the default replaces a value that cannot
- * be used.
- */
+/** The query parameters. Reading never fails: the default replaces a value that cannot be used. */
 
 import { PERIODS, type Period } from "../model/model.ts";
 import type { Match, ParameterName, Parameters } from "./handlers/route.ts";

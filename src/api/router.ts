@@ -1,18 +1,9 @@
-/**
- * The router, made from route rows. Paths without a parameter are found in a map before any pattern is tried. Paths are
- * exact: nothing is decoded or normalised, and case counts.
- */
+/** The router, made from route rows. Paths are exact: nothing is decoded or normalised, and case counts. */
 
 export interface RouteMatch<Row> {
   readonly route: Row;
   /** The text in place of `:id`, or "". */
   readonly id: string;
-}
-
-interface Pattern<Row> {
-  readonly prefix: string;
-  readonly suffix: string;
-  readonly route: Row;
 }
 
 /** Makes a function from a path to its match. @param base prefix of every path */
@@ -21,7 +12,7 @@ export function createRouter<Row extends { readonly path: string }>(
   base: string,
 ): (path: string) => RouteMatch<Row> | undefined {
   const fixed = new Map<string, RouteMatch<Row>>();
-  const patterns: Pattern<Row>[] = [];
+  const patterns: { readonly prefix: string; readonly suffix: string; readonly route: Row }[] = [];
   for (const route of routes) {
     const [prefix, suffix] = `${base}${route.path}`.split(":id");
     if (suffix === undefined) fixed.set(prefix!, { route, id: "" });

@@ -1,7 +1,4 @@
-/**
- * The table of operations. The router, the scope check, the parameter reader, the OpenAPI document, the documents'
- * table and the conformance cases are made from it: adding an operation is adding a row.
- */
+/** The table of operations. Adding one is adding a row, and its handler. */
 
 import type { FaultName } from "../model/fault.ts";
 import { FOUND_WORLD_CUT } from "../store/encode.ts";

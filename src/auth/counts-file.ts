@@ -17,7 +17,7 @@ import { type FileHandle, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import zlib from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
-import { ForeignFileError, isForeign } from "../files/foreign.ts";
+import { isForeign } from "../files/foreign.ts";
 import { isCount, isObject, parsedJson } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
@@ -189,7 +189,7 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
 }
 
 /**
- * Refuses to replace a file that is neither empty nor a counts file. @throws {ForeignFileError} or the error of the
+ * Refuses to replace a file that is neither empty nor a counts file. @throws {PlaceError} or the error of the
  * system
  */
 export async function refuseForeign(file: string): Promise<void> {
@@ -197,13 +197,12 @@ export async function refuseForeign(file: string): Promise<void> {
     if (codeOf(error) !== "ENOENT") throw error;
   });
   if (stats !== undefined && !stats.isFile())
-    throw new ForeignFileError("is not a regular file, and is not replaced");
-  if (await isForeign(file, BEGINNING))
-    throw new ForeignFileError("is no file of counts, and is not replaced");
+    throw new PlaceError("is not a regular file, and is not replaced");
+  if (await isForeign(file, BEGINNING)) throw new PlaceError("is no file of counts, and is not replaced");
 }
 
 /**
- * Replaces the file in one step, mode 0600. @throws {ForeignFileError} or the error of the system; the old file stays
+ * Replaces the file in one step, mode 0600. @throws {PlaceError} or the error of the system; the old file stays
  * then
  */
 export async function writeCounts(file: string, head: CountsHead, counters: Counters): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * The commands of the core: one row each, from which dispatch and help are made; features add theirs. A command's
- * file is imported when it runs, so that no command waits for the imports of another.
- */
+/** The commands of the core. A command's file is imported when it runs, so that no command waits for the imports of another. */
 
 import type { CoreCommand } from "../settings/settings.ts";
 import type { CommandRows } from "./command.ts";

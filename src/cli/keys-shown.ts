@@ -1,7 +1,4 @@
-/**
- * `orrery keys list` and `orrery keys show`: keys as they stand in their file, and the counts of each key's requests from an
- * admin listener (`GET /keys`).
- */
+/** `orrery keys list` and `orrery keys show`: keys of a file, and the counts of their requests from an admin listener (`GET /keys`). */
 
 import { unknownFieldsOf, unknownFieldWarnings } from "../auth/key-changes.ts";
 import type { KeyRecord } from "../auth/keys.ts";

@@ -91,14 +91,11 @@ function readNewKey(options: Options<"keys create">): NewKey {
   };
 }
 
-/**
- * Changes a keys file, and shows the new token before it takes effect, so that no valid token is lost unseen.
- *
- * @param made `undone` ends the message when the token cannot be shown
- */
+/** Changes a keys file, and shows the new token before it takes effect, so that no valid token is lost unseen. */
 async function changeShowing(
   file: string,
   io: CommandIo,
+  /** `undone` ends the message when the token cannot be shown. */
   { token, create = false, undone }: { token: () => string; create?: boolean; undone: string },
   change: (records: KeyRecord[]) => KeyRecord[],
 ): Promise<void> {

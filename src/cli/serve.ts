@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { makeKey } from "../auth/keys-file.ts";
-import { ForeignFileError } from "../files/foreign.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
@@ -16,6 +15,7 @@ import { defaultsOf, type Setting, settingsOf, variableOf } from "../settings/se
 import { nearest } from "../util/distance.ts";
 import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import {
@@ -70,11 +70,7 @@ async function start(
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/**
- * Handles signals that {@link holdSignals} held back: a signal during the start ends the process.
- *
- * @returns hands further signals to the server: one stops it, and ends the process
- */
+/** Handles signals that {@link holdSignals} held back: one during the start ends the process. @returns hands later ones to the server */
 export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (server: RunningServer) => void {
   let server: RunningServer | undefined;
   let isStopping = false;
@@ -138,20 +134,19 @@ export function reportUnknownVariables(
       variable.slice(PREFIX.length),
       known.map((name) => name.slice(PREFIX.length)),
     );
-    observe({
-      kind: "variable-unknown",
-      variable,
-      ...(meant === undefined ? {} : { meant: PREFIX + meant }),
-    });
+    const help = meant === undefined ? {} : { meant: PREFIX + meant };
+    observe({ kind: "variable-unknown", variable, ...help });
   }
 }
 
-/** Starts a server, which runs until a signal stops it. */
+/** Starts a server, which runs until a signal stops it. @returns the server, and what prints further lines */
 async function runServer(
   options: Options<"serve"> | Options<"demo">,
-  { io, program, log }: { readonly io: CommandIo; readonly program: Program; readonly log: ServerLog },
+  io: CommandIo,
+  program: Program,
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
-): Promise<RunningServer> {
+) {
+  const log = await openLog(options, program);
   const { console, observe } = log;
   const handTo = takeSignals(io, log);
   reportUnknownVariables(io.environment, program.settings, observe);
@@ -164,28 +159,27 @@ async function runServer(
   const server = await start(started, io, console);
   handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
-  return server;
+  return { ...server, announce: console.announce };
 }
 
 /** Refuses a foreign file for the counts. The log reports a file that cannot be read yet. @throws {CommandError} */
 async function checkCountsFile({ values: { state: file }, names }: Options<"serve">): Promise<void> {
   if (file === undefined) return;
   await refuseForeign(file).catch((error: unknown) => {
-    if (!(error instanceof ForeignFileError)) return;
+    if (!(error instanceof PlaceError)) return;
     throw new CommandError(`${names.state}: ${file}: ${error.message}; name a file of its own`);
   });
 }
 
 export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const { values, names } = options;
-  const log = await openLog(options, program);
   readPrefixes(options);
   const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
   const sharedLimits = await program.features.shareLimits?.(values);
   const admin = await program.readAdmin?.(options, false);
-  await runServer(options, { io, program, log }, { settings: values, source, sharedLimits, admin });
+  await runServer(options, io, program, { settings: values, source, sharedLimits, admin });
 }
 
 /** Makes a temporary folder for the keys, and perhaps the sample; any exit removes it, also one by a second signal. */
@@ -206,12 +200,10 @@ async function makePlace(prefix: string): Promise<{ keys: string; token: string;
 export async function demo(options: Options<"demo">, io: CommandIo, program: Program): Promise<void> {
   const admin = await program.readAdmin?.(options, true);
   const { values } = options;
-  const { keys, token, sample } = await makePlace(values.apiKeyPrefix);
-  const log = await openLog(options, program);
-  readPrefixes(options);
+  const { api } = readPrefixes(options);
+  const { keys, token, sample } = await makePlace(api);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  const { url, adminUrl, pagesUrl } = await runServer(options, { io, program, log }, { settings, admin });
-  const { announce } = log.console;
+  const { url, adminUrl, pagesUrl, announce } = await runServer(options, io, program, { settings, admin });
   await announce(`curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`);
   if (adminUrl !== undefined) await announce(`orrery admin on ${adminUrl}\n`);
   if (pagesUrl !== undefined) await announce(`API reference on ${pagesUrl}\n`);

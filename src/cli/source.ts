@@ -31,10 +31,7 @@ export function sourceOf(
 
 /**
  * Gives the folder of a snapshot, after downloading one by URL, and a function that resolves to the folder to read instead
- * if this one was damaged.
- *
- * @throws {SourceError} or {@link CommandError} when it cannot be downloaded, even with an older copy: that is another
- *   snapshot than the requested one
+ * if this one was damaged. @throws {SourceError} or {@link CommandError} when it cannot be downloaded, even with an older copy
  */
 export async function fetchSnapshot(
   { values, names, positionals }: Options<"check">,

@@ -2,7 +2,7 @@
 
 import { OUT, type Setting } from "../settings/settings.ts";
 
-const COUNT = { kind: "integer", value: "N", min: 0, max: 100_000_000, commands: ["generate"] } as const;
+const COUNT = { kind: "integer", value: "N", max: 100_000_000, commands: ["generate"] } as const;
 
 export const GENERATE_SETTINGS = [
   { ...OUT, commands: ["generate"] },

@@ -108,8 +108,6 @@ export class Connection {
   #minor: 0 | 1 = 1;
   requests = 0;
   #answers: Answer[] = [];
-  /** Bytes of the ready answers that wait for an earlier one. */
-  #heldBytes = 0;
   /** Reason why parsing waits: for its turn, or for room. */
   #wait: "turn" | "room" | undefined;
   #hasEnded = false;
@@ -202,7 +200,10 @@ export class Connection {
   }
 
   #isFull(): boolean {
-    return this.#answers.length >= MAX_ANSWERS || this.#writer.unsent + this.#heldBytes >= MAX_UNSENT_BYTES;
+    let { unsent } = this.#writer;
+    // Ready answers may wait for an earlier one.
+    for (const { reply } of this.#answers) unsent += reply?.body.length ?? 0;
+    return this.#answers.length >= MAX_ANSWERS || unsent >= MAX_UNSENT_BYTES;
   }
 
   #waitFor(what: "turn" | "room"): void {
@@ -255,18 +256,13 @@ export class Connection {
     this.#answers.push(answer);
     if (reply instanceof Promise) {
       void reply.then((later) => {
-        this.#hold(answer, later);
+        answer.reply = later;
         this.#deliver();
       });
     } else {
-      this.#hold(answer, reply);
+      answer.reply = reply;
       this.#writeReady();
     }
-  }
-
-  #hold(answer: Answer, reply: Reply): void {
-    answer.reply = reply;
-    this.#heldBytes += reply.body.length;
   }
 
   #watch(): () => boolean {
@@ -306,7 +302,6 @@ export class Connection {
         closes = this.#at === this.#text.length;
       }
       this.#answers.shift();
-      this.#heldBytes -= reply.body.length;
       this.#write(answer.method, answer.began, reply, closes);
     }
   }

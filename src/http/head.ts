@@ -1,11 +1,9 @@
 /**
- * Reads the head of one HTTP/1.x request by a strict grammar (RFC 9112); repairs nothing. Bytes are given as one-byte
- * ("latin1") text.
+ * Reads the head of one HTTP/1.x request, given as one-byte ("latin1") text, by a strict grammar (RFC 9112):
  *
  *     head = method SP target SP "HTTP/1." ("0" / "1") CRLF *(name ":" OWS value OWS CRLF) CRLF
  *
- * The parser of node:http accepts every head that this accepts, with the same method, target and fields; the reverse
- * does not hold. docs/http.md lists the differences.
+ * docs/http.md lists the differences from the parser of node:http, which accepts every head that this accepts.
  *
  * Long: the whole grammar, read from top to bottom.
  */
@@ -213,10 +211,7 @@ export type NoHead = "partial" | FaultName;
 
 const NO_FIELDS = new Fields("\r\n");
 
-/**
- * Reads the head at an index. @param before fields of the previous head: equal bytes are not read again @param most
- * bytes of a head
- */
+/** Reads the head at an index. @param before fields of the previous head: equal bytes are not read again @param most its bytes */
 export function readHead(
   text: string,
   from: number,
@@ -260,10 +255,7 @@ function isTarget(target: string, method: string): boolean {
   return target === "*" || ABSOLUTE.test(target);
 }
 
-/**
- * Judges a request that another parser has read. @param version as in `HTTP/version` @param raw alternating names and
- * values
- */
+/** Judges a request that another parser has read. @param raw alternating names and values */
 export function headOf(
   method: string,
   target: string,

@@ -1,9 +1,4 @@
-/**
- * The node:http door: takes that module's requests and responses, through its public interface alone.
- *
- * The code that reads heads of our own connections judges the head. The runtime bounds the waiting requests and the
- * unsent bytes of a connection.
- */
+/** The node:http door: takes that module's requests and responses, through its public interface alone; `head.ts` judges their heads. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { splitHeaders } from "../api/headers.ts";
@@ -69,11 +64,7 @@ export function createNodeDoor(
         app.aborted(began, method, reply);
         return;
       }
-      respond(
-        response,
-        reply,
-        stop.isDraining || fault !== undefined || head === undefined || !staysOpen(head),
-      );
+      respond(response, reply, stop.isDraining || fault !== undefined || !staysOpen(head!));
       app.answered(began, method, reply);
     };
     const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, socket, ask);
@@ -83,10 +74,9 @@ export function createNodeDoor(
 }
 
 function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {
-  const headers = splitHeaders(lines);
   // Set by name, so that the server can later read that this response is the last.
   if (closes) response.setHeader("Connection", "close");
-  response.writeHead(status, headers);
+  response.writeHead(status, splitHeaders(lines));
   if (typeof body === "string") response.end(body, "latin1");
   else response.end(body.isShared ? body.slices.bytes : bodyBytes(body));
 }

@@ -1,7 +1,4 @@
-/**
- * A listener over node:http (`serve --http node`), for hosts that want the runtime's own HTTP. It sends the same
- * replies, and has no limits beyond those of node:http.
- */
+/** A listener over node:http (`serve --http node`), with no limits beyond those of node:http. */
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

@@ -75,11 +75,7 @@ export async function whileAlone(
   }
 }
 
-/**
- * Listens for a moment, to detect a port in use before a long load; port 0, any free port, is not tried.
- *
- * @throws the error of the system, such as EADDRINUSE
- */
+/** Listens for a moment, to detect a port in use before a long load. @throws the error of the system, such as EADDRINUSE */
 export async function tryPort(host: string, port: number, sharing: Sharing): Promise<void> {
   // Bun's servers do not report an unknown host.
   if (process.versions.bun !== undefined) await lookup(host);

@@ -1,13 +1,10 @@
-/**
- * The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses no request.
- *
- * Long: limits and stops need the same set of connections.
- */
+/** The HTTP server: listening, limits, one sweep for all timeouts, and a stop that loses no request. */
 
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Observe } from "../observe/events.ts";
 import type { CoreValues } from "../settings/settings.ts";
+import { collectGarbage } from "../util/process/collect.ts";
 import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
@@ -34,8 +31,6 @@ export interface HttpApp extends ConnectionApp {
   readonly observe: Observe;
   /** Name of the listener in the log; "listener" when absent. */
   readonly where?: string;
-  /** Collects memory that was held for peers that did not read. */
-  readonly collectGarbage: () => void;
 }
 
 const SWEEP_MS = 1000;
@@ -67,9 +62,7 @@ const QUEUE_MS = 1000;
 /** The queue counts as empty if no connection arrives for this time. */
 const QUIET_MS = 10;
 
-/**
- * Resolves when all connections and bytes that the system has now were read: in a turn, timers run before I/O.
- */
+/** Resolves when all connections and bytes that the system has now were read: in a turn, timers run before I/O. */
 async function readArrived(): Promise<void> {
   // The first turn may have begun before.
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -194,7 +187,7 @@ export class HttpServer implements ConnectionHost, Listener {
     const collect = (): void => {
       this.#collectIsDue = false;
       this.#discarded = 0;
-      this.app.collectGarbage();
+      collectGarbage();
     };
     setTimeout(collect, COLLECT_DISCARDED_MS).unref();
   }

@@ -1,9 +1,7 @@
 /**
- * Shares turns of the event loop among connections.
- *
- * A request that has just arrived is answered at once. The rest of a pipeline gets a share; after that the connection
- * waits in a queue, from which each turn serves connections round-robin for a time slice. So no connection waits for
- * the pipelines of others, however many they are and however long their requests take.
+ * Shares turns of the event loop among connections. A request that has just arrived is answered at once. The rest of a
+ * pipeline gets a share; after that the connection waits in a queue, from which each turn serves connections
+ * round-robin for a time slice.
  */
 
 /** A waiter for a turn: a connection with unparsed bytes. */

@@ -1,8 +1,6 @@
 /**
- * Bodies of replies: text, or parts of packed bytes between two texts.
- *
- * Rows are packed as the bytes to send. As parts they need no decoding to text and no encoding: the sender of a body
- * copies its bytes once, into the send buffer, and nothing that is sent later refers to the tables.
+ * Bodies of replies: text, or parts of packed bytes between two texts. The sender copies the bytes of a row once, into the
+ * send buffer, so that nothing sent later refers to the tables.
  */
 
 import { isNodeBefore } from "../install/runtime.mjs";
@@ -68,12 +66,7 @@ function copyRange(bytes: Buffer, from: number, to: number, target: Buffer, at: 
   else target.fill(new Uint8Array(bytes.buffer, bytes.byteOffset + from, to - from), at, at + to - from);
 }
 
-/**
- * Writes the ranges one after the other.
- * @param target has room for them
- * @param at the index of the first byte
- * @param end ASCII to write after them
- */
+/** Writes the ranges into a target that has room for them. @param end ASCII to write after them */
 export function copySlices(slices: Slices, target: Buffer, at: number, end = ""): void {
   const { bytes, ranges, between, behind } = slices;
   if (areShort(slices)) {
@@ -92,11 +85,7 @@ export function copySlices(slices: Slices, target: Buffer, at: number, end = "")
   target.write(behind + end, place, "latin1");
 }
 
-/**
- * Writes the bytes of a body.
- * @param target has room for them
- * @param before one-byte text to write in front of it
- */
+/** Writes a body into a target that has room for it. @param before one-byte text to write in front of it */
 export function copyBody(body: Body, target: Buffer, before = ""): void {
   if (typeof body === "string") {
     target.write(before + body, "latin1");

@@ -1,7 +1,4 @@
-/**
- * The requests and replies of the core. No sockets, no web objects: every
- * adapter (node:http, fetch, direct calls) turns its own messages into these.
- */
+/** The requests and replies of the core, which every adapter (node:http, fetch, direct calls) turns its own messages into. */
 
 import type { Body } from "./body.ts";
 import type { FaultName } from "./fault.ts";

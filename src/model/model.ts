@@ -1,7 +1,4 @@
-/**
- * The data model: each kind of row as a client sees it, and the schemas for the encoder and the OpenAPI document. Its
- * fields are those of the table in `schema.ts`.
- */
+/** The data model: each kind of row as a client sees it, and its JSON Schema. */
 
 import {
   type FieldType,

@@ -2,21 +2,10 @@
 
 import type { Ask } from "./message.ts";
 
-/** The place of a request in a trace. */
-export interface Trace {
-  /** 32 hex digits. */
-  readonly traceId: string;
-  /** Id of the caller's part of the trace; 16 hex digits. */
-  readonly parentId: string;
-}
-
 /** Refuses ids that a log reader could split or confuse. */
 export const REQUEST_ID = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
-/**
- * The `X-Request-Id` of a request, if it may be logged and sent back.
- * @param prefixes of tokens; an id that contains one may be a token
- */
+/** The `X-Request-Id` of a request, if it may be logged and sent back: an id that contains a prefix may be a token. */
 export function requestIdOf(
   headers: Ask["headers"],
   prefixes: Readonly<Record<"api" | "cli", string>>,
@@ -29,8 +18,8 @@ export function requestIdOf(
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.{0,200})?$/;
 const ZEROS = /^0+$/;
 
-/** The W3C trace context of a request; undefined when absent or malformed. */
-export function traceOf(headers: Ask["headers"]): Trace | undefined {
+/** The W3C trace context of a request: ids of its trace and of the caller's part of it; undefined when absent or malformed. */
+export function traceOf(headers: Ask["headers"]) {
   const text = headers?.get("traceparent") ?? "";
   const parts = text === "" ? null : TRACEPARENT.exec(text);
   if (parts === null) return undefined;

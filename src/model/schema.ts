@@ -1,10 +1,4 @@
-/**
- * The fields of the rows, a line a field, in the order on the wire.
- *
- * They are the source of the types, the check of a row, the scanner's layout, the encoders, the check of packed rows,
- * the schemas of the OpenAPI document, the columns of an export, the check of a mirror's replies, and the tables in the
- * documents. CONTRIBUTING.md lists the other steps for a new field.
- */
+/** The fields of the rows, a line a field, in the order on the wire. CONTRIBUTING.md lists the other steps for a new field. */
 
 /** Types of fields, as clients get them: ids are in lower case, times are ISO 8601 UTC with milliseconds, counts integers from 0. */
 interface Values {

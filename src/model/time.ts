@@ -35,10 +35,7 @@ function twoDigits(bytes: Uint8Array, at: number): number {
 /** Bytes of a time from {@link formatTime}. */
 export const TIME_BYTES = 24;
 
-/**
- * Reads `YYYY-MM-DDTHH:MM:SS.mmmZ` from ASCII bytes: the form of most exports and of replies.
- * @returns milliseconds since the epoch, or NaN for every other form
- */
+/** Reads `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form of most exports and of replies, in milliseconds since the epoch; NaN for others. */
 export function parseServedTime(bytes: Uint8Array, from: number, to: number): number {
   if (to - from !== TIME_BYTES || bytes[from + 19] !== 46 || bytes[from + 23] !== 90) return Number.NaN;
   if (bytes[from + 4] !== 45 || bytes[from + 7] !== 45 || bytes[from + 10] !== 84) return Number.NaN;

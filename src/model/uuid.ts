@@ -13,10 +13,7 @@ const PLACES = Array.from("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", (c, at) => (c 
   (at) => at >= 0,
 );
 
-/**
- * Reads a UUID of any version and case into `words[at]` to `words[at + 3]`.
- * @returns whether the text is a UUID; on false the words are undefined
- */
+/** Reads a UUID of any version and case into four words at an index. @returns whether the text is one; else they are undefined */
 export function parseUuid(text: string, words: Uint32Array, at: number): boolean {
   if (text.length !== 36) return false;
   if (text.charCodeAt(8) !== 45 || text.charCodeAt(13) !== 45) return false;

@@ -1,7 +1,6 @@
 /**
- * The table of events, one row per kind. Log lines, the metrics that count events, the type of an observation and the
- * documents' table follow from it. The core calls one `observe` function; the log and the metrics are listeners. No event
- * contains a token, or a field of a data row that the model does not declare. Durations are milliseconds.
+ * The table of events, one row per kind. No event contains a token, or a field of a data row that the model does not
+ * declare. Durations are milliseconds.
  *
  * Long: a table.
  */

@@ -91,9 +91,7 @@ async function isSmall(folder: string): Promise<boolean> {
 /**
  * Makes a loader that runs a small first load, and its long searches, on the serving thread: no request is served yet,
  * and starting a thread with its own copy of the program takes more time and memory than the work.
- *
  * @param elsewhere runs all other loads: later ones must not hold up requests
- * @param importHere gives the loader for the calling thread
  */
 export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<Loader>): Loader {
   return async (folder, options) => {
@@ -130,12 +128,7 @@ async function openSearching(options: OpenStateOptions, { requestCounters }: Sta
 /** A state and its keepers. */
 export type OpenState = Awaited<ReturnType<typeof openState>>;
 
-/**
- * Loads keys and snapshot, and begins to check them for changes.
- *
- * @throws {KeysFileError} when the keys cannot be used
- * @throws {SnapshotError} when the snapshot cannot be loaded
- */
+/** Loads keys and snapshot, and begins to check them for changes. @throws {KeysFileError} or {SnapshotError} */
 export async function openState(options: OpenStateOptions) {
   const { settings, servesElsewhere = false, requestCells, observe } = options;
   const { rateWindow, watch } = settings;

@@ -59,11 +59,7 @@ export function threadsFrom(value: Settings["threads"]): number {
 
 export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 
-/**
- * Loads, listens, and keeps everything current.
- *
- * @throws {ToldError} or an error of the system, when it cannot start
- */
+/** Loads, listens, and keeps everything current. @throws {ToldError} or an error of the system, when it cannot start */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { admin, options } = await withAdmin(given);
   try {
@@ -154,7 +150,7 @@ async function listenHere(
 ): Promise<Listening> {
   const { host, port, sharePort } = settings;
   const maxConnections = connectionLimit(1, adminConnections);
-  const listener = await createListener(state, { ...settings, maxConnections }, { observe, collectGarbage });
+  const listener = await createListener(state, { ...settings, maxConnections }, observe);
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
     address,

@@ -1,6 +1,5 @@
 /**
- * The settings of all commands: the rows of the core, their type, and checking and reading values by a row. The argument
- * reader, the help texts and the documents use the table; `src/features.ts` adds the rows of features.
+ * The settings of all commands: the rows of the core, their type, and checking and reading values by a row.
  *
  * Long: the table has one row per setting.
  */
@@ -33,6 +32,7 @@ export interface Setting<C extends string = string> {
   /** As a user would write it; a boolean without one is off. */
   readonly default?: string;
   readonly required?: true;
+  /** 0 when absent. */
   readonly min?: number;
   readonly max?: number;
   /** If its value is the path of a file or folder, how the command uses it; changing a file counts as writing. */
@@ -80,7 +80,6 @@ export const KEEP = {
   kind: "integer",
   value: "N",
   default: "3",
-  min: 0,
   max: 1_000_000,
   meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
 } as const;
@@ -144,7 +143,6 @@ export const CORE_SETTINGS = [
     kind: "integer",
     value: "PORT",
     default: "8787",
-    min: 0,
     max: 65_535,
     meaning: "Port to listen on; 0 picks a free one.",
   },
@@ -204,7 +202,6 @@ export const CORE_SETTINGS = [
     flag: "watch",
     isOption: true,
     default: "2",
-    min: 0,
     max: 86_400,
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
   },
@@ -219,7 +216,6 @@ export const CORE_SETTINGS = [
     flag: "search-cache-bytes",
     isOption: true,
     default: "67108864",
-    min: 0,
     meaning: "Memory for the results of recent searches; 0 turns the cache off.",
   },
   {
@@ -247,7 +243,6 @@ export const CORE_SETTINGS = [
     needs: "access-log",
     value: "MS",
     default: "500",
-    min: 0,
     max: 3_600_000,
     meaning: "From how many milliseconds on a request is slow.",
   },

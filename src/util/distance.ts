@@ -1,9 +1,7 @@
 /**
  * Edit distances, and the known word nearest to an unknown one.
- *
  * A distance counts edits of code points: insertion, deletion, replacement, and transposition of two neighbours that are not
  * edited again (optimal string alignment; up to 2 the same as Damerau–Levenshtein).
- *
  * Dynamic programming with a column per code point of the text (Sellers): cell `i` is the least number of edits between the
  * first `i` code points of the query and some suffix of the text read so far, or all of that text. In a column only the cells
  * up to the last one within the limit matter (Ukkonen).

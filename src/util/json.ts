@@ -34,7 +34,6 @@ const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|n
  * since the nesting may be deep.
  */
 function faultIn(text: string): number {
-  /** The closing characters of the open arrays and objects. */
   const closers: string[] = [];
   let at = 0;
 
@@ -90,8 +89,6 @@ function faultIn(text: string): number {
 
 /**
  * Says where a text stops being JSON. It quotes nothing of the text, which may be confidential.
- *
- * @param text that is no JSON
  * @param isLine whether it is one line, with a number that the caller reports
  * @returns such as "not valid JSON at line 3, column 14"; columns are counted in UTF-16 units
  */

@@ -3,7 +3,6 @@
  * roots, whose results IEEE 754 fixes; the results of `Math.log` or `Math.pow` may differ between engines.
  */
 
-/** A stream of random numbers. */
 export type Random = ReturnType<typeof createRandom>;
 
 const TWO_32 = 4_294_967_296;
@@ -18,11 +17,7 @@ function mix(word: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/**
- * Makes the stream (sfc32) of a seed and a name; streams of different names are independent.
- *
- * @param seed any safe integer
- */
+/** Makes the stream (sfc32) of a seed, any safe integer, and a name; streams of different names are independent. */
 export function createRandom(seed: number, name: string) {
   const low = seed >>> 0;
   const high = Math.floor(seed / TWO_32) >>> 0;

@@ -1,7 +1,4 @@
-/**
- * Binary search and galloping search: steps double, then the last one is halved, so that a position near the beginning costs
- * little. Searches in typed arrays have functions of their own, since a callback costs time.
- */
+/** Binary search and galloping search. Searches in typed arrays have functions of their own: a callback costs time. */
 
 /** The first position from `from` up to `to` where ascending numbers are not below a value; `to` if there is none. */
 export function lowerBound(values: Uint32Array, value: number, from: number, to: number): number {
@@ -26,11 +23,7 @@ export function gallop(values: Uint32Array, value: number, from: number, to: num
   return lowerBound(values, value, before, Math.min(before + step, to));
 }
 
-/**
- * The first position from `from` up to `to` where `holds` is false; `to` if there is none.
- *
- * @param holds true up to some position, and false from there on
- */
+/** The first position from `from` up to `to` where `holds` is false, as it must be from there on; `to` if there is none. */
 export function endWhere(from: number, to: number, holds: (at: number) => boolean): number {
   let low = from;
   let high = to;

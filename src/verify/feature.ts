@@ -23,7 +23,6 @@ export const VERIFY_SETTINGS = [
     kind: "integer",
     value: "N",
     default: "1",
-    min: 0,
     max: 4_294_967_295,
     meaning: "Seed of the sample; the same seed asks the same of the same snapshot.",
     commands: ["verify"],

@@ -236,7 +236,7 @@ export async function serveOpen(
     asked();
     return api.answer(ask);
   };
-  const http = new HttpServer({ ...api, answer, observe, collectGarbage() {} }, settings);
+  const http = new HttpServer({ ...api, answer, observe }, settings);
   const { port } = await http.listen(settings.host, settings.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();

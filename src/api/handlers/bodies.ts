@@ -1,7 +1,4 @@
-/**
- * The bodies of replies: the envelopes around the data, and the common part of both searches. Texts have one char a
- * byte; envelopes are ASCII.
- */
+/** The bodies of replies: envelopes, which are ASCII, around the data; and the common part of both searches. */
 
 import { type Slices, sliceAll } from "../../model/body.ts";
 import { readTerm } from "../../search/fold.ts";

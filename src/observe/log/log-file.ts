@@ -2,8 +2,9 @@
 
 import { constants, open } from "node:fs";
 import { promisify } from "node:util";
-import { ForeignFileError, isForeign } from "../../files/foreign.ts";
+import { isForeign } from "../../files/foreign.ts";
 import { codeOf, problemText } from "../../util/system-error.ts";
+import { PlaceError } from "../../util/told-error.ts";
 import { LOG_BEGINNING } from "./log.ts";
 import { Sink } from "./sink.ts";
 
@@ -20,7 +21,7 @@ const PASSING = ["ENXIO", "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EIO", "EINTR"
 /** Opens a file that may be a log: of an unreadable one, a user may have the right to append alone. @returns its descriptor */
 async function openToAppend(file: string): Promise<number> {
   if (await isForeign(file, LOG_BEGINNING).catch(() => false))
-    throw new ForeignFileError("is no log of orrery, and nothing is appended to it");
+    throw new PlaceError("is no log of orrery, and nothing is appended to it");
   return await promisify(open)(file, FLAGS, MODE);
 }
 
@@ -52,11 +53,7 @@ export class LogFile extends Sink {
   }
 }
 
-/**
- * Opens the file; lines wait while it is a pipe without a reader or the disk is full.
- *
- * @throws {ForeignFileError}, or the error of the system if the file cannot be a log
- */
+/** Opens the file; lines wait while it is a pipe without a reader or the disk is full. @throws {PlaceError} */
 export async function openLogFile(file: string): Promise<LogFile> {
   const fd = await openToAppend(file).catch((error: unknown) => {
     if (PASSING.includes(codeOf(error) ?? "")) return undefined;

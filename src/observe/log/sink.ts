@@ -1,7 +1,6 @@
 /**
- * Writes to standard error, standard output or the log file of a server. A slow or missing reader neither delays nor
- * ends the server: writes are asynchronous, waiting lines are bounded, further lines are dropped and counted, and a
- * failed write is retried.
+ * Writes to standard error, standard output or the log file of a server, without waiting: waiting lines are bounded,
+ * further lines are dropped and counted, and a failed write is retried.
  */
 
 import { closeSync, constants, fstatSync, openSync, statSync, write, writeSync } from "node:fs";
@@ -67,10 +66,7 @@ interface Chunk {
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const PAUSE_MS = 5;
 
-/**
- * Writes a whole text synchronously. @param patienceMs timeout for a slow reader @throws the error of the system, such
- * as EPIPE
- */
+/** Writes a whole text synchronously. @param patienceMs timeout for a slow reader @throws the error of the system */
 export function writeWhole(fd: number, text: string | Buffer, patienceMs = Number.POSITIVE_INFINITY): void {
   let rest = typeof text === "string" ? Buffer.from(text) : text;
   const deadline = performance.now() + patienceMs;
@@ -118,10 +114,7 @@ export class Sink {
   #onDropped = (_lines: number): void => {};
   readonly #flushed = new Set<() => void>();
 
-  /**
-   * @param fd a descriptor that does not block; undefined if not open yet
-   * @param goneMs milliseconds after which a reader that takes nothing counts as gone
-   */
+  /** @param fd does not block; undefined if not open yet @param goneMs after which a reader that takes nothing counts as gone */
   constructor(fd: number | undefined, goneMs = GONE_MS) {
     this.#fd = fd;
     this.#goneMs = goneMs;

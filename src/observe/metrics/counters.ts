@@ -243,10 +243,7 @@ function watchCollections(counters: RequestCounters): void {
 
 const HEAP_EVERY = 50;
 
-/**
- * Watches the calling thread for good. @returns a function to call with a delay of its event loop, in milliseconds, fifty
- * times a second
- */
+/** Watches the calling thread for good. @returns takes a delay of its event loop, in milliseconds, fifty times a second */
 export function watchVitals(counters: RequestCounters): (delayMs: number) => void {
   watchCollections(counters);
   let delays = 0;

@@ -43,11 +43,8 @@ function isManifest(text: string): boolean {
 }
 
 /**
- * Loads the snapshot in one folder and writes it, prepared, to another, which is created if missing. The new file
- * replaces the old one in one step.
- *
- * @returns the result, or why the snapshot cannot be served; then nothing was changed
- * @throws any error of `judge` and `ready`; {PlaceError} when another build began to write to the folder; any error of writing
+ * Loads the snapshot in one folder and writes it, prepared, to another in one step. @returns why it cannot be served, if so
+ * @throws any error of `judge`, `ready` and writing; `PlaceError` when another build began to write to the folder
  */
 export async function buildPrepared(
   from: string,

@@ -1,23 +1,16 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
-import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
+import type { Observation, Observe } from "../../observe/events.ts";
 import { type CachedSearch, observeSearches } from "../../search/cache.ts";
-import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
-import type { AskPage } from "../search/questions.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
 export type TakeGeneration = (generation: Generation) => void;
 
 /** A generation for other threads that serve: its memory, and its threads that search. */
-export interface SharedGeneration {
-  readonly store: Store;
-  readonly index: SearchIndex;
-  readonly ask: AskPage | undefined;
-  readonly askSimilar: AskPage | undefined;
-}
+export type SharedGeneration = ReturnType<ServedGeneration["shared"]>;
 
 export interface ServedOptions {
   /** Makes the similar search of a generation; absent without similar search. */
@@ -31,7 +24,7 @@ export interface ServedOptions {
 export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
-  #generation: Generation | undefined;
+  generation: Generation | undefined;
   #loaded: LoadedSearchable | undefined;
   #similar: OpenSimilar | undefined;
 
@@ -41,10 +34,6 @@ export class ServedGeneration {
     this.#onGeneration = onGeneration;
   }
 
-  get generation(): Generation | undefined {
-    return this.#generation;
-  }
-
   /** The parts that the next load may use again. */
   get serving(): Serving | undefined {
     if (this.#loaded === undefined) return undefined;
@@ -52,17 +41,14 @@ export class ServedGeneration {
     return { store, kept, index };
   }
 
-  shared(): SharedGeneration {
+  shared() {
     const { store, index, ask } = this.#loaded!;
     return { store, index, ask, askSimilar: this.#similar?.ask };
   }
 
-  searchCounts(): CacheCounts {
-    return this.#loaded!.search.counts();
-  }
-
-  searchHolds(...asked: Parameters<CachedSearch["holds"]>): boolean {
-    return this.#loaded!.search.holds(...asked);
+  /** Its exact search. */
+  get search(): CachedSearch {
+    return this.#loaded!.search;
   }
 
   /** Serves a loaded generation, and releases the previous one. */
@@ -76,8 +62,8 @@ export class ServedGeneration {
       this.#observeSearches();
     }
     this.#loaded = loaded;
-    this.#generation = createGeneration(store, search.find, this.#similar?.search);
-    this.#onGeneration(this.#generation);
+    this.generation = createGeneration(store, search.find, this.#similar?.search);
+    this.#onGeneration(this.generation);
     // Callers of the old one get answers while any of its searches is open; later callers search by themselves.
     before?.retire();
     retireSimilar?.();
@@ -109,7 +95,7 @@ export class ServedGeneration {
   }
 
   #observeSearches(): void {
-    observeSearches(this.#options.observe, this.#loaded!.store.id, this.searchCounts());
+    observeSearches(this.#options.observe, this.#loaded!.store.id, this.search.counts());
   }
 }
 

@@ -1,8 +1,6 @@
 /**
- * Keeping the generation current: loading, reloading, watching the folder.
- *
- * A snapshot that fails to load changes nothing. All requests to reload during a load become one more load after it.
- * After a stop no load begins; `close` also ends one that still runs.
+ * Keeping the generation current: loading, reloading, watching the folder. All requests to reload during a load become one
+ * more load after it. After a stop no load begins; `close` also ends one that still runs.
  */
 
 import type { ReloadResult } from "../../model/reload.ts";

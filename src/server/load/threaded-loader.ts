@@ -1,8 +1,6 @@
 /**
- * Loading and long searches, in one thread per generation.
- *
- * The store and the index arrive as shared memory, at next to no cost for the serving thread. A thread that dies is
- * replaced by one with the same index; its searches wait for that.
+ * Loading and long searches, in one thread per generation. A thread that dies is replaced by one with the same index; its
+ * searches wait for that.
  */
 
 import { availableParallelism } from "node:os";

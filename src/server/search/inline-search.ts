@@ -1,10 +1,6 @@
 /**
- * Inline search: on the serving thread.
- *
- * Most searches take less time than a round trip to another thread, so they run inline, over the shared index.
- * Longer ones are offloaded to the search thread. Lookups come first: searches get a time slice of each turn of the
- * event loop, and the rest waits for the next turn, in a fair queue. One bound limits all waiting searches, inline
- * and offloaded.
+ * Inline search: on the serving thread. Searches get a time slice of each turn of the event loop, and the rest waits for
+ * the next turn, in a fair queue; longer ones are offloaded to the search thread. One bound limits all that wait.
  */
 
 import { setImmediate } from "node:timers";

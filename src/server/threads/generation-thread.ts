@@ -1,7 +1,4 @@
-/**
- * The thread of a generation: loads a folder, packs it into shared memory, indexes it, and then answers its searches
- * until it is ended. It handles one generation only, so its end frees all garbage of the load.
- */
+/** The thread of a generation: loads a folder, indexes it, and answers its searches. Its end frees all garbage of the load. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { keepingResults } from "../../search/cache.ts";

@@ -83,21 +83,10 @@ export interface CacheQuestion {
   readonly page: PageOf;
 }
 
-export interface ThreadFigures {
-  readonly heapUsedBytes: number;
-  readonly heapTotalBytes: number;
-  readonly eventLoop: EventLoopFigures;
-  /** Counts of the served generation's cache. */
-  readonly searches: CacheCounts;
-  /** Whether its cache holds the page in question; false without a question. */
-  readonly holds: boolean;
-}
+export type ThreadFigures = ReturnType<typeof figuresOfThread>;
 
-export function figuresOfThread(
-  eventLoop: EventLoopFigures,
-  searches: CacheCounts,
-  holds: boolean,
-): ThreadFigures {
+/** @param searches of the served generation's cache @param holds whether that holds the page in question; false without one */
+export function figuresOfThread(eventLoop: EventLoopFigures, searches: CacheCounts, holds: boolean) {
   const { heapUsed, heapTotal } = process.memoryUsage();
   return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
 }

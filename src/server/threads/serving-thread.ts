@@ -1,7 +1,4 @@
-/**
- * A serving thread: shares port, store, index and counters with the others. Long searches go to the main thread, which
- * passes them on to a search thread.
- */
+/** A serving thread. Long searches go to the main thread, which passes them on to a search thread. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { KeyRing } from "../../auth/keys.ts";
@@ -78,7 +75,7 @@ const state = composeState(task.settings, {
 });
 // Awaited at each use: the one-file program is no module, so it has no top-level await.
 const { settings, maxConnections } = task;
-const listener = createListener(state, { ...settings, maxConnections }, { observe, collectGarbage });
+const listener = createListener(state, { ...settings, maxConnections }, observe);
 
 function tellOfCache(): void {
   observeSearches(observe, state.generation.store.id, cached.counts());

@@ -1,9 +1,6 @@
 /**
- * Several serving threads on one port. The main thread keeps keys and snapshot current, sends them out, passes long
- * searches on, and replaces a thread that dies; it serves no requests itself.
- *
- * The system gives each new connection to one of the threads (`reusePort`), so a thread that dies breaks only its own
- * connections. It is replaced if it was listening, unless all of them stop.
+ * Several serving threads on one port. The system gives each new connection to one of them (`reusePort`), so a thread that
+ * dies breaks only its own connections. It is replaced if it was listening, unless all of them stop.
  */
 
 import type { AddressInfo } from "node:net";

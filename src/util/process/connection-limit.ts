@@ -9,7 +9,6 @@ import { codeOf } from "../system-error.ts";
 /** For a reload: its files and its thread. */
 const RESERVE = 24;
 
-/** For each serving thread. */
 const THREAD_RESERVE = 16;
 
 /** For the operators' listener: bounds of its connection limit, and its share of the free descriptors. */
@@ -29,11 +28,9 @@ function freeDescriptors(): number | undefined {
 }
 
 /**
- * Most connections of one listener.
- *
+ * Most connections of one listener; undefined where the system reports no limit, or has none.
  * @param listeners number of listening threads; 1 stands for this thread
  * @param others connections to reserve for another listener
- * @returns at least 1; undefined where the system reports no limit, or has none
  */
 export function connectionLimit(listeners: number, others = 0): number | undefined {
   const free = freeDescriptors();
@@ -42,7 +39,6 @@ export function connectionLimit(listeners: number, others = 0): number | undefin
   return Math.max(1, Math.floor((free - RESERVE - others - threads) / listeners));
 }
 
-/** Most connections of the listener for operators. */
 export function adminConnectionLimit(): number {
   const share = Math.floor((freeDescriptors() ?? Number.POSITIVE_INFINITY) * ADMIN_SHARE);
   return Math.min(MOST_ADMIN, Math.max(FEWEST_ADMIN, share));

@@ -3,7 +3,6 @@
 /** Without a listener they would end a server without a message, or open a debugger's port. */
 export const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const;
 
-/** Signals that stop a server. */
 export const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** Signals that were ignored before a log could report them. */

@@ -5,7 +5,6 @@
 
 import { performance } from "node:perf_hooks";
 
-/** Delays of about the last ten seconds, and the recent utilization of the loop. */
 export type EventLoopFigures = ReturnType<ReturnType<typeof watchEventLoop>>;
 
 const INTERVAL_MS = 20;

@@ -10,7 +10,6 @@ export class GrowingPauses {
   readonly #firstMs: number;
   #failures = 0;
 
-  /** @param firstMs the first pause, in milliseconds */
   constructor(firstMs: number) {
     this.#firstMs = firstMs;
   }

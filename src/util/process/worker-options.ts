@@ -18,10 +18,7 @@ function heapLimitMb(): number {
 
 /**
  * Starts a worker thread of the program with a task. Its heap has a limit of its own, so that a thread that fills it ends
- * alone; V8's `--max-old-space-size` overrides it.
- *
- * @param thread its entry point, such as {@link GENERATION_THREAD}
- * @param transferList parts of the task to transfer instead of copying
+ * alone; V8's `--max-old-space-size` overrides it. @param thread its entry point, such as {@link GENERATION_THREAD}
  */
 export function startWorker(thread: string, task: unknown, transferList: Transferable[] = []): Worker {
   const entry = workerEntry(thread);

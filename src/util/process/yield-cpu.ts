@@ -1,6 +1,6 @@
 /**
- * Yields the CPU to the serving thread, on a processor that both threads share. A low priority is not enough: Linux lets a
- * thread finish its time slice of up to 4 ms before a thread that woke up runs. A thread that sleeps yields at once.
+ * Yields a processor that a thread shares with the serving thread. A low priority is not enough: Linux lets a thread finish
+ * its time slice of up to 4 ms before a thread that woke up runs. A thread that sleeps yields at once.
  */
 
 import { readlinkSync } from "node:fs";
