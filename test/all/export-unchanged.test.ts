@@ -78,8 +78,7 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
     };
     const from = readPostgresUrl(server.url(database));
     const made = await copyTables(from, { queries, take, marks }, new AbortController().signal);
-    assert.deepEqual([...copied, ...made.unchanged].sort(), [...TABLES].sort());
-    return { marks: made.marks, copied };
+    return { marks: made, copied };
   }
 
   /** The marks of a first export, once the server's log of all that it saw is on disk. */

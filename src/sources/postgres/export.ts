@@ -109,7 +109,7 @@ async function copyRows(
     written.set(table, file);
     return file;
   };
-  const { marks } = await copyTables(from, { queries, take, marks: new Map(known) }, signal);
+  const marks = await copyTables(from, { queries, take, marks: new Map(known) }, signal);
   const files = new Map<string, WrittenFile>();
   for (const table of TABLES) {
     if (queries[table] === undefined) continue;
