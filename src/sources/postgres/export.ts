@@ -72,10 +72,11 @@ export interface Exported {
   readonly published: LastPublished | undefined;
 }
 
-/** Files of an export, and the marks for the next one. */
-interface CopiedFiles {
-  readonly files: RowFiles;
-  readonly marks: TableMarks;
+/** One export: all tables that have a query; the others keep the files of the last publication. */
+interface Task extends Omit<ExportOptions, "queries"> {
+  readonly queries: Partial<Queries>;
+  /** Time of the data. Taken before the first query: the rows include everything committed by then. */
+  readonly createdAt: number;
 }
 
 /** The files of the last publication that were not touched since. */
@@ -93,16 +94,17 @@ async function untouched({ folder, before }: LastPublished): Promise<ReadonlySet
  * Copies every table that has a query to a file, and links the files of tables that have the rows of the last publication.
  *
  * @param last has the same form, compressed or not
+ * @returns the files, and the marks for the next export
  */
 async function copyRows(
   folder: string,
-  queries: Partial<Queries>,
-  { from, gzip, signal }: ExportOptions,
+  { from, queries, gzip, signal }: Task,
   last: LastPublished | undefined,
-): Promise<CopiedFiles> {
+): Promise<Pick<LastPublished, "files" | "marks">> {
   const nameOf = (table: TableName): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
   const usable = last === undefined ? new Set() : await untouched(last);
-  const known = Array.from(last?.marks ?? []).filter(([table]) => usable.has(nameOf(table)));
+  const before = [...(last?.marks ?? [])];
+  const known = before.filter(([table]) => usable.has(nameOf(table)));
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
     const file = await writeRowFile(join(folder, nameOf(table)), lines, gzip);
@@ -112,14 +114,13 @@ async function copyRows(
   const marks = await copyTables(from, { queries, take, marks: new Map(known) }, signal);
   const files = new Map<string, WrittenFile>();
   for (const table of TABLES) {
-    if (queries[table] === undefined) continue;
     const name = nameOf(table);
     const copied = written.get(table);
     files.set(name, copied ?? last!.files.get(name)!);
     if (copied === undefined || (usable.has(name) && last!.files.get(name)!.sha256 === copied.sha256))
       await linkInto(folder, last!.folder, name);
   }
-  return { files, marks };
+  return { files, marks: new Map([...before.filter(([table]) => queries[table] === undefined), ...marks]) };
 }
 
 /** Rejects on abort with the signal's reason. The work itself cannot be stopped: it ends with the process. */
@@ -141,7 +142,7 @@ async function prepareRows(
   rows: string,
   folder: string,
   current: string | undefined,
-  { maxBytes, allowShrink, signal }: ExportOptions,
+  { maxBytes, allowShrink, signal }: Task,
 ): Promise<number> {
   const judge = (visible: VisibleRows): Promise<void> =>
     refuseShrunk(visible, { current, allowShrink, maxBytes });
@@ -165,16 +166,14 @@ function sumOf(files: RowFiles, key: "rows" | "bytes"): number {
 async function fillFolder(
   folder: string,
   current: string | undefined,
-  options: ExportOptions,
+  task: Task,
 ): Promise<Exported> {
-  const { queries, onlyChanges, build = false, allowShrink, maxBytes, signal } = options;
-  const last = options.last?.folder === current ? options.last : undefined;
+  const { createdAt, onlyChanges, build = false, allowShrink, maxBytes, signal } = task;
+  const last = task.last?.folder === current ? task.last : undefined;
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
-  // Taken before the first query: the rows include everything committed by then.
-  const createdAt = Date.now();
   const began = performance.now();
-  const { files, marks } = await copyRows(place, queries, options, last);
+  const { files, marks } = await copyRows(place, task, last);
   const copied = performance.now();
   const generation = generationOfRows("pg", files);
   const came = {
@@ -184,14 +183,14 @@ async function fillFolder(
     copyMs: copied - began,
   };
   if (current !== undefined && onlyChanges && (await holdsSame(current, generation, files, build))) {
-    await renewManifest(current, createdAt);
+    if (createdAt !== last?.createdAt) await renewManifest(current, createdAt);
     const published = build ? undefined : { folder: current, files, createdAt, before: last?.before, marks };
     return { ...came, checkMs: 0, isNew: false, published };
   }
   const fields = { generation, createdAt };
   if (build) {
     await writeManifest(place, files, fields);
-    const bytes = await prepareRows(place, folder, current, options);
+    const bytes = await prepareRows(place, folder, current, task);
     return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
   }
   const { store, kept } = await completeRows(place, files, fields, {
@@ -205,6 +204,21 @@ async function fillFolder(
   return { ...came, checkMs: performance.now() - copied, isNew: true, published };
 }
 
+/** Publishes an export. @param follows the folder that must be published still; undefined for any @returns undefined if it is not */
+async function publish(task: Task, follows?: string): Promise<Exported | undefined> {
+  let exported: Exported | undefined;
+  await publishVersion(
+    task.out,
+    async (folder, current) => {
+      if (follows !== undefined && current !== follows) return undefined;
+      exported = await fillFolder(folder, current, task);
+      return exported.isNew ? exported : undefined;
+    },
+    { keep: task.keep, replaces: follows !== undefined },
+  );
+  return exported;
+}
+
 /**
  * Exports once.
  *
@@ -212,16 +226,7 @@ async function fillFolder(
  *   `CommandError`; errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  let exported: Exported | undefined;
-  await publishVersion(
-    options.out,
-    async (folder, current) => {
-      exported = await fillFolder(folder, current, options);
-      return exported.isNew ? exported : undefined;
-    },
-    { keep: options.keep },
-  );
-  return exported!;
+  return (await publish({ ...options, createdAt: Date.now() }))!;
 }
 
 /**
@@ -235,33 +240,10 @@ export async function exportLive(
   options: ExportOptions,
   last: LastPublished,
 ): Promise<LastPublished | undefined> {
-  let published: LastPublished | undefined;
-  await publishVersion(
-    options.out,
-    async (folder, current) => {
-      if (current !== last.folder) return undefined;
-      const { instances } = options.queries;
-      const copied = await copyRows(folder, { instances }, options, last);
-      const marks = new Map([...last.marks, ...copied.marks]);
-      published = { ...last, marks };
-      const [[name, file] = []] = copied.files;
-      if (file!.plainSha256 === last.files.get(name!)!.plainSha256) return undefined;
-      const files = new Map(last.files).set(name!, file!);
-      for (const other of files.keys()) if (other !== name) await linkInto(folder, current, other);
-      const { maxBytes, signal } = options;
-      const { createdAt, before } = last;
-      const { store, kept } = await completeRows(
-        folder,
-        files,
-        { generation: generationOfRows("pg", files), createdAt },
-        { current, maxBytes, signal, before, allowShrink: true },
-      );
-      published = { folder, files, createdAt, before: { store, kept }, marks };
-      return published;
-    },
-    { keep: options.keep, replaces: true },
-  );
-  return published;
+  const { createdAt, folder } = last;
+  const { instances } = options.queries;
+  const task = { ...options, queries: { instances }, createdAt, last, onlyChanges: true, allowShrink: true };
+  return (await publish(task, folder))?.published;
 }
 
 /** Puts a file of another folder into a folder, in place of any file there: a link, or a copy where the file system has no links. */
