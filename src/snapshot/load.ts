@@ -1,12 +1,11 @@
 /** The snapshot pipeline: reads, validates, filters, encodes and packs a folder's rows. It gives a whole store or a list of problems. */
 
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, stat } from "node:fs/promises";
 import { systemErrorText } from "../util/system-error.ts";
 import {
   checkKinds,
   checkPreparedAlone,
   type FileFingerprints,
-  type FileSystem,
   fileFingerprintsOf,
   fingerprintOf,
   fingerprintOfOpened,
@@ -17,7 +16,6 @@ import {
   openIfThere,
   openRowFiles,
   PREPARED,
-  realFiles,
 } from "./files.ts";
 import { tablesToOpen, unchangedFiles } from "./kept.ts";
 import { readRowFiles } from "./load-rows.ts";
@@ -46,15 +44,14 @@ async function openFiles(
   { problems, options }: Pick<LoadInput, "problems" | "options">,
 ): Promise<LoadInput | "changed" | undefined> {
   const began = performance.now();
-  const files = options.files ?? realFiles;
-  const handle = await openIfThere(folder, MANIFEST, files, opened);
-  const prepared = await openIfThere(folder, PREPARED, files, opened);
+  const handle = await openIfThere(folder, MANIFEST, opened);
+  const prepared = await openIfThere(folder, PREPARED, opened);
   // Read again below, so that its problems follow the problems of files.
   const listed = options.before && (await readIfRegular(handle));
   // Beside a prepared file no row file may exist, changed or not.
   const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
   const rowProblems = prepared ? new Problems() : problems;
-  const stored = await openRowFiles(folder, files, rowProblems, opened, tablesToOpen(known));
+  const stored = await openRowFiles(folder, rowProblems, opened, tablesToOpen(known));
   const skipped = new Set(Array.from(known.values(), ({ name }) => name));
   const wanted = [...fingerprints].filter(([name]) => opened.has(name) || !skipped.has(name));
   if ((await fingerprintOfOpened(opened)) !== joinFingerprints(new Map(wanted))) return "changed";
@@ -91,9 +88,8 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
   const opened: Opened = new Map();
   const problems = new Problems();
   try {
-    if (!(await (options.files ?? realFiles).stat(folder)).isDirectory())
-      return refusedFor(`${folder}: is not a directory`);
-    const fingerprints = await fileFingerprintsOf(folder, options.files);
+    if (!(await stat(folder)).isDirectory()) return refusedFor(`${folder}: is not a directory`);
+    const fingerprints = await fileFingerprintsOf(folder);
     const fingerprint = joinFingerprints(fingerprints);
     const input = await openFiles(folder, fingerprints, opened, { problems, options });
     // Without a manifest, a second attempt could mix files of two publications.
@@ -101,8 +97,7 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
     const loaded = input && (await (input.prepared ? loadPrepared : readRowFiles)(input));
     // The files that the manifest lists were read whole, even if a newer snapshot was published meanwhile.
     const isSure = input === undefined || (loaded !== undefined && input.manifest !== undefined);
-    if (!isSure && (await fingerprintOf(folder, options.files)) !== fingerprint)
-      return refusedAsChanged(folder);
+    if (!isSure && (await fingerprintOf(folder)) !== fingerprint) return refusedAsChanged(folder);
     return loaded
       ? { ...loaded, ok: true, fingerprint }
       : { ok: false, problems: problems.lines(), fingerprint };
@@ -141,8 +136,8 @@ function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes
  * @returns the time of the data and the fingerprint of the served files; undefined if the folder has to be loaded
  * @throws errors of the file system
  */
-export async function findRenewed(folder: string, before: Before, files: FileSystem = realFiles) {
-  const fingerprints = await fileFingerprintsOf(folder, files);
+export async function findRenewed(folder: string, before: Before) {
+  const fingerprints = await fileFingerprintsOf(folder);
   const served = servedFiles(before);
   const others = [...fingerprints].filter(([name]) => name !== MANIFEST);
   const isKnown = ([name, look]: [string, string]): boolean =>
@@ -150,7 +145,7 @@ export async function findRenewed(folder: string, before: Before, files: FileSys
   if (others.length === 0 || others.length !== served.size || !others.every(isKnown)) return undefined;
   const opened: Opened = new Map();
   try {
-    const handle = await openIfThere(folder, MANIFEST, files, opened);
+    const handle = await openIfThere(folder, MANIFEST, opened);
     const manifest = await readIfRegular(handle);
     if (manifest?.generation !== before.store.id) return undefined;
     if ((await fingerprintOfOpened(opened)) !== fingerprints.get(MANIFEST)) return undefined;

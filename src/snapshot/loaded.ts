@@ -7,7 +7,7 @@ import type { Store } from "../store/generation.ts";
 import type { IdMap } from "../store/ids.ts";
 import { LimitError } from "../store/limits.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { FileFingerprints, FileSystem, StoredFile } from "./files.ts";
+import type { FileFingerprints, StoredFile } from "./files.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
 import { BadFileError, type ReadFile } from "./read.ts";
@@ -21,8 +21,6 @@ export interface LoadOptions {
   /** The served generation: its unchanged files are not read again. */
   readonly before?: Before | undefined;
   readonly signal?: AbortSignal;
-  /** Replaces the file system in tests. */
-  readonly files?: FileSystem;
   /** Replace the hard limits in tests. */
   readonly limits?: Partial<StageLimits>;
 }

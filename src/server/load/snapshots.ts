@@ -152,7 +152,7 @@ export class SnapshotKeeper {
   }
 
   #fingerprint(): Promise<string> {
-    return fingerprintOf(this.#folder, this.#options.files);
+    return fingerprintOf(this.#folder);
   }
 
   /** @returns whether there is something to load */
@@ -270,7 +270,7 @@ export class SnapshotKeeper {
 
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(): Promise<boolean> {
-    const renewed = await findRenewed(this.#folder, this.served.serving!, this.#options.files);
+    const renewed = await findRenewed(this.#folder, this.served.serving!);
     if (renewed === undefined || this.#loads.isRunning) return false;
     this.#createdAt = renewed.createdAt;
     this.#loadedFingerprint = renewed.fingerprint;
