@@ -8,7 +8,7 @@ import { formatTime } from "../model/time.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import type { Before } from "../snapshot/load.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
-import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
+import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import {
   refuseShrunk,
   type ShrinkGuard,
@@ -16,6 +16,7 @@ import {
   type VisibleRows,
   visibleIn,
 } from "../snapshot/refusals.ts";
+import type { MirrorNote } from "../upstream/cli.ts";
 import { isObject } from "../util/json.ts";
 import type { WrittenFile } from "./row-file.ts";
 
@@ -49,37 +50,31 @@ export interface ManifestFields {
   readonly createdAt: number;
   /** For the shrink check of the next publication; no load reads it. */
   readonly visible?: VisibleRows;
-  /** Other fields that no load reads. */
-  readonly more?: Readonly<Record<string, unknown>>;
+  /** For `orrery verify`; no load reads it. */
+  readonly mirror?: MirrorNote;
 }
 
 /** Writes the manifest into the folder of the files. */
 export async function writeManifest(
   folder: string,
   files: RowFiles,
-  { generation, createdAt, visible, more }: ManifestFields,
+  { generation, createdAt, visible, mirror }: ManifestFields,
 ): Promise<void> {
+  const listed = Array.from(files, ([name, { rows, bytes, sha256 }]) => [name, { rows, bytes, sha256 }]);
   const manifest = {
-    format: FORMAT,
     generation,
     createdAt: formatTime(createdAt),
-    files: Object.fromEntries(
-      Array.from(files, ([name, { rows, bytes, sha256 }]) => [name, { rows, bytes, sha256 }]),
-    ),
+    files: Object.fromEntries(listed),
     visible,
-    ...more,
+    mirror,
   };
-  await writeFile(join(folder, MANIFEST), textOf(manifest));
-}
-
-function textOf(manifest: object): string {
-  return `${JSON.stringify(manifest, null, 2)}\n`;
+  await writeFile(join(folder, MANIFEST), manifestText(manifest));
 }
 
 /** Renews the time of the published data after a check that it is still the same. */
 export async function renewManifest(folder: string, createdAt: number): Promise<void> {
   const manifest = await readManifestOf(folder);
-  await replaceFile(join(folder, MANIFEST), textOf({ ...manifest, createdAt: formatTime(createdAt) }));
+  await replaceFile(join(folder, MANIFEST), manifestText({ ...manifest, createdAt: formatTime(createdAt) }));
 }
 
 /** Whether a published folder holds the same rows in the same form. */

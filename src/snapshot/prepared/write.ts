@@ -8,7 +8,7 @@ import { makeFolder } from "../../files/folders.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
-import { FORMAT } from "../manifest.ts";
+import { manifestText } from "../manifest.ts";
 import { hashFile } from "../read.ts";
 import { type ArrayEntry, aligned, encodeHead, hexOf, placeArrays } from "./head.ts";
 import { ARRAYS, takeApart } from "./layout.ts";
@@ -80,8 +80,7 @@ async function writeContents(
 /** The text of a manifest that lists the prepared file alone. */
 function manifestOf({ store, createdAt, reports }: Loaded, file: { bytes: number; sha256: string }): string {
   const rows = reports.reduce((sum, report) => sum + report.rows, 0);
-  const files = { [PREPARED]: { rows, ...file } };
-  return `${JSON.stringify({ format: FORMAT, generation: store.id, createdAt, files }, null, 2)}\n`;
+  return manifestText({ generation: store.id, createdAt, files: { [PREPARED]: { rows, ...file } } });
 }
 
 /**

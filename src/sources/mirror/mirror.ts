@@ -214,7 +214,7 @@ export class Mirror {
           await renewManifest(current, createdAt);
           return undefined;
         }
-        const fields = { generation, createdAt, more: { mirror: note } };
+        const fields = { generation, createdAt, mirror: note };
         await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
         return generation;
       },

@@ -181,7 +181,7 @@ export class Copies {
 /** The manifest in a folder, and the hash of its bytes; undefined if it is not a good one. */
 async function readManifestIn(folder: string): Promise<(Manifest & { readonly sha256: string }) | undefined> {
   const bytes = await readFile(join(folder, MANIFEST)).catch(() => Buffer.alloc(0));
-  const manifest = parseManifest(bytes.toString("utf8"), new Problems());
+  const manifest = parseManifest(bytes, new Problems());
   return manifest && { ...manifest, sha256: sha256Of(bytes) };
 }
 

@@ -1,6 +1,5 @@
 /** Downloads a source's manifest and files. Files are checked while they arrive; after a broken connection a download resumes. */
 
-import { isUtf8 } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { ROW_FILES } from "../../model/model.ts";
@@ -86,8 +85,7 @@ function problemWithFiles({ files }: Manifest): string | undefined {
 /** Parses a manifest of at most `maxBytes` of files. @throws {SourceError} when it is invalid or not that of a whole snapshot */
 export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number): Manifest {
   const problems = new Problems();
-  if (!isUtf8(bytes)) problems.file(MANIFEST, "not valid UTF-8");
-  const manifest = problems.count === 0 ? parseManifest(bytes.toString("utf8"), problems) : undefined;
+  const manifest = parseManifest(bytes, problems);
   const fail = (problem: string): never => {
     throw new SourceError(folder.href + problem, { isLasting: true });
   };
