@@ -79,15 +79,10 @@ async function loadAgain(folder: string, change: () => unknown, options: LoadOpt
   const { files, opened } = watchedFiles();
   const after = mustLoad(await loadWith(files, folder, { ...options, before }));
   const whole = mustLoad(await loadSnapshot(folder));
-  const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({
-    store,
-    reports: reports.map((report) => ({ ...report, isKept: true })),
-    kept,
-    bytes,
-  });
+  const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({ store, reports, kept, bytes });
   assert.deepEqual(plain(after), plain(whole));
   const made = partsMade(after.index ?? indexStore(after.store, { store: before.store, index }), index);
-  const read = after.reports.filter(({ isKept }) => !isKept).map(({ table }) => table);
+  const read = ROW_FILES.filter((file) => !after.unchanged.has(file));
   return { before, after, opened, read, known: ["users", "worlds"].filter((name) => !(name in made)) };
 }
 

@@ -427,7 +427,7 @@ describe("a snapshot that changes while it is read", () => {
         load: async () => {
           if (!isFirst) return changed;
           isFirst = false;
-          return { ok: true, store, search: {}, reports: [], fingerprint: "", retire() {} } as never;
+          return { ok: true, store, search: {}, unchanged: new Set(), fingerprint: "", retire() {} } as never;
         },
       },
       () => undefined,

@@ -32,9 +32,9 @@ export function unchangedFiles(
   const unchanged = new Map<RowFile, KeptFile>();
   for (const file of before?.kept.files ?? []) {
     const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
-    const look = fingerprints.get(file.name);
+    const look = fingerprints.get(file.file);
     if (look === undefined || forms.length > 1) continue;
-    const isListed = manifest?.files.get(file.name)?.sha256 === file.sha256;
+    const isListed = manifest?.files.get(file.file)?.sha256 === file.sha256;
     if (look === file.fingerprint || (isListed && isSameFile(look, file.fingerprint))) {
       unchanged.set(file.table, file);
     }
@@ -76,7 +76,7 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
  */
 export function stageKept(
   stage: Stage,
-  { table, name: file, dangling }: KeptFile,
+  { table, file, dangling }: KeptFile,
   unchanged: ReadonlySet<RowFile>,
   { store, kept }: Before,
 ): Dangling {

@@ -52,7 +52,7 @@ async function openFiles(
   const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
   const rowProblems = prepared ? new Problems() : problems;
   const stored = await openRowFiles(folder, rowProblems, opened, tablesToOpen(known));
-  const skipped = new Set(Array.from(known.values(), ({ name }) => name));
+  const skipped = new Set(Array.from(known.values(), ({ file }) => file));
   const wanted = [...fingerprints].filter(([name]) => opened.has(name) || !skipped.has(name));
   if ((await fingerprintOfOpened(opened)) !== joinFingerprints(new Map(wanted))) return "changed";
   if (!(await checkKinds(opened, problems))) return undefined;
@@ -125,7 +125,7 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
 
 function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes: number; sha256: string }> {
   const { prepared } = kept;
-  const files = new Map(kept.files.map((file) => [file.name, file]));
+  const files = new Map(kept.files.map((file) => [file.file, file]));
   if (prepared?.sha256 === undefined) return files;
   return new Map([[PREPARED, { ...prepared, sha256: prepared.sha256 }]]);
 }

@@ -25,6 +25,7 @@ export interface LoadOptions {
   readonly limits?: Partial<StageLimits>;
 }
 
+/** A row file, named as on disk. */
 export interface FileReport {
   readonly file: string;
   readonly table: RowFile;
@@ -32,13 +33,10 @@ export interface FileReport {
   readonly rows: number;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
-  /** Whether the rows of an earlier load were used again. */
-  readonly isKept: boolean;
 }
 
-/** A file that was read. */
-export interface KeptFile extends ReadFile, Pick<FileReport, "table" | "hidden" | "dangling"> {
-  readonly name: string;
+/** A row file that was read. */
+export interface KeptFile extends FileReport, ReadFile {
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
 }
@@ -70,7 +68,7 @@ export interface KeptPrepared {
   readonly store: Pick<Store, "id" | "contents">;
   readonly createdAt: string | undefined;
   readonly prepared: PreparedForm;
-  readonly reports: readonly Omit<FileReport, "isKept">[];
+  readonly reports: readonly FileReport[];
 }
 
 /** Data kept from a load beside its store. */
@@ -117,6 +115,8 @@ export interface Loaded {
   readonly createdAt: string | undefined;
   /** One per row file, or per row file that a prepared file was made from. */
   readonly reports: readonly FileReport[];
+  /** The tables whose rows an earlier load had read. */
+  readonly unchanged: ReadonlySet<RowFile>;
   readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;

@@ -1,5 +1,6 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
+import { ROW_FILES } from "../../model/model.ts";
 import type { Observation, Observe } from "../../observe/events.ts";
 import { type CacheCounts, type CachedSearch, observeSearches } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
@@ -128,9 +129,9 @@ function shrunkTables(before: Store, after: Store): Observation[] {
 }
 
 /** Tables that were read, and tables that were kept from the previous generation. */
-function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
+function tablesOf({ unchanged }: LoadedSearchable): Record<"read" | "kept", string[]> {
   const named = (kept: boolean): string[] =>
-    reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
+    ROW_FILES.filter((file) => unchanged.has(file) === kept).map((file) => file.replace(".ndjson", ""));
   return { read: named(false), kept: named(true) };
 }
 

@@ -74,14 +74,12 @@ export function placeArrays(bytes: readonly number[]): { offsets: number[]; end:
   return { offsets, end };
 }
 
-/** A row file from which a snapshot was prepared. */
-export type SourceReport = Omit<FileReport, "isKept">;
-
 /** The JSON of the head. */
 export interface PreparedHead {
   /** As the manifest stated. */
   readonly createdAt?: string | undefined;
-  readonly sources: readonly SourceReport[];
+  /** The row files from which the snapshot was prepared. */
+  readonly sources: readonly FileReport[];
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: readonly ArrayEntry[];
 }
@@ -127,7 +125,7 @@ function bad(what: string): BadFileError {
 }
 
 /** Whether a value is the report on the row file of number `at`. */
-function isReport(value: unknown, at: number): value is SourceReport {
+function isReport(value: unknown, at: number): value is FileReport {
   if (!isObject(value)) return false;
   const { file, table, bytes, rows, hidden, dangling } = value;
   return (

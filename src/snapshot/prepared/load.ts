@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
+import { ROW_FILES } from "../../model/model.ts";
 import { CORE_DEFAULTS } from "../../settings/settings.ts";
 import { platformStatsOf } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
@@ -148,7 +149,8 @@ export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | unde
     hiddenWorlds,
     prepared: known.prepared,
     createdAt: manifest?.createdAt ?? known.createdAt,
-    reports: known.reports.map((report) => ({ ...report, isKept })),
+    reports: known.reports,
+    unchanged: new Set(isKept ? ROW_FILES : []),
     kept: { files: [], prepared: known },
     bytes,
     readMs: performance.now() - began,

@@ -63,7 +63,9 @@ async function writeContents(
     const array = arrays.get(path)!;
     return [path, type, offsets[at]!, array.byteLength, checksumOf(array)];
   });
-  const sources = reports.map(({ isKept: _, ...source }) => source);
+  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
+    return { file, table, bytes, rows, hidden, dangling };
+  });
   await writeAll(handle, encodeHead({ createdAt, sources, values, arrays: entries }));
   let written = 0;
   for (const [path, , offset] of entries) {

@@ -83,11 +83,8 @@ interface Task extends Omit<ExportOptions, "queries"> {
 async function untouched({ folder, before }: LastPublished): Promise<ReadonlySet<string>> {
   const looks = await fileFingerprintsOf(folder);
   const kept = before?.kept.files ?? [];
-  return new Set(
-    kept
-      .filter(({ name, fingerprint }) => isSameFile(looks.get(name) ?? "", fingerprint))
-      .map(({ name }) => name),
-  );
+  const same = kept.filter(({ file, fingerprint }) => isSameFile(looks.get(file) ?? "", fingerprint));
+  return new Set(same.map(({ file }) => file));
 }
 
 /**
