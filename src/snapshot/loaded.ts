@@ -20,6 +20,8 @@ export interface LoadOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** The served generation: its unchanged files are not read again. */
   readonly before?: Before | undefined;
+  /** Refuses the folder, for no reason, if a file of rows or a prepared file would have to be read. */
+  readonly readsNothing?: boolean;
   readonly signal?: AbortSignal;
   /** Replace the hard limits in tests. */
   readonly limits?: Partial<StageLimits>;
@@ -93,6 +95,8 @@ export interface LoadInput {
   readonly manifest: Manifest | undefined;
   /** Undefined if the folder has row files. */
   readonly prepared: FileHandle | undefined;
+  /** What the previous load read of it, if it is unchanged. */
+  readonly knownPrepared: KeptPrepared | undefined;
   /** The opened row files, in the order of reading. */
   readonly stored: readonly StoredFile[];
   /** The unchanged row files of the previous load, by table. */

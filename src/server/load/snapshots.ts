@@ -7,7 +7,7 @@
 
 import type { ReloadResult } from "../../model/reload.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
-import { findRenewed, type Refused } from "../../snapshot/load.ts";
+import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { refusalsOf, SnapshotError } from "../../snapshot/refusals.ts";
 import type { Generation } from "../../store/generation.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
@@ -270,8 +270,9 @@ export class SnapshotKeeper {
 
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(): Promise<boolean> {
-    const renewed = await findRenewed(this.#folder, this.served.serving!);
-    if (renewed === undefined || this.#loads.isRunning) return false;
+    const before = this.served.serving!;
+    const renewed = await loadSnapshot(this.#folder, { before, readsNothing: true });
+    if (!renewed.ok || renewed.store.id !== before.store.id || this.#loads.isRunning) return false;
     this.#createdAt = renewed.createdAt;
     this.#loadedFingerprint = renewed.fingerprint;
     this.#isServed = true;

@@ -125,14 +125,10 @@ async function readPrepared(
  * @throws errors of the file system; the reason of the signal
  */
 export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | undefined> {
-  const { prepared, fingerprints, manifest, began, problems, options } = input;
+  const { prepared, knownPrepared, fingerprints, manifest, began, problems, options } = input;
   const fingerprint = fingerprints.get(PREPARED)!;
-  const { store: served, kept } = options.before ?? {};
-  const earlier = kept?.prepared?.fingerprint === fingerprint ? kept.prepared : undefined;
-  // A manifest requires a hash, which may not be known yet.
-  const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
-  const read: Known | undefined = isKept
-    ? { known: earlier, store: served! }
+  const read: Known | undefined = knownPrepared
+    ? { known: knownPrepared, store: options.before!.store }
     : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
         (error: unknown) => void addFault(PREPARED, error, problems),
       );
@@ -150,7 +146,7 @@ export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | unde
     prepared: known.prepared,
     createdAt: manifest?.createdAt ?? known.createdAt,
     reports: known.reports,
-    unchanged: new Set(isKept ? ROW_FILES : []),
+    unchanged: new Set(knownPrepared ? ROW_FILES : []),
     kept: { files: [], prepared: known },
     bytes,
     readMs: performance.now() - began,
