@@ -2,9 +2,8 @@
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { findEarlier, keepEarlier } from "../files/earlier.ts";
 import { claimFolder } from "../files/folders.ts";
-import { OccupiedError, versionsOf } from "../files/publish.ts";
+import { findEarlier, keepEarlier, OccupiedError, versionsOf } from "../files/publish.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
