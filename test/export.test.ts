@@ -10,7 +10,7 @@ import { ROW_FILES } from "../src/model/model.ts";
 import { FIELDS, TABLES } from "../src/model/schema.ts";
 import { postgresText, readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
 import { copyStatement, DEFAULT_QUERIES, parseQueries } from "../src/sources/postgres/queries.ts";
-import { writeRowFile } from "../src/sources/row-file.ts";
+import { writeRowFile } from "../src/sources/row-folder.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 describe("queries", () => {

@@ -1,8 +1,10 @@
-/** A folder of rows before its publication: its generation, its manifest, and the check that it would load. */
+/** A folder of rows before its publication: its files, its generation, its manifest, and the check that it would load. */
 
 import { createHash } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { formatTime } from "../model/time.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
@@ -18,7 +20,6 @@ import {
 } from "../snapshot/refusals.ts";
 import type { MirrorNote } from "../upstream/cli.ts";
 import { isObject } from "../util/json.ts";
-import type { WrittenFile } from "./row-file.ts";
 
 /** The rows would not load; nothing was published. */
 export class BadRowsError extends Error {
@@ -31,6 +32,85 @@ export class BadRowsError extends Error {
     super(problems[0]);
     this.problems = problems;
   }
+}
+
+const NEWLINE = 10;
+const CHUNK_BYTES = 262_144;
+
+/** Counts and hashes of a written file. */
+export interface WrittenFile {
+  /** Lines that are not empty. */
+  readonly rows: number;
+  /** All lines. */
+  readonly lines: number;
+  /** Bytes on disk. */
+  readonly bytes: number;
+  /** Hex hash of the bytes on disk. */
+  readonly sha256: string;
+  /** Hex hash of the rows before compression. */
+  readonly plainSha256: string;
+}
+
+/** Counts lines, each ended by a newline, and the empty ones. */
+function createLineCounter() {
+  let lines = 0;
+  let empty = 0;
+  let wasNewline = true;
+  return {
+    count(chunk: Buffer): void {
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        lines++;
+        if (at === from && (from > 0 || wasNewline)) empty++;
+        from = at + 1;
+      }
+      if (chunk.length > 0) wasNewline = from === chunk.length;
+    },
+    lines: () => lines,
+    rows: () => lines - empty,
+  };
+}
+
+/**
+ * Writes lines to a new file. Reads the source no faster than the disk writes.
+ *
+ * @throws errors of the file system, and what `source` throws
+ */
+export async function writeRowFile(
+  path: string,
+  source: AsyncIterable<Buffer>,
+  gzip: boolean,
+): Promise<WrittenFile> {
+  const counter = createLineCounter();
+  const plain = createHash("sha256");
+  const stored = createHash("sha256");
+  let bytes = 0;
+
+  async function* counted(): AsyncGenerator<Buffer, void> {
+    for await (const chunk of source) {
+      counter.count(chunk);
+      if (gzip) plain.update(chunk);
+      yield chunk;
+    }
+  }
+
+  const handle = await open(path, "wx");
+  try {
+    const write = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+      for await (const chunk of chunks) {
+        stored.update(chunk);
+        bytes += chunk.length;
+        await handle.writeFile(chunk);
+      }
+    };
+    if (gzip) await pipeline(counted(), createGzip({ chunkSize: CHUNK_BYTES }), write);
+    else await pipeline(counted(), write);
+  } finally {
+    await handle.close();
+  }
+  const sha256 = stored.digest("hex");
+  const plainSha256 = gzip ? plain.digest("hex") : sha256;
+  return { rows: counter.rows(), lines: counter.lines(), bytes, sha256, plainSha256 };
 }
 
 /** Written files by name. */

@@ -17,8 +17,15 @@ import { type MirrorNote, RequestProgress, readServer } from "../../upstream/cli
 import { TIMING, type Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
 import { type Round, runRounds } from "../rounds.ts";
-import { type WrittenFile, writeRowFile } from "../row-file.ts";
-import { completeRows, generationOfRows, holdsSame, type RowFiles, renewManifest } from "../row-folder.ts";
+import {
+  completeRows,
+  generationOfRows,
+  holdsSame,
+  type RowFiles,
+  renewManifest,
+  type WrittenFile,
+  writeRowFile,
+} from "../row-folder.ts";
 import { type Collected, collect } from "./collect.ts";
 import { Journal } from "./journal.ts";
 

@@ -9,7 +9,6 @@ import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/load.ts";
 import { refuseShrunk, type VisibleRows } from "../../snapshot/refusals.ts";
-import { type WrittenFile, writeRowFile } from "../row-file.ts";
 import {
   BadRowsError,
   completeRows,
@@ -17,7 +16,9 @@ import {
   holdsSame,
   type RowFiles,
   renewManifest,
+  type WrittenFile,
   writeManifest,
+  writeRowFile,
 } from "../row-folder.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
