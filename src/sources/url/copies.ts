@@ -15,7 +15,7 @@ import { link, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/pr
 import { join, resolve } from "node:path";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
-import { currentVersion, publishVersion, versionsOf } from "../../files/publish.ts";
+import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
@@ -153,12 +153,6 @@ export class Copies {
     });
     await rm(this.#incoming, { recursive: true, force: true });
     return { files, reused: manifest.files.size - files, bytes };
-  }
-
-  /** Removes the leftovers of processes that were killed while they made a copy. */
-  async clear(): Promise<void> {
-    const isThere = await stat(versionsOf(this.#link)).catch(() => undefined);
-    if (isThere) await publishVersion(this.#link, async () => undefined);
   }
 
   /** Removes the files of a copy that have a wrong hash. @returns their number */

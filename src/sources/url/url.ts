@@ -70,7 +70,6 @@ export class UrlSource implements Source {
   readonly #copies: Copies;
   /** Undefined while the source can be used. */
   #failing: Failing | undefined;
-  #isCleared = false;
   /** The last token sent, to hide it in messages: one may name the host that a redirect leads to. */
   #lastToken = "";
   #last: Promise<unknown> = Promise.resolve();
@@ -113,11 +112,6 @@ export class UrlSource implements Source {
     const timing = this.#timing;
     let copy: Copy | undefined;
     try {
-      if (!this.#isCleared) {
-        this.#isCleared = true;
-        // A read-only cache is useful, too.
-        await this.#copies.clear().catch(() => {});
-      }
       copy = await this.#copies.current();
       if (occasion !== "watch" || performance.now() >= (this.#failing?.askAgain ?? 0)) {
         const waitMs = copy === undefined ? timing.mostPatienceMs : timing.firstPauseMs * 10;
