@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { formatTime } from "../model/time.ts";
-import { MANIFEST, PREPARED } from "../snapshot/files.ts";
+import { MANIFEST } from "../snapshot/files.ts";
 import type { Before } from "../snapshot/load.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
@@ -19,7 +19,6 @@ import {
   visibleIn,
 } from "../snapshot/refusals.ts";
 import type { MirrorNote } from "../upstream/cli.ts";
-import { isObject } from "../util/json.ts";
 
 /** The rows would not load; nothing was published. */
 export class BadRowsError extends Error {
@@ -151,25 +150,25 @@ export async function writeManifest(
   await writeFile(join(folder, MANIFEST), manifestText(manifest));
 }
 
-/** Renews the time of the published data after a check that it is still the same. */
-export async function renewManifest(folder: string, createdAt: number): Promise<void> {
-  const manifest = await readManifestOf(folder);
-  await replaceFile(join(folder, MANIFEST), manifestText({ ...manifest, createdAt: formatTime(createdAt) }));
-}
-
-/** Whether a published folder holds the same rows in the same form. */
-export async function holdsSame(
-  current: string,
-  generation: string,
-  files: RowFiles,
-  prepared: boolean,
+/**
+ * Renews the time of the published data if they are the same.
+ *
+ * @param current the published folder, if any
+ * @param names of the files, which tell the form of the rows; any when absent
+ * @returns whether it holds this generation
+ */
+export async function renewIfSame(
+  current: string | undefined,
+  { generation, createdAt }: ManifestFields,
+  names?: readonly string[],
 ): Promise<boolean> {
-  const manifest = await readManifestOf(current);
-  if (!isObject(manifest?.files)) return false;
-  return (
-    manifest.generation === generation &&
-    Object.keys(manifest.files).join() === (prepared ? [PREPARED] : Array.from(files.keys())).join()
-  );
+  const manifest = current === undefined ? undefined : await readManifestOf(current);
+  if (manifest?.generation !== generation) return false;
+  if (names !== undefined && Object.keys(manifest.files ?? {}).join() !== names.join()) return false;
+  const time = formatTime(createdAt);
+  if (manifest.createdAt !== time)
+    await replaceFile(join(current!, MANIFEST), manifestText({ ...manifest, createdAt: time }));
+  return true;
 }
 
 /** Options of the check of rows. */

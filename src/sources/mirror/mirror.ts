@@ -12,7 +12,6 @@ import { hold, OWNER_ENDING } from "../../files/ownership.ts";
 import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
 import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
-import { readManifestOf } from "../../snapshot/manifest.ts";
 import { type MirrorNote, RequestProgress, readServer } from "../../upstream/cli.ts";
 import { TIMING, type Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
@@ -20,9 +19,8 @@ import { type Round, runRounds } from "../rounds.ts";
 import {
   completeRows,
   generationOfRows,
-  holdsSame,
   type RowFiles,
-  renewManifest,
+  renewIfSame,
   type WrittenFile,
   writeRowFile,
 } from "../row-folder.ts";
@@ -173,7 +171,7 @@ export class Mirror {
 
   /** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
   async renew() {
-    const { tokenFile, users: searches, tell, progress } = this.#options;
+    const { tokenFile, users: searches, out, tell, progress } = this.#options;
     const journal = this.#journal;
     const upstream = this.#upstream;
     upstream.token = await readToken(tokenFile, TOKEN_OPTION);
@@ -181,7 +179,8 @@ export class Mirror {
     const before = upstream.requests;
     progress?.restart();
     const unchanged = await askForNews(upstream, journal, searches);
-    if (unchanged !== undefined && (await this.#renewPublished(unchanged, began))) {
+    const current = await currentVersion(out);
+    if (unchanged && (await renewIfSame(current, { generation: unchanged, createdAt: began }))) {
       const requests = upstream.requests - before;
       return { generation: unchanged, isNew: false, requests, collected: undefined };
     }
@@ -217,25 +216,14 @@ export class Mirror {
       async (folder, current) => {
         const files = await writeRows(folder, collected);
         generation = generationOfRows("mirror", files);
-        if (current !== undefined && (await holdsSame(current, generation, files, false))) {
-          await renewManifest(current, createdAt);
-          return undefined;
-        }
         const fields = { generation, createdAt, mirror: note };
+        if (await renewIfSame(current, fields)) return undefined;
         await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
         return generation;
       },
       { keep },
     );
     return { generation, isNew: published !== undefined };
-  }
-
-  /** Renews the time of the data if the link leads to this generation. @returns whether it does */
-  async #renewPublished(generation: string, createdAt: number): Promise<boolean> {
-    const current = await currentVersion(this.#options.out);
-    if (current === undefined || (await readManifestOf(current))?.generation !== generation) return false;
-    await renewManifest(current, createdAt);
-    return true;
   }
 }
 

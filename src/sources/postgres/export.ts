@@ -6,16 +6,15 @@ import { temporaryOf } from "../../files/atomic.ts";
 import { publishVersion } from "../../files/publish.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
-import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
+import { fileFingerprintsOf, isSameFile, PREPARED } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/load.ts";
 import { refuseShrunk, type VisibleRows } from "../../snapshot/refusals.ts";
 import {
   BadRowsError,
   completeRows,
   generationOfRows,
-  holdsSame,
   type RowFiles,
-  renewManifest,
+  renewIfSame,
   type WrittenFile,
   writeManifest,
   writeRowFile,
@@ -180,12 +179,11 @@ async function fillFolder(
     bytes: sumOf(files, "bytes"),
     copyMs: copied - began,
   };
-  if (current !== undefined && onlyChanges && (await holdsSame(current, generation, files, build))) {
-    if (createdAt !== last?.createdAt) await renewManifest(current, createdAt);
-    const published = build ? undefined : { folder: current, files, createdAt, before: last?.before, marks };
+  const fields = { generation, createdAt };
+  if (onlyChanges && (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()]))) {
+    const published = build ? undefined : { folder: current!, files, createdAt, before: last?.before, marks };
     return { ...came, checkMs: 0, isNew: false, published };
   }
-  const fields = { generation, createdAt };
   if (build) {
     await writeManifest(place, files, fields);
     const bytes = await prepareRows(place, folder, current, task);
