@@ -8,7 +8,7 @@ import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
 import { OvertakenError } from "../snapshot/prepared/write.ts";
-import { refuseShrunk, ShrunkError } from "../snapshot/refusals.ts";
+import { ShrunkError } from "../snapshot/refusals.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, failureAt, type Options, ProblemsError } from "./options.ts";
 import { refuseAddress } from "./source.ts";
@@ -25,14 +25,12 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     throw failureAt(to, error, OvertakenError, ShrunkError);
   };
   const unclaim = await claimFolder(to).catch(cannotWrite);
+  const isThere = await stat(join(to, PREPARED)).catch(() => undefined);
   const bar = startProgress(io, "reading");
   const result = await buildPrepared(from, to, {
     maxBytes,
     manifest: options.values.manifest,
-    judge: async (visible) => {
-      const isThere = await stat(join(to, PREPARED)).catch(() => undefined);
-      await refuseShrunk(visible, { current: isThere && to, allowShrink, maxBytes });
-    },
+    guard: { current: isThere && to, allowShrink, maxBytes },
     // The build goes on if the folder's siblings cannot be written, as beside a mount.
     ready: async () => {
       await keepEarlier(to, PUBLISHED_FILES, keep).catch((error: unknown) => {

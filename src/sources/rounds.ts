@@ -138,6 +138,6 @@ export async function runRounds(
   } finally {
     await rounds.close?.();
   }
-  // A thread may still be working on an abandoned load.
+  // A thread or a connection may still be on its way to its end.
   if (signal.aborted) io.exit(0);
 }

@@ -22,8 +22,6 @@ export interface WriteOptions {
   readonly manifest: boolean;
   /** Called when the new file is complete on the disk and the old one is still in its place; if it throws, the old one stays. */
   readonly ready?: (() => Promise<void>) | undefined;
-  /** Receives the share that was written, from 0 to 1. */
-  readonly onProgress?: ((share: number) => void) | undefined;
 }
 
 /** Another build was put in place, or is about to be. */
@@ -53,12 +51,11 @@ async function writeContents(
   handle: FileHandle,
   { store, hiddenWorlds, createdAt, reports }: Loaded,
   index: SearchIndex,
-  onProgress: (share: number) => void,
 ): Promise<void> {
   const letters = lettersOf([store.users.bytes, store.worlds.bytes]);
   const folding = foldingOf(letters);
   const { values, arrays } = takeApart({ store, index, hiddenWorlds: hiddenWorlds!, letters, folding });
-  const { offsets, end } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
+  const { offsets } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
   const entries = ARRAYS.map(({ path, type }, at): ArrayEntry => {
     const array = arrays.get(path)!;
     return [path, type, offsets[at]!, array.byteLength, checksumOf(array)];
@@ -74,7 +71,6 @@ async function writeContents(
     for (const chunk of chunksOf(arrays.get(path)!)) {
       await writeAll(handle, chunk);
       written += chunk.length;
-      onProgress(written / end);
     }
   }
 }
@@ -97,7 +93,7 @@ export async function writePrepared(
   folder: string,
   loaded: Loaded,
   index: SearchIndex,
-  { manifest, ready, onProgress = () => {} }: WriteOptions,
+  { manifest, ready }: WriteOptions,
 ): Promise<number> {
   await makeFolder(folder);
   const names = await readdir(folder);
@@ -111,7 +107,7 @@ export async function writePrepared(
   const written: NewFile[] = [];
   try {
     const prepared = await writeNewFile(place(PREPARED), async (handle) => {
-      await writeContents(handle, loaded, index, onProgress);
+      await writeContents(handle, loaded, index);
       bytes = (await handle.stat()).size;
       if (withManifest) sha256 = await hashFile(handle);
     });

@@ -8,7 +8,6 @@ import { TABLES, type TableName } from "../../model/schema.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile, PREPARED } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/load.ts";
-import { refuseShrunk, type VisibleRows } from "../../snapshot/refusals.ts";
 import {
   BadRowsError,
   completeRows,
@@ -120,20 +119,6 @@ async function copyRows(
   return { files, marks: new Map([...before.filter(([table]) => queries[table] === undefined), ...marks]) };
 }
 
-/** Rejects on abort with the signal's reason. The work itself cannot be stopped: it ends with the process. */
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let leave = (): void => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
-}
-
 /** Builds the prepared snapshot, then removes the rows. Loading them is the check. @returns its bytes */
 async function prepareRows(
   rows: string,
@@ -141,15 +126,11 @@ async function prepareRows(
   current: string | undefined,
   { maxBytes, allowShrink, signal }: Task,
 ): Promise<number> {
-  const judge = (visible: VisibleRows): Promise<void> =>
-    refuseShrunk(visible, { current, allowShrink, maxBytes });
-  const prepared = await unlessAborted(
-    signal,
-    buildPrepared(rows, folder, { maxBytes, manifest: true, judge }),
-  );
+  const guard = { current, allowShrink, maxBytes };
+  const prepared = await buildPrepared(rows, folder, { maxBytes, manifest: true, guard, signal });
+  signal.throwIfAborted();
   if (!prepared.ok) throw new BadRowsError(prepared.problems);
   await rm(rows, { recursive: true });
-  signal.throwIfAborted();
   return prepared.bytes;
 }
 
