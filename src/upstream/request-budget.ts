@@ -57,10 +57,8 @@ export function retryAfterOf(headers: Headers, wallNow = Date.now()): number | u
   return Number.isNaN(date) ? undefined : Math.max(0, untilServerTime(date / 1000, headers, wallNow));
 }
 
-export interface LimitReply {
-  readonly status: number;
-  readonly headers: Headers;
-}
+/** The head of a reply. */
+export type LimitReply = Pick<Response, "status" | "headers">;
 
 export interface BudgetOptions {
   /** Maximum requests in any hour, whatever the server allows. */

@@ -1,7 +1,7 @@
 /** `orrery verify`: compares the answers of a snapshot with those of another server. */
 
 import { randomBytes } from "node:crypto";
-import { hashToken } from "../auth/keys.ts";
+import { recordOf } from "../auth/given-keys.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
 import { CommandError, failureAt, type Options, ProblemsError } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
@@ -30,17 +30,6 @@ async function openSnapshot(
   maxSnapshotBytes: number,
   defaults: Defaults,
 ): Promise<OpenState> {
-  const record = {
-    id: "verify",
-    kind: "cli" as const,
-    name: "verify",
-    sha256: hashToken(token),
-    scopes: [],
-    limit: null,
-    active: true,
-    expiresAt: null,
-    createdAt: new Date().toISOString(),
-  };
   try {
     return await openState({
       features: {},
@@ -54,7 +43,7 @@ async function openSnapshot(
         cliTokenPrefix: PREFIXES.cli,
         maxSnapshotBytes,
       },
-      records: [record],
+      records: [recordOf({ id: "verify", kind: "cli", token })],
       threads: false,
       observe: observeNothing,
     });

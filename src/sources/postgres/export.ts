@@ -134,12 +134,6 @@ async function prepareRows(
   return prepared.bytes;
 }
 
-function sumOf(files: RowFiles, key: "rows" | "bytes"): number {
-  let sum = 0;
-  for (const file of files.values()) sum += file[key];
-  return sum;
-}
-
 /** Fills a folder that is to be published. */
 async function fillFolder(
   folder: string,
@@ -154,10 +148,11 @@ async function fillFolder(
   const { files, marks } = await copyRows(place, task, last);
   const copied = performance.now();
   const generation = generationOfRows("pg", files);
+  const all = [...files.values()];
   const came = {
     generation,
-    rows: sumOf(files, "rows"),
-    bytes: sumOf(files, "bytes"),
+    rows: all.reduce((sum, file) => sum + file.rows, 0),
+    bytes: all.reduce((sum, file) => sum + file.bytes, 0),
     copyMs: copied - began,
   };
   const fields = { generation, createdAt };
