@@ -23,8 +23,9 @@ export interface Round {
 export interface Rounds {
   /** Runs one round. The signal ends it. */
   readonly run: (signal: AbortSignal) => Promise<Round>;
-  /** Work that repeats every `seconds` between two rounds; only its failures are reported. */
-  readonly between?: { readonly seconds: number; readonly run: (signal: AbortSignal) => Promise<void> };
+  /** Work that repeats between two rounds, every so many seconds if given; only its failures are reported. */
+  readonly runBetween?: (signal: AbortSignal) => Promise<void>;
+  readonly betweenSeconds?: number | undefined;
   /** Releases all resources; never fails. */
   readonly close?: () => Promise<void>;
 }
@@ -87,16 +88,16 @@ async function attempt(
 
 /** Repeats the work between rounds until the next round is due. Reports the same failure in a row once. */
 async function fill(rounds: Repeating, end: number): Promise<void> {
-  const { between, signal, say } = rounds;
-  if (between === undefined) return;
+  const { runBetween, betweenSeconds, signal, say } = rounds;
+  if (runBetween === undefined || betweenSeconds === undefined) return;
   let told: string | undefined;
   let next = performance.now();
   for (;;) {
     // Measured from start to start, like whole rounds.
-    next = Math.max(next + between.seconds * 1000, performance.now());
+    next = Math.max(next + betweenSeconds * 1000, performance.now());
     await waitUntil(Math.min(next, end), signal);
     if (signal.aborted || performance.now() >= end) return;
-    const problem = await attempt(rounds, between.run);
+    const problem = await attempt(rounds, runBetween);
     if (problem !== undefined && problem !== told) say(problem);
     told = problem;
   }

@@ -2,6 +2,7 @@
 
 import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Options } from "../../cli/options.ts";
 import { temporaryOf } from "../../files/atomic.ts";
 import { publishVersion } from "../../files/publish.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
@@ -22,23 +23,16 @@ import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
 
-/** Source, destination and form of an export. */
-export interface ExportOptions {
+type Settings = Options<"export">["values"];
+
+/** Settings of the command, and the source. */
+export interface ExportOptions
+  extends Pick<Settings, "out" | "gzip" | "maxSnapshotBytes">,
+    Partial<Pick<Settings, "build" | "keep" | "allowShrink">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
-  /** The place of the link; see {@link publishVersion}. */
-  readonly out: string;
-  /** Compress the row files. */
-  readonly gzip: boolean;
-  /** Publish a prepared snapshot in place of the rows. */
-  readonly build?: boolean | undefined;
-  /** Maximum bytes of uncompressed rows. */
-  readonly maxBytes: number;
   /** Keep the published version when the new rows are the same. */
   readonly onlyChanges: boolean;
-  /** Number of earlier versions to keep, and whether a new version may lose most of the users or worlds. */
-  readonly keep?: number;
-  readonly allowShrink?: boolean;
   /** The last publication: files equal to its files are linked and not checked again. */
   readonly last?: LastPublished | undefined;
   /** Aborts: cancels the query and removes the written files. */
@@ -124,7 +118,7 @@ async function prepareRows(
   rows: string,
   folder: string,
   current: string | undefined,
-  { maxBytes, allowShrink, signal }: Task,
+  { maxSnapshotBytes: maxBytes, allowShrink, signal }: Task,
 ): Promise<number> {
   const guard = { current, allowShrink, maxBytes };
   const prepared = await buildPrepared(rows, folder, { maxBytes, manifest: true, guard, signal });
@@ -140,7 +134,7 @@ async function fillFolder(
   current: string | undefined,
   task: Task,
 ): Promise<Exported> {
-  const { createdAt, onlyChanges, build = false, allowShrink, maxBytes, signal } = task;
+  const { createdAt, onlyChanges, build = false, allowShrink, maxSnapshotBytes: maxBytes, signal } = task;
   const last = task.last?.folder === current ? task.last : undefined;
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
