@@ -173,7 +173,7 @@ export async function renewIfSame(
 
 /** Options of the check of rows. */
 export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
-  readonly maxBytes: number;
+  readonly maxSnapshotBytes: number;
   readonly signal: AbortSignal;
   /** The last publication: its unchanged files are not read again. */
   readonly before?: Before | undefined;
@@ -188,14 +188,14 @@ export async function completeRows(
   folder: string,
   files: RowFiles,
   fields: Omit<ManifestFields, "visible">,
-  { maxBytes, signal, before, ...guard }: CheckOptions,
+  { maxSnapshotBytes: maxBytes, signal, before, current, allowShrink }: CheckOptions,
 ): Promise<Loaded> {
   await writeManifest(folder, files, fields);
   const checked = await loadSnapshot(folder, { maxBytes, signal, ...(before && { before }) });
   signal.throwIfAborted();
   if (!checked.ok) throw new BadRowsError(checked.problems);
   const visible = visibleIn(checked.store);
-  await refuseShrunk(visible, { ...guard, maxBytes });
+  await refuseShrunk(visible, { current, allowShrink, maxBytes });
   await writeManifest(folder, files, { ...fields, visible });
   return checked;
 }

@@ -131,10 +131,11 @@ async function writeRows(folder: string, { users, worlds, stats, instances }: Co
 
 /** Publishes collected data, unless the same are published already. @param createdAt time of the data */
 async function publish(
-  { out, from, users, maxSnapshotBytes: maxBytes, keep, allowShrink, signal }: MirrorOptions,
+  options: MirrorOptions,
   collected: Collected,
   createdAt: number,
 ): Promise<Pick<Round, "generation" | "isNew">> {
+  const { out, from, users, keep } = options;
   let generation = "";
   const note: MirrorNote = {
     from,
@@ -149,7 +150,7 @@ async function publish(
       generation = generationOfRows("mirror", files);
       const fields = { generation, createdAt, mirror: note };
       if (await renewIfSame(current, fields)) return undefined;
-      await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
+      await completeRows(folder, files, fields, { ...options, current });
       return generation;
     },
     { keep },

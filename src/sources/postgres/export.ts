@@ -50,20 +50,7 @@ export interface LastPublished {
   readonly marks: TableMarks;
 }
 
-/** Result of an export. */
-export interface Exported {
-  readonly generation: string;
-  readonly rows: number;
-  /** Bytes on disk. */
-  readonly bytes: number;
-  /** False when the same rows were published before. */
-  readonly isNew: boolean;
-  /** Milliseconds for copying and hashing the rows, and for checking or preparing them. */
-  readonly copyMs: number;
-  readonly checkMs: number;
-  /** Undefined after the publication of a prepared snapshot. */
-  readonly published: LastPublished | undefined;
-}
+type Exported = Awaited<ReturnType<typeof fillFolder>>;
 
 /** One export: all tables that have a query; the others keep the files of the last publication. */
 interface Task extends Omit<ExportOptions, "queries"> {
@@ -128,13 +115,14 @@ async function prepareRows(
   return prepared.bytes;
 }
 
-/** Fills a folder that is to be published. */
-async function fillFolder(
-  folder: string,
-  current: string | undefined,
-  task: Task,
-): Promise<Exported> {
-  const { createdAt, onlyChanges, build = false, allowShrink, maxSnapshotBytes: maxBytes, signal } = task;
+/**
+ * Fills a folder that is to be published.
+ *
+ * @returns among others the bytes on disk, milliseconds for copying the rows and for checking or preparing them, whether there is
+ *   anything new, and the publication; that is undefined for a prepared snapshot
+ */
+async function fillFolder(folder: string, current: string | undefined, task: Task) {
+  const { createdAt, onlyChanges, build = false } = task;
   const last = task.last?.folder === current ? task.last : undefined;
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
@@ -159,13 +147,8 @@ async function fillFolder(
     const bytes = await prepareRows(place, folder, current, task);
     return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
   }
-  const { store, kept } = await completeRows(place, files, fields, {
-    current,
-    allowShrink,
-    maxBytes,
-    signal,
-    before: last?.before,
-  });
+  const checking = { ...task, current, before: last?.before };
+  const { store, kept } = await completeRows(place, files, fields, checking);
   const published = { folder, files, createdAt, before: { store, kept }, marks };
   return { ...came, checkMs: performance.now() - copied, isNew: true, published };
 }

@@ -154,23 +154,21 @@ async function copyTable(
   };
 }
 
-/** Opens the transaction. A table whose rows are the same must give the same bytes: in the same order, whatever the settings. */
-async function begin(session: Session): Promise<void> {
-  await ask(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  await ask(session, "SET LOCAL synchronize_seqscans = off");
-  await ask(session, "SET LOCAL TimeZone = 'UTC'");
-  await ask(session, "SET LOCAL DateStyle = 'ISO, YMD'");
-  // A database or role may set it lower, which rounds counts stored as floating-point numbers: 99 to 100.
-  await ask(session, "SET LOCAL extra_float_digits = 3");
-  // Without a timeout, rounds would hang without a message. A timeout set for the role or in the URL takes precedence.
-  await ask(
-    session,
-    `SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`,
-  );
-}
+/**
+ * Opens the transaction. A table whose rows are the same must give the same bytes: in the same order, whatever the settings.
+ * A database or role may set the digits of floating-point numbers lower, which rounds counts stored as these: 99 to 100.
+ * Without a timeout of locks, rounds would hang without a message; one that is set for the role or in the URL takes precedence.
+ */
+const BEGIN = `
+  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL synchronize_seqscans = off;
+  SET LOCAL TimeZone = 'UTC';
+  SET LOCAL DateStyle = 'ISO, YMD';
+  SET LOCAL extra_float_digits = 3;
+  SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`;
 
 async function copyAll({ queries, marks, take }: Copying, session: Session): Promise<TableMarks> {
-  await begin(session);
+  await ask(session, BEGIN);
   const statements: [TableName, string][] = [];
   // Check all queries first: a mistake in the last one is reported at once.
   for (const table of TABLES) {
