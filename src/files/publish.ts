@@ -24,7 +24,6 @@ function newName(): string {
   return `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`;
 }
 
-/** The folder of the versions of a published folder. */
 export function versionsOf(dir: string): string {
   return `${resolve(dir)}.versions`;
 }
@@ -288,9 +287,7 @@ export async function findEarlier(dir: string, steps: number, names: readonly st
   const folder = join(versions, name);
   return {
     folder,
-    /** Number of versions that are older still. */
     older: earlier.length - steps,
-    /** Publishes the version. @throws errors of the file system */
     publish: () => (isLink ? switchLink(place, folder) : linkFiles(place, folder, names)),
   };
 }

@@ -29,7 +29,6 @@ const ENDINGS: readonly (readonly [ending: string, packing: Packing])[] = [
   [".zst", "zstd"],
 ];
 
-/** Names that a row file can have on disk. */
 export function formsOf(table: RowFile): string[] {
   return ENDINGS.map(([ending]) => table + ending);
 }

@@ -20,7 +20,6 @@ import {
   type Staged,
 } from "./stage.ts";
 
-/** A file of the previous load. */
 type Known = Pick<KeptPrepared, "fingerprint" | "sha256">;
 
 /** Whether a file is unchanged. If only its change time differs, since it got another link, the manifest must list its contents. */
@@ -79,7 +78,6 @@ export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Befor
   return isSame(ids.words, store.worlds.ids.words) && isSame(hidden.words, kept.worlds!.hidden.words);
 }
 
-/** The worlds of a stage for the next load. */
 export function keepWorlds({ packed, referred, lines, references }: Staged): KeptWorlds {
   const rows = sharedUint32(packed!.rows.length);
   rows.set(packed!.rows);

@@ -34,7 +34,6 @@ export function stageParsed(table: TableName, staged: Staged, check: RowChecker)
   };
 }
 
-/** The state of a load. */
 interface Reading extends LoadInput {
   readonly stage: Stage;
   readonly budget: Budget;
@@ -61,7 +60,6 @@ async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: 
   return readFileLines(file, sink, budget, onBytes);
 }
 
-/** Makes a function that takes numbers of bytes that were read. */
 async function progressOver({ stored, options }: LoadInput): Promise<(bytes: number) => void> {
   const { onProgress, signal } = options;
   let total = 0;

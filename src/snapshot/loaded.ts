@@ -59,7 +59,6 @@ interface PreparedForm {
   readonly sections: Readonly<Record<string, number>>;
 }
 
-/** The prepared file that a load read instead of rows. */
 export interface KeptPrepared {
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
@@ -73,7 +72,6 @@ export interface KeptPrepared {
   readonly reports: readonly FileReport[];
 }
 
-/** Data kept from a load beside its store. */
 export interface Kept {
   readonly files: readonly KeptFile[];
   /** Undefined if a prepared file was read. */
@@ -87,7 +85,6 @@ export interface Before {
   readonly kept: Kept;
 }
 
-/** What a load reads. */
 export interface LoadInput {
   readonly options: LoadOptions;
   readonly problems: Problems;
@@ -99,13 +96,11 @@ export interface LoadInput {
   readonly knownPrepared: KeptPrepared | undefined;
   /** The opened row files, in the order of reading. */
   readonly stored: readonly StoredFile[];
-  /** The unchanged row files of the previous load, by table. */
   readonly known: ReadonlyMap<RowFile, KeptFile>;
   /** When the load began, in milliseconds of `performance.now()`. */
   readonly began: number;
 }
 
-/** A snapshot that can be served. */
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
@@ -113,7 +108,6 @@ export interface Loaded {
   readonly index?: SearchIndex;
   /** Ids of hidden worlds, four words each, for reports; undefined if a prepared file was not read again. */
   readonly hiddenWorlds: Uint32Array | undefined;
-  /** Present if the snapshot came from a prepared file. */
   readonly prepared?: PreparedForm;
   /** As the manifest states, or else the prepared file. */
   readonly createdAt: string | undefined;
@@ -133,7 +127,6 @@ export interface Loaded {
 /** The snapshot of the files that were read. */
 export type LoadedFiles = Omit<Loaded, "ok" | "fingerprint">;
 
-/** A snapshot that cannot be served. */
 export interface Refused {
   readonly ok: false;
   readonly problems: readonly string[];

@@ -9,7 +9,6 @@ import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
 
-/** Name and version of the format, as manifests state it. */
 const FORMAT = "orrery-snapshot/1";
 const MAX_BYTES = 1_048_576;
 const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
@@ -42,7 +41,6 @@ function parseListed(name: string, value: unknown): Listed | string {
   return { rows, bytes, sha256: sha256.toLowerCase() };
 }
 
-/** Reads a manifest; faults go to `problems`. */
 export function parseManifest(stored: Buffer, problems: Problems): Manifest | undefined {
   const bad = (what: string): undefined => void problems.file(MANIFEST, what);
   if (stored.length > MAX_BYTES) return bad("is larger than 1 MiB");

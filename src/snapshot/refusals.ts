@@ -19,7 +19,6 @@ export class SnapshotError extends Error {
 /** Tables smaller than this may shrink freely: the loss of a few rows is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
 
-/** Numbers of visible rows of the tables that must not shrink. */
 export interface VisibleRows {
   readonly users: number;
   readonly worlds: number;

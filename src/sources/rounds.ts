@@ -11,7 +11,6 @@ import { stopSignal } from "../upstream/cli.ts";
 import { SourceError } from "../util/source-error.ts";
 import { BadRowsError } from "./row-folder.ts";
 
-/** Result of a round. */
 export interface Round {
   readonly generation: string;
   /** False when the same generation was published before. */
@@ -21,7 +20,6 @@ export interface Round {
 }
 
 export interface Rounds {
-  /** Runs one round. The signal ends it. */
   readonly run: (signal: AbortSignal) => Promise<Round>;
   /** Work that repeats between two rounds, every so many seconds if given; only its failures are reported. */
   readonly runBetween?: (signal: AbortSignal) => Promise<void>;
@@ -61,7 +59,6 @@ async function runOnce({ run }: Rounds, signal: AbortSignal): Promise<string> {
   return `${outcome} ${generation}: ${details} ${seconds} s`;
 }
 
-/** Context of repeated rounds. */
 interface Repeating extends Rounds {
   readonly out: string;
   readonly signal: AbortSignal;

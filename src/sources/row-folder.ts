@@ -36,13 +36,10 @@ export class BadRowsError extends Error {
 const NEWLINE = 10;
 const CHUNK_BYTES = 262_144;
 
-/** Counts and hashes of a written file. */
 export interface WrittenFile {
   /** Lines that are not empty. */
   readonly rows: number;
-  /** All lines. */
   readonly lines: number;
-  /** Bytes on disk. */
   readonly bytes: number;
   /** Hex hash of the bytes on disk. */
   readonly sha256: string;
@@ -112,7 +109,6 @@ export async function writeRowFile(
   return { rows: counter.rows(), lines: counter.lines(), bytes, sha256, plainSha256 };
 }
 
-/** Written files by name. */
 export type RowFiles = ReadonlyMap<string, WrittenFile>;
 
 /** Equal for the same rows in the same order, compressed or not. @param prefix names the origin of the rows */
@@ -122,7 +118,6 @@ export function generationOfRows(prefix: string, files: RowFiles): string {
   return `${prefix}-${hash.digest("hex").slice(0, 16)}`;
 }
 
-/** Fields of a manifest besides its files. */
 export interface ManifestFields {
   readonly generation: string;
   /** Time of the data, in milliseconds since the epoch. */
@@ -133,7 +128,6 @@ export interface ManifestFields {
   readonly mirror?: MirrorNote;
 }
 
-/** Writes the manifest into the folder of the files. */
 export async function writeManifest(
   folder: string,
   files: RowFiles,
@@ -171,7 +165,6 @@ export async function renewIfSame(
   return true;
 }
 
-/** Options of the check of rows. */
 export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
   readonly maxSnapshotBytes: number;
   readonly signal: AbortSignal;

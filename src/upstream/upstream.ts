@@ -24,7 +24,6 @@ export interface UpstreamOptions extends Pick<BudgetOptions, "perHour" | "agesOf
   readonly progress?: RequestProgress | undefined;
 }
 
-/** The parts of a request besides its target. */
 export interface UpstreamAsk {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
@@ -79,7 +78,6 @@ function refusalOf(url: string, { status, headers }: LimitReply, body: unknown):
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #budget: RequestBudget;
-  /** Sent with the next request. */
   token: string;
   /** Requests sent so far, failed ones included. */
   requests = 0;

@@ -77,7 +77,6 @@ function textOf({ compared, differences, counts, notes, coverage, notCompared, r
   return lines.join("");
 }
 
-/** Runs the command. */
 export async function verify(options: Options<"verify">, io: CommandIo, program: Program): Promise<void> {
   const base = readServer(options.values.against, options.names.against);
   const folder = options.positionals[0]!;

@@ -28,7 +28,6 @@ import {
   type SizeOf,
 } from "./layout.ts";
 
-/** The first bytes of every prepared file. */
 export const PREPARED_BEGINNING = "orrery prepared\n";
 const MAGIC = Buffer.from(PREPARED_BEGINNING);
 /** Bytes before the JSON. */
@@ -84,7 +83,6 @@ export interface PreparedHead {
   readonly arrays: readonly ArrayEntry[];
 }
 
-/** Encodes the head for the file. */
 export function encodeHead(head: PreparedHead): Buffer {
   const json = Buffer.from(JSON.stringify(head));
   const end = aligned(PREFIX_BYTES + json.length);
@@ -174,7 +172,6 @@ function areValues(values: object): boolean {
 }
 
 export interface DecodedHead extends PreparedHead {
-  /** Number of bytes after the head. */
   readonly bodyBytes: number;
   readonly sizeOf: SizeOf;
 }

@@ -11,7 +11,6 @@ import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorl
 export interface CollectOptions {
   readonly upstream: Upstream;
   readonly journal: Journal;
-  /** Searches for users. */
   readonly searches: readonly string[];
   /** Receives the number of requests left. */
   readonly progress: { left: number } | undefined;

@@ -50,13 +50,11 @@ const STALE_MS = 3_600_000;
 const TOKEN_OPTION = "--token-file";
 /** Key of the journal's entry for a completed round. */
 const DONE = "done";
-/** Rows per write. */
 const STEP = 1000;
 
 /** Result of the last completed round, kept in the journal. */
 interface Done {
   readonly generation: string;
-  /** The server's ETag at that time. */
   readonly etag: string;
   readonly searches: readonly string[];
 }
@@ -218,7 +216,6 @@ function detailsOf({ requests, collected }: Mirrored): string {
   return `${rows}; ${took}, at least ${sum} are needed (${parts.join(", ")});`;
 }
 
-/** Runs the command. */
 export async function mirror(options: Options<"mirror">, io: CommandIo): Promise<void> {
   const from = readServer(options.values.from, options.names.from);
   const users = [...new Set(options.values.users)];

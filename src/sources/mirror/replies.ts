@@ -21,12 +21,10 @@ export const PAGE_SIZE = 50;
 /** Maximum rows of a list: one with an absurd total would be read without end. */
 const MOST_ROWS = 100_000_000;
 
-/** The target of a page. */
 export function pageTarget(path: string, limit: number, offset: number): string {
   return `${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`;
 }
 
-/** Why a page does not fit the first one. */
 function problemWith(page: RowPage<object>, first: RowPage<object>, offset: number): string | undefined {
   if (page.total !== first.total) return `its total changed from ${first.total} to ${page.total}`;
   if (page.limit !== first.limit) return "the size of its pages changed";
@@ -44,7 +42,6 @@ export class Replies {
   newest: string | undefined;
   /** The generation of the lists; undefined when the server does not name it. */
   generation: string | undefined;
-  /** Asks for the current generation. */
   readonly #inquiries = new Coalesced(async () => {
     const etag = this.newest;
     const reply = await this.#upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });

@@ -27,7 +27,6 @@ function readUrl({ values, names }: Options<"export">): ReturnType<typeof readPo
   }
 }
 
-/** Runs the command. */
 export async function exportRows(options: Options<"export">, io: CommandIo): Promise<void> {
   const from = readUrl(options);
   const { values, names } = options;

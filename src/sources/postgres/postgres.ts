@@ -72,7 +72,6 @@ type TakeTable = (table: TableName, lines: AsyncIterable<Buffer>) => Promise<{ r
 /** Marks by table; see `unchanged.ts`. */
 export type TableMarks = ReadonlyMap<TableName, TableMark>;
 
-/** The work of {@link copyTables}. */
 export interface Copying {
   readonly queries: Partial<Queries>;
   readonly take: TakeTable;
@@ -80,7 +79,6 @@ export interface Copying {
   readonly marks: TableMarks;
 }
 
-/** An open transaction. */
 interface Session {
   readonly client: Client;
   readonly postgres: Postgres;

@@ -5,7 +5,6 @@ import { nearest } from "../../util/distance.ts";
 import { isObject, notJson } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 
-/** One query per table. */
 export type Queries = Readonly<Record<TableName, string>>;
 
 /** A name in database style: `visitsLast7Days` becomes `visits_last_7_days`. */
@@ -73,7 +72,6 @@ export const TYPES_QUERY = `
   SELECT CASE WHEN t.oid < 16384 THEN t.typname ELSE '${OWN_TYPE}' END AS type, t.oid::regtype::text AS shown
   FROM unnest($1::oid[]) WITH ORDINALITY AS given(oid, at) JOIN pg_type t ON t.oid = given.oid ORDER BY at`;
 
-/** A column of a query's result. */
 export interface Column {
   readonly name: string;
   /** Its type, and the name of that for messages; see {@link TYPES_QUERY}. */
@@ -81,7 +79,6 @@ export interface Column {
   readonly shown: string;
 }
 
-/** Numeric types that can hold fractions. */
 const FRACTIONAL: readonly string[] = ["numeric", "float4", "float8"];
 
 const TEXTS: readonly string[] = ["text", "varchar", "bpchar", "name", "uuid"];

@@ -37,7 +37,6 @@ export interface Copy {
   readonly confirmed: number;
 }
 
-/** The name of a file in the folder of incoming ones. */
 function nameOf([name, { sha256 }]: readonly [string, Listed]): string {
   return `${sha256}-${name}`;
 }

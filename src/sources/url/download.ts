@@ -64,7 +64,6 @@ export async function askManifest(
   );
 }
 
-/** Bytes of all files together. */
 export function totalBytes({ files }: Manifest): number {
   return Array.from(files.values()).reduce((total, { bytes }) => total + bytes, 0);
 }
@@ -105,7 +104,6 @@ export class MismatchError extends SourceError {
   override readonly isLasting = true;
 }
 
-/** A file to download. */
 export interface Wanted {
   readonly url: URL;
   readonly token: string | undefined;
@@ -122,7 +120,6 @@ const ADVANCE_BYTES = 1_048_576;
 /** Statuses for a file that was removed or became shorter. */
 const GONE: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
 
-/** The part downloaded so far. */
 interface Part {
   readonly handle: FileHandle;
   bytes: number;

@@ -22,12 +22,10 @@ import { askManifest, download, MismatchError, readSent, type SentManifest, tota
 export interface UrlSourceOptions {
   /** Checked by `problemWithAddress`. */
   readonly address: string;
-  /** Folder for the copies of all sources. */
   readonly cache: string;
   readonly tokenFile?: string | undefined;
   /** The option or variable that named the file. */
   readonly tokenName?: string | undefined;
-  /** Maximum total bytes of all files. */
   readonly maxBytes: number;
   /** Receives the downloaded share, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
