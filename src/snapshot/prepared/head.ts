@@ -171,10 +171,7 @@ function areValues(values: object): boolean {
   return given.size === VALUES.length && VALUES.every(isGood);
 }
 
-export interface DecodedHead extends PreparedHead {
-  readonly bodyBytes: number;
-  readonly sizeOf: SizeOf;
-}
+export type DecodedHead = ReturnType<typeof decodeHead>;
 
 /** Parses the JSON of a head, and checks its form. */
 function parseHead(text: Buffer): PreparedHead {
@@ -194,8 +191,8 @@ function parseHead(text: Buffer): PreparedHead {
   return head as unknown as PreparedHead;
 }
 
-/** Reads the JSON of a head, and checks all of it. @param stored the whole head @throws {BadFileError} */
-export function decodeHead(stored: Buffer): DecodedHead {
+/** Reads the JSON of a head, and checks all of it. @param stored the whole head @returns it, and the bytes after it @throws {BadFileError} */
+export function decodeHead(stored: Buffer) {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
   const head = parseHead(text);

@@ -4,7 +4,7 @@ import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { ROW_FILES } from "../../model/model.ts";
 import { MANIFEST, PREPARED } from "../../snapshot/files.ts";
-import { type Manifest, parseManifest } from "../../snapshot/manifest.ts";
+import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
 import { readWhole, request, type SourceAnswer } from "../../upstream/request.ts";
 import { type RetryPolicy, retry } from "../../upstream/retry.ts";
@@ -104,12 +104,9 @@ export class MismatchError extends SourceError {
   override readonly isLasting = true;
 }
 
-export interface Wanted {
+interface Wanted extends Pick<Listed, "bytes" | "sha256"> {
   readonly url: URL;
   readonly token: string | undefined;
-  /** Size and hash from the manifest. */
-  readonly bytes: number;
-  readonly sha256: string;
   /** Receives the number of new bytes; negative when the download starts over. */
   readonly onBytes: (bytes: number) => void;
 }
