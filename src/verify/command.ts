@@ -9,7 +9,7 @@ import { formatColumns, jsonText } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
 import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
-import { type OpenState, openState } from "../server/open.ts";
+import { openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
 import { SnapshotError } from "../snapshot/refusals.ts";
 import { RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
@@ -21,32 +21,18 @@ import { type Verified, verifySnapshot } from "./verify.ts";
 /** Maximum examples per kind in the text output. */
 const MOST_SHOWN = 5;
 
-const PREFIXES = { api: "api_", cli: "cli_" };
-
 /** Opens the snapshot like a server, with one temporary token. */
-async function openSnapshot(
-  folder: string,
-  token: string,
-  maxSnapshotBytes: number,
-  defaults: Defaults,
-): Promise<OpenState> {
+async function openSnapshot(snapshot: string, maxSnapshotBytes: number, defaults: Defaults) {
+  const token = defaults.cliTokenPrefix + randomBytes(16).toString("hex");
   try {
-    return await openState({
+    const { state, close } = await openState({
       features: {},
-      settings: {
-        ...defaults,
-        snapshot: folder,
-        keys: "",
-        watch: 0,
-        searchCacheBytes: 0,
-        apiKeyPrefix: PREFIXES.api,
-        cliTokenPrefix: PREFIXES.cli,
-        maxSnapshotBytes,
-      },
+      settings: { ...defaults, snapshot, keys: "", watch: 0, searchCacheBytes: 0, maxSnapshotBytes },
       records: [recordOf({ id: "verify", kind: "cli", token })],
       threads: false,
       observe: observeNothing,
     });
+    return { store: state.generation.store, here: new Here(createDirectAdapter(state), token), close };
   } catch (error) {
     if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
     throw error;
@@ -87,20 +73,12 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
   let verified: Verified;
   try {
     const token = await readToken(tokenFile, options.names.tokenFile);
-    const ownToken = PREFIXES.cli + randomBytes(16).toString("hex");
     const defaults = defaultsOf(program.settings);
-    const { state, close } = await openSnapshot(folder, ownToken, maxSnapshotBytes, defaults);
+    const { store, here, close } = await openSnapshot(folder, maxSnapshotBytes, defaults);
     try {
       const upstream = new Upstream({ base, token, timing: TIMING, signal, perHour, progress });
-      verified = await verifySnapshot({
-        store: state.generation.store,
-        here: new Here(createDirectAdapter(state), ownToken),
-        upstream,
-        note: await readNote(folder),
-        samples,
-        seed,
-        progress,
-      });
+      const note = await readNote(folder);
+      verified = await verifySnapshot({ store, here, upstream, note, samples, seed, progress });
     } finally {
       close();
     }
