@@ -11,7 +11,8 @@ import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
-import { OvertakenError, writePrepared } from "../src/snapshot/prepared/write.ts";
+import { writePrepared } from "../src/snapshot/prepared/write.ts";
+import { PlaceError } from "../src/util/told-error.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
@@ -135,7 +136,7 @@ describe("building", () => {
         await writePrepared(to, loaded, index, { manifest: false });
       },
     });
-    await assert.rejects(first, OvertakenError);
+    await assert.rejects(first, PlaceError);
     assert.deepEqual(readdirSync(to), [PREPARED]);
     mustLoad(await loadSnapshot(to));
   });

@@ -11,6 +11,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 
 /** Ending of the name of a folder's mark. */
 export const OWNER_ENDING = ".owner";
@@ -24,7 +25,7 @@ const STALE_GUARD_MS = 5000;
 /** Shortest pause between two attempts; the longest is twice as long. */
 const RETRY_MS = 15;
 
-export class HeldError extends Error {
+export class HeldError extends PlaceError {
   override name = "HeldError";
 }
 

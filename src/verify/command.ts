@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { recordOf } from "../auth/given-keys.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
-import { CommandError, failureAt, type Options, ProblemsError } from "../cli/options.ts";
+import { CommandError, failureAt, type Options } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
 import { formatColumns, jsonText } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
@@ -11,7 +11,6 @@ import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
 import { openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
-import { SnapshotError } from "../snapshot/refusals.ts";
 import { RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
 import { TIMING } from "../upstream/retry.ts";
 import { Upstream } from "../upstream/upstream.ts";
@@ -24,19 +23,14 @@ const MOST_SHOWN = 5;
 /** Opens the snapshot like a server, with one temporary token. */
 async function openSnapshot(snapshot: string, maxSnapshotBytes: number, defaults: Defaults) {
   const token = defaults.cliTokenPrefix + randomBytes(16).toString("hex");
-  try {
-    const { state, close } = await openState({
-      features: {},
-      settings: { ...defaults, snapshot, keys: "", watch: 0, searchCacheBytes: 0, maxSnapshotBytes },
-      records: [recordOf({ id: "verify", kind: "cli", token })],
-      threads: false,
-      observe: observeNothing,
-    });
-    return { store: state.generation.store, here: new Here(createDirectAdapter(state), token), close };
-  } catch (error) {
-    if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    throw error;
-  }
+  const { state, close } = await openState({
+    features: {},
+    settings: { ...defaults, snapshot, keys: "", watch: 0, searchCacheBytes: 0, maxSnapshotBytes },
+    records: [recordOf({ id: "verify", kind: "cli", token })],
+    threads: false,
+    observe: observeNothing,
+  });
+  return { store: state.generation.store, here: new Here(createDirectAdapter(state), token), close };
 }
 
 function lineOf({ target, what, here, there }: Omit<Difference, "kind">): readonly string[] {

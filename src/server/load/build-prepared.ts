@@ -8,6 +8,7 @@ import type { LoadOptions, Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
+import { isObject, parsedJson } from "../../util/json.ts";
 import { loadAsServed } from "./threaded-loader.ts";
 
 export interface BuildOptions extends Pick<LoadOptions, "maxBytes" | "onProgress" | "signal"> {
@@ -16,12 +17,6 @@ export interface BuildOptions extends Pick<LoadOptions, "maxBytes" | "onProgress
   readonly guard?: ShrinkGuard;
   /** Called before the new file takes the place of the old one. */
   readonly ready?: () => Promise<void>;
-}
-
-export interface Built {
-  readonly ok: true;
-  readonly generation: string;
-  readonly bytes: number;
 }
 
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
@@ -39,11 +34,8 @@ async function problemOf(folder: string): Promise<string | undefined> {
 }
 
 function isManifest(text: string): boolean {
-  try {
-    return String((JSON.parse(text) as { format?: unknown } | null)?.format).startsWith("orrery-");
-  } catch {
-    return false;
-  }
+  const manifest = parsedJson(text);
+  return isObject(manifest) && String(manifest.format).startsWith("orrery-");
 }
 
 /**
@@ -51,13 +43,13 @@ function isManifest(text: string): boolean {
  * replaces the old one in one step.
  *
  * @returns the result, or why the snapshot cannot be served; then nothing was changed
- * @throws {ShrunkError} as `guard` demands; any error of `ready`; {OvertakenError} when another build began to write to the folder; any error of writing
+ * @throws {PlaceError} as `guard` demands, or when another build began to write to the folder; any error of `ready` and of writing
  */
 export async function buildPrepared(
   from: string,
   to: string,
   { manifest = false, guard, ready, ...options }: BuildOptions = {},
-): Promise<Built | Refused> {
+): Promise<Refused | { readonly ok: true; readonly generation: string; readonly bytes: number }> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
   const loaded = await loadAsServed(from, options);

@@ -6,6 +6,7 @@ import zlib from "node:zlib";
 import { type NewFile, removeLeftovers, targetOfTemporary, writeNewFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { SearchIndex } from "../../search/search.ts";
+import { PlaceError } from "../../util/told-error.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { manifestText } from "../manifest.ts";
@@ -22,11 +23,6 @@ export interface WriteOptions {
   readonly manifest: boolean;
   /** Called when the new file is complete on the disk and the old one is still in its place; if it throws, the old one stays. */
   readonly ready?: (() => Promise<void>) | undefined;
-}
-
-/** Another build was put in place, or is about to be. */
-export class OvertakenError extends Error {
-  override name = "OvertakenError";
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
@@ -86,7 +82,7 @@ function manifestOf({ store, createdAt, reports }: Loaded, file: { bytes: number
  * builds are removed.
  *
  * @returns number of bytes of the file
- * @throws {OvertakenError} when another build began to write into the folder meanwhile; any error of the file system.
+ * @throws {PlaceError} when another build began to write into the folder meanwhile; any error of the file system.
  *   Nothing was changed then
  */
 export async function writePrepared(
@@ -123,7 +119,7 @@ export async function writePrepared(
     for (const file of written) await file.discard();
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" || syscall !== "rename") throw error;
-    throw new OvertakenError("another build began to write here meanwhile");
+    throw new PlaceError("another build began to write here meanwhile");
   }
   return bytes;
 }

@@ -156,7 +156,7 @@ async function publish(
   return { generation, isNew: published !== undefined };
 }
 
-/** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
+/** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `SnapshotError`, `PlaceError`; errors of the file system */
 async function renew(options: MirrorOptions, upstream: Upstream, journal: Journal) {
   const { tokenFile, users: searches, out, tell, progress } = options;
   upstream.token = await readToken(tokenFile, TOKEN_OPTION);

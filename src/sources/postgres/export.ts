@@ -9,8 +9,8 @@ import { TABLES, type TableName } from "../../model/schema.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile, PREPARED } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/load.ts";
+import { SnapshotError } from "../../util/told-error.ts";
 import {
-  BadRowsError,
   completeRows,
   generationOfRows,
   type RowFiles,
@@ -110,7 +110,7 @@ async function prepareRows(
   const guard = { current, allowShrink, maxBytes };
   const prepared = await buildPrepared(rows, folder, { maxBytes, manifest: true, guard, signal });
   signal.throwIfAborted();
-  if (!prepared.ok) throw new BadRowsError(prepared.problems);
+  if (!prepared.ok) throw new SnapshotError(prepared.problems);
   await rm(rows, { recursive: true });
   return prepared.bytes;
 }
@@ -171,8 +171,8 @@ async function publish(task: Task, follows?: string): Promise<Exported | undefin
 /**
  * Exports once.
  *
- * @throws {BadRowsError} when the rows would not load; `SourceError`, `OccupiedError`, `ShrunkError`,
- *   `CommandError`; errors of the file system; the signal's reason. After an error nothing is published and no file is left
+ * @throws {SnapshotError} when the rows would not load; `SourceError`, `PlaceError`, `CommandError`;
+ *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
   return (await publish({ ...options, createdAt: Date.now() }))!;
