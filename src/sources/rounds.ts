@@ -26,11 +26,6 @@ export interface Rounds {
   readonly close?: () => Promise<void>;
 }
 
-/** Whether the place to publish at causes the error. */
-function isOfPlace(error: unknown): boolean {
-  return error instanceof OccupiedError || error instanceof HeldError;
-}
-
 function failureOf(error: unknown): string {
   const { message } = error as Error;
   const [first, ...others] = message.split("\n");
@@ -68,9 +63,9 @@ async function attempt(
   } catch (error) {
     if (signal.aborted) return undefined;
     const explained = failureAt(out, error);
-    // An occupied place and a defect persist.
-    const isDefect = explained === error && !(error instanceof ToldError);
-    if (isOfPlace(error) || isDefect) throw error;
+    // A defect and an occupied place persist.
+    if (explained === error && !(error instanceof ToldError)) throw error;
+    if (error instanceof OccupiedError || error instanceof HeldError) throw error;
     return failureOf(explained);
   }
 }
