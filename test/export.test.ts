@@ -10,7 +10,7 @@ import { ROW_FILES } from "../src/model/model.ts";
 import { FIELDS, TABLES } from "../src/model/schema.ts";
 import { postgresText, readPostgresUrl } from "../src/sources/postgres/postgres-url.ts";
 import { copyStatement, DEFAULT_QUERIES, parseQueries } from "../src/sources/postgres/queries.ts";
-import { writeRowFile } from "../src/sources/row-file.ts";
+import { writeRowFile } from "../src/sources/row-folder.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 describe("queries", () => {
@@ -34,10 +34,10 @@ describe("queries", () => {
 
 it("the statement that copies a table quotes the names of columns and casts types of one's own", () => {
   const columns = [
-    { name: "ID", type: 2950 },
-    { name: "DISPLAY_name", type: 20_000 },
-    { name: "createdat", type: 1114 },
-    { name: 'a"b', type: 25 },
+    { name: "ID", type: "uuid", shown: "uuid" },
+    { name: "DISPLAY_name", type: "own", shown: "state" },
+    { name: "createdat", type: "timestamp", shown: "" },
+    { name: 'a"b', type: "text", shown: "text" },
   ];
   const statement = copyStatement("users", "TABLE u -- comment", columns);
   assert.ok(statement.includes('query."ID" AS "id", query."DISPLAY_name"::text AS "displayName"'), statement);

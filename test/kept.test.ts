@@ -9,7 +9,6 @@ import { observeNothing } from "../src/observe/events.ts";
 import { indexStore, partsMade, type SearchIndex } from "../src/search/search.ts";
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
-import { type FileSystem, realFiles } from "../src/snapshot/files.ts";
 import type { Before } from "../src/snapshot/load.ts";
 import { type Loaded, type LoadOptions, loadSnapshot } from "../src/snapshot/load.ts";
 import {
@@ -26,7 +25,7 @@ import {
   worldStats,
   writeFiles,
 } from "./support/folders.ts";
-import { mustLoad, problemsOf } from "./support/loaded.ts";
+import { type FileSystem, loadWith, mustLoad, problemsOf, realFiles } from "./support/loaded.ts";
 
 const ROWS = {
   "users.ndjson": [user(1), user(2), user(3)],
@@ -51,7 +50,7 @@ function replace(folder: string, name: string, contents: readonly RawRow[] | str
 }
 
 /** The real file system, with the names of the files opened and read. */
-function watchedFiles(): { files: FileSystem; opened: string[]; read: Set<string> } {
+function watchedFiles(): { files: Partial<FileSystem>; opened: string[]; read: Set<string> } {
   const opened: string[] = [];
   const read = new Set<string>();
   const open = async (...call: Parameters<FileSystem["open"]>): ReturnType<FileSystem["open"]> => {
@@ -65,7 +64,7 @@ function watchedFiles(): { files: FileSystem; opened: string[]; read: Set<string
     }) as typeof handle.read;
     return handle;
   };
-  return { files: { ...realFiles, open }, opened, read };
+  return { files: { open }, opened, read };
 }
 
 /**
@@ -78,17 +77,12 @@ async function loadAgain(folder: string, change: () => unknown, options: LoadOpt
   const index = before.index ?? indexStore(before.store);
   await change();
   const { files, opened } = watchedFiles();
-  const after = mustLoad(await loadSnapshot(folder, { ...options, files, before }));
+  const after = mustLoad(await loadWith(files, folder, { ...options, before }));
   const whole = mustLoad(await loadSnapshot(folder));
-  const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({
-    store,
-    reports: reports.map((report) => ({ ...report, isKept: true })),
-    kept,
-    bytes,
-  });
+  const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({ store, reports, kept, bytes });
   assert.deepEqual(plain(after), plain(whole));
   const made = partsMade(after.index ?? indexStore(after.store, { store: before.store, index }), index);
-  const read = after.reports.filter(({ isKept }) => !isKept).map(({ table }) => table);
+  const read = ROW_FILES.filter((file) => !after.unchanged.has(file));
   return { before, after, opened, read, known: ["users", "worlds"].filter((name) => !(name in made)) };
 }
 
@@ -99,7 +93,7 @@ describe("a load while a snapshot is published", () => {
   };
 
   /** Replaces the users after a load's look at the folder and before its first open, `times` times. */
-  function publishing(folder: string, times: number, hasManifest = true): FileSystem {
+  function publishing(folder: string, times: number, hasManifest = true): Partial<FileSystem> {
     let left = times;
     const open = (...call: Parameters<FileSystem["open"]>): ReturnType<FileSystem["open"]> => {
       const isFirst = basename(String(call[0])) === "manifest.json";
@@ -110,24 +104,24 @@ describe("a load while a snapshot is published", () => {
       }
       return realFiles.open(...call);
     };
-    return { ...realFiles, open };
+    return { open };
   }
 
   test("looks again, and loads the newer one", async (t) => {
     const folder = place(t);
-    const { store } = mustLoad(await loadSnapshot(folder, { files: publishing(folder, 2) }));
+    const { store } = mustLoad(await loadWith(publishing(folder, 2), folder));
     assert.equal(store.users.rows, 4);
   });
 
   test("is refused when no manifest says which files belong together", async (t) => {
     const folder = place(t, false);
-    const problems = problemsOf(await loadSnapshot(folder, { files: publishing(folder, 1, false) }));
+    const problems = problemsOf(await loadWith(publishing(folder, 1, false), folder));
     assert.deepEqual(problems, [`${folder}: changed while it was being read`]);
   });
 
   test("ends when the folder does not come to rest", async (t) => {
     const folder = place(t);
-    const problems = problemsOf(await loadSnapshot(folder, { files: publishing(folder, 9) }));
+    const problems = problemsOf(await loadWith(publishing(folder, 9), folder));
     assert.deepEqual(problems, [`${folder}: changed while it was being read`]);
   });
 });
@@ -245,7 +239,7 @@ describe("a load after another", () => {
       (manifest.files["users.ndjson"] as Record<string, unknown>)[what] = value;
       writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
       const { files: system, opened } = watchedFiles();
-      const problems = problemsOf(await loadSnapshot(folder, { files: system, before }));
+      const problems = problemsOf(await loadWith(system, folder, { before }));
       assert.deepEqual(opened, ["manifest.json"]);
       assert.deepEqual(problems, problemsOf(await loadSnapshot(folder)));
       assert.match(
@@ -256,7 +250,7 @@ describe("a load after another", () => {
     const right = manifestOf(snapshotFiles(ROWS), "g-3");
     writeFileSync(join(folder, "manifest.json"), JSON.stringify(right));
     const { files: system, opened } = watchedFiles();
-    const named = mustLoad(await loadSnapshot(folder, { files: system, before }));
+    const named = mustLoad(await loadWith(system, folder, { before }));
     assert.deepEqual([opened, named.store.id], [["manifest.json"], "g-3"]);
     assert.equal(named.store.users, before.store.users);
   });
@@ -285,18 +279,18 @@ describe("a load after another", () => {
     assert.ok(built.ok);
     const before = mustLoad(await loadSnapshot(prepared));
     const { files, read } = watchedFiles();
-    const same = mustLoad(await loadSnapshot(prepared, { files, before }));
+    const same = mustLoad(await loadWith(files, prepared, { before }));
     assert.deepEqual([[...read], same.store.id], [["manifest.json"], before.store.id]);
     assert.equal(same.store.users, before.store.users);
     const manifest = JSON.parse(readFileSync(join(prepared, "manifest.json"), "utf8"));
     writeFileSync(join(prepared, "manifest.json"), JSON.stringify({ ...manifest, generation: "renamed" }));
     read.clear();
-    const renamed = mustLoad(await loadSnapshot(prepared, { files, before: same }));
+    const renamed = mustLoad(await loadWith(files, prepared, { before: same }));
     assert.deepEqual([[...read], renamed.store.id], [["manifest.json"], "renamed"]);
     const whole = mustLoad(await loadSnapshot(prepared));
     assert.deepEqual(renamed.store, whole.store);
     rmSync(join(prepared, "manifest.json"));
-    const unnamed = mustLoad(await loadSnapshot(prepared, { files, before: renamed }));
+    const unnamed = mustLoad(await loadWith(files, prepared, { before: renamed }));
     assert.deepEqual(unnamed.store, mustLoad(await loadSnapshot(prepared)).store);
     manifest.files["generation.orrery"].sha256 = "0".repeat(64);
     writeFileSync(join(prepared, "manifest.json"), JSON.stringify(manifest));

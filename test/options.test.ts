@@ -111,7 +111,7 @@ describe("relations", () => {
           ({ flag }) => flag === (needs ?? notWith?.flag),
         );
         assert.ok(other, `${needs ?? notWith?.flag} of ${command}`);
-        if (notWith) assert.ok(other.choices?.includes(notWith.value));
+        if (typeof notWith?.value === "string") assert.ok(other.choices?.includes(notWith.value));
       }
     }
   });
@@ -122,6 +122,9 @@ describe("relations", () => {
     assert.equal(problem("keys create", [...made, "--limit", "5"]), `--limit: ${why}`);
     assert.equal(problem("keys create", [...made, "--scope", "read:users"]), `--scope: ${why}`);
     assert.equal(problem("keys create", [...made.slice(0, 4), "--limit", "5"]), "");
+    const live = ["--postgres", "postgres://h/d", "--out", "o", "--every", "60", "--live-every", "5"];
+    assert.match(problem("export", [...live, "--build"]), /^--live-every: not with --build, which makes/);
+    assert.equal(problem("export", live), "");
   });
 });
 
@@ -429,7 +432,7 @@ describe("a snapshot that changes while it is read", () => {
         load: async () => {
           if (!isFirst) return changed;
           isFirst = false;
-          return { ok: true, store, search: {}, reports: [], fingerprint: "", retire() {} } as never;
+          return { ok: true, store, search: {}, unchanged: new Set(), fingerprint: "", retire() {} } as never;
         },
       },
       () => undefined,

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { crc32 } from "node:zlib";
@@ -14,7 +13,7 @@ import { PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { lettersOf } from "../src/snapshot/prepared/letters.ts";
 import { BadFileError } from "../src/snapshot/read.ts";
 import { listed, temporaryFolder, user, writeSnapshot } from "./support/folders.ts";
-import { mustLoad, problemsOf } from "./support/loaded.ts";
+import { type FileSystem, loadWith, mustLoad, problemsOf, realFiles } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { type Entry, forge, forgeHead, type Head, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
@@ -255,13 +254,13 @@ test("every call of the file system that fails refuses the load, and is tried ag
       throw Object.assign(new Error("EIO"), { code: "EIO", syscall: "read", errno: -5 });
   };
   const files = {
-    stat: (async (...args: Parameters<typeof stat>) => {
+    stat: (async (...args: Parameters<FileSystem["stat"]>) => {
       fail();
-      return await stat(...args);
-    }) as typeof stat,
-    open: (async (...args: Parameters<typeof open>) => {
+      return await realFiles.stat(...args);
+    }) as FileSystem["stat"],
+    open: async (...args: Parameters<FileSystem["open"]>) => {
       fail();
-      const handle = await open(...args);
+      const handle = await realFiles.open(...args);
       for (const name of ["stat", "read", "readv"] as const) {
         const call = handle[name].bind(handle) as (...args: unknown[]) => Promise<unknown>;
         Object.assign(handle, {
@@ -272,14 +271,14 @@ test("every call of the file system that fails refuses the load, and is tried ag
         });
       }
       return handle;
-    }) as typeof open,
+    },
   };
-  mustLoad(await loadSnapshot(good, { files }));
+  mustLoad(await loadWith(files, good));
   const all = calls;
   assert.ok(all > 10, `only ${all} calls`);
   for (failing = 1; failing <= all; failing++) {
     calls = 0;
-    const result = await loadSnapshot(good, { files });
+    const result = await loadWith(files, good);
     assert.ok(!result.ok, `call ${failing}`);
     assert.equal(result.fingerprint, undefined, `call ${failing}`);
     assert.match(result.problems.join("\n"), /^[^\n]*: cannot be read: [^\n]*EIO[^\n]*$/);

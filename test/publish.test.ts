@@ -20,8 +20,14 @@ import {
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { findEarlier, keepEarlier } from "../src/files/earlier.ts";
-import { currentVersion, OccupiedError, publishVersion, versionsOf } from "../src/files/publish.ts";
+import {
+  currentVersion,
+  findEarlier,
+  keepEarlier,
+  OccupiedError,
+  publishVersion,
+  versionsOf,
+} from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { replace } from "./support/place.ts";
 

@@ -75,13 +75,13 @@ function partsOf(server: Program, total: number): Parts {
 /** Seconds of a whole export and of one of instances alone: copying with hashing, checking, and publishing with the rest. */
 async function measureExport(url: string, out: string): Promise<string[][]> {
   const common: ExportOptions = {
-    ...{
-      from: readPostgresUrl(url),
-      queries: DEFAULT_QUERIES,
-      gzip: false,
-      onlyChanges: false,
-    },
-    ...{ out, maxBytes: CORE_DEFAULTS.maxSnapshotBytes, signal: new AbortController().signal },
+    from: readPostgresUrl(url),
+    queries: DEFAULT_QUERIES,
+    out,
+    gzip: false,
+    onlyChanges: false,
+    maxSnapshotBytes: CORE_DEFAULTS.maxSnapshotBytes,
+    signal: new AbortController().signal,
   };
   const began = performance.now();
   const { copyMs, checkMs, published } = await exportOnce(common);

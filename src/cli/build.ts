@@ -2,13 +2,11 @@
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { findEarlier, keepEarlier } from "../files/earlier.ts";
 import { claimFolder } from "../files/folders.ts";
-import { versionsOf } from "../files/publish.ts";
+import { findEarlier, keepEarlier, versionsOf } from "../files/publish.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
-import { refuseShrunk } from "../snapshot/refusals.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, failureAt, type Options } from "./options.ts";
@@ -26,14 +24,12 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     throw failureAt(to, error);
   };
   const unclaim = await claimFolder(to).catch(cannotWrite);
+  const isThere = await stat(join(to, PREPARED)).catch(() => undefined);
   const bar = startProgress(io, "reading");
   const result = await buildPrepared(from, to, {
     maxBytes,
     manifest: options.values.manifest,
-    judge: async (visible) => {
-      const isThere = await stat(join(to, PREPARED)).catch(() => undefined);
-      await refuseShrunk(visible, { current: isThere && to, allowShrink, maxBytes });
-    },
+    guard: { current: isThere && to, allowShrink, maxBytes },
     // The build goes on if the folder's siblings cannot be written, as beside a mount.
     ready: async () => {
       await keepEarlier(to, PUBLISHED_FILES, keep).catch((error: unknown) => {

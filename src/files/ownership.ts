@@ -25,7 +25,6 @@ const STALE_GUARD_MS = 5000;
 /** Shortest pause between two attempts; the longest is twice as long. */
 const RETRY_MS = 15;
 
-/** Another process owns it. */
 export class HeldError extends PlaceError {
   override name = "HeldError";
 }

@@ -1,16 +1,17 @@
 /**
  * Atomic publication of snapshots: readers see a whole one, old or new. The folder `DIR.versions` holds a folder per version,
- * and `DIR` is a symbolic link to one of them, which one rename switches to the next.
+ * and `DIR` is a symbolic link to one of them, which one rename switches to the next. If `DIR` is a plain folder, where files are
+ * replaced one by one, the versions are hard links to its files.
  *
  * Some earlier versions are kept for a rollback; older ones are removed, as are leftovers of killed processes.
  */
 
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, readdir, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
+import { link, lstat, mkdir, readdir, readlink, rename, rm, rmdir, stat, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
-import { syncToDisk } from "./atomic.ts";
+import { syncToDisk, temporaryOf } from "./atomic.ts";
 import { makeFolder } from "./folders.ts";
 import { hold, OWNER_ENDING, ownershipOf } from "./ownership.ts";
 
@@ -20,23 +21,22 @@ const LINK_ENDING = ".link";
 const OURS = /^(\d{8}T\d{9}Z-[0-9a-f]{8})(\.owner|\.link)?$/;
 
 /** A new version name; names sort by time. */
-export function newName(): string {
+function newName(): string {
   return `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`;
 }
 
-/** The folder of the versions of a published folder. */
 export function versionsOf(dir: string): string {
   return `${resolve(dir)}.versions`;
 }
 
 /** Whether a path exists, if only as a broken link. */
-export async function isThere(path: string): Promise<boolean> {
+async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
 /** Names of versions: complete ones, oldest first, and ones with the mark of a dead process. @throws errors of the file system */
-export async function listVersions(versions: string) {
-  const entries = await readdir(versions);
+async function listVersions(versions: string) {
+  const entries = (await isThere(versions)) ? await readdir(versions) : [];
   const names = new Set(entries.flatMap((entry) => OURS.exec(entry)?.[1] ?? []));
   const complete: string[] = [];
   const dead: string[] = [];
@@ -64,7 +64,7 @@ async function removeMarks(versions: string, name: string): Promise<void> {
  * @param current reads the current version after the listing, so that one published meanwhile is not removed
  * @param previous version to keep first, if any is kept
  */
-export async function prune(
+async function prune(
   versions: string,
   keep: number,
   current: () => Promise<string | undefined>,
@@ -85,7 +85,7 @@ export class OccupiedError extends PlaceError {
 }
 
 /** Name of the version that the link leads to; undefined where there is no link. @throws {OccupiedError} */
-export async function readCurrent(dir: string): Promise<string | undefined> {
+async function readCurrent(dir: string): Promise<string | undefined> {
   let target: string;
   try {
     target = await readlink(dir);
@@ -117,7 +117,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Switches the link to another version, by one rename. */
-export async function switchLink(dir: string, folder: string): Promise<void> {
+async function switchLink(dir: string, folder: string): Promise<void> {
   await syncFolder(folder);
   const versions = dirname(folder);
   const next = folder + LINK_ENDING;
@@ -133,6 +133,24 @@ export async function switchLink(dir: string, folder: string): Promise<void> {
   } catch (error) {
     await rm(next, { force: true }).catch(() => {});
     throw error;
+  }
+}
+
+/** Makes a version. @param fill writes its files; it stays unless this fails or resolves to undefined @returns the result of `fill` */
+async function makeVersion<Result>(
+  versions: string,
+  fill: (folder: string) => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  const folder = join(versions, newName());
+  const { release } = await hold(folder + OWNER_ENDING);
+  let result: Result | undefined;
+  try {
+    await mkdir(folder);
+    result = await fill(folder);
+    return result;
+  } finally {
+    if (result === undefined) await rm(folder, { recursive: true, force: true }).catch(() => {});
+    await release();
   }
 }
 
@@ -165,30 +183,112 @@ export async function publishVersion<Result>(
   const current = (): Promise<string | undefined> => readCurrent(place);
   const before = await current();
   await makeFolder(versions);
-  let isPublished = false;
   try {
     await prune(versions, keep, current);
-    const folder = join(versions, newName());
-    const { release } = await hold(folder + OWNER_ENDING);
-    try {
-      await mkdir(folder);
+    const published = await makeVersion(versions, async (folder) => {
       const result = await fill(folder, before === undefined ? undefined : join(versions, before));
       if (result === undefined) return undefined;
       // Another process may have published meanwhile.
       const previous = await current();
       await switchLink(place, folder);
-      isPublished = true;
-      await syncToDisk(dirname(place));
-      await release();
-      if (replaces && before !== undefined) await removeVersion(versions, before);
-      await prune(versions, keep, current, replaces ? undefined : previous);
-      return result;
-    } finally {
-      if (!isPublished) await rm(folder, { recursive: true, force: true }).catch(() => {});
-      await release();
-    }
+      return { result, previous };
+    });
+    if (published === undefined) return undefined;
+    await syncToDisk(dirname(place));
+    if (replaces && before !== undefined) await removeVersion(versions, before);
+    await prune(versions, keep, current, replaces ? undefined : published.previous);
+    return published.result;
   } finally {
     // Fails unless it is empty.
     await rmdir(versions).catch(() => {});
   }
+}
+
+async function inodeOf(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found && `${found.dev}:${found.ino}`;
+}
+
+/** The version with the file that a plain folder holds; undefined if no version has it. */
+async function linkedVersion(place: string, file: string): Promise<string | undefined> {
+  const versions = versionsOf(place);
+  const inode = await inodeOf(join(place, file));
+  if (inode === undefined) return undefined;
+  const { complete } = await listVersions(versions);
+  for (const name of complete) if ((await inodeOf(join(versions, name, file))) === inode) return name;
+  return undefined;
+}
+
+/**
+ * Keeps the files of a plain folder as an earlier version, as hard links, before they are replaced.
+ *
+ * @param names of the files; the first one is in every version
+ * @returns the version's name; undefined when there is nothing to keep
+ * @throws errors of the file system
+ */
+export async function keepEarlier(
+  dir: string,
+  names: readonly string[],
+  keep: number,
+): Promise<string | undefined> {
+  const place = resolve(dir);
+  const versions = versionsOf(place);
+  let kept = await linkedVersion(place, names[0]!);
+  if (kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)))) {
+    await makeFolder(versions);
+    kept = await makeVersion(versions, async (folder) => {
+      for (const name of names) {
+        const from = join(place, name);
+        if (await isThere(from)) await link(from, join(folder, name));
+      }
+      return basename(folder);
+    });
+  }
+  await prune(versions, keep, async () => undefined, kept);
+  await rmdir(versions).catch(() => {});
+  return kept;
+}
+
+/** Replaces a plain folder's files by links to a version's. A kill at any moment leaves files that fit together. */
+async function linkFiles(place: string, folder: string, names: readonly string[]): Promise<void> {
+  const [first, ...others] = names;
+  for (const name of others) await rm(join(place, name), { force: true });
+  for (const name of [first!, ...others]) {
+    if (!(await isThere(join(folder, name)))) continue;
+    const temporary = temporaryOf(join(place, name));
+    await link(join(folder, name), temporary);
+    await rename(temporary, join(place, name));
+  }
+  await syncToDisk(place);
+}
+
+/**
+ * Finds a version that was published before the current one.
+ *
+ * @param dir a link that {@link publishVersion} made, or a plain folder with versions that {@link keepEarlier} keeps
+ * @param steps versions to go back; 1 is the previous one
+ * @param names of the files in a plain folder
+ * @returns the version and its folder; the number of earlier versions if `steps` exceeds it
+ * @throws {OccupiedError} when `dir` is neither; errors of the file system
+ */
+export async function findEarlier(dir: string, steps: number, names: readonly string[]) {
+  const place = resolve(dir);
+  const versions = versionsOf(place);
+  const isLink = (await lstat(place)).isSymbolicLink();
+  if (!isLink && !(await isThere(join(place, names[0]!))))
+    throw new OccupiedError("is nothing that export, mirror or build has published");
+  // Adds the current files of a plain folder to its versions, if they are not among them.
+  const current = isLink
+    ? await readCurrent(place)
+    : await keepEarlier(place, names, Number.MAX_SAFE_INTEGER);
+  const { complete } = await listVersions(versions);
+  const earlier = complete.filter((name) => name < current!);
+  const name = earlier.at(-steps);
+  if (name === undefined) return earlier.length;
+  const folder = join(versions, name);
+  return {
+    folder,
+    older: earlier.length - steps,
+    publish: () => (isLink ? switchLink(place, folder) : linkFiles(place, folder, names)),
+  };
 }

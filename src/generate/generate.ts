@@ -17,7 +17,7 @@ import { ROW_FILES } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
 import type { Values } from "../settings/settings.ts";
 import { MANIFEST } from "../snapshot/files.ts";
-import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
+import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
 const CHUNK_BYTES = 1 << 20;
@@ -135,8 +135,7 @@ async function writeFiles(folder: string, { gzip, ...sizes }: GenerateOptions): 
     hashes.push(plainSha256);
   }
   const generation = generationOf(hashes);
-  const manifest = { format: FORMAT, generation, createdAt: formatTime(LAST_MOMENT), files };
-  const text = `${JSON.stringify(manifest, null, 2)}\n`;
+  const text = manifestText({ generation, createdAt: formatTime(LAST_MOMENT), files });
   await writeFile(join(folder, MANIFEST), text);
   const ofManifest = createHash("sha256").update(text).digest("hex");
   return [...Object.values(files).map(({ sha256 }) => sha256), ofManifest];

@@ -44,7 +44,7 @@ export interface Setting<C extends string = string> {
   /** Flag of a setting without which this one has no effect; given alone, this one causes a warning. */
   readonly needs?: string;
   /** The value of another setting that this one must not be given with, and why. */
-  readonly notWith?: { readonly flag: string; readonly value: string; readonly why: string };
+  readonly notWith?: { readonly flag: string; readonly value: string | true; readonly why: string };
   /** Its value may hold a secret: no message quotes it. */
   readonly isSecret?: true;
   /** Whether it is an option of the library, too. */

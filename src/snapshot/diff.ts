@@ -24,7 +24,6 @@ interface Move {
 
 export type SnapshotDiff = ReturnType<typeof diffStores>;
 
-/** Most worlds that are named. */
 const MOST_EXAMPLES = 20;
 const MOST_MOVES = 10;
 /** Below these ranks counts are so close that moves mean nothing. */
@@ -113,7 +112,6 @@ export function diffStores(before: Store, after: Store, hiddenWorlds: Uint32Arra
     tables: {
       users: diffTables(before.users, after.users),
       worlds: diffTables(before.worlds, after.worlds),
-      /** Statistics of worlds that are in both. */
       worldStats: { changed: diffTables(before.worlds, after.worlds, stats).changed },
       instances: diffTables(before.instances, after.instances),
     },

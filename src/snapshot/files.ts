@@ -29,7 +29,6 @@ const ENDINGS: readonly (readonly [ending: string, packing: Packing])[] = [
   [".zst", "zstd"],
 ];
 
-/** Names that a row file can have on disk. */
 export function formsOf(table: RowFile): string[] {
   return ENDINGS.map(([ending]) => table + ending);
 }
@@ -38,14 +37,6 @@ export function formsOf(table: RowFile): string[] {
 export function isRowFile(name: string): boolean {
   return ROW_FILES.some((table) => formsOf(table).includes(name));
 }
-
-/** File-system calls that a load makes; tests make each fail in turn. */
-export interface FileSystem {
-  readonly open: typeof open;
-  readonly stat: typeof stat;
-}
-
-export const realFiles: FileSystem = { open, stat };
 
 /** Files that a load has opened, by name, in the order in which they are checked. */
 export type Opened = Map<string, FileHandle>;
@@ -63,15 +54,12 @@ export function isSameFile(a: string, b: string): boolean {
 }
 
 /** The fingerprints of the files of a snapshot. @throws any error of the file system but "no such file" */
-export async function fileFingerprintsOf(
-  folder: string,
-  files: FileSystem = realFiles,
-): Promise<FileFingerprints> {
+export async function fileFingerprintsOf(folder: string): Promise<FileFingerprints> {
   const names = [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)];
   const fingerprints = await Promise.all(
     names.map(async (name): Promise<[string, string][]> => {
       try {
-        return [[name, fileFingerprint(name, await files.stat(join(folder, name), { bigint: true }))]];
+        return [[name, fileFingerprint(name, await stat(join(folder, name), { bigint: true }))]];
       } catch (error) {
         if (codeOf(error) === "ENOENT") return [];
         throw error;
@@ -86,8 +74,8 @@ export function joinFingerprints(fingerprints: FileFingerprints): string {
 }
 
 /** The fingerprint of all files of a snapshot. @throws any error of the file system but "no such file" */
-export async function fingerprintOf(folder: string, files: FileSystem = realFiles): Promise<string> {
-  return joinFingerprints(await fileFingerprintsOf(folder, files));
+export async function fingerprintOf(folder: string): Promise<string> {
+  return joinFingerprints(await fileFingerprintsOf(folder));
 }
 
 /** The fingerprint of the opened files: if it equals {@link fingerprintOf}, all existing files were opened. */
@@ -109,12 +97,11 @@ export async function checkKinds(opened: Opened, problems: Problems): Promise<bo
 export async function openIfThere(
   folder: string,
   name: string,
-  files: FileSystem,
   opened: Opened,
 ): Promise<FileHandle | undefined> {
   try {
     // Without O_NONBLOCK, opening a pipe without a writer would never end.
-    const handle = await files.open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
+    const handle = await open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
     opened.set(name, handle);
     return handle;
   } catch (error) {
@@ -126,7 +113,6 @@ export async function openIfThere(
 /** Opens the row files; reports a file that is missing or exists in several forms. The caller closes the opened files. */
 export async function openRowFiles(
   folder: string,
-  files: FileSystem,
   problems: Problems,
   opened: Opened,
   tables: readonly RowFile[],
@@ -136,7 +122,7 @@ export async function openRowFiles(
     const forms: StoredFile[] = [];
     for (const [ending, packing] of ENDINGS) {
       const name = table + ending;
-      const handle = await openIfThere(folder, name, files, opened);
+      const handle = await openIfThere(folder, name, opened);
       if (handle) forms.push({ table, name, packing, handle });
     }
     const [first, second] = forms;

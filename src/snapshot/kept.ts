@@ -1,4 +1,4 @@
-/** Reuses the rows of the previous load: unchanged files are not read again. All arrays lie in shared memory. */
+/** Reuses the previous load: unchanged files are not read again. All arrays lie in shared memory. */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
@@ -6,9 +6,9 @@ import { isSame, sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
 import { createIdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
-import { type FileFingerprints, formsOf, isSameFile } from "./files.ts";
-import type { Before, KeptFile, KeptWorlds } from "./loaded.ts";
-import type { Manifest } from "./manifest.ts";
+import { type FileFingerprints, formsOf, isSameFile, PREPARED } from "./files.ts";
+import type { Before, KeptFile, KeptPrepared, KeptWorlds } from "./loaded.ts";
+import type { Listed, Manifest } from "./manifest.ts";
 import {
   type Dangling,
   dangle,
@@ -20,10 +20,30 @@ import {
   type Staged,
 } from "./stage.ts";
 
-/**
- * The files with the fingerprint of the previous load, by table. If only the change time differs, since a file got another
- * link, the manifest must list its contents.
- */
+type Known = Pick<KeptPrepared, "fingerprint" | "sha256">;
+
+/** Whether a file is unchanged. If only its change time differs, since it got another link, the manifest must list its contents. */
+function isUnchanged({ fingerprint, sha256 }: Known, look: string, listed: Listed | undefined): boolean {
+  const isListed = listed !== undefined && listed.sha256 === sha256;
+  return look === fingerprint || (isListed && isSameFile(look, fingerprint));
+}
+
+/** The prepared file of the previous load, if it is unchanged. A manifest requires a hash, which may not be known yet. */
+export function unchangedPrepared(
+  fingerprints: FileFingerprints,
+  before: Before | undefined,
+  manifest: Manifest | undefined,
+): KeptPrepared | undefined {
+  const known = before?.kept.prepared;
+  const fingerprint = fingerprints.get(PREPARED);
+  if (known === undefined || fingerprint === undefined) return undefined;
+  if (manifest !== undefined && known.sha256 === undefined) return undefined;
+  return isUnchanged(known, fingerprint, manifest?.files.get(PREPARED))
+    ? { ...known, fingerprint }
+    : undefined;
+}
+
+/** The unchanged row files of the previous load, by table. */
 export function unchangedFiles(
   fingerprints: FileFingerprints,
   before: Before | undefined,
@@ -32,12 +52,9 @@ export function unchangedFiles(
   const unchanged = new Map<RowFile, KeptFile>();
   for (const file of before?.kept.files ?? []) {
     const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
-    const look = fingerprints.get(file.name);
+    const look = fingerprints.get(file.file);
     if (look === undefined || forms.length > 1) continue;
-    const isListed = manifest?.files.get(file.name)?.sha256 === file.sha256;
-    if (look === file.fingerprint || (isListed && isSameFile(look, file.fingerprint))) {
-      unchanged.set(file.table, file);
-    }
+    if (isUnchanged(file, look, manifest?.files.get(file.file))) unchanged.set(file.table, file);
   }
   return unchanged;
 }
@@ -61,7 +78,6 @@ export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Befor
   return isSame(ids.words, store.worlds.ids.words) && isSame(hidden.words, kept.worlds!.hidden.words);
 }
 
-/** The worlds of a stage for the next load. */
 export function keepWorlds({ packed, referred, lines, references }: Staged): KeptWorlds {
   const rows = sharedUint32(packed!.rows.length);
   rows.set(packed!.rows);
@@ -76,7 +92,7 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
  */
 export function stageKept(
   stage: Stage,
-  { table, name: file, dangling }: KeptFile,
+  { table, file, dangling }: KeptFile,
   unchanged: ReadonlySet<RowFile>,
   { store, kept }: Before,
 ): Dangling {

@@ -34,7 +34,6 @@ export function stageParsed(table: TableName, staged: Staged, check: RowChecker)
   };
 }
 
-/** The state of a load. */
 interface Reading extends LoadInput {
   readonly stage: Stage;
   readonly budget: Budget;
@@ -61,7 +60,6 @@ async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: 
   return readFileLines(file, sink, budget, onBytes);
 }
 
-/** Makes a function that takes numbers of bytes that were read. */
 async function progressOver({ stored, options }: LoadInput): Promise<(bytes: number) => void> {
   const { onProgress, signal } = options;
   let total = 0;
@@ -76,7 +74,7 @@ async function progressOver({ stored, options }: LoadInput): Promise<(bytes: num
 
 /** The file of the previous load, if it has the same contents under another fingerprint. */
 async function findEqual(file: StoredFile, { options, onBytes }: Reading): Promise<KeptFile | undefined> {
-  const known = options.before?.kept.files.find(({ name }) => name === file.name);
+  const known = options.before?.kept.files.find((one) => one.file === file.name);
   if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
   return (await hashFile(file.handle, onBytes)) === known.sha256 ? known : undefined;
 }
@@ -99,7 +97,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   const { name, table } = file;
   const read = await readRows(file, reading);
   const { hidden, dangling } = stage[tableOf(table)];
-  reading.files.push({ ...read, table, name, fingerprint, hidden, dangling });
+  reading.files.push({ file: name, table, ...read, hidden, dangling, fingerprint });
   if (problems.count > 0) return;
   // At once, so that the next file can use the memory of the staged texts.
   const packing = performance.now();
@@ -112,7 +110,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
 async function takeFile(reading: Reading, table: RowFile): Promise<boolean> {
   const { stored, known, fingerprints, problems, budget } = reading;
   const file = stored.find((one) => one.table === table);
-  const { name } = file ?? known.get(table)!;
+  const name = file?.name ?? known.get(table)!.file;
   const fingerprint = fingerprints.get(name)!;
   try {
     const equal = known.get(table) ?? (await findEqual(file!, reading));
@@ -139,7 +137,7 @@ export async function readRowFiles(input: LoadInput): Promise<LoadedFiles | unde
     packMs: 0,
   };
   for (const table of ROW_FILES) if (!(await takeFile(reading, table))) break;
-  const byName = new Map(reading.files.map((file) => [file.name, file]));
+  const byName = new Map(reading.files.map((file) => [file.file, file]));
   if (manifest && byName.size === ROW_FILES.length) compareWithManifest(manifest, byName, problems);
   return problems.count > 0 ? undefined : finish(reading);
 }
@@ -147,7 +145,7 @@ export async function readRowFiles(input: LoadInput): Promise<LoadedFiles | unde
 /** Equal stored files give equal hashes, independent of their dates. */
 function hashContents({ files, manifest }: Reading): string {
   const hash = createHash("sha256");
-  for (const { name, sha256 } of files) hash.update(`${name} ${sha256}\n`);
+  for (const { file, sha256 } of files) hash.update(`${file} ${sha256}\n`);
   return hash.update(manifest?.generation ?? "").digest("hex");
 }
 
@@ -164,17 +162,15 @@ function finish(reading: Reading): LoadedFiles {
     stage["world-stats"],
     before && { store: before.store, unchanged },
   );
-  const reports = files.map(({ name, table, bytes, rows, hidden, dangling }) => {
-    return { file: name, table, bytes, rows, hidden, dangling, isKept: unchanged.has(table) };
-  });
   const keptWorlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(worlds);
   return {
     store,
     createdAt: manifest?.createdAt,
-    reports,
+    reports: files,
+    unchanged,
     hiddenWorlds: keptWorlds.hidden.words,
     kept: { files, worlds: keptWorlds },
-    bytes: reports.reduce((sum, report) => sum + report.bytes, 0),
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     readMs: building - reading.began - reading.packMs,
     packMs: reading.packMs + performance.now() - building,
   };

@@ -1,35 +1,25 @@
 /** The snapshot pipeline: reads, validates, filters, encodes and packs a folder's rows. It gives a whole store or a list of problems. */
 
-import type { FileHandle } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { systemErrorText } from "../util/system-error.ts";
 import {
   checkKinds,
   checkPreparedAlone,
   type FileFingerprints,
-  type FileSystem,
   fileFingerprintsOf,
   fingerprintOf,
   fingerprintOfOpened,
-  isSameFile,
   joinFingerprints,
   MANIFEST,
   type Opened,
   openIfThere,
   openRowFiles,
   PREPARED,
-  realFiles,
 } from "./files.ts";
-import { tablesToOpen, unchangedFiles } from "./kept.ts";
+import { tablesToOpen, unchangedFiles, unchangedPrepared } from "./kept.ts";
 import { readRowFiles } from "./load-rows.ts";
-import {
-  type Before,
-  type Loaded,
-  type LoadInput,
-  type LoadOptions,
-  type Refused,
-  refusedFor,
-} from "./loaded.ts";
-import { compareWithManifest, type Manifest, readManifest } from "./manifest.ts";
+import { type Loaded, type LoadInput, type LoadOptions, type Refused, refusedFor } from "./loaded.ts";
+import { readManifest } from "./manifest.ts";
 import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
 
@@ -46,27 +36,26 @@ async function openFiles(
   { problems, options }: Pick<LoadInput, "problems" | "options">,
 ): Promise<LoadInput | "changed" | undefined> {
   const began = performance.now();
-  const files = options.files ?? realFiles;
-  const handle = await openIfThere(folder, MANIFEST, files, opened);
-  const prepared = await openIfThere(folder, PREPARED, files, opened);
+  const handle = await openIfThere(folder, MANIFEST, opened);
+  const prepared = await openIfThere(folder, PREPARED, opened);
   // Read again below, so that its problems follow the problems of files.
-  const listed = options.before && (await readIfRegular(handle));
+  const isRegular = options.before && (await handle?.stat())?.isFile();
+  const listed = isRegular ? await readManifest(handle!, new Problems()) : undefined;
   // Beside a prepared file no row file may exist, changed or not.
   const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
+  const knownPrepared = unchangedPrepared(fingerprints, options.before, listed);
+  const tables = tablesToOpen(known);
+  if (options.readsNothing && !knownPrepared && tables.length > 0) return undefined;
   const rowProblems = prepared ? new Problems() : problems;
-  const stored = await openRowFiles(folder, files, rowProblems, opened, tablesToOpen(known));
-  const skipped = new Set(Array.from(known.values(), ({ name }) => name));
+  const stored = await openRowFiles(folder, rowProblems, opened, tables);
+  const skipped = new Set(Array.from(known.values(), ({ file }) => file));
   const wanted = [...fingerprints].filter(([name]) => opened.has(name) || !skipped.has(name));
   if ((await fingerprintOfOpened(opened)) !== joinFingerprints(new Map(wanted))) return "changed";
   if (!(await checkKinds(opened, problems))) return undefined;
   if (prepared && !checkPreparedAlone(opened, problems)) return undefined;
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return undefined;
-  return { options, problems, fingerprints, manifest, prepared, stored, known, began };
-}
-
-async function readIfRegular(handle: FileHandle | undefined): Promise<Manifest | undefined> {
-  return (await handle?.stat())?.isFile() ? await readManifest(handle!, new Problems()) : undefined;
+  return { options, problems, fingerprints, manifest, prepared, knownPrepared, stored, known, began };
 }
 
 function refusedAsChanged(folder: string): Refused {
@@ -91,9 +80,8 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
   const opened: Opened = new Map();
   const problems = new Problems();
   try {
-    if (!(await (options.files ?? realFiles).stat(folder)).isDirectory())
-      return refusedFor(`${folder}: is not a directory`);
-    const fingerprints = await fileFingerprintsOf(folder, options.files);
+    if (!(await stat(folder)).isDirectory()) return refusedFor(`${folder}: is not a directory`);
+    const fingerprints = await fileFingerprintsOf(folder);
     const fingerprint = joinFingerprints(fingerprints);
     const input = await openFiles(folder, fingerprints, opened, { problems, options });
     // Without a manifest, a second attempt could mix files of two publications.
@@ -101,8 +89,7 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
     const loaded = input && (await (input.prepared ? loadPrepared : readRowFiles)(input));
     // The files that the manifest lists were read whole, even if a newer snapshot was published meanwhile.
     const isSure = input === undefined || (loaded !== undefined && input.manifest !== undefined);
-    if (!isSure && (await fingerprintOf(folder, options.files)) !== fingerprint)
-      return refusedAsChanged(folder);
+    if (!isSure && (await fingerprintOf(folder)) !== fingerprint) return refusedAsChanged(folder);
     return loaded
       ? { ...loaded, ok: true, fingerprint }
       : { ok: false, problems: problems.lines(), fingerprint };
@@ -126,40 +113,4 @@ export async function loadSnapshot(folder: string, options: LoadOptions = {}): P
     if (result !== "changed") return result;
   }
   return refusedAsChanged(folder);
-}
-
-function servedFiles({ kept }: Before): Map<string, { fingerprint: string; bytes: number; sha256: string }> {
-  const { prepared } = kept;
-  const files = new Map(kept.files.map((file) => [file.name, file]));
-  if (prepared?.sha256 === undefined) return files;
-  return new Map([[PREPARED, { ...prepared, sha256: prepared.sha256 }]]);
-}
-
-/**
- * Checks a folder without reading its rows.
- *
- * @returns the time of the data and the fingerprint of the served files; undefined if the folder has to be loaded
- * @throws errors of the file system
- */
-export async function findRenewed(folder: string, before: Before, files: FileSystem = realFiles) {
-  const fingerprints = await fileFingerprintsOf(folder, files);
-  const served = servedFiles(before);
-  const others = [...fingerprints].filter(([name]) => name !== MANIFEST);
-  const isKnown = ([name, look]: [string, string]): boolean =>
-    isSameFile(look, served.get(name)?.fingerprint ?? "");
-  if (others.length === 0 || others.length !== served.size || !others.every(isKnown)) return undefined;
-  const opened: Opened = new Map();
-  try {
-    const handle = await openIfThere(folder, MANIFEST, files, opened);
-    const manifest = await readIfRegular(handle);
-    if (manifest?.generation !== before.store.id) return undefined;
-    if ((await fingerprintOfOpened(opened)) !== fingerprints.get(MANIFEST)) return undefined;
-    const problems = new Problems();
-    compareWithManifest(manifest, served, problems);
-    if (problems.count > 0) return undefined;
-    const createdAt = manifest.createdAt ?? before.kept.prepared?.createdAt;
-    return { createdAt, fingerprint: joinFingerprints(fingerprints) };
-  } finally {
-    for (const handle of opened.values()) await handle.close();
-  }
 }

@@ -7,7 +7,7 @@ import type { Store } from "../store/generation.ts";
 import type { IdMap } from "../store/ids.ts";
 import { LimitError } from "../store/limits.ts";
 import { systemErrorText } from "../util/system-error.ts";
-import type { FileFingerprints, FileSystem, StoredFile } from "./files.ts";
+import type { FileFingerprints, StoredFile } from "./files.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
 import { BadFileError, type ReadFile } from "./read.ts";
@@ -20,13 +20,14 @@ export interface LoadOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** The served generation: its unchanged files are not read again. */
   readonly before?: Before | undefined;
+  /** Refuses the folder, for no reason, if a file of rows or a prepared file would have to be read. */
+  readonly readsNothing?: boolean;
   readonly signal?: AbortSignal;
-  /** Replaces the file system in tests. */
-  readonly files?: FileSystem;
   /** Replace the hard limits in tests. */
   readonly limits?: Partial<StageLimits>;
 }
 
+/** A row file, named as on disk. */
 export interface FileReport {
   readonly file: string;
   readonly table: RowFile;
@@ -34,13 +35,10 @@ export interface FileReport {
   readonly rows: number;
   readonly hidden: Hidden;
   readonly dangling: Dangling;
-  /** Whether the rows of an earlier load were used again. */
-  readonly isKept: boolean;
 }
 
-/** A file that was read. */
-export interface KeptFile extends ReadFile, Pick<FileReport, "table" | "hidden" | "dangling"> {
-  readonly name: string;
+/** A row file that was read. */
+export interface KeptFile extends FileReport, ReadFile {
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
 }
@@ -61,7 +59,6 @@ interface PreparedForm {
   readonly sections: Readonly<Record<string, number>>;
 }
 
-/** The prepared file that a load read instead of rows. */
 export interface KeptPrepared {
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
@@ -72,10 +69,9 @@ export interface KeptPrepared {
   readonly store: Pick<Store, "id" | "contents">;
   readonly createdAt: string | undefined;
   readonly prepared: PreparedForm;
-  readonly reports: readonly Omit<FileReport, "isKept">[];
+  readonly reports: readonly FileReport[];
 }
 
-/** Data kept from a load beside its store. */
 export interface Kept {
   readonly files: readonly KeptFile[];
   /** Undefined if a prepared file was read. */
@@ -89,7 +85,6 @@ export interface Before {
   readonly kept: Kept;
 }
 
-/** What a load reads. */
 export interface LoadInput {
   readonly options: LoadOptions;
   readonly problems: Problems;
@@ -97,15 +92,15 @@ export interface LoadInput {
   readonly manifest: Manifest | undefined;
   /** Undefined if the folder has row files. */
   readonly prepared: FileHandle | undefined;
+  /** What the previous load read of it, if it is unchanged. */
+  readonly knownPrepared: KeptPrepared | undefined;
   /** The opened row files, in the order of reading. */
   readonly stored: readonly StoredFile[];
-  /** The unchanged row files of the previous load, by table. */
   readonly known: ReadonlyMap<RowFile, KeptFile>;
   /** When the load began, in milliseconds of `performance.now()`. */
   readonly began: number;
 }
 
-/** A snapshot that can be served. */
 export interface Loaded {
   readonly ok: true;
   readonly store: Store;
@@ -113,12 +108,13 @@ export interface Loaded {
   readonly index?: SearchIndex;
   /** Ids of hidden worlds, four words each, for reports; undefined if a prepared file was not read again. */
   readonly hiddenWorlds: Uint32Array | undefined;
-  /** Present if the snapshot came from a prepared file. */
   readonly prepared?: PreparedForm;
   /** As the manifest states, or else the prepared file. */
   readonly createdAt: string | undefined;
   /** One per row file, or per row file that a prepared file was made from. */
   readonly reports: readonly FileReport[];
+  /** The tables whose rows an earlier load had read. */
+  readonly unchanged: ReadonlySet<RowFile>;
   readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;
@@ -131,7 +127,6 @@ export interface Loaded {
 /** The snapshot of the files that were read. */
 export type LoadedFiles = Omit<Loaded, "ok" | "fingerprint">;
 
-/** A snapshot that cannot be served. */
 export interface Refused {
   readonly ok: false;
   readonly problems: readonly string[];

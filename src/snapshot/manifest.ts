@@ -9,8 +9,7 @@ import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
 
-/** Name and version of the format, as manifests state it. */
-export const FORMAT = "orrery-snapshot/1";
+const FORMAT = "orrery-snapshot/1";
 const MAX_BYTES = 1_048_576;
 const GENERATION = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -42,10 +41,11 @@ function parseListed(name: string, value: unknown): Listed | string {
   return { rows, bytes, sha256: sha256.toLowerCase() };
 }
 
-/** Reads a manifest's text; faults go to `problems`. */
-export function parseManifest(text: string, problems: Problems): Manifest | undefined {
+export function parseManifest(stored: Buffer, problems: Problems): Manifest | undefined {
   const bad = (what: string): undefined => void problems.file(MANIFEST, what);
-  const json = text.replace(/^\uFEFF/, "");
+  if (stored.length > MAX_BYTES) return bad("is larger than 1 MiB");
+  if (!isUtf8(stored)) return bad("not valid UTF-8");
+  const json = stored.toString().replace(/^\uFEFF/, "");
   const value = parsedJson(json);
   if (value === undefined) return bad(notJson(json));
   if (!isObject(value)) return bad("must be an object");
@@ -75,10 +75,12 @@ export async function readManifest(handle: FileHandle, problems: Problems): Prom
     bytes += bytesRead;
     if (bytesRead === 0 || bytes === buffer.length) break;
   }
-  const stored = buffer.subarray(0, bytes);
-  if (bytes <= MAX_BYTES && isUtf8(stored)) return parseManifest(stored.toString("utf8"), problems);
-  problems.file(MANIFEST, bytes > MAX_BYTES ? "is larger than 1 MiB" : "not valid UTF-8");
-  return undefined;
+  return parseManifest(buffer.subarray(0, bytes), problems);
+}
+
+/** The text of a manifest. @param fields all but the format, in their order, perhaps with others that no load reads */
+export function manifestText(fields: object): string {
+  return `${JSON.stringify({ format: FORMAT, ...fields }, null, 2)}\n`;
 }
 
 /** Compares the listed files with the files that were read. Rows of a prepared file are not counted. */

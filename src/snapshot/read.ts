@@ -20,7 +20,6 @@ export interface Stored {
 
 /** A row file that was read to its end. */
 export interface ReadFile extends Stored {
-  /** Number of uncompressed bytes. */
   readonly unpackedBytes: number;
   /** Lines that are not blank. */
   readonly rows: number;
@@ -160,7 +159,6 @@ export async function readFileLines(
   return { bytes, sha256: hash.digest("hex"), unpackedBytes, rows: cutter.rows };
 }
 
-/** Hex hash of the bytes of a file. */
 export async function hashFile(
   handle: FileHandle,
   onBytes: (bytes: number) => void = () => {},

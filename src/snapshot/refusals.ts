@@ -9,7 +9,6 @@ import { readManifestOf } from "./manifest.ts";
 /** Tables smaller than this may shrink freely: the loss of a few rows is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
 
-/** Numbers of visible rows of the tables that must not shrink. */
 export interface VisibleRows {
   readonly users: number;
   readonly worlds: number;
@@ -29,17 +28,12 @@ function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string):
     });
 }
 
-/** A line if other contents have the name of the served generation. */
-function renameProblems(before: Store, after: Store): string[] {
-  if (after.id !== before.id || after.contents === before.contents) return [];
-  return [`manifest.json: generation: "${after.id}" is being served with other contents`];
-}
-
 /** Why a server would not replace one store by the other, one line per reason. */
 export function refusalsOf(before: Store, after: Store, allowShrink: boolean): string[] {
   const shrunk = allowShrink ? [] : shrinkProblems(visibleIn(before), visibleIn(after), "being served");
   const problems = shrunk.map((problem) => `${problem}; use --allow-shrink to accept it`);
-  return [...renameProblems(before, after), ...problems];
+  if (after.id !== before.id || after.contents === before.contents) return problems;
+  return [`manifest.json: generation: "${after.id}" is being served with other contents`, ...problems];
 }
 
 /** The visible rows of the snapshot in a folder; undefined if it cannot be loaded. */

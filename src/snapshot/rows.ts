@@ -26,7 +26,6 @@ export function createArriving(fields: readonly NamedField[]): Arriving {
   };
 }
 
-/** The required kind of value, in the words of a problem. */
 const WANTED: Readonly<Record<FieldType, string>> = {
   id: "a UUID",
   text: "a string",

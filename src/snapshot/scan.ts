@@ -9,7 +9,6 @@
 import { type NamedField, VALUE_BYTES } from "../model/schema.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 
-/** Kinds of scanned fields. */
 export const ABSENT = 0;
 /** A string without escapes; its position is that of the characters. */
 export const PLAIN = 1;

@@ -13,7 +13,6 @@ import { ArrivingIds, copyWords, createIdMap, findWords, type IdMap } from "../s
 import { NO_GROUP } from "../store/lists.ts";
 import type { Arriving, RowChecker } from "./rows.ts";
 
-/** References of one file to missing rows. */
 export interface Dangling {
   count: number;
   /** The first few, as `file:line: field: …`. */
@@ -23,7 +22,6 @@ export interface Dangling {
 /** Most dangling references per file that are reported as examples. */
 const MOST_DANGLING = 20;
 
-/** Number of hidden rows, by reason. */
 export type Hidden = Record<string, number>;
 
 /** Resolves references to a table. */
@@ -41,7 +39,6 @@ export interface StageLimits {
   readonly tableBytes: number;
 }
 
-/** Tables that others refer to. */
 const REFERRED: ReadonlySet<TableName> = new Set(
   TABLES.flatMap((table) => FIELDS[table].flatMap(({ refersTo }) => refersTo?.table ?? [])),
 );
@@ -147,7 +144,6 @@ export class Staged implements ArrivedRows {
     return referred === HIDDEN ? `${this.#needed} is hidden` : `${this.#needed} is not in the snapshot`;
   }
 
-  /** The ids of the hidden rows, four words each. */
   #hiddenIds(): Uint32Array {
     const { ids, visible } = this;
     const hidden = sharedUint32((ids.length - visible.length) * 4);

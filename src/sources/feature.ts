@@ -73,6 +73,7 @@ export const SOURCES_SETTINGS = [
   {
     flag: "live-every",
     ...PERIOD,
+    notWith: { flag: "build", value: true, why: "not with --build, which makes one file of all rows" },
     meaning:
       "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
       "files as they are. Default: never.",

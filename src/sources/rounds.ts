@@ -9,7 +9,6 @@ import { formatTime } from "../model/time.ts";
 import { stopSignal } from "../upstream/cli.ts";
 import { ToldError } from "../util/told-error.ts";
 
-/** Result of a round. */
 export interface Round {
   readonly generation: string;
   /** False when the same generation was published before. */
@@ -19,17 +18,12 @@ export interface Round {
 }
 
 export interface Rounds {
-  /** Runs one round. The signal ends it. */
   readonly run: (signal: AbortSignal) => Promise<Round>;
-  /** Work that repeats every `seconds` between two rounds; only its failures are reported. */
-  readonly between?: { readonly seconds: number; readonly run: (signal: AbortSignal) => Promise<void> };
+  /** Work that repeats between two rounds, every so many seconds if given; only its failures are reported. */
+  readonly runBetween?: (signal: AbortSignal) => Promise<void>;
+  readonly betweenSeconds?: number | undefined;
   /** Releases all resources; never fails. */
   readonly close?: () => Promise<void>;
-}
-
-/** Whether the place to publish at causes the error. */
-function isOfPlace(error: unknown): boolean {
-  return error instanceof OccupiedError || error instanceof HeldError;
 }
 
 function failureOf(error: unknown): string {
@@ -52,7 +46,6 @@ async function runOnce({ run }: Rounds, signal: AbortSignal): Promise<string> {
   return `${outcome} ${generation}: ${details} ${seconds} s`;
 }
 
-/** Context of repeated rounds. */
 interface Repeating extends Rounds {
   readonly out: string;
   readonly signal: AbortSignal;
@@ -70,25 +63,25 @@ async function attempt(
   } catch (error) {
     if (signal.aborted) return undefined;
     const explained = failureAt(out, error);
-    // An occupied place and a defect persist.
-    const isDefect = explained === error && !(error instanceof ToldError);
-    if (isOfPlace(error) || isDefect) throw error;
+    // A defect and an occupied place persist.
+    if (explained === error && !(error instanceof ToldError)) throw error;
+    if (error instanceof OccupiedError || error instanceof HeldError) throw error;
     return failureOf(explained);
   }
 }
 
 /** Repeats the work between rounds until the next round is due. Reports the same failure in a row once. */
 async function fill(rounds: Repeating, end: number): Promise<void> {
-  const { between, signal, say } = rounds;
-  if (between === undefined) return;
+  const { runBetween, betweenSeconds, signal, say } = rounds;
+  if (runBetween === undefined || betweenSeconds === undefined) return;
   let told: string | undefined;
   let next = performance.now();
   for (;;) {
     // Measured from start to start, like whole rounds.
-    next = Math.max(next + between.seconds * 1000, performance.now());
+    next = Math.max(next + betweenSeconds * 1000, performance.now());
     await waitUntil(Math.min(next, end), signal);
     if (signal.aborted || performance.now() >= end) return;
-    const problem = await attempt(rounds, between.run);
+    const problem = await attempt(rounds, runBetween);
     if (problem !== undefined && problem !== told) say(problem);
     told = problem;
   }
@@ -130,6 +123,6 @@ export async function runRounds(
   } finally {
     await rounds.close?.();
   }
-  // A thread may still be working on an abandoned load.
+  // A thread or a connection may still be on its way to its end.
   if (signal.aborted) io.exit(0);
 }

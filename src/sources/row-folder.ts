@@ -1,20 +1,96 @@
-/** A folder of rows before its publication: its generation, its manifest, and the check that it would load. */
+/** A folder of rows before its publication: its files, its generation, its manifest, and the check that it would load. */
 
 import { createHash } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { formatTime } from "../model/time.ts";
-import { MANIFEST, PREPARED } from "../snapshot/files.ts";
+import { MANIFEST } from "../snapshot/files.ts";
 import type { Before } from "../snapshot/load.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
-import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
+import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { refuseShrunk, type ShrinkGuard, type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
-import { isObject } from "../util/json.ts";
+import type { MirrorNote } from "../upstream/cli.ts";
 import { SnapshotError } from "../util/told-error.ts";
-import type { WrittenFile } from "./row-file.ts";
 
-/** Written files by name. */
+const NEWLINE = 10;
+const CHUNK_BYTES = 262_144;
+
+export interface WrittenFile {
+  /** Lines that are not empty. */
+  readonly rows: number;
+  readonly lines: number;
+  readonly bytes: number;
+  /** Hex hash of the bytes on disk. */
+  readonly sha256: string;
+  /** Hex hash of the rows before compression. */
+  readonly plainSha256: string;
+}
+
+/** Counts lines, each ended by a newline, and the empty ones. */
+function createLineCounter() {
+  let lines = 0;
+  let empty = 0;
+  let wasNewline = true;
+  return {
+    count(chunk: Buffer): void {
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        lines++;
+        if (at === from && (from > 0 || wasNewline)) empty++;
+        from = at + 1;
+      }
+      if (chunk.length > 0) wasNewline = from === chunk.length;
+    },
+    lines: () => lines,
+    rows: () => lines - empty,
+  };
+}
+
+/**
+ * Writes lines to a new file. Reads the source no faster than the disk writes.
+ *
+ * @throws errors of the file system, and what `source` throws
+ */
+export async function writeRowFile(
+  path: string,
+  source: AsyncIterable<Buffer>,
+  gzip: boolean,
+): Promise<WrittenFile> {
+  const counter = createLineCounter();
+  const plain = createHash("sha256");
+  const stored = createHash("sha256");
+  let bytes = 0;
+
+  async function* counted(): AsyncGenerator<Buffer, void> {
+    for await (const chunk of source) {
+      counter.count(chunk);
+      if (gzip) plain.update(chunk);
+      yield chunk;
+    }
+  }
+
+  const handle = await open(path, "wx");
+  try {
+    const write = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+      for await (const chunk of chunks) {
+        stored.update(chunk);
+        bytes += chunk.length;
+        await handle.writeFile(chunk);
+      }
+    };
+    if (gzip) await pipeline(counted(), createGzip({ chunkSize: CHUNK_BYTES }), write);
+    else await pipeline(counted(), write);
+  } finally {
+    await handle.close();
+  }
+  const sha256 = stored.digest("hex");
+  const plainSha256 = gzip ? plain.digest("hex") : sha256;
+  return { rows: counter.rows(), lines: counter.lines(), bytes, sha256, plainSha256 };
+}
+
 export type RowFiles = ReadonlyMap<string, WrittenFile>;
 
 /** Equal for the same rows in the same order, compressed or not. @param prefix names the origin of the rows */
@@ -24,64 +100,55 @@ export function generationOfRows(prefix: string, files: RowFiles): string {
   return `${prefix}-${hash.digest("hex").slice(0, 16)}`;
 }
 
-/** Fields of a manifest besides its files. */
 export interface ManifestFields {
   readonly generation: string;
   /** Time of the data, in milliseconds since the epoch. */
   readonly createdAt: number;
   /** For the shrink check of the next publication; no load reads it. */
   readonly visible?: VisibleRows;
-  /** Other fields that no load reads. */
-  readonly more?: Readonly<Record<string, unknown>>;
+  /** For `orrery verify`; no load reads it. */
+  readonly mirror?: MirrorNote;
 }
 
-/** Writes the manifest into the folder of the files. */
 export async function writeManifest(
   folder: string,
   files: RowFiles,
-  { generation, createdAt, visible, more }: ManifestFields,
+  { generation, createdAt, visible, mirror }: ManifestFields,
 ): Promise<void> {
+  const listed = Array.from(files, ([name, { rows, bytes, sha256 }]) => [name, { rows, bytes, sha256 }]);
   const manifest = {
-    format: FORMAT,
     generation,
     createdAt: formatTime(createdAt),
-    files: Object.fromEntries(
-      Array.from(files, ([name, { rows, bytes, sha256 }]) => [name, { rows, bytes, sha256 }]),
-    ),
+    files: Object.fromEntries(listed),
     visible,
-    ...more,
+    mirror,
   };
-  await writeFile(join(folder, MANIFEST), textOf(manifest));
+  await writeFile(join(folder, MANIFEST), manifestText(manifest));
 }
 
-function textOf(manifest: object): string {
-  return `${JSON.stringify(manifest, null, 2)}\n`;
-}
-
-/** Renews the time of the published data after a check that it is still the same. */
-export async function renewManifest(folder: string, createdAt: number): Promise<void> {
-  const manifest = await readManifestOf(folder);
-  await replaceFile(join(folder, MANIFEST), textOf({ ...manifest, createdAt: formatTime(createdAt) }));
-}
-
-/** Whether a published folder holds the same rows in the same form. */
-export async function holdsSame(
-  current: string,
-  generation: string,
-  files: RowFiles,
-  prepared: boolean,
+/**
+ * Renews the time of the published data if they are the same.
+ *
+ * @param current the published folder, if any
+ * @param names of the files, which tell the form of the rows; any when absent
+ * @returns whether it holds this generation
+ */
+export async function renewIfSame(
+  current: string | undefined,
+  { generation, createdAt }: ManifestFields,
+  names?: readonly string[],
 ): Promise<boolean> {
-  const manifest = await readManifestOf(current);
-  if (!isObject(manifest?.files)) return false;
-  return (
-    manifest.generation === generation &&
-    Object.keys(manifest.files).join() === (prepared ? [PREPARED] : Array.from(files.keys())).join()
-  );
+  const manifest = current === undefined ? undefined : await readManifestOf(current);
+  if (manifest?.generation !== generation) return false;
+  if (names !== undefined && Object.keys(manifest.files ?? {}).join() !== names.join()) return false;
+  const time = formatTime(createdAt);
+  if (manifest.createdAt !== time)
+    await replaceFile(join(current!, MANIFEST), manifestText({ ...manifest, createdAt: time }));
+  return true;
 }
 
-/** Options of the check of rows. */
 export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
-  readonly maxBytes: number;
+  readonly maxSnapshotBytes: number;
   readonly signal: AbortSignal;
   /** The last publication: its unchanged files are not read again. */
   readonly before?: Before | undefined;
@@ -96,14 +163,14 @@ export async function completeRows(
   folder: string,
   files: RowFiles,
   fields: Omit<ManifestFields, "visible">,
-  { maxBytes, signal, before, ...guard }: CheckOptions,
+  { maxSnapshotBytes: maxBytes, signal, before, current, allowShrink }: CheckOptions,
 ): Promise<Loaded> {
   await writeManifest(folder, files, fields);
   const checked = await loadSnapshot(folder, { maxBytes, signal, ...(before && { before }) });
   signal.throwIfAborted();
   if (!checked.ok) throw new SnapshotError(checked.problems);
   const visible = visibleIn(checked.store);
-  await refuseShrunk(visible, { ...guard, maxBytes });
+  await refuseShrunk(visible, { current, allowShrink, maxBytes });
   await writeManifest(folder, files, { ...fields, visible });
   return checked;
 }

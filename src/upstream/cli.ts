@@ -58,7 +58,6 @@ export class RequestProgress {
     this.#done = 0;
   }
 
-  /** Counts a request and shows the progress. */
   count(server: { timeFor(requests: number): number }): void {
     const { left } = this;
     const done = ++this.#done;
@@ -69,7 +68,6 @@ export class RequestProgress {
     else this.#bar.show(Math.min(0.99, done / (done + left)), words);
   }
 
-  /** Reports a wait for the next window of the limit. */
   tellWait(ms: number): void {
     const until = Date.now() + ms;
     if (Math.abs(until - this.#told) < SAME_WAIT_MS) return;
@@ -87,7 +85,6 @@ export class RequestProgress {
 
 /** The manifest field that describes a mirror. */
 export interface MirrorNote {
-  /** The other server. */
   readonly from: string;
   /** Its generation; null when it named none or changed meanwhile. */
   readonly generation: string | null;

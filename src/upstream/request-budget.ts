@@ -57,10 +57,7 @@ export function retryAfterOf(headers: Headers, wallNow = Date.now()): number | u
   return Number.isNaN(date) ? undefined : Math.max(0, untilServerTime(date / 1000, headers, wallNow));
 }
 
-export interface LimitReply {
-  readonly status: number;
-  readonly headers: Headers;
-}
+export type LimitReply = Pick<Response, "status" | "headers">;
 
 export interface BudgetOptions {
   /** Maximum requests in any hour, whatever the server allows. */
@@ -95,7 +92,6 @@ export class RequestBudget {
   #blockedUntil = Number.NEGATIVE_INFINITY;
   /** While counting: requests that may still be sent in the window, without the open ones. */
   #rest = 0;
-  /** Requests per window. */
   #limit: number | undefined;
   /** The end of the window of `#rest`: the server's value, and the time on our clock. */
   #reset = -1;

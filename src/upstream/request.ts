@@ -16,7 +16,6 @@ const PASSING: ReadonlySet<number> = new Set([408, 421, 425, 429]);
 
 export interface SourceRequest {
   readonly url: URL;
-  /** Bearer token. */
   readonly token: string | undefined;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Statuses that the caller can use; all when absent. */

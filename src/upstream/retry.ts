@@ -4,35 +4,26 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { growingPause } from "../util/process/pauses.ts";
 import { SourceError } from "../util/source-error.ts";
 
-export interface Timing {
-  /** Timeout for the head of an answer, connecting included. */
-  readonly headMs: number;
-  /** Time within which {@link leastBytes} of a body must arrive; only waiting for them counts. */
-  readonly progressMs: number;
-  readonly leastBytes: number;
-  /** Timeout for a whole manifest or reply. */
-  readonly manifestMs: number;
-  /** Pause after the first failure; it doubles with each further one, and random jitter changes each pause. */
-  readonly firstPauseMs: number;
-  /** Maximum pause between two requests to a failing source, before jitter. */
-  readonly mostPauseMs: number;
-  /** Maximum accepted `Retry-After` while there is no snapshot yet. */
-  readonly mostPatienceMs: number;
-  /** Maximum accepted `Retry-After` otherwise. */
-  readonly mostRetryAfterMs: number;
-}
-
 /** The limits outside tests: less than 1 KiB/s is too slow, and a server may delay a replica by five minutes. */
-export const TIMING: Timing = {
+export const TIMING = {
+  /** Timeout for the head of an answer, connecting included. */
   headMs: 10_000,
+  /** Time within which `leastBytes` of a body must arrive; only waiting for them counts. */
   progressMs: 16_000,
   leastBytes: 16_384,
+  /** Timeout for a whole manifest or reply. */
   manifestMs: 60_000,
+  /** Pause after the first failure; it doubles with each further one, and random jitter changes each pause. */
   firstPauseMs: 500,
+  /** Maximum pause between two requests to a failing source, before jitter. */
   mostPauseMs: 60_000,
+  /** Maximum accepted `Retry-After` while there is no snapshot yet. */
   mostPatienceMs: 30_000,
+  /** Maximum accepted `Retry-After` otherwise. */
   mostRetryAfterMs: 300_000,
 };
+
+export type Timing = Readonly<typeof TIMING>;
 
 export interface RetryPolicy {
   /** Number of consecutive failures that ends the retries. */

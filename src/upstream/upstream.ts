@@ -24,7 +24,6 @@ export interface UpstreamOptions extends Pick<BudgetOptions, "perHour" | "agesOf
   readonly progress?: RequestProgress | undefined;
 }
 
-/** The parts of a request besides its target. */
 export interface UpstreamAsk {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
@@ -32,15 +31,6 @@ export interface UpstreamAsk {
   readonly authorization?: string | null | undefined;
   /** Statuses accepted as answers; others are errors. */
   readonly statuses: readonly number[];
-}
-
-export interface UpstreamReply {
-  readonly status: number;
-  readonly headers: Headers;
-  /** Names the generation; undefined when there is no strong ETag. */
-  readonly etag: string | undefined;
-  /** Parsed JSON; undefined without any. */
-  readonly body: unknown;
 }
 
 const MOST_ATTEMPTS = 5;
@@ -84,7 +74,6 @@ function refusalOf(url: string, { status, headers }: LimitReply, body: unknown):
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #budget: RequestBudget;
-  /** Sent with the next request. */
   token: string;
   /** Requests sent so far, failed ones included. */
   requests = 0;
@@ -98,18 +87,13 @@ export class Upstream {
     options.signal.addEventListener("abort", () => this.#wake.abort());
   }
 
-  /** Milliseconds that so many requests take at least, because of the limits. */
-  timeFor(requests: number): number {
-    return this.#budget.timeFor(requests);
-  }
-
   /** Removes the token from a text of the server, for messages. Call it before the text is truncated. */
   hide(text: string): string {
     return withoutToken(text, this.token);
   }
 
-  /** Requests a path with its query. @throws {SourceError} naming the URL; the signal's reason */
-  async get(target: string, asked: UpstreamAsk): Promise<UpstreamReply> {
+  /** Requests a path with its query. @returns its reply, with parsed JSON if there is any @throws {SourceError} naming the URL; the signal's reason */
+  async get(target: string, asked: UpstreamAsk) {
     const { timing, signal } = this.#options;
     const policy = { attempts: MOST_ATTEMPTS, waitMs: timing.mostRetryAfterMs, timing, signal };
     try {
@@ -127,7 +111,7 @@ export class Upstream {
   }
 
   /** One exchange; undefined when the server refused it because of the limit. */
-  async #exchange(target: string, asked: UpstreamAsk): Promise<UpstreamReply | undefined> {
+  async #exchange(target: string, asked: UpstreamAsk) {
     const { base, timing, signal } = this.#options;
     const url = new URL(base + target);
     const { href } = url;
@@ -162,7 +146,7 @@ export class Upstream {
     return this.#judge(href, asked.statuses, reply!, parseJson(bytes.toString("utf8")));
   }
 
-  /** The reply; undefined when the server refused the request because of the limit. @throws {SourceError} for another status */
+  /** The reply, whose ETag is undefined unless it is a strong one; undefined when the limit refused it. @throws {SourceError} for another status */
   #judge(url: string, statuses: readonly number[], reply: LimitReply, json: unknown) {
     const { status, headers } = reply;
     let body = json;
@@ -199,7 +183,7 @@ export class Upstream {
     this.#budget.settle(reply);
     this.#wake.abort();
     this.#wake = new AbortController();
-    this.#options.progress?.count(this);
+    this.#options.progress?.count(this.#budget);
   }
 }
 

@@ -1,7 +1,7 @@
 /** `orrery verify`: compares the answers of a snapshot with those of another server. */
 
 import { randomBytes } from "node:crypto";
-import { hashToken } from "../auth/keys.ts";
+import { recordOf } from "../auth/given-keys.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
 import { CommandError, failureAt, type Options } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
@@ -9,7 +9,7 @@ import { formatColumns, jsonText } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
 import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
-import { type OpenState, openState } from "../server/open.ts";
+import { openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
 import { RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
 import { TIMING } from "../upstream/retry.ts";
@@ -20,42 +20,17 @@ import { type Verified, verifySnapshot } from "./verify.ts";
 /** Maximum examples per kind in the text output. */
 const MOST_SHOWN = 5;
 
-const PREFIXES = { api: "api_", cli: "cli_" };
-
 /** Opens the snapshot like a server, with one temporary token. */
-async function openSnapshot(
-  folder: string,
-  token: string,
-  maxSnapshotBytes: number,
-  defaults: Defaults,
-): Promise<OpenState> {
-  const record = {
-    id: "verify",
-    kind: "cli" as const,
-    name: "verify",
-    sha256: hashToken(token),
-    scopes: [],
-    limit: null,
-    active: true,
-    expiresAt: null,
-    createdAt: new Date().toISOString(),
-  };
-  return await openState({
+async function openSnapshot(snapshot: string, maxSnapshotBytes: number, defaults: Defaults) {
+  const token = defaults.cliTokenPrefix + randomBytes(16).toString("hex");
+  const { state, close } = await openState({
     features: {},
-    settings: {
-      ...defaults,
-      snapshot: folder,
-      keys: "",
-      watch: 0,
-      searchCacheBytes: 0,
-      apiKeyPrefix: PREFIXES.api,
-      cliTokenPrefix: PREFIXES.cli,
-      maxSnapshotBytes,
-    },
-    records: [record],
+    settings: { ...defaults, snapshot, keys: "", watch: 0, searchCacheBytes: 0, maxSnapshotBytes },
+    records: [recordOf({ id: "verify", kind: "cli", token })],
     threads: false,
     observe: observeNothing,
   });
+  return { store: state.generation.store, here: new Here(createDirectAdapter(state), token), close };
 }
 
 function lineOf({ target, what, here, there }: Omit<Difference, "kind">): readonly string[] {
@@ -82,7 +57,6 @@ function textOf({ compared, differences, counts, notes, coverage, notCompared, r
   return lines.join("");
 }
 
-/** Runs the command. */
 export async function verify(options: Options<"verify">, io: CommandIo, program: Program): Promise<void> {
   const base = readServer(options.values.against, options.names.against);
   const folder = options.positionals[0]!;
@@ -93,20 +67,12 @@ export async function verify(options: Options<"verify">, io: CommandIo, program:
   let verified: Verified;
   try {
     const token = await readToken(tokenFile, options.names.tokenFile);
-    const ownToken = PREFIXES.cli + randomBytes(16).toString("hex");
     const defaults = defaultsOf(program.settings);
-    const { state, close } = await openSnapshot(folder, ownToken, maxSnapshotBytes, defaults);
+    const { store, here, close } = await openSnapshot(folder, maxSnapshotBytes, defaults);
     try {
       const upstream = new Upstream({ base, token, timing: TIMING, signal, perHour, progress });
-      verified = await verifySnapshot({
-        store: state.generation.store,
-        here: new Here(createDirectAdapter(state), ownToken),
-        upstream,
-        note: await readNote(folder),
-        samples,
-        seed,
-        progress,
-      });
+      const note = await readNote(folder);
+      verified = await verifySnapshot({ store, here, upstream, note, samples, seed, progress });
     } finally {
       close();
     }

@@ -21,7 +21,6 @@ export type DifferenceKind = (typeof KINDS)[number];
 export interface Difference {
   /** "note" is for a header that the API's specification omits: another server may lack it. */
   readonly kind: DifferenceKind | "note";
-  /** Path and query of the request. */
   readonly target: string;
   /** The differing field, header or id. */
   readonly what: string;
@@ -38,10 +37,8 @@ export interface ApiAnswer {
 
 /** Maximum characters of a value in a difference. */
 const LONGEST_SHOWN = 120;
-/** Rows per page of the snapshot. */
 const PAGE = 50;
 
-/** The target of another page of the same list. */
 function pageOf(target: string, limit: number, offset: number): string {
   const [path = "", words] = target.split("?");
   const query = new URLSearchParams(words);
@@ -50,11 +47,8 @@ function pageOf(target: string, limit: number, offset: number): string {
   return `${path}?${query}`;
 }
 
-/** A whole list of the snapshot. */
 interface WholeList {
-  /** Ids in order. */
   readonly ids: readonly string[];
-  /** Positions by id. */
   readonly places: ReadonlyMap<string, number>;
 }
 
@@ -100,7 +94,6 @@ export class Here {
   }
 }
 
-/** Adds a difference. */
 type Tell = (kind: Difference["kind"], what: string, here?: unknown, there?: unknown) => void;
 
 function compareFields(tell: Tell, what: string, here: unknown, there: unknown, separator = " "): void {

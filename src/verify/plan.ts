@@ -13,7 +13,6 @@ import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { createRandom, type Random } from "../util/random.ts";
 
 export interface Probe {
-  /** Path and query. */
   readonly target: string;
   /** The value of `Authorization`; null sends none, undefined the token's. */
   readonly authorization?: string | null;
@@ -41,7 +40,6 @@ const WEIGHTS: Readonly<Record<string, number>> = {
 };
 const ODD_LIMITS = ["0", "-1", "7", "51", "1e1", "50"];
 
-/** Inputs for drawing requests. */
 interface Drawing {
   readonly store: Store;
   readonly random: Random;
@@ -90,7 +88,6 @@ function blockOf(store: Store, { reply }: Route): Block {
   return table === "users" || table === "worlds" ? store[table] : store.instances;
 }
 
-/** Pages of the whole lists and rankings. */
 function pageProbes({ store, random }: Drawing, most: number): Probe[] {
   const lists = ROUTES.filter(({ path, parameters, reply }) => {
     return reply.envelope !== "one" && !path.includes(":id") && !parameters.includes("q");

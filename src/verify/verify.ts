@@ -18,7 +18,6 @@ export interface VerifyOptions {
   readonly store: Store;
   readonly here: Here;
   readonly upstream: Upstream;
-  /** The mirror's note in the snapshot's manifest, if any. */
   readonly note: MirrorNote | undefined;
   readonly samples: number;
   readonly seed: number;
@@ -34,7 +33,6 @@ interface Note extends Omit<Difference, "kind"> {
 
 export type Verified = Awaited<ReturnType<typeof verifySnapshot>>;
 
-/** Accepted statuses of a probe's answer. */
 const STATUSES = [200, 400, 404];
 const ALWAYS_LEFT_OUT = [
   "answers to keys that are unknown, deactivated, expired or lack a scope, and the limit's 429",
@@ -56,7 +54,6 @@ function countOf(differences: readonly Difference[]): Partial<Record<DifferenceK
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** Groups equal notes. */
 function groupNotes(found: readonly Difference[]): readonly Note[] {
   const notes = new Map<string, Note>();
   for (const { kind, target, what, here, there } of found) {
@@ -117,12 +114,10 @@ export async function verifySnapshot(options: VerifyOptions) {
   const searched =
     usersHere.searches.length === 0 ? "searches for users" : "other searches for users than --users";
   return {
-    /** Requests whose answers were compared. */
     compared: probes.length,
     differences,
     counts: countOf(differences),
     notes: groupNotes(all),
-    /** How much of each table was compared. */
     coverage: coverageOf(probes, store),
     /** Parts that were not compared, some with the reason. */
     notCompared: [

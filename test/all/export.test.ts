@@ -509,7 +509,7 @@ describe("export from PostgreSQL", { skip }, () => {
             queries: DEFAULT_QUERIES,
             out,
             gzip: false,
-            maxBytes: 1e9,
+            maxSnapshotBytes: 1e9,
             onlyChanges: false,
             signal: new AbortController().signal,
           });

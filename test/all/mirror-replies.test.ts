@@ -9,7 +9,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
-import { Mirror, type Mirrored, type MirrorOptions } from "../../src/sources/mirror/mirror.ts";
+import { type Mirrored, type MirrorOptions, openMirror } from "../../src/sources/mirror/mirror.ts";
 import { contents, id, readRows, temporaryFolder, world } from "../support/folders.ts";
 import {
   API_TOKEN,
@@ -35,6 +35,7 @@ const snapshot = join(folder, "served");
 let requestsOfWhole: number;
 const wholes: Partial<Record<Name, Record<string, string>>> = {};
 let upstream: Upstream;
+type Mirror = Awaited<ReturnType<typeof openMirror>>;
 const opened: Mirror[] = [];
 
 before(async () => {
@@ -80,7 +81,7 @@ function serveAt(changes: Readonly<Record<number, Name>>): void {
 async function open(
   t: { after(done: () => void): void },
   more: Partial<MirrorOptions> = {},
-): Promise<Pick<Mirror, "renew" | "close"> & { out: string }> {
+): Promise<Mirror & { out: string }> {
   const place = temporaryFolder(t);
   const options = {
     from: upstream.url + BASE,
@@ -93,9 +94,9 @@ async function open(
     tell: () => {},
     ...more,
   };
-  const mirror = await Mirror.open(options);
+  const mirror = await openMirror(options);
   opened.push(mirror);
-  return { renew: () => mirror.renew(), close: () => mirror.close(), out: options.out };
+  return { ...mirror, out: options.out };
 }
 
 const sumOf = (counts: object): number =>

@@ -2,12 +2,11 @@
 
 import assert from "node:assert/strict";
 import { renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import type { FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { type Instance, ROW_FILES, type User, type World, type WorldStats } from "../../src/model/model.ts";
-import type { FileSystem } from "../../src/snapshot/files.ts";
 import { type Loaded, loadSnapshot } from "../../src/snapshot/load.ts";
 import {
   instance,
@@ -18,7 +17,16 @@ import {
   worldStats,
   writeFiles,
 } from "../support/folders.ts";
-import { freshFolder, lines, mustLoad, problemsOf, rowsOf } from "../support/loaded.ts";
+import {
+  type FileSystem,
+  freshFolder,
+  lines,
+  loadWith,
+  mustLoad,
+  problemsOf,
+  realFiles,
+  rowsOf,
+} from "../support/loaded.ts";
 import { replace } from "../support/place.ts";
 
 /** A snapshot with its mark in every file. */
@@ -79,13 +87,13 @@ function watched(before: (number: number, call: string) => void) {
   const files = {
     async open(...args: Parameters<typeof open>) {
       announce("open");
-      const handle = wrap(await open(...args));
+      const handle = wrap(await realFiles.open(...args));
       opened++;
       return handle;
     },
     async stat(...args: Parameters<typeof stat>) {
       announce("stat");
-      return stat(...args);
+      return realFiles.stat(...args);
     },
   };
   return { files: files as unknown as FileSystem, calls, opened: () => opened, closed: () => closed };
@@ -94,7 +102,7 @@ function watched(before: (number: number, call: string) => void) {
 /** Records a load without a fault, which must succeed. */
 async function watchLoad(folder: string) {
   const clean = watched(() => {});
-  return { ...clean, loaded: mustLoad(await loadSnapshot(folder, { files: clean.files })) };
+  return { ...clean, loaded: mustLoad(await loadWith(clean.files, folder)) };
 }
 
 function systemError(code: string, syscall: string): Error {
@@ -135,7 +143,7 @@ describe("faults", () => {
             failed = call;
             throw systemError(code, call);
           });
-          const result = await loadSnapshot(folder, { files: faulty.files });
+          const result = await loadWith(faulty.files, folder);
           const what = `${code} at call ${at}, ${failed}`;
           assert.notEqual(failed, "", what);
           assert.equal(faulty.closed(), faulty.opened(), `${what}: a file stays open`);
@@ -163,7 +171,7 @@ describe("faults", () => {
       // Each small file takes two reads: its bytes and its end.
       if (call === "read" && ++reads === 3) throw systemError("EIO", "read");
     });
-    const problems = problemsOf(await loadSnapshot(folder, { files: faulty.files }));
+    const problems = problemsOf(await loadWith(faulty.files, folder));
     assert.deepEqual(problems, ["worlds.ndjson: cannot be read: i/o error (EIO)"]);
   });
 
@@ -174,9 +182,8 @@ describe("faults", () => {
     const folder = writeFiles(freshFolder(), files);
     const expected = mustLoad(await loadSnapshot(folder));
     const slow = {
-      stat,
       async open(...args: Parameters<typeof open>) {
-        const handle = await open(...args);
+        const handle = await realFiles.open(...args);
         const read = handle.read.bind(handle) as (...args: unknown[]) => Promise<unknown>;
         Object.assign(handle, {
           read: (buffer: Buffer, offset: number, _length: number, place: null) =>
@@ -185,7 +192,7 @@ describe("faults", () => {
         return handle;
       },
     };
-    const result = mustLoad(await loadSnapshot(folder, { files: slow as unknown as FileSystem }));
+    const result = mustLoad(await loadWith(slow as unknown as FileSystem, folder));
     assert.equal(result.store.contents, expected.store.contents);
     assert.deepEqual(rowsOf(result.store.users), rowsOf(expected.store.users));
     assert.equal(rowsOf<User>(result.store.users)[0]!.displayName, "漢字😀");
@@ -219,7 +226,7 @@ describe("files that are replaced while they are read", () => {
           const swapping = watched((number) => {
             if (number === at) replaceAll(folder, b);
           });
-          const result = await loadSnapshot(folder, { files: swapping.files });
+          const result = await loadWith(swapping.files, folder);
           if (result.ok) {
             const mark = markOf(result);
             outcomes[mark]++;
@@ -251,7 +258,7 @@ describe("files that are replaced while they are read", () => {
           done = true;
           replace(join(folder, name), marked("B").get(name)!);
         });
-        const result = await loadSnapshot(folder, { files: swapping.files });
+        const result = await loadWith(swapping.files, folder);
         if (!done) break;
         // A file replaced before the first look is simply the file of the folder.
         const calls = swapping.calls.slice(0, at);
@@ -279,7 +286,7 @@ describe("files that are replaced while they are read", () => {
           if (number === to) turn(b);
           if (number === back) turn(a);
         });
-        const result = await loadSnapshot(link, { files: turning.files });
+        const result = await loadWith(turning.files, link);
         if (result.ok) outcomes[markOf(result)]++;
         else outcomes.refused++;
       }

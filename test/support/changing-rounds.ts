@@ -293,14 +293,7 @@ async function answersOf({ ask }: Orrery, targets: readonly string[]): Promise<u
 
 /** The parts of a load that must not depend on how it was done. */
 function resultOf({ store, reports, kept, bytes, fingerprint }: Loaded, index: unknown): unknown {
-  return {
-    store,
-    reports: reports.map((report) => ({ ...report, isKept: false })),
-    kept,
-    bytes,
-    fingerprint,
-    index,
-  };
+  return { store, reports, kept, bytes, fingerprint, index };
 }
 
 /**
@@ -346,7 +339,7 @@ export async function changeAndCompare(
       if (!made.users) seen.users++;
       if (!made.worlds) seen.worlds++;
       else if (partly.store.worlds === before.store.worlds) seen.ranked++;
-      for (const { table, isKept } of partly.reports) count(isKept ? seen.kept : seen.read, table);
+      for (const file of ROW_FILES) count(partly.unchanged.has(file) ? seen.kept : seen.read, file);
     }
     before = { store: partly.store, kept: partly.kept, index };
     return whole;

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
+import system from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import type { Loaded, Refused } from "../../src/snapshot/load.ts";
 import { type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
@@ -21,6 +23,23 @@ export function problemsOf(result: Loaded | Refused): readonly string[] {
   assert.ok(result.problems.length > 0, "refused without a reason");
   for (const line of result.problems) assert.doesNotMatch(line, /[\n\r]/, "one line a problem");
   return result.problems;
+}
+
+/** Functions of the file system that a load calls. */
+export type FileSystem = Pick<typeof system, "open" | "stat">;
+
+export const realFiles: FileSystem = { open: system.open, stat: system.stat };
+
+/** Loads a snapshot while functions of the file system are replaced. */
+export async function loadWith(replaced: Partial<FileSystem>, folder: string, options: LoadOptions = {}) {
+  Object.assign(system, replaced);
+  syncBuiltinESMExports();
+  try {
+    return await loadSnapshot(folder, options);
+  } finally {
+    Object.assign(system, realFiles);
+    syncBuiltinESMExports();
+  }
 }
 
 export function rowsOf<Row>(block: Block): Row[] {

@@ -4,23 +4,19 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isForeign } from "../../files/foreign.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
-import type { Refused } from "../../snapshot/load.ts";
+import type { LoadOptions, Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
-import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
+import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
 import { isObject, parsedJson } from "../../util/json.ts";
 import { loadAsServed } from "./threaded-loader.ts";
 
-export interface BuildOptions {
-  /** Most bytes of uncompressed rows; the setting's default when absent. */
-  readonly maxBytes?: number;
+export interface BuildOptions extends Pick<LoadOptions, "maxBytes" | "onProgress" | "signal"> {
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
-  readonly judge?: (visible: VisibleRows) => Promise<void>;
+  readonly guard?: ShrinkGuard;
   /** Called before the new file takes the place of the old one. */
   readonly ready?: () => Promise<void>;
-  /** Takes the share of the rows that was read, from 0 to 1. */
-  readonly onProgress?: (share: number) => void;
 }
 
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
@@ -44,18 +40,18 @@ function isManifest(text: string): boolean {
 
 /**
  * Loads the snapshot in one folder and writes it, prepared, to another in one step. @returns why it cannot be served, if so
- * @throws any error of `judge`, `ready` and writing; `PlaceError` when another build began to write to the folder
+ * @throws {PlaceError} as `guard` demands, or when another build began to write to the folder; any error of `ready` and of writing
  */
 export async function buildPrepared(
   from: string,
   to: string,
-  { maxBytes, manifest = false, judge, ready, onProgress }: BuildOptions = {},
+  { manifest = false, guard, ready, ...options }: BuildOptions = {},
 ): Promise<Refused | { readonly ok: true; readonly generation: string; readonly bytes: number }> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
-  const loaded = await loadAsServed(from, { maxBytes, onProgress });
+  const loaded = await loadAsServed(from, options);
   if (!loaded.ok) return loaded;
-  await judge?.(visibleIn(loaded.store));
+  if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
   const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready });
   return { ok: true, generation: loaded.store.id, bytes };
 }

@@ -1,5 +1,6 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
+import { ROW_FILES } from "../../model/model.ts";
 import type { Observation, Observe } from "../../observe/events.ts";
 import { type CachedSearch, observeSearches } from "../../search/cache.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
@@ -112,9 +113,9 @@ function shrunkTables(before: Store, after: Store): Observation[] {
   });
 }
 
-function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
+function tablesOf({ unchanged }: LoadedSearchable): Record<"read" | "kept", string[]> {
   const named = (kept: boolean): string[] =>
-    reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
+    ROW_FILES.filter((file) => unchanged.has(file) === kept).map((file) => file.replace(".ndjson", ""));
   return { read: named(false), kept: named(true) };
 }
 

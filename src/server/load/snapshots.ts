@@ -5,7 +5,7 @@
 
 import type { ReloadResult } from "../../model/reload.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
-import { findRenewed, type Refused } from "../../snapshot/load.ts";
+import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { refusalsOf } from "../../snapshot/refusals.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
@@ -146,7 +146,7 @@ export class SnapshotKeeper {
   }
 
   #fingerprint(): Promise<string> {
-    return fingerprintOf(this.#folder, this.#options.files);
+    return fingerprintOf(this.#folder);
   }
 
   /** @returns whether there is something to load */
@@ -272,8 +272,9 @@ export class SnapshotKeeper {
 
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(): Promise<boolean> {
-    const renewed = await findRenewed(this.#folder, this.served.serving!, this.#options.files);
-    if (renewed === undefined || this.#loads.isRunning) return false;
+    const before = this.served.serving!;
+    const renewed = await loadSnapshot(this.#folder, { before, readsNothing: true });
+    if (!renewed.ok || renewed.store.id !== before.store.id || this.#loads.isRunning) return false;
     this.#createdAt = renewed.createdAt;
     this.#loadedFingerprint = renewed.fingerprint;
     this.#isServed = true;

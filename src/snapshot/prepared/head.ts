@@ -28,7 +28,6 @@ import {
   type SizeOf,
 } from "./layout.ts";
 
-/** The first bytes of every prepared file. */
 export const PREPARED_BEGINNING = "orrery prepared\n";
 const MAGIC = Buffer.from(PREPARED_BEGINNING);
 /** Bytes before the JSON. */
@@ -74,19 +73,16 @@ export function placeArrays(bytes: readonly number[]): { offsets: number[]; end:
   return { offsets, end };
 }
 
-/** A row file from which a snapshot was prepared. */
-export type SourceReport = Omit<FileReport, "isKept">;
-
 /** The JSON of the head. */
 export interface PreparedHead {
   /** As the manifest stated. */
   readonly createdAt?: string | undefined;
-  readonly sources: readonly SourceReport[];
+  /** The row files from which the snapshot was prepared. */
+  readonly sources: readonly FileReport[];
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: readonly ArrayEntry[];
 }
 
-/** Encodes the head for the file. */
 export function encodeHead(head: PreparedHead): Buffer {
   const json = Buffer.from(JSON.stringify(head));
   const end = aligned(PREFIX_BYTES + json.length);
@@ -127,7 +123,7 @@ function bad(what: string): BadFileError {
 }
 
 /** Whether a value is the report on the row file of number `at`. */
-function isReport(value: unknown, at: number): value is SourceReport {
+function isReport(value: unknown, at: number): value is FileReport {
   if (!isObject(value)) return false;
   const { file, table, bytes, rows, hidden, dangling } = value;
   return (
@@ -175,11 +171,7 @@ function areValues(values: object): boolean {
   return given.size === VALUES.length && VALUES.every(isGood);
 }
 
-export interface DecodedHead extends PreparedHead {
-  /** Number of bytes after the head. */
-  readonly bodyBytes: number;
-  readonly sizeOf: SizeOf;
-}
+export type DecodedHead = ReturnType<typeof decodeHead>;
 
 /** Parses the JSON of a head, and checks its form. */
 function parseHead(text: Buffer): PreparedHead {
@@ -195,8 +187,8 @@ function parseHead(text: Buffer): PreparedHead {
   return head as unknown as PreparedHead;
 }
 
-/** Reads the JSON of a head, and checks all of it. @param stored the whole head @throws {BadFileError} */
-export function decodeHead(stored: Buffer): DecodedHead {
+/** Reads the JSON of a head, and checks all of it. @param stored the whole head @returns it, and the bytes after it @throws {BadFileError} */
+export function decodeHead(stored: Buffer) {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
   const head = parseHead(text);

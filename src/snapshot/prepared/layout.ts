@@ -11,10 +11,8 @@ import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
 import { ascending, below, bitsBelow, filled, type ItemsCheck } from "./structure.ts";
 
-/** Version of the format, as stored in the file. */
 export const PREPARED_VERSION = 3;
 
-/** The stored data of a generation. */
 export interface PreparedContents {
   readonly store: Store;
   readonly index: SearchIndex;
@@ -25,7 +23,6 @@ export interface PreparedContents {
   readonly folding: number;
 }
 
-/** An array that can be stored. */
 export type StoredArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 /** The types of arrays that can be stored: the size of an item in bytes, and a function that makes one over memory. */
@@ -55,7 +52,6 @@ interface Part<Type = ArrayType | "number" | "string"> {
   readonly items?: ((sizeOf: SizeOf) => ItemsCheck) | undefined;
 }
 
-/** The parts of an object, by name. */
 type LayoutOf<T> = T extends string
   ? Part<"string">
   : T extends number
@@ -241,7 +237,6 @@ export const ARRAYS = Array.from(LAYOUT, ([path, part]) => ({ path, ...part })).
   (part): part is { path: string } & Part<ArrayType> => isArrayType(part.type),
 );
 
-/** The parts of contents, by path. */
 interface Parts {
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: ReadonlyMap<string, StoredArray>;

@@ -10,7 +10,6 @@ const LAST_CODE_POINT = 0x10ffff;
 const ASCII_END = 0x80;
 const UNASSIGNED = /\p{Cn}/u;
 
-/** Marks the characters beyond ASCII in UTF-8 text. */
 function mark(bytes: Uint8Array, seen: Uint8Array): void {
   for (let at = 0; at < bytes.length; at++) {
     const first = bytes[at]!;

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
+import { ROW_FILES } from "../../model/model.ts";
 import { CORE_DEFAULTS } from "../../settings/settings.ts";
 import { platformStatsOf } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
@@ -124,14 +125,10 @@ async function readPrepared(
  * @throws errors of the file system; the reason of the signal
  */
 export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | undefined> {
-  const { prepared, fingerprints, manifest, began, problems, options } = input;
+  const { prepared, knownPrepared, fingerprints, manifest, began, problems, options } = input;
   const fingerprint = fingerprints.get(PREPARED)!;
-  const { store: served, kept } = options.before ?? {};
-  const earlier = kept?.prepared?.fingerprint === fingerprint ? kept.prepared : undefined;
-  // A manifest requires a hash, which may not be known yet.
-  const isKept = earlier !== undefined && (manifest === undefined || earlier.sha256 !== undefined);
-  const read: Known | undefined = isKept
-    ? { known: earlier, store: served! }
+  const read: Known | undefined = knownPrepared
+    ? { known: knownPrepared, store: options.before!.store }
     : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
         (error: unknown) => void addFault(PREPARED, error, problems),
       );
@@ -148,7 +145,8 @@ export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | unde
     hiddenWorlds,
     prepared: known.prepared,
     createdAt: manifest?.createdAt ?? known.createdAt,
-    reports: known.reports.map((report) => ({ ...report, isKept })),
+    reports: known.reports,
+    unchanged: new Set(knownPrepared ? ROW_FILES : []),
     kept: { files: [], prepared: known },
     bytes,
     readMs: performance.now() - began,

@@ -110,7 +110,6 @@ function isTime(view: DataView, at: number): boolean {
   return (bits & HIGH_BITS) === 0;
 }
 
-/** The position after an escape, or -1. */
 function escapeEnd(view: DataView, at: number, to: number): number {
   if (at + 6 > to) return -1;
   const length = ESCAPE_BYTES[view.getUint8(at + 1)]!;
@@ -139,7 +138,6 @@ function textEnd(view: DataView, from: number, to: number): number {
   }
 }
 
-/** The position after the digits of a count, or -1. */
 function countEnd(view: DataView, from: number, to: number): number {
   let at = from;
   for (; at < to; at++) {

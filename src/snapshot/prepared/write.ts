@@ -9,7 +9,7 @@ import type { SearchIndex } from "../../search/search.ts";
 import { PlaceError } from "../../util/told-error.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
-import { FORMAT } from "../manifest.ts";
+import { manifestText } from "../manifest.ts";
 import { hashFile } from "../read.ts";
 import { type ArrayEntry, aligned, encodeHead, hexOf, placeArrays } from "./head.ts";
 import { ARRAYS, takeApart } from "./layout.ts";
@@ -23,8 +23,6 @@ export interface WriteOptions {
   readonly manifest: boolean;
   /** Called when the new file is complete on the disk and the old one is still in its place; if it throws, the old one stays. */
   readonly ready?: (() => Promise<void>) | undefined;
-  /** Receives the share that was written, from 0 to 1. */
-  readonly onProgress?: ((share: number) => void) | undefined;
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
@@ -49,17 +47,18 @@ async function writeContents(
   handle: FileHandle,
   { store, hiddenWorlds, createdAt, reports }: Loaded,
   index: SearchIndex,
-  onProgress: (share: number) => void,
 ): Promise<void> {
   const letters = lettersOf([store.users.bytes, store.worlds.bytes]);
   const folding = foldingOf(letters);
   const { values, arrays } = takeApart({ store, index, hiddenWorlds: hiddenWorlds!, letters, folding });
-  const { offsets, end } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
+  const { offsets } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
   const entries = ARRAYS.map(({ path, type }, at): ArrayEntry => {
     const array = arrays.get(path)!;
     return [path, type, offsets[at]!, array.byteLength, checksumOf(array)];
   });
-  const sources = reports.map(({ isKept: _, ...source }) => source);
+  const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
+    return { file, table, bytes, rows, hidden, dangling };
+  });
   await writeAll(handle, encodeHead({ createdAt, sources, values, arrays: entries }));
   let written = 0;
   for (const [path, , offset] of entries) {
@@ -68,7 +67,6 @@ async function writeContents(
     for (const chunk of chunksOf(arrays.get(path)!)) {
       await writeAll(handle, chunk);
       written += chunk.length;
-      onProgress(written / end);
     }
   }
 }
@@ -76,8 +74,7 @@ async function writeContents(
 /** The text of a manifest that lists the prepared file alone. */
 function manifestOf({ store, createdAt, reports }: Loaded, file: { bytes: number; sha256: string }): string {
   const rows = reports.reduce((sum, report) => sum + report.rows, 0);
-  const files = { [PREPARED]: { rows, ...file } };
-  return `${JSON.stringify({ format: FORMAT, generation: store.id, createdAt, files }, null, 2)}\n`;
+  return manifestText({ generation: store.id, createdAt, files: { [PREPARED]: { rows, ...file } } });
 }
 
 /**
@@ -92,7 +89,7 @@ export async function writePrepared(
   folder: string,
   loaded: Loaded,
   index: SearchIndex,
-  { manifest, ready, onProgress = () => {} }: WriteOptions,
+  { manifest, ready }: WriteOptions,
 ): Promise<number> {
   await makeFolder(folder);
   const names = await readdir(folder);
@@ -106,7 +103,7 @@ export async function writePrepared(
   const written: NewFile[] = [];
   try {
     const prepared = await writeNewFile(place(PREPARED), async (handle) => {
-      await writeContents(handle, loaded, index, onProgress);
+      await writeContents(handle, loaded, index);
       bytes = (await handle.stat()).size;
       if (withManifest) sha256 = await hashFile(handle);
     });

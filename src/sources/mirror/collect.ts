@@ -5,13 +5,12 @@ import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
 import { findOwners, userSearch } from "./owners.ts";
-import { ChangedError, Lists, PAGE_SIZE, Replies } from "./replies.ts";
+import { ChangedError, PAGE_SIZE, Replies } from "./replies.ts";
 import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
 
 export interface CollectOptions {
   readonly upstream: Upstream;
   readonly journal: Journal;
-  /** Searches for users. */
   readonly searches: readonly string[];
   /** Receives the number of requests left. */
   readonly progress: { left: number } | undefined;
@@ -45,14 +44,13 @@ function statsTarget(id: string): string {
 type Listed = Awaited<ReturnType<typeof readLists>>;
 
 async function readLists({ searches }: CollectOptions, replies: Replies) {
-  const lists = new Lists(replies);
-  const platform = await lists.one("/stats", readPlatformStats);
-  const worlds = await lists.read("/worlds", readWorlds);
-  const instances = await lists.read("/instances", readInstances);
+  const platform = await replies.one("/stats", readPlatformStats);
+  const worlds = await replies.list("/worlds", readWorlds);
+  const instances = await replies.list("/instances", readInstances);
   /** By search. */
   const found: (readonly User[])[] = [];
-  for (const q of searches) found.push(await lists.read(userSearch(q), readUsers));
-  return { platform, worlds, instances, found, generation: lists.generation };
+  for (const q of searches) found.push(await replies.list(userSearch(q), readUsers));
+  return { platform, worlds, instances, found, generation: replies.generation };
 }
 
 function newestFirst(a: User, b: User): number {
@@ -115,9 +113,9 @@ async function refuseNoWorlds({ worlds }: Listed, { stats }: Details, journal: J
 /** Collects everything; repeats replies of an older generation until all are of one. @throws {SourceError}; the signal's reason */
 export async function collect(options: CollectOptions): Promise<Collected> {
   const { journal } = options;
-  const replies = new Replies(options.upstream, journal);
   let problem = "";
   for (let round = 1; round <= MOST_ROUNDS; round++) {
+    const replies = new Replies(options.upstream, journal);
     try {
       const listed = await readLists(options, replies);
       const details = await readDetails(options, replies, listed);

@@ -14,7 +14,6 @@ import { isObject } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { codeOf } from "../../util/system-error.ts";
 
-/** A stored reply. */
 export interface Entry<Value = unknown> {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -137,7 +136,6 @@ export class Journal {
     await this.#append({ dropped: targets });
   }
 
-  /** Drops all replies. */
   async clear(): Promise<void> {
     this.entries.clear();
     await this.#inTurn(() => this.#begin());

@@ -12,13 +12,18 @@ import { hold, OWNER_ENDING } from "../../files/ownership.ts";
 import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
 import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
-import { readManifestOf } from "../../snapshot/manifest.ts";
 import { type MirrorNote, RequestProgress, readServer } from "../../upstream/cli.ts";
 import { TIMING, type Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
 import { type Round, runRounds } from "../rounds.ts";
-import { type WrittenFile, writeRowFile } from "../row-file.ts";
-import { completeRows, generationOfRows, holdsSame, type RowFiles, renewManifest } from "../row-folder.ts";
+import {
+  completeRows,
+  generationOfRows,
+  type RowFiles,
+  renewIfSame,
+  type WrittenFile,
+  writeRowFile,
+} from "../row-folder.ts";
 import { type Collected, collect } from "./collect.ts";
 import { Journal } from "./journal.ts";
 
@@ -37,20 +42,19 @@ export interface MirrorOptions
   readonly progress?: RequestProgress;
 }
 
-export type Mirrored = Awaited<ReturnType<Mirror["renew"]>>;
+type Mirror = Awaited<ReturnType<typeof openMirror>>;
+export type Mirrored = Awaited<ReturnType<typeof renew>>;
 
 /** When the last reply is older than this, a killed process's work continues only if the server's data are unchanged. */
 const STALE_MS = 3_600_000;
 const TOKEN_OPTION = "--token-file";
 /** Key of the journal's entry for a completed round. */
 const DONE = "done";
-/** Rows per write. */
 const STEP = 1000;
 
 /** Result of the last completed round, kept in the journal. */
 interface Done {
   readonly generation: string;
-  /** The server's ETag at that time. */
   readonly etag: string;
   readonly searches: readonly string[];
 }
@@ -123,112 +127,81 @@ async function writeRows(folder: string, { users, worlds, stats, instances }: Co
   return files;
 }
 
-/** A running mirror: one process at a time owns its place. */
-export class Mirror {
-  readonly #options: MirrorOptions;
-  readonly #journal: Journal;
-  readonly #upstream: Upstream;
-  readonly #release: () => Promise<void>;
+/** Publishes collected data, unless the same are published already. @param createdAt time of the data */
+async function publish(
+  options: MirrorOptions,
+  collected: Collected,
+  createdAt: number,
+): Promise<Pick<Round, "generation" | "isNew">> {
+  const { out, from, users, keep } = options;
+  let generation = "";
+  const note: MirrorNote = {
+    from,
+    searches: users,
+    totalUsers: collected.platform.totalUsers,
+    generation: collected.generation?.slice(1, -1) ?? null,
+  };
+  const published = await publishVersion(
+    out,
+    async (folder, current) => {
+      const files = await writeRows(folder, collected);
+      generation = generationOfRows("mirror", files);
+      const fields = { generation, createdAt, mirror: note };
+      if (await renewIfSame(current, fields)) return undefined;
+      await completeRows(folder, files, fields, { ...options, current });
+      return generation;
+    },
+    { keep },
+  );
+  return { generation, isNew: published !== undefined };
+}
 
-  private constructor(options: MirrorOptions, journal: Journal, token: string, release: () => Promise<void>) {
-    const { from, requestsPerHour: perHour, timing, signal, progress } = options;
-    this.#options = options;
-    this.#journal = journal;
-    this.#release = release;
-    this.#upstream = new Upstream({
-      base: from,
-      token,
-      perHour,
-      timing,
-      signal,
-      progress,
-      agesOfSent: journal.sentAt.map((at) => Date.now() - at),
-    });
+/** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `SnapshotError`, `PlaceError`; errors of the file system */
+async function renew(options: MirrorOptions, upstream: Upstream, journal: Journal) {
+  const { tokenFile, users: searches, out, tell, progress } = options;
+  upstream.token = await readToken(tokenFile, TOKEN_OPTION);
+  const began = Date.now();
+  const before = upstream.requests;
+  progress?.restart();
+  const unchanged = await askForNews(upstream, journal, searches);
+  const current = await currentVersion(out);
+  if (unchanged && (await renewIfSame(current, { generation: unchanged, createdAt: began }))) {
+    const requests = upstream.requests - before;
+    return { generation: unchanged, isNew: false, requests, collected: undefined };
   }
+  await journal.drop([DONE]);
+  const collected = await collect({ upstream, journal, searches, progress });
+  for (const remark of remarksOn(collected)) tell(remark);
+  const { generation: etag } = collected;
+  const published = await publish(options, collected, momentOf(journal, etag));
+  const value: Done = { generation: published.generation, etag: etag ?? "", searches };
+  // Without an ETag a later round cannot check whether the journal is still current.
+  if (etag === undefined) await journal.clear();
+  else await journal.put(DONE, { at: Date.now(), etag, value });
+  return { ...published, requests: upstream.requests - before, collected };
+}
 
-  /** Locks the place of a mirror. @throws {HeldError} when another process owns it; `OccupiedError`; `SourceError` */
-  static async open(options: MirrorOptions): Promise<Mirror> {
-    const { from, out, tokenFile, tell } = options;
-    const token = await readToken(tokenFile, TOKEN_OPTION);
-    // Fails before any request when the place cannot be published to.
-    await currentVersion(out);
-    const folder = `${resolve(out)}.mirror`;
-    await makeFolder(dirname(folder));
-    const { release } = await hold(folder + OWNER_ENDING);
-    try {
-      await makeFolder(folder, 0o700);
-      return new Mirror(options, await Journal.open(folder, from, tell), token, release);
-    } catch (error) {
-      await release();
-      throw error;
-    }
-  }
-
-  /** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `SnapshotError`, `PlaceError`; errors of the file system */
-  async renew() {
-    const { tokenFile, users: searches, tell, progress } = this.#options;
-    const journal = this.#journal;
-    const upstream = this.#upstream;
-    upstream.token = await readToken(tokenFile, TOKEN_OPTION);
-    const began = Date.now();
-    const before = upstream.requests;
-    progress?.restart();
-    const unchanged = await askForNews(upstream, journal, searches);
-    if (unchanged !== undefined && (await this.#renewPublished(unchanged, began))) {
-      const requests = upstream.requests - before;
-      return { generation: unchanged, isNew: false, requests, collected: undefined };
-    }
-    await journal.drop([DONE]);
-    const collected = await collect({ upstream, journal, searches, progress });
-    for (const remark of remarksOn(collected)) tell(remark);
-    const { generation: etag } = collected;
-    const published = await this.#publish(collected, momentOf(journal, etag));
-    const value: Done = { generation: published.generation, etag: etag ?? "", searches };
-    // Without an ETag a later round cannot check whether the journal is still current.
-    if (etag === undefined) await journal.clear();
-    else await journal.put(DONE, { at: Date.now(), etag, value });
-    return { ...published, requests: upstream.requests - before, collected };
-  }
-
-  async close(): Promise<void> {
-    await this.#journal.close();
-    await this.#release();
-  }
-
-  /** Publishes collected data, unless the same are published already. @param createdAt time of the data */
-  async #publish(collected: Collected, createdAt: number): Promise<Pick<Round, "generation" | "isNew">> {
-    const { out, from, users, maxSnapshotBytes: maxBytes, keep, allowShrink, signal } = this.#options;
-    let generation = "";
-    const note: MirrorNote = {
-      from,
-      searches: users,
-      totalUsers: collected.platform.totalUsers,
-      generation: collected.generation?.slice(1, -1) ?? null,
+/** Opens a mirror, and locks its place. @throws {HeldError} when another process owns it; `OccupiedError`; `SourceError` */
+export async function openMirror(options: MirrorOptions) {
+  const { from, out, tokenFile, requestsPerHour: perHour, timing, signal, tell, progress } = options;
+  const token = await readToken(tokenFile, TOKEN_OPTION);
+  // Fails before any request when the place cannot be published to.
+  await currentVersion(out);
+  const folder = `${resolve(out)}.mirror`;
+  await makeFolder(dirname(folder));
+  const { release } = await hold(folder + OWNER_ENDING);
+  try {
+    await makeFolder(folder, 0o700);
+    const journal = await Journal.open(folder, from, tell);
+    const agesOfSent = journal.sentAt.map((at) => Date.now() - at);
+    const upstream = new Upstream({ base: from, token, perHour, timing, signal, progress, agesOfSent });
+    return {
+      renew: () => renew(options, upstream, journal),
+      close: () => journal.close().finally(release),
     };
-    const published = await publishVersion(
-      out,
-      async (folder, current) => {
-        const files = await writeRows(folder, collected);
-        generation = generationOfRows("mirror", files);
-        if (current !== undefined && (await holdsSame(current, generation, files, false))) {
-          await renewManifest(current, createdAt);
-          return undefined;
-        }
-        const fields = { generation, createdAt, more: { mirror: note } };
-        await completeRows(folder, files, fields, { current, allowShrink, maxBytes, signal });
-        return generation;
-      },
-      { keep },
-    );
-    return { generation, isNew: published !== undefined };
-  }
-
-  /** Renews the time of the data if the link leads to this generation. @returns whether it does */
-  async #renewPublished(generation: string, createdAt: number): Promise<boolean> {
-    const current = await currentVersion(this.#options.out);
-    if (current === undefined || (await readManifestOf(current))?.generation !== generation) return false;
-    await renewManifest(current, createdAt);
-    return true;
+  } catch (error) {
+    await release();
+    throw error;
   }
 }
 
@@ -243,7 +216,6 @@ function detailsOf({ requests, collected }: Mirrored): string {
   return `${rows}; ${took}, at least ${sum} are needed (${parts.join(", ")});`;
 }
 
-/** Runs the command. */
 export async function mirror(options: Options<"mirror">, io: CommandIo): Promise<void> {
   const from = readServer(options.values.from, options.names.from);
   const users = [...new Set(options.values.users)];
@@ -258,7 +230,7 @@ export async function mirror(options: Options<"mirror">, io: CommandIo): Promise
     async run(signal) {
       try {
         const more = { from, users, signal, timing: TIMING, tell, progress };
-        opened ??= await Mirror.open({ ...options.values, ...more });
+        opened ??= await openMirror({ ...options.values, ...more });
         const mirrored = await opened.renew();
         return { ...mirrored, details: detailsOf(mirrored) };
       } finally {

@@ -24,10 +24,8 @@ const MOST_USELESS = 4;
 /** Letters of scripts that have many; Latin letters still untried are ones that no name begins with. */
 const OTHER_LETTER = /^(?!\p{Script=Latin})\p{L}$/u;
 
-/** The position of the letter in names. */
 type Way = "beginnings" | "anywhere";
 
-/** The target of a page of a search for users. */
 export function userSearch(q: string): string {
   return `/users/search?${new URLSearchParams({ q })}`;
 }
@@ -48,10 +46,8 @@ function lettersOf(text: string): readonly string[] {
   return [...fold(text).trim()];
 }
 
-/** State of the search for owners. */
 interface Hunt {
   readonly users: Map<string, User>;
-  /** Ids of users not found yet. */
   readonly wanted: Set<string>;
   /** Names of the worlds of wanted owners, by owner. */
   readonly worldNames: ReadonlyMap<string, readonly string[]>;

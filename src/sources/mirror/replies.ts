@@ -16,12 +16,32 @@ const NO_PATH = "Not found";
 /** Maximum attempts at a missing resource when the data keep changing. */
 const MOST_TRIES = 5;
 
+/** Items per request: the maximum of the API. */
+export const PAGE_SIZE = 50;
+/** Maximum rows of a list: one with an absurd total would be read without end. */
+const MOST_ROWS = 100_000_000;
+
+export function pageTarget(path: string, limit: number, offset: number): string {
+  return `${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`;
+}
+
+function problemWith(page: RowPage<object>, first: RowPage<object>, offset: number): string | undefined {
+  if (page.total !== first.total) return `its total changed from ${first.total} to ${page.total}`;
+  if (page.limit !== first.limit) return "the size of its pages changed";
+  const wanted = Math.max(0, Math.min(page.limit, page.total - offset));
+  return page.rows.length === wanted
+    ? undefined
+    : `a page has ${page.rows.length} rows in place of ${wanted}`;
+}
+
+/** Replies of one round. */
 export class Replies {
   readonly #upstream: Upstream;
   readonly #journal: Journal;
   /** The generation of the latest reply. */
   newest: string | undefined;
-  /** Asks for the current generation. */
+  /** The generation of the lists; undefined when the server does not name it. */
+  generation: string | undefined;
   readonly #inquiries = new Coalesced(async () => {
     const etag = this.newest;
     const reply = await this.#upstream.get("/stats", { ifNoneMatch: etag, statuses: [200, 304] });
@@ -31,12 +51,7 @@ export class Replies {
   constructor(upstream: Upstream, journal: Journal) {
     this.#upstream = upstream;
     this.#journal = journal;
-    let latestAt = Number.NEGATIVE_INFINITY;
-    for (const { at, etag } of journal.entries.values()) {
-      if (at < latestAt) continue;
-      latestAt = at;
-      this.newest = etag;
-    }
+    this.newest = [...journal.entries.values()].at(-1)?.etag;
   }
 
   /** Gives a reply. @param etag the required generation @throws {ChangedError} when another is served; `SourceError` */
@@ -71,47 +86,9 @@ export class Replies {
     throw new SourceError(`${target}: asked for ${MOST_TRIES} times; the server changes too often`);
   }
 
-  async #keep<Value>(target: string, etag: string | undefined, value: Value): Promise<Entry<Value>> {
-    const entry = { at: Date.now(), etag, value };
-    this.newest = etag;
-    await this.#journal.put(target, entry);
-    return entry;
-  }
-}
-
-/** Items per request: the maximum of the API. */
-export const PAGE_SIZE = 50;
-/** Maximum rows of a list: one with an absurd total would be read without end. */
-const MOST_ROWS = 100_000_000;
-
-/** The target of a page. */
-export function pageTarget(path: string, limit: number, offset: number): string {
-  return `${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`;
-}
-
-/** Why a page does not fit the first one. */
-function problemWith(page: RowPage<object>, first: RowPage<object>, offset: number): string | undefined {
-  if (page.total !== first.total) return `its total changed from ${first.total} to ${page.total}`;
-  if (page.limit !== first.limit) return "the size of its pages changed";
-  const wanted = Math.max(0, Math.min(page.limit, page.total - offset));
-  return page.rows.length === wanted
-    ? undefined
-    : `a page has ${page.rows.length} rows in place of ${wanted}`;
-}
-
-/** Reads lists of one generation. */
-export class Lists {
-  readonly #replies: Replies;
-  /** The generation of the first reply; undefined when the server does not name it. */
-  generation: string | undefined;
-
-  constructor(replies: Replies) {
-    this.#replies = replies;
-  }
-
-  /** Gets one reply, which must be of this generation. @throws {ChangedError} when it is of another; `SourceError` */
+  /** Gets one reply, which must be of the lists' generation. @throws {ChangedError} when it is of another; `SourceError` */
   async one<Value>(target: string, read: Read<Value>): Promise<Value> {
-    const { value, etag } = await this.#replies.get(target, read, this.generation);
+    const { value, etag } = await this.get(target, read, this.generation);
     // A reply from the journal may be of another generation.
     if (this.generation !== undefined && etag !== this.generation)
       throw new ChangedError("pages are of two generations");
@@ -120,7 +97,7 @@ export class Lists {
   }
 
   /** Reads every row of a list, in order. @throws {ChangedError} when its pages do not fit together; `SourceError` */
-  async read<Row extends { readonly id: string }>(
+  async list<Row extends { readonly id: string }>(
     path: string,
     readPage: Read<RowPage<Row>>,
   ): Promise<readonly Row[]> {
@@ -144,5 +121,12 @@ export class Lists {
     const ids = new Set(rows.map(({ id }) => id));
     if (ids.size !== rows.length) throw new ChangedError(`${path}: a row is in two pages`);
     return rows;
+  }
+
+  async #keep<Value>(target: string, etag: string | undefined, value: Value): Promise<Entry<Value>> {
+    const entry = { at: Date.now(), etag, value };
+    this.newest = etag;
+    await this.#journal.put(target, entry);
+    return entry;
   }
 }

@@ -69,20 +69,15 @@ export const readWorlds: Read<RowPage<World>> = (target, body) => pageOf("world"
 export const readInstances: Read<RowPage<Instance>> = (target, body) => pageOf("instance", target, body);
 export const readUsers: Read<RowPage<User>> = (target, body) => pageOf("user", target, body);
 
-/** Reads one user, which must have the requested id. */
-export function readUserOf(id: string): Read<User> {
+/** Reads one row, which must begin with the requested id. @param owner has the id */
+function readRowOf<Row extends object>(resource: ResourceName, owner: string, id: string): Read<Row> {
   return (target, body) => {
-    const user = oneOf<User>("user", target, body);
-    return user.id === id ? user : fail(target, "it is of another user");
+    const row = oneOf<Row>(resource, target, body);
+    return Object.values(row)[0] === id ? row : fail(target, `it is of another ${owner}`);
   };
 }
 
-/** Reads the counts of one world, which must have the requested id. */
-export function readWorldStatsOf(id: string): Read<WorldStats> {
-  return (target, body) => {
-    const stats = oneOf<WorldStats>("worldStats", target, body);
-    return stats.worldId === id ? stats : fail(target, "it is of another world");
-  };
-}
+export const readUserOf = (id: string): Read<User> => readRowOf("user", "user", id);
+export const readWorldStatsOf = (id: string): Read<WorldStats> => readRowOf("worldStats", "world", id);
 
 export const readPlatformStats: Read<PlatformStats> = (target, body) => oneOf("platformStats", target, body);

@@ -5,7 +5,7 @@ import type { CommandIo } from "../../cli/command.ts";
 import { failureAt, type Options, UsageError } from "../../cli/options.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { runRounds } from "../rounds.ts";
-import { type ExportOptions, exportLive, exportOnce, type LastPublished } from "./export.ts";
+import { exportLive, exportOnce, type LastPublished } from "./export.ts";
 import { readPostgresUrl } from "./postgres-url.ts";
 import { DEFAULT_QUERIES, parseQueries, type Queries } from "./queries.ts";
 
@@ -27,25 +27,14 @@ function readUrl({ values, names }: Options<"export">): ReturnType<typeof readPo
   }
 }
 
-/** Refuses options under which instances cannot be published alone. @throws {UsageError} */
-function checkLive({ values, names }: Options<"export">): void {
-  if (values.liveEvery === undefined) return;
-  if (values.every === undefined) throw new UsageError(`${names.liveEvery}: requires ${names.every}`);
-  if (values.build)
-    throw new UsageError(`${names.liveEvery}: not with ${names.build}, which makes one file of all rows`);
-}
-
-/** Runs the command. */
 export async function exportRows(options: Options<"export">, io: CommandIo): Promise<void> {
   const from = readUrl(options);
-  checkLive(options);
-  const { out, every, liveEvery, gzip, build } = options.values;
-  const { keep, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
-  const queries = await readQueries(options.values.queries);
-  const task: Omit<ExportOptions, "signal"> = {
-    ...{ from, out, queries, onlyChanges: every !== undefined },
-    ...{ gzip, build, maxBytes, keep, allowShrink },
-  };
+  const { values, names } = options;
+  const { every, liveEvery } = values;
+  if (liveEvery !== undefined && every === undefined)
+    throw new UsageError(`${names.liveEvery}: requires ${names.every}`);
+  const queries = await readQueries(values.queries);
+  const task = { ...values, from, queries, onlyChanges: every !== undefined };
   let published: LastPublished | undefined;
   await runRounds(options, io, {
     async run(signal) {
@@ -53,13 +42,9 @@ export async function exportRows(options: Options<"export">, io: CommandIo): Pro
       ({ published } = exported);
       return { ...exported, details: `${exported.rows} rows, ${exported.bytes} bytes,` };
     },
-    ...(liveEvery !== undefined && {
-      between: {
-        seconds: liveEvery,
-        async run(signal) {
-          published = published && (await exportLive({ ...task, signal }, published));
-        },
-      },
-    }),
+    betweenSeconds: liveEvery,
+    async runBetween(signal) {
+      published = published && (await exportLive({ ...task, signal }, published));
+    },
   });
 }

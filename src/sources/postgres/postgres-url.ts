@@ -3,7 +3,6 @@
 import { SourceError } from "../../util/source-error.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
 
-/** A checked URL. */
 export interface PostgresUrl {
   /** For the library. Holds the password: never print it. */
   readonly connectionString: string;

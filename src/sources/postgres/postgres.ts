@@ -7,7 +7,7 @@ import { TABLES, type TableName } from "../../model/schema.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import type { Queries } from "./queries.ts";
-import { ColumnsError, copyStatement, nested } from "./queries.ts";
+import { type Column, copyStatement, nested, TYPES_QUERY } from "./queries.ts";
 import { isOnDisk, isUnchanged, momentOf, type RunQuery, type TableMark } from "./unchanged.ts";
 
 const CONNECT_MS = 15_000;
@@ -72,7 +72,6 @@ type TakeTable = (table: TableName, lines: AsyncIterable<Buffer>) => Promise<{ r
 /** Marks by table; see `unchanged.ts`. */
 export type TableMarks = ReadonlyMap<TableName, TableMark>;
 
-/** The work of {@link copyTables}. */
 export interface Copying {
   readonly queries: Partial<Queries>;
   readonly take: TakeTable;
@@ -80,13 +79,6 @@ export interface Copying {
   readonly marks: TableMarks;
 }
 
-/** Result of an export: the marks for the next one, and the tables that were not copied since they have the rows of an earlier one. */
-export interface Copied {
-  readonly marks: TableMarks;
-  readonly unchanged: readonly TableName[];
-}
-
-/** An open transaction. */
 interface Session {
   readonly client: Client;
   readonly postgres: Postgres;
@@ -112,21 +104,13 @@ async function statementFor(table: TableName, query: string, session: Session): 
   // The extended protocol accepts one statement per text, never two.
   const description = { text: `SELECT * FROM ${nested(query)} LIMIT 0`, queryMode: "extended" };
   const { fields } = await ask(session, description, table);
-  try {
-    return copyStatement(
-      table,
-      query,
-      fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })),
-    );
-  } catch (error) {
-    if (!(error instanceof ColumnsError)) throw error;
-    const words = [`${table}: ${error.message}`];
-    if (error.type !== undefined) {
-      const { rows } = await ask<{ type: string }>(session, `SELECT ${error.type}::regtype::text AS type`);
-      words.push(rows[0]!.type);
-    }
-    throw new SourceError(words.join(" "));
-  }
+  const types = { text: TYPES_QUERY, values: [fields.map(({ dataTypeID }) => dataTypeID)] };
+  const { rows } = await ask<Omit<Column, "name">>(session, types, table);
+  return copyStatement(
+    table,
+    query,
+    fields.map(({ name }, at) => ({ name, ...rows[at]! })),
+  );
 }
 
 /** Looks at something that an export can do without. @returns undefined on an error of the server, such as a missing permission */
@@ -168,23 +152,21 @@ async function copyTable(
   };
 }
 
-/** Opens the transaction. A table whose rows are the same must give the same bytes: in the same order, whatever the settings. */
-async function begin(session: Session): Promise<void> {
-  await ask(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  await ask(session, "SET LOCAL synchronize_seqscans = off");
-  await ask(session, "SET LOCAL TimeZone = 'UTC'");
-  await ask(session, "SET LOCAL DateStyle = 'ISO, YMD'");
-  // A database or role may set it lower, which rounds counts stored as floating-point numbers: 99 to 100.
-  await ask(session, "SET LOCAL extra_float_digits = 3");
-  // Without a timeout, rounds would hang without a message. A timeout set for the role or in the URL takes precedence.
-  await ask(
-    session,
-    `SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`,
-  );
-}
+/**
+ * Opens the transaction. A table whose rows are the same must give the same bytes: in the same order, whatever the settings.
+ * A database or role may set the digits of floating-point numbers lower, which rounds counts stored as these: 99 to 100.
+ * Without a timeout of locks, rounds would hang without a message; one that is set for the role or in the URL takes precedence.
+ */
+const BEGIN = `
+  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL synchronize_seqscans = off;
+  SET LOCAL TimeZone = 'UTC';
+  SET LOCAL DateStyle = 'ISO, YMD';
+  SET LOCAL extra_float_digits = 3;
+  SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`;
 
-async function copyAll({ queries, marks, take }: Copying, session: Session): Promise<Copied> {
-  await begin(session);
+async function copyAll({ queries, marks, take }: Copying, session: Session): Promise<TableMarks> {
+  await ask(session, BEGIN);
   const statements: [TableName, string][] = [];
   // Check all queries first: a mistake in the last one is reported at once.
   for (const table of TABLES) {
@@ -192,12 +174,11 @@ async function copyAll({ queries, marks, take }: Copying, session: Session): Pro
     if (query !== undefined) statements.push([table, await statementFor(table, query, session)]);
   }
   const moment = await lookAt(session, (look) => momentOf(queries, look));
-  const unchanged: TableName[] = [];
   const copies = new Map<TableName, () => number>();
   for (const [table, statement] of statements) {
-    if (moment && (await lookAt(session, (look) => isUnchanged(table, marks.get(table), moment, look))))
-      unchanged.push(table);
-    else copies.set(table, await copyTable(table, statement, take, session));
+    const mark = marks.get(table);
+    const isSame = moment && (await lookAt(session, (look) => isUnchanged(table, mark, moment, look)));
+    if (!isSame) copies.set(table, await copyTable(table, statement, take, session));
   }
   const isSafe = moment && (await lookAt(session, (look) => isOnDisk(moment, look)));
   await ask(session, "COMMIT");
@@ -207,7 +188,7 @@ async function copyAll({ queries, marks, take }: Copying, session: Session): Pro
     const definition = moment?.definitions.get(table);
     if (isSafe && definition !== undefined) next.set(table, { definition, rows, oldest: moment.oldest });
   }
-  return { marks: next, unchanged };
+  return next;
 }
 
 async function connect({ client, say }: Session): Promise<void> {
@@ -220,16 +201,17 @@ async function connect({ client, say }: Session): Promise<void> {
 }
 
 /**
- * Copies the rows of all tables that have a query out of one database snapshot.
+ * Copies the rows of all tables that have a query out of one database snapshot, except of tables that did not change.
  *
  * @param signal cancels the running query
+ * @returns the marks for the next export
  * @throws {SourceError} one line without the password; {@link CommandError}; what `take` throws; the signal's reason
  */
 export async function copyTables(
   { connectionString, secrets }: PostgresUrl,
   copying: Copying,
   signal: AbortSignal,
-): Promise<Copied> {
+): Promise<TableMarks> {
   const postgres = await importPostgres();
   signal.throwIfAborted();
   const say = (error: unknown): string => postgresText(error, secrets);

@@ -3,9 +3,9 @@
 import { byTable, FIELDS, type FieldType, TABLES, type TableName } from "../../model/schema.ts";
 import { nearest } from "../../util/distance.ts";
 import { isObject, notJson, parsedJson } from "../../util/json.ts";
+import { SourceError } from "../../util/source-error.ts";
 import { PlaceError } from "../../util/told-error.ts";
 
-/** One query per table. */
 export type Queries = Readonly<Record<TableName, string>>;
 
 /** A name in database style: `visitsLast7Days` becomes `visits_last_7_days`. */
@@ -61,58 +61,34 @@ export function parseQueries(text: string): Queries {
   return { ...DEFAULT_QUERIES, ...queries };
 }
 
-/** A column of a query's result. */
+/** Stands for every type that is not built into PostgreSQL: enumerations, case-insensitive texts. */
+const OWN_TYPE = "own";
+
+/** Looks up types by their object ids, in the given order. */
+export const TYPES_QUERY = `
+  SELECT CASE WHEN t.oid < 16384 THEN t.typname ELSE '${OWN_TYPE}' END AS type, t.oid::regtype::text AS shown
+  FROM unnest($1::oid[]) WITH ORDINALITY AS given(oid, at) JOIN pg_type t ON t.oid = given.oid ORDER BY at`;
+
 export interface Column {
   readonly name: string;
-  /** Object id of its type in PostgreSQL. */
-  readonly type: number;
+  /** Its type, and the name of that for messages; see {@link TYPES_QUERY}. */
+  readonly type: string;
+  readonly shown: string;
 }
 
-/** The columns of a query do not fit its table. */
-export class ColumnsError extends Error {
-  override name = "ColumnsError";
+const FRACTIONAL: readonly string[] = ["numeric", "float4", "float8"];
 
-  /** Object id of the type whose name the caller appends to the message. */
-  readonly type: number | undefined;
-
-  constructor(message: string, type?: number) {
-    super(message);
-    this.type = type;
-  }
-}
-
-/** Object ids of built-in types of PostgreSQL. */
-const TYPE = {
-  ...{ bool: 16, name: 19, int8: 20, int2: 21, int4: 23, text: 25, json: 114, float4: 700, float8: 701 },
-  ...{ bpchar: 1042, varchar: 1043, date: 1082, timestamp: 1114, timestamptz: 1184, numeric: 1700 },
-  ...{ uuid: 2950, jsonb: 3802 },
-} as const;
-
-/** Numeric types that can hold fractions. */
-const FRACTIONAL: readonly number[] = [TYPE.numeric, TYPE.float4, TYPE.float8];
-
-/** The first object id of user-defined types: enumerations, case-insensitive texts. */
-const FIRST_OWN_TYPE = 16_384;
-
-const TEXTS: readonly number[] = [TYPE.text, TYPE.varchar, TYPE.bpchar, TYPE.name, TYPE.uuid];
-const JSONS: readonly number[] = [TYPE.json, TYPE.jsonb, TYPE.text];
+const TEXTS: readonly string[] = ["text", "varchar", "bpchar", "name", "uuid"];
+const JSONS: readonly string[] = ["json", "jsonb", "text"];
 
 /** The accepted column types of each type of field, and its name in messages. */
-const KINDS: Readonly<Record<FieldType, { readonly types: readonly number[]; readonly words: string }>> = {
-  id: { types: TEXTS, words: "a UUID" },
-  text: { types: TEXTS, words: "text" },
-  boolean: { types: [TYPE.bool], words: "a boolean" },
-  count: {
-    types: [TYPE.int2, TYPE.int4, TYPE.int8, TYPE.numeric, TYPE.float4, TYPE.float8],
-    words: "a whole number",
-  },
-  time: { types: [TYPE.timestamptz, TYPE.timestamp, TYPE.date, ...TEXTS], words: "a time" },
+const KINDS: Readonly<Record<FieldType, { readonly types: readonly string[]; readonly words: string }>> = {
+  id: { types: [...TEXTS, OWN_TYPE], words: "a UUID" },
+  text: { types: [...TEXTS, OWN_TYPE], words: "text" },
+  boolean: { types: ["bool"], words: "a boolean" },
+  count: { types: ["int2", "int4", "int8", ...FRACTIONAL], words: "a whole number" },
+  time: { types: ["timestamptz", "timestamp", "date", ...TEXTS], words: "a time" },
 };
-
-function isOfKind(kind: FieldType, type: number): boolean {
-  if (KINDS[kind].types.includes(type)) return true;
-  return type >= FIRST_OWN_TYPE && (kind === "text" || kind === "id");
-}
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
@@ -131,30 +107,29 @@ function countOf(column: string): string {
 
 function expressionOf({ name, type }: Column): string {
   const column = `query.${quoted(name)}`;
-  if (type === TYPE.timestamptz) return timeOf(`(${column} AT TIME ZONE 'UTC')`, column);
-  if (type === TYPE.timestamp) return timeOf(column, column);
-  if (type === TYPE.date) return timeOf(`${column}::timestamp`, column);
+  if (type === "timestamptz") return timeOf(`(${column} AT TIME ZONE 'UTC')`, column);
+  if (type === "timestamp") return timeOf(column, column);
+  if (type === "date") return timeOf(`${column}::timestamp`, column);
   if (FRACTIONAL.includes(type)) return countOf(column);
-  return type >= FIRST_OWN_TYPE ? `${column}::text` : column;
+  return type === OWN_TYPE ? `${column}::text` : column;
 }
 
 function fieldsOf(table: TableName, columns: readonly Column[]): string[] {
-  const fields: string[] = [];
-  for (const { name, type, absent } of FIELDS[table]) {
-    const found = columns.filter((column) => plainName(column.name) === plainName(name));
-    const [column] = found;
+  const fail = (what: string): never => {
+    throw new SourceError(`${table}: ${what}`);
+  };
+  return FIELDS[table].flatMap(({ name, type, absent }) => {
+    const [column, ...others] = columns.filter((given) => plainName(given.name) === plainName(name));
     if (column === undefined) {
-      if (absent !== undefined) continue;
+      if (absent !== undefined) return [];
       const names = columns.map((given) => given.name).join(", ");
-      throw new ColumnsError(`the query gives no column for ${name}, but ${names || "none at all"}`);
+      return fail(`the query gives no column for ${name}, but ${names || "none at all"}`);
     }
-    if (found.length > 1) throw new ColumnsError(`the query gives ${found.length} columns for ${name}`);
-    if (!isOfKind(type, column.type)) {
-      throw new ColumnsError(`column ${column.name}: must be ${KINDS[type].words}, is`, column.type);
-    }
-    fields.push(`${expressionOf(column)} AS ${quoted(name)}`);
-  }
-  return fields;
+    if (others.length > 0) fail(`the query gives ${others.length + 1} columns for ${name}`);
+    const { types, words } = KINDS[type];
+    if (!types.includes(column.type)) fail(`column ${column.name}: must be ${words}, is ${column.shown}`);
+    return [`${expressionOf(column)} AS ${quoted(name)}`];
+  });
 }
 
 /** A query as a subquery. The line breaks end a comment at its end. */
@@ -169,7 +144,7 @@ export function nested(query: string): string {
  * white space between its parts. Text format would double every backslash.
  *
  * @param columns of the query: the fields, by their names in any convention, or one column of JSON objects
- * @throws {ColumnsError} when the columns do not fit the table
+ * @throws {SourceError} when the columns do not fit the table
  */
 export function copyStatement(table: TableName, query: string, columns: readonly Column[]): string {
   const [only] = columns;

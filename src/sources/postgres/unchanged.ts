@@ -19,7 +19,6 @@ export interface TableMark {
   readonly oldest: bigint;
 }
 
-/** Runs a query in the transaction of the export. */
 export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<Record<string, unknown>[]>;
 
 const MOMENT = `

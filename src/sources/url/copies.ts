@@ -15,7 +15,7 @@ import { link, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/pr
 import { join, resolve } from "node:path";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
-import { currentVersion, publishVersion, versionsOf } from "../../files/publish.ts";
+import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
@@ -37,7 +37,6 @@ export interface Copy {
   readonly confirmed: number;
 }
 
-/** The name of a file in the folder of incoming ones. */
 function nameOf([name, { sha256 }]: readonly [string, Listed]): string {
   return `${sha256}-${name}`;
 }
@@ -155,12 +154,6 @@ export class Copies {
     return { files, reused: manifest.files.size - files, bytes };
   }
 
-  /** Removes the leftovers of processes that were killed while they made a copy. */
-  async clear(): Promise<void> {
-    const isThere = await stat(versionsOf(this.#link)).catch(() => undefined);
-    if (isThere) await publishVersion(this.#link, async () => undefined);
-  }
-
   /** Removes the files of a copy that have a wrong hash. @returns their number */
   async removeDamaged({ folder, manifest }: Copy): Promise<number> {
     let damaged = 0;
@@ -181,7 +174,7 @@ export class Copies {
 /** The manifest in a folder, and the hash of its bytes; undefined if it is not a good one. */
 async function readManifestIn(folder: string): Promise<(Manifest & { readonly sha256: string }) | undefined> {
   const bytes = await readFile(join(folder, MANIFEST)).catch(() => Buffer.alloc(0));
-  const manifest = parseManifest(bytes.toString("utf8"), new Problems());
+  const manifest = parseManifest(bytes, new Problems());
   return manifest && { ...manifest, sha256: sha256Of(bytes) };
 }
 

@@ -1,11 +1,10 @@
 /** Downloads a source's manifest and files. Files are checked while they arrive; after a broken connection a download resumes. */
 
-import { isUtf8 } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { ROW_FILES } from "../../model/model.ts";
 import { MANIFEST, PREPARED } from "../../snapshot/files.ts";
-import { type Manifest, parseManifest } from "../../snapshot/manifest.ts";
+import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
 import { readWhole, request, type SourceAnswer } from "../../upstream/request.ts";
 import { type RetryPolicy, retry } from "../../upstream/retry.ts";
@@ -65,7 +64,6 @@ export async function askManifest(
   );
 }
 
-/** Bytes of all files together. */
 export function totalBytes({ files }: Manifest): number {
   return Array.from(files.values()).reduce((total, { bytes }) => total + bytes, 0);
 }
@@ -86,8 +84,7 @@ function problemWithFiles({ files }: Manifest): string | undefined {
 /** Parses a manifest of at most `maxBytes` of files. @throws {SourceError} when it is invalid or not that of a whole snapshot */
 export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number): Manifest {
   const problems = new Problems();
-  if (!isUtf8(bytes)) problems.file(MANIFEST, "not valid UTF-8");
-  const manifest = problems.count === 0 ? parseManifest(bytes.toString("utf8"), problems) : undefined;
+  const manifest = parseManifest(bytes, problems);
   const fail = (problem: string): never => {
     throw new SourceError(folder.href + problem, { isLasting: true });
   };
@@ -107,13 +104,9 @@ export class MismatchError extends SourceError {
   override readonly isLasting = true;
 }
 
-/** A file to download. */
-export interface Wanted {
+interface Wanted extends Pick<Listed, "bytes" | "sha256"> {
   readonly url: URL;
   readonly token: string | undefined;
-  /** Size and hash from the manifest. */
-  readonly bytes: number;
-  readonly sha256: string;
   /** Receives the number of new bytes; negative when the download starts over. */
   readonly onBytes: (bytes: number) => void;
 }
@@ -124,7 +117,6 @@ const ADVANCE_BYTES = 1_048_576;
 /** Statuses for a file that was removed or became shorter. */
 const GONE: ReadonlySet<number | undefined> = new Set([404, 410, 416]);
 
-/** The part downloaded so far. */
 interface Part {
   readonly handle: FileHandle;
   bytes: number;

@@ -22,12 +22,10 @@ import { askManifest, download, MismatchError, readSent, type SentManifest, tota
 export interface UrlSourceOptions {
   /** Checked by `problemWithAddress`. */
   readonly address: string;
-  /** Folder for the copies of all sources. */
   readonly cache: string;
   readonly tokenFile?: string | undefined;
   /** The option or variable that named the file. */
   readonly tokenName?: string | undefined;
-  /** Maximum total bytes of all files. */
   readonly maxBytes: number;
   /** Receives the downloaded share, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
@@ -70,7 +68,6 @@ export class UrlSource implements Source {
   readonly #copies: Copies;
   /** Undefined while the source can be used. */
   #failing: Failing | undefined;
-  #isCleared = false;
   /** The last token sent, to hide it in messages: one may name the host that a redirect leads to. */
   #lastToken = "";
   #last: Promise<unknown> = Promise.resolve();
@@ -113,11 +110,6 @@ export class UrlSource implements Source {
     const timing = this.#timing;
     let copy: Copy | undefined;
     try {
-      if (!this.#isCleared) {
-        this.#isCleared = true;
-        // A read-only cache is useful, too.
-        await this.#copies.clear().catch(() => {});
-      }
       copy = await this.#copies.current();
       if (occasion !== "watch" || performance.now() >= (this.#failing?.askAgain ?? 0)) {
         const waitMs = copy === undefined ? timing.mostPatienceMs : timing.firstPauseMs * 10;
