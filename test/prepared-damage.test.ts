@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { crc32 } from "node:zlib";
@@ -245,43 +244,4 @@ describe("a folder", () => {
     mkdirSync(join(folder, PREPARED), { recursive: true });
     assert.deepEqual(problemsOf(await loadSnapshot(folder)), ["generation.orrery: is not a regular file"]);
   });
-});
-
-test("every call of the file system that fails refuses the load, and is tried again", async () => {
-  let calls = 0;
-  let failing = Number.POSITIVE_INFINITY;
-  const fail = (): void => {
-    if (++calls === failing)
-      throw Object.assign(new Error("EIO"), { code: "EIO", syscall: "read", errno: -5 });
-  };
-  const files = {
-    stat: (async (...args: Parameters<typeof stat>) => {
-      fail();
-      return await stat(...args);
-    }) as typeof stat,
-    open: (async (...args: Parameters<typeof open>) => {
-      fail();
-      const handle = await open(...args);
-      for (const name of ["stat", "read", "readv"] as const) {
-        const call = handle[name].bind(handle) as (...args: unknown[]) => Promise<unknown>;
-        Object.assign(handle, {
-          async [name](...args: unknown[]) {
-            fail();
-            return await call(...args);
-          },
-        });
-      }
-      return handle;
-    }) as typeof open,
-  };
-  mustLoad(await loadSnapshot(good, { files }));
-  const all = calls;
-  assert.ok(all > 10, `only ${all} calls`);
-  for (failing = 1; failing <= all; failing++) {
-    calls = 0;
-    const result = await loadSnapshot(good, { files });
-    assert.ok(!result.ok, `call ${failing}`);
-    assert.equal(result.fingerprint, undefined, `call ${failing}`);
-    assert.match(result.problems.join("\n"), /^[^\n]*: cannot be read: [^\n]*EIO[^\n]*$/);
-  }
 });
