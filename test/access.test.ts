@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { networkOf } from "../src/auth/notices.ts";
 import { PROGRAM } from "../src/features.ts";
 import { createFetchHandler } from "../src/http/fetch.ts";
 import { problemWithProxy, readClients } from "../src/model/client-address.ts";
@@ -380,7 +379,3 @@ for (const kind of ["direct", "node"] as const) {
     await stop();
   });
 }
-
-it("is one of IPv6 that a notice takes for its network", () => {
-  assert.equal(networkOf(clientOf("loopback", "::1", "2001:DB8:1:2:3::4")!), "2001:db8:1:2::/64");
-});

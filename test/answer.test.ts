@@ -6,6 +6,7 @@ import { answer } from "../src/api/answer.ts";
 import { openState } from "../src/server/open.ts";
 import type { Found } from "../src/store/generation.ts";
 import { BASE, cleanUp, TOKENS, testOptions } from "./support/http-server.ts";
+import { deferred } from "./support/patience.ts";
 
 after(cleanUp);
 
@@ -15,12 +16,8 @@ test("a request sees one generation, also when another comes while it is searche
     stop();
     close();
   });
-  let finish = (_found: Found): void => {};
-  const search = (): Promise<Found> =>
-    new Promise((resolve) => {
-      finish = resolve;
-    });
-  const old = { ...state.generation, etag: '"old"', search };
+  let found = deferred<Found>();
+  const old = { ...state.generation, etag: '"old"', search: () => found.promise };
   const ask = (ifMatch: string) =>
     answer(
       {
@@ -37,11 +34,12 @@ test("a request sees one generation, also when another comes while it is searche
     ['"old"', 200],
     ['"new"', 412],
   ] as const) {
+    found = deferred();
     state.generation = old;
     const asked = ask(ifMatch);
     assert.ok(asked instanceof Promise);
     state.generation = { ...old, etag: '"new"' };
-    finish({ total: 1, rows: Uint32Array.of(0) });
+    found.resolve({ total: 1, rows: Uint32Array.of(0) });
     const reply = await asked;
     assert.equal(reply.status, status);
     assert.match(reply.headers, /^ETag: "old"\r$/m);

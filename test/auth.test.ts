@@ -1,12 +1,11 @@
-/** Keys, tokens and their hashes, and the rate limit: exact across threads and at the extremes of its numbers. */
+/** The form of the keys file, hashes of tokens, and the rate limit: exact across threads and at the extremes of its numbers. */
 
 import assert from "node:assert/strict";
 import { createHash, hash } from "node:crypto";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
-import { type Admission, admit as admitOrWait, findKey, type Gate, judgeKey } from "../src/auth/admit.ts";
-import { createKeyRing, type KeyRecord, type KeyRing, parseKeys, tokenHasher } from "../src/auth/keys.ts";
+import { type KeyRecord, parseKeys, tokenHasher } from "../src/auth/keys.ts";
 import {
   type Counters,
   countRequest,
@@ -14,30 +13,11 @@ import {
   createSharedCounters,
   slotOf,
 } from "../src/auth/limit.ts";
-import type { Scope } from "../src/model/model.ts";
 import { type Counted, type Counting, countAll } from "./support/counting-thread.ts";
 import { keyRecord } from "./support/place.ts";
 
-const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
-
-const record = (token: string, changes: Partial<KeyRecord> = {}): KeyRecord =>
-  keyRecord(token, { id: `id of ${token}`, kind: "api", ...changes });
-
-/** The id of the key that a header selects, or the reason of the refusal. */
-function verdict(header: string | undefined, ring: KeyRing, now: number): string {
-  const key = findKey(header, PREFIXES, ring);
-  return typeof key === "string" ? key : (judgeKey(key, now) ?? key.id);
-}
-
-/** Counts a request at a limit that is not shared, which needs no wait. */
-function admit(gate: Gate, authorization: string, scope: Scope | null, now: number): Admission {
-  const admission = admitOrWait(gate, { authorization, now }, scope);
-  assert.ok(!(admission instanceof Promise));
-  return admission;
-}
-
 describe("the keys file", () => {
-  const good = record("svc_sk_a");
+  const good = keyRecord("svc_sk_a");
   const text = (...keys: unknown[]): string => JSON.stringify({ keys });
   const HASH = "ab".repeat(32);
   const ended = (sha256: string) => [{ sha256, expiresAt: "2000-01-01T00:00:00Z" }];
@@ -55,14 +35,14 @@ describe("the keys file", () => {
     "keys that are no array": ['{"keys":{}}', /"keys"/],
     "a record that is no object": [text(null), /keys\[0\]/],
     "a previous token with the hash of a key": [
-      text(good, { ...record("svc_sk_b"), previous: ended(good.sha256) }),
+      text(good, { ...keyRecord("svc_sk_b"), previous: ended(good.sha256) }),
       /keys\[1\]\.previous\[0\]\.sha256: duplicate hash/,
     ],
     "a hash that was a previous token's": [
       text({ ...good, previous: ended(HASH.toUpperCase()) }, { ...good, id: "2", sha256: HASH }),
       /keys\[1\]\.sha256: duplicate hash/,
     ],
-    "a duplicate id": [text(good, { ...record("svc_sk_b"), id: good.id }), /keys\[1\]\.id/],
+    "a duplicate id": [text(good, { ...keyRecord("svc_sk_b"), id: good.id }), /keys\[1\]\.id/],
     "a duplicate hash": [
       text(good, { ...good, id: "2", sha256: good.sha256.toUpperCase() }),
       /keys\[1\]\.sha256/,
@@ -100,101 +80,6 @@ describe("the keys file", () => {
       assert.throws(() => parseKeys(text(rest)), new RegExp(`${field}: is missing`));
     });
   }
-});
-
-describe("a token", () => {
-  const expiresAt = "2026-01-01T00:00:00Z";
-  const now = Date.parse(expiresAt);
-
-  it("ends at its moment, not before", () => {
-    const ring = createKeyRing([record("svc_sk_old", { expiresAt })], createCounters(3600));
-    assert.equal(verdict("Bearer svc_sk_old", ring, now - 1), "id of svc_sk_old");
-    assert.equal(verdict("Bearer svc_sk_old", ring, now), "apiKeyExpired");
-  });
-
-  it("is one of its own kind, by its prefix", () => {
-    const disguised = [record("svc_sk_cli", { kind: "cli" }), record("svcx_api")];
-    const ring = createKeyRing(disguised, createCounters(3600));
-    assert.equal(verdict("Bearer svc_sk_cli", ring, now), "apiKeyUnknown");
-    assert.equal(verdict("Bearer svcx_api", ring, now), "cliTokenUnknown");
-  });
-
-  it("is found by a hash in upper case", () => {
-    const good = record("svc_sk_upper");
-    const upper = createKeyRing([{ ...good, sha256: good.sha256.toUpperCase() }], createCounters(3600));
-    assert.equal(verdict("Bearer svc_sk_upper", upper, now), good.id);
-  });
-
-  it("that was used is judged by the keys of the moment", () => {
-    const counters = createCounters(3600);
-    const states = [true, false, true].map((active) => {
-      const keys = createKeyRing([record("svc_sk_used", { active })], counters);
-      return [1, 2].map(() => verdict("Bearer svc_sk_used", keys, now) === "id of svc_sk_used");
-    });
-    assert.deepEqual(states, [
-      [true, true],
-      [false, false],
-      [true, true],
-    ]);
-  });
-
-  it("that nobody has is not kept: guesses would fill the memory", (t) => {
-    const kept = new Set<unknown>();
-    const { set } = Map.prototype;
-    t.mock.method(Map.prototype, "set", function (this: Map<unknown, unknown>, key: unknown, value: unknown) {
-      kept.add(key);
-      return set.call(this, key, value);
-    });
-    const keys = createKeyRing([record("svc_sk_kept")], createCounters(3600));
-    for (const token of ["svc_sk_kept", "svc_sk_guess"]) keys.find(token);
-    t.mock.restoreAll();
-    assert.deepEqual([kept.has("svc_sk_kept"), kept.has("svc_sk_guess")], [true, false]);
-  });
-});
-
-describe("the limit", () => {
-  it("lets exactly the limit pass in each window", () => {
-    const counters = createSharedCounters(10);
-    const slot = slotOf(counters, "k");
-    const passed = (now: number): number =>
-      Array.from({ length: 9 }, () => countRequest(counters, slot, 4, now)).filter((quota) => quota.passed)
-        .length;
-    assert.equal(passed(19_999), 4);
-    assert.equal(passed(20_000), 4);
-    assert.equal(passed(19_999), 0, "a clock that steps back reopens nothing");
-    assert.equal(passed(29_999), 0);
-    assert.equal(passed(30_000), 4);
-  });
-
-  it("tells what is left and when the window ends", () => {
-    const counters = createCounters(10);
-    const slot = slotOf(counters, "k");
-    const quotas = [1, 2, 3].map(() => countRequest(counters, slot, 2, 25_500));
-    assert.deepEqual(quotas, [
-      { passed: true, limit: 2, remaining: 1, reset: 30 },
-      { passed: true, limit: 2, remaining: 0, reset: 30 },
-      { passed: false, limit: 2, remaining: 0, reset: 30 },
-    ]);
-  });
-
-  it("keeps a key's count when keys are loaded again, and room for many keys", () => {
-    const counters = createCounters(10);
-    const records = Array.from({ length: 300 }, (_, at) => record(`svc_sk_${at}`, { limit: 2 }));
-    const gate: Gate = {
-      prefixes: PREFIXES,
-      defaultLimit: 9,
-      counters,
-      keys: createKeyRing(records, counters),
-    };
-    const ask = (token: string): number | undefined =>
-      admit(gate, `Bearer ${token}`, null, 0).quota?.remaining;
-    assert.equal(ask("svc_sk_0"), 1);
-    assert.equal(ask("svc_sk_299"), 1);
-    gate.keys = createKeyRing([...records].reverse(), counters);
-    assert.equal(ask("svc_sk_0"), 0);
-    assert.equal(ask("svc_sk_299"), 0);
-    assert.equal(admit(gate, "Bearer svc_sk_0", null, 0).fault, "rateLimited");
-  });
 });
 
 const TOKENS: Record<string, [token: string, bytes: Buffer]> = {

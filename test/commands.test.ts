@@ -63,15 +63,12 @@ describe("commands", { concurrency: 3 }, () => {
     // The rest differ from these in a value alone and need no process each; test/options.test.ts has more.
     const wrongInside: Wrong<[Command, ...string[]]>[] = [
       [["serve", ...files, "--port", "65536"], /--port/],
-      [["serve", ...files, "--rate-window", "1.5"], /--rate-window/],
-      [["serve", ...files, "--watch=-1"], /--watch/],
       [["serve", ...files], /ORRERY_LOG_LEVEL/, { ORRERY_LOG_LEVEL: "loud" }],
       [["serve", ...files, "more"], /"more"/],
       [["keys disable", "--keys", keys], /missing/],
       [["keys delete", "a", "b", "--keys", keys], /"b"/],
       [["check", "a", "b"], /"b"/],
       [["check"], /missing/],
-      [["check", snapshot, "--max-snapshot-bytes", "0"], /--max-snapshot-bytes/],
     ];
     for (const [[command, ...args], message, variables] of wrongInside)
       assert.throws(() => optionsOf(command, args, variables), { name: "UsageError", message });
@@ -85,6 +82,7 @@ describe("commands", { concurrency: 3 }, () => {
       "users.ndjson": [user(1), user(2, { createdAt: "soon", email: "canary-1" })],
       "worlds.ndjson": null,
     });
+    const damaged = writeSnapshot(join(folder, "damaged"), { "users.ndjson": [{}] });
     const good = keyRecord("svc_sk_1");
     const secret = hashToken("svc_sk_secret");
     const taken = createServer();
@@ -109,7 +107,11 @@ describe("commands", { concurrency: 3 }, () => {
       [serving(bad, keys), /^worlds\.ndjson: /],
       [serving(snapshot, missing), noFile],
       [serving(snapshot, keys, "--max-snapshot-bytes", "9"), /^users\.ndjson: /],
-      [serving(snapshot, keys, "--port", String(port)), new RegExp(`port ${port}\\b`)],
+      // Neither is a row read for a port that is taken.
+      [
+        serving(damaged, keys, "--port", String(port)),
+        new RegExp(`^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: .*in use`),
+      ],
       [serving(snapshot, keys, "--host", "192.0.2.1"), /192\.0\.2\.1/],
       [["keys", "list", "--keys", missing], noFile],
       [["keys", "enable", "key_x", "--keys", missing], noFile],
@@ -160,7 +162,7 @@ describe("commands", { concurrency: 3 }, () => {
     assert.match(keys.stdout, /^Usage: orrery keys/m);
   });
 
-  test("keys: made, disabled, enabled, deleted; only the token goes to standard output", async (t) => {
+  test("keys create: only the token goes to standard output", async (t) => {
     const folder = temporaryFolder(t);
     const keys = join(folder, "keys.json");
     const create = async (...args: string[]): Promise<{ token: string; record: KeyRecord }> => {
@@ -176,7 +178,7 @@ describe("commands", { concurrency: 3 }, () => {
     const began = Date.now();
     const first = await create("--name", "first");
     assert.match(first.token, /^svc_sk_[\w-]{32,}$/);
-    const { id: firstId, sha256: _, createdAt, ...rest } = first.record;
+    const { id: _id, sha256: _, createdAt, ...rest } = first.record;
     assert.ok(Date.parse(createdAt) >= began && Date.parse(createdAt) <= Date.now());
     const scopes = ["read:worlds", "read:users", "read:instances"];
     const nothingElse = { limit: null, active: true, expiresAt: null };
@@ -187,18 +189,7 @@ describe("commands", { concurrency: 3 }, () => {
     const narrow = await create("--name", "narrow", "--limit", "5", "--api-key-prefix", "acme_");
     assert.match(narrow.token, /^acme_/);
     assert.equal(narrow.record.limit, 5);
-
-    for (const [word, active] of [
-      ["disable", false],
-      ["disable", false],
-      ["enable", true],
-    ] as const) {
-      assert.equal((await runWell(["keys", word, firstId, "--keys", keys])).stdout, "");
-      assert.equal(readKeys(keys)[0]!.active, active);
-    }
-    await runWell(["keys", "delete", firstId, "--keys", keys]);
-    assert.deepEqual(readKeys(keys), [cli.record, narrow.record]);
-    assert.equal((await run(["keys", "delete", firstId, "--keys", keys])).status, 1);
+    assert.deepEqual(readKeys(keys), [first.record, cli.record, narrow.record]);
     assert.deepEqual(readdirSync(folder), ["keys.json"]);
   });
 

@@ -44,43 +44,17 @@ describe("malformed requests", AT_ONCE, () => {
       );
       await wire.closed();
     });
-
-    test(`${name}: one 400 after good requests`, known, async () => {
-      const wire = await dial(main.port);
-      void wire.send(good(SEARCH) + good(STATS));
-      void wire.send(bytes);
-      assert.equal((await wire.response()).status, 200);
-      isStats(await wire.response());
-      isBadRequest(await wire.response());
-      await wire.closed();
-    });
-  }
-
-  // The last is whole in HTTP/0.9.
-  const halves = [`GET ${STATS} HTT`, `GET ${STATS} HTTP/1.1\r\n`, OK, `${OK}X-Odd`, "G", "GET /\r\n"];
-  for (const half of halves) {
-    test(`half a request, then FIN: ${JSON.stringify(half.slice(-12))}`, async () => {
-      const wire = await dial(main.port);
-      void wire.send(half);
-      wire.end();
-      isBadRequest(await wire.response());
-      await wire.closed();
-    });
   }
 });
 
 describe("size of the head", AT_ONCE, () => {
   const TOO_LARGE = "Request header fields too large";
-  const many = (count: number, text: string): string[] =>
-    Array.from({ length: count }, (_, at) => `X-${at}: ${text}`);
-  const long = `X-Long: ${"x".repeat(17_000)}`;
+  const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `X-${at}: `);
 
   const refused: Readonly<Record<string, string>> = {
-    "above 16 KiB in one header": good(STATS, [long]),
-    "above 16 KiB in 60 headers": good(STATS, many(60, "x".repeat(280))),
     "above 16 KiB in the target": good(`${STATS}?${"x".repeat(17_000)}`),
     // Host and Authorization are two of them.
-    "65 headers": good(STATS, many(63, "")),
+    "65 headers": good(STATS, many(63)),
     "2,000 short headers": requestHead(STATS, [...Array.from({ length: 2000 }, () => "a:"), bearer("cli")]),
   };
   for (const [name, bytes] of Object.entries(refused)) {
@@ -97,19 +71,9 @@ describe("size of the head", AT_ONCE, () => {
     await wire.closed();
   });
 
-  test("after good requests: 431 in its turn", async () => {
-    const wire = await dial(main.port);
-    void wire.send(good(SEARCH) + good(STATS) + good(STATS, [long]));
-    assert.equal((await wire.response()).status, 200);
-    isStats(await wire.response());
-    isBareRefusal(await wire.response(), 431, TOO_LARGE);
-    await wire.closed();
-  });
-
   const served: Readonly<Record<string, [target: string, headers: string[]]>> = {
-    "64 headers": [STATS, many(62, "")],
+    "64 headers": [STATS, many(62)],
     "a URL of 8 KiB": [`${STATS}?x=${"y".repeat(8189 - STATS.length)}`, []],
-    "a head of 15 KiB": [STATS, many(10, "x".repeat(1450))],
   };
   for (const [name, [target, headers]] of Object.entries(served)) {
     test(`${name}: served`, async () => {

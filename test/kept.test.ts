@@ -1,16 +1,15 @@
 /** Reuse by a load of the previous one: opened files, shared parts, and faults that it still refuses. */
 
 import assert from "node:assert/strict";
-import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { ROW_FILES, type RowFile } from "../src/model/model.ts";
 import { observeNothing } from "../src/observe/events.ts";
-import { indexStore, partsMade, type SearchIndex } from "../src/search/search.ts";
+import { indexStore, partsMade } from "../src/search/search.ts";
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
-import type { Before } from "../src/snapshot/load.ts";
-import { type Loaded, type LoadOptions, loadSnapshot } from "../src/snapshot/load.ts";
+import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
 import {
   bytesOf,
   id,
@@ -26,6 +25,7 @@ import {
   writeFiles,
 } from "./support/folders.ts";
 import { type FileSystem, loadWith, mustLoad, problemsOf, realFiles } from "./support/loaded.ts";
+import { replace as replaceFile } from "./support/place.ts";
 
 const ROWS = {
   "users.ndjson": [user(1), user(2), user(3)],
@@ -43,10 +43,8 @@ const ROWS = {
   ],
 } as const satisfies Record<RowFile, readonly RawRow[]>;
 
-/** Replaces a file: writes it under another name, then renames it. */
 function replace(folder: string, name: string, contents: readonly RawRow[] | string): void {
-  writeFileSync(join(folder, `${name}.new`), bytesOf(contents));
-  renameSync(join(folder, `${name}.new`), join(folder, name));
+  replaceFile(join(folder, name), bytesOf(contents));
 }
 
 /** The real file system, with the names of the files opened and read. */
@@ -72,12 +70,12 @@ function watchedFiles(): { files: Partial<FileSystem>; opened: string[]; read: S
  *
  * @returns in `read` the tables that the second load read, in `known` the parts of the index from the previous one
  */
-async function loadAgain(folder: string, change: () => unknown, options: LoadOptions = {}) {
+async function loadAgain(folder: string, change: () => unknown) {
   const before = mustLoad(await loadSnapshot(folder));
   const index = before.index ?? indexStore(before.store);
   await change();
   const { files, opened } = watchedFiles();
-  const after = mustLoad(await loadWith(files, folder, { ...options, before }));
+  const after = mustLoad(await loadWith(files, folder, { before }));
   const whole = mustLoad(await loadSnapshot(folder));
   const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({ store, reports, kept, bytes });
   assert.deepEqual(plain(after), plain(whole));
@@ -87,10 +85,8 @@ async function loadAgain(folder: string, change: () => unknown, options: LoadOpt
 }
 
 describe("a load while a snapshot is published", () => {
-  const place = (t: Parameters<typeof temporaryFolder>[0], hasManifest = true): string => {
-    const files = snapshotFiles(ROWS);
-    return writeFiles(temporaryFolder(t), hasManifest ? withManifest(files, "first") : files);
-  };
+  const place = (t: TestContext): string =>
+    writeFiles(temporaryFolder(t), withManifest(snapshotFiles(ROWS), "first"));
 
   /** Replaces the users after a load's look at the folder and before its first open, `times` times. */
   function publishing(folder: string, times: number, hasManifest = true): Partial<FileSystem> {
@@ -114,7 +110,7 @@ describe("a load while a snapshot is published", () => {
   });
 
   test("is refused when no manifest says which files belong together", async (t) => {
-    const folder = place(t, false);
+    const folder = writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
     const problems = problemsOf(await loadWith(publishing(folder, 1, false), folder));
     assert.deepEqual(problems, [`${folder}: changed while it was being read`]);
   });
@@ -127,8 +123,7 @@ describe("a load while a snapshot is published", () => {
 });
 
 describe("a load after another", () => {
-  const place = (t: Parameters<typeof temporaryFolder>[0]): string =>
-    writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
+  const place = (t: TestContext): string => writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
 
   test("opens no file when none changed", async (t) => {
     const { opened, read, before, after } = await loadAgain(place(t), () => {});
@@ -242,10 +237,7 @@ describe("a load after another", () => {
       const problems = problemsOf(await loadWith(system, folder, { before }));
       assert.deepEqual(opened, ["manifest.json"]);
       assert.deepEqual(problems, problemsOf(await loadSnapshot(folder)));
-      assert.match(
-        problems[0]!,
-        new RegExp(`^manifest\\.json: files: users\\.ndjson: ${what}: listed ${value}, `),
-      );
+      assert.ok(problems[0]!.startsWith(`manifest.json: files: users.ndjson: ${what}: listed ${value}, `));
     }
     const right = manifestOf(snapshotFiles(ROWS), "g-3");
     writeFileSync(join(folder, "manifest.json"), JSON.stringify(right));
@@ -258,14 +250,9 @@ describe("a load after another", () => {
   test("counts the bytes of files that are not read again", async (t) => {
     const folder = place(t);
     const before = mustLoad(await loadSnapshot(folder));
-    replace(
-      folder,
-      "users.ndjson",
-      Array.from({ length: 40 }, (_, n) => user(n)),
-    );
-    const { size } = {
-      size: ROW_FILES.reduce((sum, name) => sum + readFileSync(join(folder, name)).length, 0),
-    };
+    const users = Array.from({ length: 40 }, (_, n) => user(n));
+    replace(folder, "users.ndjson", users);
+    const size = ROW_FILES.reduce((sum, name) => sum + readFileSync(join(folder, name)).length, 0);
     mustLoad(await loadSnapshot(folder, { before, maxBytes: size }));
     const problems = problemsOf(await loadSnapshot(folder, { before, maxBytes: size - 1 }));
     assert.deepEqual(problems, problemsOf(await loadSnapshot(folder, { maxBytes: size - 1 })));
@@ -294,10 +281,8 @@ describe("a load after another", () => {
     assert.deepEqual(unnamed.store, mustLoad(await loadSnapshot(prepared)).store);
     manifest.files["generation.orrery"].sha256 = "0".repeat(64);
     writeFileSync(join(prepared, "manifest.json"), JSON.stringify(manifest));
-    assert.deepEqual(
-      problemsOf(await loadSnapshot(prepared, { before })),
-      problemsOf(await loadSnapshot(prepared)),
-    );
+    const problems = problemsOf(await loadSnapshot(prepared));
+    assert.deepEqual(problemsOf(await loadSnapshot(prepared, { before })), problems);
   });
 });
 
@@ -315,12 +300,8 @@ test("threads hand over what is kept: it lies in the same memory in every genera
   const first = await load(folder, {});
   assert.ok(first.ok);
   replace(folder, "instances.ndjson", [instance(9)]);
-  const before: Before & { index: SearchIndex } = {
-    store: first.store,
-    kept: first.kept,
-    index: first.index,
-  };
-  const second = await load(folder, { before });
+  const { store, kept, index } = first;
+  const second = await load(folder, { before: { store, kept, index } });
   assert.ok(second.ok);
   assert.equal(second.index.users, first.index.users);
   assert.equal(second.index.worlds, first.index.worlds);

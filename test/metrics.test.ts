@@ -6,7 +6,6 @@ import fc from "fast-check";
 import { exposeMetrics } from "../src/admin/metrics/exposition.ts";
 import { figuresOf, quantile, readTotals } from "../src/admin/metrics/figures.ts";
 import { ObservedCounts } from "../src/admin/metrics/observed.ts";
-import type { WatchedServer } from "../src/admin/watched.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
@@ -21,14 +20,12 @@ import {
   createRequestCells,
   forgetThread,
   METHODS,
-  mainThread,
   ROUTE_NAMES,
   SERIES,
   STATUSES,
   searchCounter,
   seriesAt,
   seriesOf,
-  watchVitals,
 } from "../src/observe/metrics/counters.ts";
 import { watchedServer } from "./support/watched.ts";
 
@@ -75,24 +72,16 @@ describe("figures", () => {
       countRefused(counters, 400, "badRequest");
       searchCounter(counters)("worlds", "cached");
     }
-    const figures = figuresOf(readTotals(cells));
-    assert.equal(figures.total, 6);
-    assert.equal(figures.active, 3);
-    assert.deepEqual(figures.byStatus, { 200: 3, 400: 3 });
-    assert.deepEqual(figures.rejected, { bad_request: 3 });
-    assert.deepEqual(
-      figures.routes.map(({ route, total, byStatus }) => ({ route, total, byStatus })),
-      [
-        { route: "", total: 3, byStatus: { 400: 3 } },
-        { route: "/worlds", total: 3, byStatus: { 200: 3 } },
-      ],
-    );
-    const { p50Ms, p99Ms } = figures.routes[1]!.latency!;
+    const { total, active, byStatus, rejected, routes, searches } = figuresOf(readTotals(cells));
+    assert.deepEqual([total, active], [6, 3]);
+    assert.deepEqual([byStatus, rejected], [{ 200: 3, 400: 3 }, { bad_request: 3 }]);
+    const [refused, list] = routes;
+    assert.deepEqual([refused!.route, refused!.total, refused!.byStatus], ["", 3, { 400: 3 }]);
+    assert.deepEqual([list!.route, list!.total, list!.byStatus], ["/worlds", 3, { 200: 3 }]);
+    const { p50Ms, p99Ms } = list!.latency!;
     assert.ok(p50Ms >= 2.5 && p99Ms >= p50Ms, `${p50Ms} ${p99Ms}`);
-    assert.deepEqual(
-      figures.searches.filter(({ total }) => total > 0),
-      [{ search: "worlds", outcome: "cached", total: 3 }],
-    );
+    const found = searches.filter((search) => search.total > 0);
+    assert.deepEqual(found, [{ search: "worlds", outcome: "cached", total: 3 }]);
   });
 
   it("do not fall when a thread dies, but for what it had begun", () => {
@@ -175,24 +164,8 @@ describe("a quantile", () => {
 
 const OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
 
-function measured(): WatchedServer {
-  const cells = createRequestCells(2);
-  for (const thread of [0, 1]) {
-    const counters = countersOf(cells, thread);
-    for (const ms of [1, 30]) {
-      countBegun(counters);
-      countAnswered(counters, performance.now() - ms, "GET", { route: "/worlds/:id", status: 200 });
-    }
-    countBegun(counters);
-    countAborted(counters, performance.now() - 1, "BREW", "");
-  }
-  // The main thread and a serving one.
-  for (const thread of [mainThread(cells), 1]) watchVitals(countersOf(cells, thread))(3);
-  const observed = new ObservedCounts(PROGRAM.tables);
-  observed.observe({ kind: "thread-died", role: "serving", cause: "a test" });
-  observed.observe({ kind: "snapshot-refused", problems: [], serving: "g" });
-  observed.observe({ kind: "snapshot-refused", problems: [], serving: "g", changing: true });
-  return watchedServer(cells, observed, true);
+function measured() {
+  return watchedServer(createRequestCells(2), new ObservedCounts(PROGRAM.tables), true);
 }
 
 describe("the text", () => {

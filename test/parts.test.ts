@@ -14,7 +14,6 @@ import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/
 import { TextColumn } from "../src/store/bytes.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
-import { BASE, cleanUp } from "./support/http-server.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { listen } from "./support/ports.ts";
 import { dial, header, requestHead, type Wire } from "./support/raw.ts";
@@ -22,7 +21,6 @@ import { dial, header, requestHead, type Wire } from "./support/raw.ts";
 const closings: (() => unknown)[] = [];
 after(async () => {
   for (const close of closings) await close();
-  await cleanUp();
 });
 
 const { below } = createRandom(11, "parts");
@@ -30,12 +28,7 @@ const block = Buffer.from(new SharedArrayBuffer(1_000_000));
 for (let at = 0; at < block.length; at++) block[at] = below(256);
 
 /** Random parts, and their bytes joined in the simplest way. */
-function someParts(
-  ranges: number,
-  longest: number,
-  between = "",
-  behind = "",
-): { parts: Parts; bytes: Buffer } {
+function someParts(ranges: number, longest: number, between = "", behind = "") {
   const places: number[] = [];
   const pieces: Buffer[] = [Buffer.from('{"data":[')];
   for (let at = 0; at < ranges; at++) {
@@ -46,14 +39,10 @@ function someParts(
   }
   const end = `],"page":${below(1000)}}`;
   const bytes = Buffer.concat([...pieces, Buffer.from(behind), Buffer.from(end)]);
-  const slices: Slices = {
-    bytes: block,
-    ranges: places,
-    between,
-    behind,
-    length: bytes.length - 9 - end.length,
-  };
-  return { parts: { length: bytes.length, head: '{"data":[', slices, end }, bytes };
+  const length = bytes.length - 9 - end.length;
+  const slices: Slices = { bytes: block, ranges: places, between, behind, length };
+  const parts: Parts = { length: bytes.length, head: '{"data":[', slices, end };
+  return { parts, bytes };
 }
 
 describe("a body in parts", () => {
@@ -90,10 +79,8 @@ describe("a body in parts", () => {
       const some = Array.from({ length: below(12) }, () => below(40));
       assert.equal(bytesOf(sliceRows(packed, some)), some.map((row) => rows[row]).join());
       const short = some.map((row) => rows[row]!.replace(/,"t":\d+}$/, "}")).join();
-      assert.equal(
-        bytesOf(sliceRows(packed, some, { tail: ',"t":1}'.length, next: Buffer.from(',"t":') })),
-        short,
-      );
+      const cut = { tail: ',"t":1}'.length, next: Buffer.from(',"t":') };
+      assert.equal(bytesOf(sliceRows(packed, some, cut)), short);
     }
   });
 });
@@ -143,12 +130,7 @@ function* bodiesIn(bytes: Buffer): Generator<Buffer> {
 }
 
 /** Reads the replies slowly and compares them. @returns the number of responses */
-async function readSlowly(
-  wire: Wire,
-  asked: readonly number[],
-  bodies: readonly Body[],
-  most: number,
-): Promise<number> {
+async function readSlowly(wire: Wire, asked: readonly number[], bodies: readonly Body[], most: number) {
   wire.end();
   const chunks: Buffer[] = [];
   while (!wire.socket.readableEnded) {
@@ -170,12 +152,10 @@ describe("parts on the wire", () => {
   for (const way of ["our own HTTP", "node:http"] as const) {
     test(`peers that read slowly get every byte while others are answered (${way})`, async () => {
       // Some bodies are texts, and some are too long to be joined into one buffer.
-      const some = Array.from({ length: 40 }, (_, at) =>
-        someParts(1 + (at % 3), at % 7 === 6 ? 700_000 : 90_000),
-      );
-      const bodies: Body[] = some.map(({ parts, bytes }, at) =>
-        at % 5 === 4 ? bytes.toString("latin1") : parts,
-      );
+      const bodies: Body[] = Array.from({ length: 40 }, (_, at) => {
+        const { parts, bytes } = someParts(1 + (at % 3), at % 7 === 6 ? 700_000 : 90_000);
+        return at % 5 === 4 ? bytes.toString("latin1") : parts;
+      });
       const { port, sockets, asked: count } = await serveBodies(bodies, way);
       const slow: { wire: Wire; asked: number[] }[] = [];
       for (let who = 0; who < 3; who++) {
@@ -203,10 +183,8 @@ describe("parts on the wire", () => {
       const counts = slow.map(({ wire, asked }, who) =>
         readSlowly(wire, asked, bodies, who === 0 ? 1000 : 60_000),
       );
-      assert.deepEqual(
-        await Promise.all(counts),
-        slow.map(({ asked }) => asked.length),
-      );
+      const expected = slow.map(({ asked }) => asked.length);
+      assert.deepEqual(await Promise.all(counts), expected);
     });
   }
 
@@ -247,6 +225,4 @@ describe("parts on the wire", () => {
     assert.equal(held(), 0);
     assert.equal(sockets().filter(({ writableLength }) => writableLength > 0).length, 20);
   });
-  const PAGES = [2, 50, 7, 50].map((limit) => `${BASE}/worlds?limit=${limit}&offset=${limit % 5}`);
-  PAGES.push(`${BASE}/worlds/popular?limit=50`, `${BASE}/worlds/popular?limit=3&offset=4`);
 });

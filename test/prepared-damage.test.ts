@@ -13,7 +13,7 @@ import { PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { lettersOf } from "../src/snapshot/prepared/letters.ts";
 import { BadFileError } from "../src/snapshot/read.ts";
 import { listed, temporaryFolder, user, writeSnapshot } from "./support/folders.ts";
-import { type FileSystem, loadWith, mustLoad, problemsOf, realFiles } from "./support/loaded.ts";
+import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { type Entry, forge, forgeHead, type Head, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
@@ -244,43 +244,4 @@ describe("a folder", () => {
     mkdirSync(join(folder, PREPARED), { recursive: true });
     assert.deepEqual(problemsOf(await loadSnapshot(folder)), ["generation.orrery: is not a regular file"]);
   });
-});
-
-test("every call of the file system that fails refuses the load, and is tried again", async () => {
-  let calls = 0;
-  let failing = Number.POSITIVE_INFINITY;
-  const fail = (): void => {
-    if (++calls === failing)
-      throw Object.assign(new Error("EIO"), { code: "EIO", syscall: "read", errno: -5 });
-  };
-  const files = {
-    stat: (async (...args: Parameters<FileSystem["stat"]>) => {
-      fail();
-      return await realFiles.stat(...args);
-    }) as FileSystem["stat"],
-    open: async (...args: Parameters<FileSystem["open"]>) => {
-      fail();
-      const handle = await realFiles.open(...args);
-      for (const name of ["stat", "read", "readv"] as const) {
-        const call = handle[name].bind(handle) as (...args: unknown[]) => Promise<unknown>;
-        Object.assign(handle, {
-          async [name](...args: unknown[]) {
-            fail();
-            return await call(...args);
-          },
-        });
-      }
-      return handle;
-    },
-  };
-  mustLoad(await loadWith(files, good));
-  const all = calls;
-  assert.ok(all > 10, `only ${all} calls`);
-  for (failing = 1; failing <= all; failing++) {
-    calls = 0;
-    const result = await loadWith(files, good);
-    assert.ok(!result.ok, `call ${failing}`);
-    assert.equal(result.fingerprint, undefined, `call ${failing}`);
-    assert.match(result.problems.join("\n"), /^[^\n]*: cannot be read: [^\n]*EIO[^\n]*$/);
-  }
 });

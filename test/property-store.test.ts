@@ -1,13 +1,11 @@
-/** Times, ids and orders of any rows, compared with plain code. */
+/** Times and ids, compared with plain code. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { formatTime, parseTime } from "../src/model/time.ts";
 import { formatUuid, parseUuid } from "../src/model/uuid.ts";
-import { ArrivingIds, compareWords, createIdMap, findId, findWords } from "../src/store/ids.ts";
-import { groupRows, NO_GROUP, rowsOf } from "../src/store/lists.ts";
-import { countUp, newestFirst, sortByKey, sortHighestFirst } from "../src/store/order.ts";
+import { ArrivingIds, createIdMap, findId, findWords } from "../src/store/ids.ts";
 import { isModelUuid, modelTime, modelTimeText } from "./support/model.ts";
 
 describe("times", () => {
@@ -161,77 +159,6 @@ describe("ids", () => {
         assert.equal(findId(map, "no id"), -1);
       }),
       { numRuns: 120 },
-    );
-  });
-});
-
-describe("orders", () => {
-  const key = fc.oneof(
-    fc.nat(3),
-    fc.nat(200_000),
-    fc.constantFrom(0, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 48, 2 ** 48 - 1, 2 ** 53 - 1, 2 ** 53 - 2),
-    fc.maxSafeNat(),
-  );
-  const keys = fc.array(key, { maxLength: 60 });
-
-  test("by key are stable and the naive ones", () => {
-    fc.assert(
-      fc.property(keys, fc.boolean(), (values, reversed) => {
-        const start = values.map((_, row) => row);
-        if (reversed) start.reverse();
-        const typed = Float64Array.from(values);
-        const up = Uint32Array.from(start);
-        sortByKey(up, typed);
-        const naiveUp = start.toSorted((a, b) => values[a]! - values[b]!);
-        assert.deepEqual([...up], naiveUp);
-        const down = Uint32Array.from(start);
-        sortHighestFirst(down, typed);
-        const naiveDown = start.toSorted((a, b) => values[b]! - values[a]!);
-        assert.deepEqual([...down], naiveDown);
-        assert.deepEqual([...countUp(values.length)], [...values.keys()]);
-      }),
-      { numRuns: 400 },
-    );
-  });
-
-  test("of lists are newest first, then by id", () => {
-    const row = fc.record({
-      time: fc.oneof(
-        fc.constantFrom(-62_167_219_200_000, -1, 0, 1, 253_402_300_799_999),
-        fc.integer({ min: -62_167_219_200_000, max: 253_402_300_799_999 }),
-      ),
-      id: fc.tuple(
-        fc.constantFrom(0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff),
-        fc.constantFrom(0, 0x8000_0000),
-        fc.nat(2),
-        fc.nat(0xffff_ffff),
-      ),
-    });
-    fc.assert(
-      fc.property(fc.array(row, { maxLength: 60 }), (rows) => {
-        const times = Float64Array.from(rows, ({ time: at }) => at);
-        const ids = Uint32Array.from(rows.flatMap(({ id }) => id));
-        const texts = rows.map((_, at) => formatUuid(ids, at * 4));
-        const byId = (a: number, b: number): number =>
-          texts[a] === texts[b] ? 0 : texts[a]! < texts[b]! ? -1 : 1;
-        const naive = [...rows.keys()].sort((a, b) => rows[b]!.time - rows[a]!.time || byId(a, b));
-        const compareIds = (a: number, b: number): number => compareWords(ids, a * 4, b * 4);
-        assert.deepEqual([...newestFirst(times, rows.length, compareIds)], naive);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test("of groups are the naive ones", () => {
-    fc.assert(
-      fc.property(fc.array(fc.oneof(fc.nat(6), fc.constant(NO_GROUP)), { maxLength: 50 }), (groupOf) => {
-        const lists = groupRows(Uint32Array.from(groupOf), 7);
-        for (let group = 0; group < 7; group++) {
-          const naive = groupOf.flatMap((given, row) => (given === group ? [row] : []));
-          assert.deepEqual([...rowsOf(lists, group)], naive);
-        }
-      }),
-      { numRuns: 200 },
     );
   });
 });

@@ -1,7 +1,6 @@
 /** Texts that a refactoring must not change: help, the OpenAPI document, names and labels of metrics. */
 
-import { after, it } from "node:test";
-import { adminAt } from "../src/admin/admin.ts";
+import { it } from "node:test";
 import { exposeMetrics } from "../src/admin/metrics/exposition.ts";
 import { ObservedCounts } from "../src/admin/metrics/observed.ts";
 import { VERSION } from "../src/admin/status-reply.ts";
@@ -10,13 +9,9 @@ import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { PROGRAM } from "../src/features.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { createRequestCells, DURATIONS, REQUESTS, SERIES } from "../src/observe/metrics/counters.ts";
-import { cleanUp, serve } from "./support/http-server.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
-import { get } from "./support/process.ts";
 import { Recording } from "./support/recorded.ts";
 import { watchedServer } from "./support/watched.ts";
-
-after(cleanUp);
 
 it("help texts are those recorded", () => {
   const recording = new Recording("help");
@@ -28,21 +23,6 @@ it("help texts are those recorded", () => {
 it("the OpenAPI document is the one recorded", () => {
   const recording = new Recording("openapi");
   recording.add("document", JSON.stringify(createOpenApi()));
-  recording.check();
-});
-
-/** A line of the metrics without its value, and without the name of a generation. */
-function nameOf(line: string): string {
-  return line.replace(/ [^ ]+$/, "").replace(/generation="[^"]*"/, 'generation=""');
-}
-
-it("names, types and labels of metrics are those recorded", async () => {
-  const server = await serve({ admin: adminAt({ address: { host: "127.0.0.1", port: 0 } }) });
-  const { text } = await get(`http://127.0.0.1:${server.adminPort}/metrics`);
-  const lines = text.split("\n").map((line) => (line.startsWith("#") ? line : nameOf(line)));
-  const recording = new Recording("metrics");
-  // The other metrics are Node's own and differ with its version.
-  recording.add("text", lines.filter((line) => /^(# (HELP|TYPE) )?(http|orrery)_/.test(line)).join("\n"));
   recording.check();
 });
 

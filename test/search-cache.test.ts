@@ -1,6 +1,7 @@
 /** Searches on a serving thread: short ones inline, long ones offloaded, the cache, and the bound on waiting searches. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { describe, it, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
@@ -17,25 +18,12 @@ import {
 } from "../src/search/schedule/pending.ts";
 import type { Work } from "../src/search/work.ts";
 import { createInlineSearch, createOffloadedSearch } from "../src/server/search/inline-search.ts";
-import type { Busy, Caller, Found, PageOf, SearchName, SearchOf } from "../src/store/generation.ts";
+import type { Caller, Found, PageOf, SearchName } from "../src/store/generation.ts";
 import { createRandom } from "../src/util/random.ts";
 
-/** Binds a search to one caller that stays. */
-function asOne<Result>(search: SearchOf<Result>) {
-  type Answer = Exclude<Result, Busy | Promise<unknown>> | Promise<Exclude<Awaited<Result>, Busy>>;
-  const caller: Caller = { key: 0, isGone: () => false };
-  const ask = (name: SearchName) => (term: string, page: PageOf) =>
-    search(name, term, page, caller) as Answer;
-  return { users: ask("users"), worlds: ask("worlds") };
-}
+const STAYS: Caller = { key: 0, isGone: () => false };
 
-type Finds = Readonly<Record<SearchName, (term: string, page: PageOf) => ReturnType<FindResults>>>;
-
-/** The same with a cache. */
-function cached(finds: Finds, bytes: number) {
-  const search = new CachedSearch((name, term, page) => finds[name](term, page), bytes);
-  return { ...asOne(search.find), counts: () => search.counts() };
-}
+type Find = (term: string, page: PageOf) => ReturnType<FindResults>;
 
 describe("searches where requests are answered", () => {
   const PAGE = { limit: 2, offset: 0 };
@@ -62,34 +50,30 @@ describe("searches where requests are answered", () => {
       return term.startsWith("1") ? undefined : { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
     });
     const inline = createInlineSearch(searches, offloaded);
-    return {
-      inline: asOne(inline),
-      asked,
-      begun,
-    };
+    const find = (name: SearchName, term: string, page: PageOf = PAGE) =>
+      inline(name, term, page, STAYS) as ResultSet | Promise<ResultSet>;
+    return { find, asked, begun };
   }
 
   test("short ones are done inline, long ones are offloaded", async () => {
-    const { inline, asked } = inlineSearch();
-    const results = inline.users("0", PAGE);
+    const { find, asked } = inlineSearch();
+    const results = find("users", "0");
     assert.ok(!(results instanceof Promise));
     assert.deepEqual([...results.page(PAGE)], [1]);
     for (const term of ["0!", "30"]) {
       await new Promise(setImmediate);
-      const far = await inline.worlds(term, PAGE);
+      const far = await find("worlds", term);
       assert.deepEqual([far.total, ...far.page(PAGE)], [3000, 2, 2]);
     }
-    await inline.users("0!", { limit: 50, offset: 2000 });
+    await find("users", "0!", { limit: 50, offset: 2000 });
     // Without a thread to ask, the search runs inline after all.
-    assert.deepEqual([...(await inline.users("1!", PAGE)).page(PAGE)], [1]);
+    assert.deepEqual([...(await find("users", "1!")).page(PAGE)], [1]);
     assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000", "users 1! 1024 0"]);
   });
 
   test("many of them leave room for others in every turn, come in order, and fail alone", async () => {
-    const { inline, asked, begun } = inlineSearch();
-    const found = Array.from({ length: 30 }, (_, at) =>
-      inline.users(at === 20 ? "no" : `0.${200 + at}`, PAGE),
-    );
+    const { find, asked, begun } = inlineSearch();
+    const found = Array.from({ length: 30 }, (_, at) => find("users", at === 20 ? "no" : `0.${200 + at}`));
     const soon = begun.length;
     assert.ok(soon < 10, `${soon} in the first turn`);
     let turns = 0;
@@ -102,10 +86,8 @@ describe("searches where requests are answered", () => {
     const settled = await Promise.allSettled(found);
     counting = false;
     assert.ok(turns >= 5, `${turns} turns`);
-    assert.deepEqual(
-      settled.flatMap(({ status }, at) => (status === "rejected" ? [at] : [])),
-      [20],
-    );
+    const failed = settled.flatMap(({ status }, at) => (status === "rejected" ? [at] : []));
+    assert.deepEqual(failed, [20]);
     const inOrder = begun.filter((term) => term !== "no");
     assert.deepEqual(inOrder.toSorted(), inOrder);
     assert.ok(asked.length < 29, "a busy machine may make some of them long, not all");
@@ -116,6 +98,20 @@ describe("the cache", () => {
   const rows = (count: number): ResultSet => new ListedResults(new Uint32Array(count));
   const PAGE = { limit: 2, offset: 0 };
   const nobody = (): ResultSet => rows(0);
+
+  /** A cache of so many bytes, asked by one caller. A search that waits gives a promise. */
+  function open(users: Find, worlds: Find = nobody, bytes = 1_000_000) {
+    const cache = new CachedSearch(
+      (name, term, page) => (name === "users" ? users : worlds)(term, page),
+      bytes,
+    );
+    const { find } = cache;
+    return {
+      users: (term: string, page: PageOf = PAGE) => find("users", term, page, STAYS) as Found,
+      worlds: (term: string, page: PageOf = PAGE) => find("worlds", term, page, STAYS) as Found,
+      counts: () => cache.counts(),
+    };
+  }
 
   /** A search that finds 1,000 rows, and the terms it was asked for. */
   function recorded() {
@@ -130,9 +126,9 @@ describe("the cache", () => {
   test("searches once for many pages, users and worlds apart", () => {
     const users = recorded();
     const worlds = recorded();
-    const search = cached({ users: users.find, worlds: worlds.find }, 1_000_000);
+    const search = open(users.find, worlds.find);
     for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
-      const page = search.users("a", { limit: 2, offset }) as Found;
+      const page = search.users("a", { limit: 2, offset });
       assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
       search.worlds("a", { limit: 2, offset });
     }
@@ -143,22 +139,22 @@ describe("the cache", () => {
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
     const users = recorded();
-    const search = cached({ users: users.find, worlds: nobody }, 20_000);
-    for (const term of "abcdefgh") search.users(term, PAGE);
+    const search = open(users.find, nobody, 20_000);
+    for (const term of "abcdefgh") search.users(term);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
-    search.users("h", PAGE);
+    search.users("h");
     assert.equal(users.asked.length, 8);
-    search.users("a", PAGE);
+    search.users("a");
     assert.equal(users.asked.length, 9);
   });
 
   test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
     for (const bytes of [0, 1000]) {
       const users = recorded();
-      const search = cached({ users: users.find, worlds: nobody }, bytes);
-      search.users("a", PAGE);
-      search.users("a", PAGE);
+      const search = open(users.find, nobody, bytes);
+      search.users("a");
+      search.users("a");
       assert.equal(users.asked.length, 2);
       assert.equal(search.counts().entries, 0);
     }
@@ -168,11 +164,10 @@ describe("the cache", () => {
     const users = recorded();
     const numbers = (term: string): ResultSet => {
       users.find(term);
-      return new ListedResults(
-        Uint32Array.from({ length: 1000 }, (_, row) => row + term.charCodeAt(0) * 10_000),
-      );
+      const first = term.charCodeAt(0) * 10_000;
+      return new ListedResults(Uint32Array.from({ length: 1000 }, (_, row) => first + row));
     };
-    const search = cached({ users: numbers, worlds: nobody }, 1_000_000);
+    const search = open(numbers);
     let kept = 0;
     let given = 0;
     const random = createRandom(7, "pages");
@@ -180,11 +175,9 @@ describe("the cache", () => {
       const term = "ab"[random.below(2)]!;
       const page = { limit: 1 + random.below(3), offset: random.below(2) };
       for (let again = random.below(5); again >= 0; again--) {
-        const { total, rows: shown, json, keepJson } = search.users(term, page) as Found;
-        const right = Array.from(
-          { length: page.limit },
-          (_, at) => at + page.offset + term.charCodeAt(0) * 10_000,
-        );
+        const { total, rows: shown, json, keepJson } = search.users(term, page);
+        const first = page.offset + term.charCodeAt(0) * 10_000;
+        const right = [0, 1, 2].slice(0, page.limit).map((at) => first + at);
         assert.deepEqual([total, ...shown], [1000, ...right]);
         if (json !== undefined) given++;
         assert.equal(String(json ?? right), String(right));
@@ -195,10 +188,10 @@ describe("the cache", () => {
     assert.ok(kept > 500 && given > kept, `${kept} kept, ${given} given`);
     assert.deepEqual(users.asked.toSorted(), ["a", "b"]);
     const { bytes } = search.counts();
-    search.users("c", PAGE);
+    search.users("c");
     const before = search.counts().bytes;
-    search.users("c", PAGE);
-    (search.users("c", PAGE) as Found).keepJson!(sliceAll(Buffer.alloc(5000)));
+    search.users("c");
+    search.users("c").keepJson!(sliceAll(Buffer.alloc(5000)));
     assert.equal(search.counts().bytes - before, 5000);
     assert.ok(bytes < before);
   });
@@ -206,23 +199,19 @@ describe("the cache", () => {
   test("waits for a running search, and forgets one that failed", async () => {
     let asked = 0;
     let fail = true;
-    const users = async (): Promise<ResultSet> => {
+    const search = open(async () => {
       asked++;
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (fail) throw new Error("no");
       return rows(2);
-    };
-    const search = cached({ users, worlds: nobody }, 1_000_000);
-    const both = await Promise.allSettled([search.users("a", PAGE), search.users("a", PAGE)]);
-    assert.deepEqual(
-      both.map(({ status }) => status),
-      ["rejected", "rejected"],
-    );
+    });
+    const both = await Promise.allSettled([search.users("a"), search.users("a")]);
+    for (const { status } of both) assert.equal(status, "rejected");
     assert.equal(asked, 1);
     fail = false;
-    assert.equal((await Promise.all([search.users("a", PAGE), search.users("a", PAGE)]))[1]!.total, 2);
+    assert.equal((await Promise.all([search.users("a"), search.users("a")]))[1]!.total, 2);
     assert.equal(asked, 2);
-    await search.users("a", PAGE);
+    await search.users("a");
     const { hits, joined, misses } = search.counts();
     assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
   });
@@ -237,30 +226,20 @@ describe("the cache", () => {
       const rows = all.subarray(0, total).subarray(told.offset, told.offset + told.limit);
       return new PartialResults({ total, rows }, told.offset);
     };
-    const search = cached(
-      { users: (_term, page) => tell(100, page), worlds: (_term, page) => tell(3, page) },
-      1_000_000,
+    const search = open(
+      (_term, page) => tell(100, page),
+      (_term, page) => tell(3, page),
     );
     for (const offset of [0, 4, 8, 9, 50, 99, 100]) {
       const { total, rows: shown } = await search.users("a", { limit: 2, offset });
       assert.deepEqual([total, ...shown], [100, ...[offset, offset + 1].filter((row) => row < 100)]);
     }
-    assert.deepEqual(
-      pages.map(({ offset }) => offset),
-      [0, 9, 50, 99],
-    );
+    const offsets = pages.map(({ offset }) => offset);
+    assert.deepEqual(offsets, [0, 9, 50, 99]);
     // A caller that joins a search with too few rows asks once more.
-    const both = await Promise.all([
-      search.users("b", { limit: 2, offset: 0 }),
-      search.users("b", { limit: 2, offset: 50 }),
-    ]);
-    assert.deepEqual(
-      both.map(({ rows: shown }) => [...shown]),
-      [
-        [0, 1],
-        [50, 51],
-      ],
-    );
+    const both = [0, 50].map((offset) => search.users("b", { limit: 2, offset }));
+    const shown = await Promise.all(both).then(([one, other]) => [...one!.rows, ...other!.rows]);
+    assert.deepEqual(shown, [0, 1, 50, 51]);
     // A result with all its rows needs no further question.
     assert.equal((await search.worlds("a", { limit: 2, offset: 0 })).total, 3);
     assert.deepEqual([...(await search.worlds("a", { limit: 50, offset: 2 })).rows], [2]);
@@ -320,16 +299,10 @@ it("threads that enter and leave at the same time are never more than the bound"
   /** Searches inside now, of all keys and of the one key; the most of both so far; number of entries. */
   const seen = new Int32Array(new SharedArrayBuffer(5 * 4));
   const entry = new URL("./support/pending-thread.mjs", import.meta.url);
-  await Promise.all(
-    [0, 1, 2].map(
-      (thread) =>
-        new Promise<void>((resolve, reject) => {
-          const worker = new Worker(entry, { workerData: { cells, thread, seen }, execArgv: [] });
-          worker.once("error", reject);
-          worker.once("exit", () => resolve());
-        }),
-    ),
+  const workers = [0, 1, 2].map(
+    (thread) => new Worker(entry, { workerData: { cells, thread, seen }, execArgv: [] }),
   );
+  await Promise.all(workers.map((worker) => once(worker, "exit")));
   const [all, ofKey, mostAll, mostOfKey, entered] = seen;
   assert.deepEqual([all, ofKey], [0, 0]);
   assert.ok(mostAll! <= most && mostOfKey! <= most / 2, `${mostAll} and ${mostOfKey}`);

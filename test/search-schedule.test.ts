@@ -20,8 +20,8 @@ interface FakeSearch {
   readonly name: string;
   readonly key: number;
   readonly result: Promise<unknown>;
-  begunAt: number | undefined;
-  endedAt: number | undefined;
+  begunAt?: number;
+  endedAt?: number;
   wasReturned: boolean;
   steps: number;
   gone: boolean;
@@ -55,16 +55,8 @@ function createBench() {
   }
 
   function run(key: number, name: string, steps: number): FakeSearch {
-    const search: FakeSearch = {
-      name,
-      key,
-      result: scheduler.run(() => work(search, steps), { key, isGone: () => search.gone }),
-      begunAt: undefined,
-      endedAt: undefined,
-      wasReturned: false,
-      steps: 0,
-      gone: false,
-    };
+    const result = scheduler.run(() => work(search, steps), { key, isGone: () => search.gone });
+    const search: FakeSearch = { name, key, result, wasReturned: false, steps: 0, gone: false };
     all.push(search);
     return search;
   }
@@ -102,15 +94,11 @@ describe("the scheduler", () => {
   it("lets a long search go on beside a key that always has short ones", async () => {
     const { run } = createBench();
     const long = run(1, "long", 50);
-    let over = false;
-    void long.result.then(() => {
-      over = true;
-    });
-    for (let at = 0; !over && at < 1000; at++) {
+    for (let at = 0; long.endedAt === undefined && at < 1000; at++) {
       run(2, `short ${at}`, 4);
       await turn();
     }
-    assert.ok(over);
+    assert.equal(await long.result, "long");
   });
 
   it("lets other events have their turn between slices", async () => {
@@ -195,10 +183,8 @@ describe("the scheduler", () => {
         assert.equal(now(), all.reduce((sum, { steps }) => sum + steps, 0) * STEP_MS);
         for (const key of new Set(all.map((search) => search.key))) {
           const begun = all.filter((search) => search.key === key).flatMap(({ begunAt }) => begunAt ?? []);
-          assert.deepEqual(
-            begun.toSorted((a, b) => a - b),
-            begun,
-          );
+          const sorted = begun.toSorted((a, b) => a - b);
+          assert.deepEqual(begun, sorted);
         }
       }),
       { numRuns: 60 },
@@ -239,15 +225,16 @@ describe("questions to a thread", () => {
     const { questions, ends, ask, numberOf, termsSent } = createAsked();
     const [a, b, c] = [ask("a"), ask("b"), ask("c")];
     assert.deepEqual(termsSent(), ["a", "b", "c"]);
-    questions.settle({ number: numberOf("b"), found: { total: 2, rows: [7] } });
+    const found = { total: 2, rows: [7] };
+    questions.settle({ number: numberOf("b"), found });
     questions.settle({ number: numberOf("a"), problem: "no" });
     questions.retire();
     assert.equal(ends(), 0);
     questions.settle({ number: numberOf("c") });
-    questions.settle({ number: numberOf("c"), found: { total: 1, rows: [1] } });
+    questions.settle({ number: numberOf("c"), found });
     assert.equal(ends(), 1);
     await assert.rejects(a, /no/);
-    assert.deepEqual(await b, { total: 2, rows: [7] });
+    assert.deepEqual(await b, found);
     assert.equal(await c, undefined);
   });
 

@@ -177,9 +177,9 @@ describe("requests to a source", () => {
 
   /** Redirects every request to the same name at another place. */
   const redirectTo =
-    (place: string, status = 302): NonNullable<Host["fault"]> =>
+    (place: string): NonNullable<Host["fault"]> =>
     (request, response) => {
-      response.writeHead(status, { location: place + request.url!.split("/").at(-1)! }).end("moved");
+      response.writeHead(308, { location: place + request.url!.split("/").at(-1)! }).end("moved");
       return true;
     };
   const tokensOf = ({ asked }: Host) => [...new Set(asked.map(({ headers }) => headers.authorization))];
@@ -189,20 +189,18 @@ describe("requests to a source", () => {
     await follow(host.url, join(cache, "a"), { tokenFile }).ask();
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
 
-    const status = 308;
     host.asked.length = 0;
     host.fault = (request, response) =>
-      !request.url!.startsWith("/snapshot/moved") &&
-      redirectTo("/snapshot/moved-", status)(request, response);
+      !request.url!.startsWith("/snapshot/moved") && redirectTo("/snapshot/moved-")(request, response);
     host.files = new Map(Array.from(FIRST, ([name, bytes]) => [`moved-${name}`, bytes]));
-    await follow(host.url, join(cache, `same-${status}`), { tokenFile }).ask();
+    await follow(host.url, join(cache, "same"), { tokenFile }).ask();
     assert.equal(host.asked.length, 10);
     assert.deepEqual(tokensOf(host), [`Bearer ${CANARY}`]);
 
     host.files = FIRST;
-    host.fault = redirectTo(other.url, status);
+    host.fault = redirectTo(other.url);
     other.asked.length = 0;
-    await follow(host.url, join(cache, `other-${status}`), { tokenFile }).ask();
+    await follow(host.url, join(cache, "other"), { tokenFile }).ask();
     assert.equal(other.asked.length, 5);
     assert.deepEqual(tokensOf(other), [undefined]);
     // No token either when the other host redirects back.

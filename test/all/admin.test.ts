@@ -22,13 +22,13 @@ import { type Host, startHost } from "../support/source-server.ts";
 const ADMIN = ["--admin", "0"];
 const HARMLESS = { method: "POST", headers: { "X-Orrery-Admin": "1" } };
 
-/** The questions of an operator to an admin listener. */
 /** The part of an explanation that is looked at here. */
 interface Explained {
   readonly key: Awaited<ReturnType<typeof explainKey>>;
   readonly answer: { readonly status: number };
 }
 
+/** The questions of an operator to an admin listener. */
 function operator(url: string) {
   const json = async (path: string) => JSON.parse((await get(url + path)).text);
   const status = (): Promise<Status> => json("status");
@@ -179,8 +179,6 @@ describe("the admin listener", () => {
     const { snapshot, keys } = place(t);
     for (const [status, line, ...args] of [
       [2, /--admin-token-file is required/, "0.0.0.0:0"],
-      [2, /--admin-token-file is required/, "[::]:0"],
-      [2, /--admin-token-file is required/, "some.host:0"],
       [2, /--admin/, "127.1:0"],
       [1, /none/, "0", "--admin-token-file", join(snapshot, "none")],
     ] as const) {

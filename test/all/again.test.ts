@@ -34,13 +34,13 @@ const AGAIN: readonly {
     how: "over node:http",
     node: here,
     variables: { ORRERY_TEST_HTTP: "node" },
-    files: { conformance: 30, http: 245 },
+    files: { conformance: 30, http: 185 },
   },
   {
     how: "over two serving threads",
     node: other,
     variables: { ORRERY_TEST_SERVING_THREADS: "2" },
-    files: { http: 370, "http-connections": 21, "all/http-stop": 5 },
+    files: { http: 360, "http-connections": 17, "all/http-stop": 4 },
   },
 ];
 

@@ -1,7 +1,6 @@
 /** The built program and its sources under tsx are equal: same answers, same output of every command. */
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { temporaryFolder, writeSnapshot } from "../support/folders.ts";
@@ -43,22 +42,6 @@ describe("the built program and its sources", () => {
       ],
     ];
     for (const call of calls) await sameOutcome(call);
-  });
-
-  it("generate the same snapshots", async () => {
-    const sizes = ["--users", "300", "--worlds", "120", "--instances", "40"];
-    const [source, built] = ["source", "built"].map((form) => join(folder, form)) as [string, string];
-    for (const [form, out] of [
-      ["source", source],
-      ["built", built],
-    ] as const) {
-      const ran = startForm(form, ["generate", "--out", out, ...sizes]);
-      assert.equal((await ran.ended).status, 0, ran.stderr());
-    }
-    const names = readdirSync(source);
-    assert.ok(names.length >= 5);
-    const bytesIn = (out: string): Buffer[] => names.map((name) => readFileSync(join(out, name)));
-    assert.deepEqual([readdirSync(built), bytesIn(built)], [names, bytesIn(source)]);
   });
 });
 

@@ -131,17 +131,6 @@ describe("a graceful stop", AT_ONCE, () => {
     return isInGrace;
   }
 
-  test("malformed requests are refused to the last", async () => {
-    const server = await serve();
-    const wire = await dial(server.port);
-    isStats(await ask(STATS, [bearer("cli")], "GET", server));
-    const stopped = server.stop();
-    void wire.send("BREW / HTTP/1.1\r\n\r\n");
-    isBadRequest(await wire.response());
-    await wire.closed();
-    await within(stopped, "the stop");
-  });
-
   test("peers that never finish or never read do not hold it up for 10 s", async () => {
     const { status, ms } = await stuck;
     assert.equal(status, 0);

@@ -137,15 +137,3 @@ test("requests that wait are active, and those of a peer that left have no statu
   const { p99Ms } = figures(cells).routes[0]!.latency!;
   assert.ok(p99Ms > 0 && p99Ms / 2.5 < performance.now() - began + 5000, `${p99Ms}`);
 });
-
-test("pipelined requests that had to wait for their turn are counted once each", async () => {
-  const cells = createRequestCells(1);
-  const { port } = await serve({ requestCells: cells });
-  const wire = await dial(port);
-  const one = requestHead(`${BASE}/stats`, [bearer("cli")]);
-  await wire.send(one.repeat(200));
-  for (let at = 0; at < 200; at++) assert.equal((await wire.response("GET")).status, 200);
-  await until(() => figures(cells).total >= 200, "all to be counted");
-  assert.deepEqual(counted(cells), ["GET /stats 200 200"]);
-  assert.equal(figures(cells).active, 0);
-});

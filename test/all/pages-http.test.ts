@@ -5,7 +5,7 @@ import { after, describe, it } from "node:test";
 import { collectGarbage } from "../../src/util/process/collect.ts";
 import { BASE, cleanUp, FEW, serve, serveOpen, TOKENS } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
-import { askOnce, dial, errorOf, header, lastWord, type RawResponse, requestHead } from "../support/raw.ts";
+import { askOnce, dial, errorOf, header, type RawResponse, requestHead } from "../support/raw.ts";
 
 const PEERS = 10;
 
@@ -80,21 +80,6 @@ describe("the pages of a server", () => {
     const { port } = await serve({ docs: true });
     await assertPages(port);
     await assertPipelines(port);
-  });
-
-  it("take no body, and a path of a megabyte ends the connection", async () => {
-    const { port } = await serve({ docs: true });
-    const body = await lastWord(port, `${requestHead("/docs", ["Content-Length: 5"])}hello`);
-    assert.equal(errorOf(body), "Request body not allowed");
-    const long = await lastWord(port, requestHead(`/docs/${"a/".repeat(500_000)}`));
-    assert.equal(long.status, 431);
-  });
-
-  it("are sent to HTTP/1.0, too", async () => {
-    const { port } = await serve({ docs: true });
-    const response = await lastWord(port, "GET /docs HTTP/1.0\r\n\r\n");
-    assert.equal(response.status, 200);
-    assert.match(response.body, /<\/html>/);
   });
 
   it("cost no copy for peers that do not read", async () => {

@@ -1,7 +1,7 @@
 /** The server as a real process: signals, files that change, busy clients, and its end. */
 
 import assert from "node:assert/strict";
-import { readdirSync, renameSync, unlinkSync } from "node:fs";
+import { renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { id, snapshotFiles, user, withManifest, writeFiles } from "../support/folders.ts";
@@ -202,19 +202,5 @@ describe("processes", { concurrency: 4 }, () => {
       let attempts = 0;
       while (await stop(first, "SIGINT")) assert.ok(++attempts < 10, "a second signal ends it at once");
     }
-  });
-
-  test("killed, then started again: ready with the same generation, and nothing to repair", async (t) => {
-    const { folder, snapshot, keys } = place(t);
-    const first = await serve(snapshot, keys);
-    const clients = startClients(first.url, TOKEN, 4);
-    await until(() => clients.answered() > 20, "busy clients");
-    assert.equal((await first.kill()).signal, "SIGKILL");
-    await clients.over.catch(() => {});
-    const again = await serve(snapshot, keys, ["--port", String(first.port)]);
-    assert.deepEqual([again.port, again.generation], [first.port, first.generation]);
-    assert.equal((await get(`${again.url}/stats`, { token: TOKEN })).status, 200);
-    assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
-    await again.stop();
   });
 });

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BitsetLoan } from "../../src/search/bitset.ts";
-import { findAll, mergeTerms } from "../../src/search/conjunction.ts";
+import { findAll } from "../../src/search/conjunction.ts";
 import type { DocumentSet } from "../../src/search/document-sets.ts";
 import { indexTrigrams } from "../../src/search/index-trigrams.ts";
 import { locate } from "../../src/search/locate.ts";
@@ -270,27 +270,6 @@ describe("words that begin alike", () => {
       loan.end();
     }
   });
-});
-
-test("texts that overlap are joined as far as it is worth it", () => {
-  const pieces = [...slices("https://worlds.example.com/home", 12, 3)];
-  const text = "https://worlds.example.com/hom";
-  for (const shift of pieces.keys()) {
-    const texts = [...pieces.slice(shift), ...pieces.slice(0, shift)];
-    assert.equal(
-      mergeTerms(texts, () => true),
-      text,
-    );
-    assert.equal(
-      mergeTerms(texts, () => false),
-      texts[0],
-    );
-    assert.ok(mergeTerms(texts, (longer) => text.includes(longer) && longer.length <= 15).length <= 15);
-  }
-  assert.equal(
-    mergeTerms(["abc", "cde"], () => true),
-    "abc",
-  );
 });
 
 const randomIdeographs = createRandom(11, "ideographs");

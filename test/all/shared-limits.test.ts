@@ -19,7 +19,6 @@ import {
   type Counting,
   countAll,
   counting,
-  ONE_OF_TWO,
   PROGRAM,
   PROGRAMS,
   type Redis,
@@ -318,32 +317,6 @@ describe("a replica whose answers are late", { skip, concurrency: 3 }, () => {
     const counts = new ObservedCounts(WHOLE.tables);
     for (const observation of late.seen) counts.observe(observation);
     assert.deepEqual([counts.values.limitsAway, counts.values.limitsLosses], [{ "": 0 }, { "": 1 }]);
-  });
-
-  it("heeds what a late answer says of the rest", async (t) => {
-    const redis = await startRedis();
-    const way = await wayTo(redis, t);
-    const [late, other] = await startPair(way.url, redis.url);
-    assert.equal(await other.countEach("a", LIMIT, LIMIT + 5), LIMIT);
-    way.holds = true;
-    assert.equal(await late.countEach("a", LIMIT, 1), 1, "nothing is known yet");
-    await answerLate(late, way);
-    assert.equal(await late.countEach("a", LIMIT, 20), 0);
-    assert.deepEqual(late.kinds(), ["limits-away"]);
-  });
-
-  it("lets nothing more through where it is to deny", async (t) => {
-    const redis = await startRedis();
-    const way = await wayTo(redis, t);
-    const late = await counting(way.url, { ...ONE_OF_TWO, denies: true });
-    const other = await counting(redis.url, ONE_OF_TWO);
-    assert.equal(await other.countEach("a", LIMIT, 25), 25);
-    way.holds = true;
-    assert.equal(await late.countEach("a", LIMIT, 1), 0);
-    await answerLate(late, way);
-    // A grant stays valid, however late it is known.
-    assert.equal((await late.countEach("a", LIMIT, 20)) + (await other.countEach("a", LIMIT, 20)), 5);
-    assert.deepEqual(late.kinds(), ["limits-away"]);
   });
 
   it("is asked all the same where each takes a while: the server is looked at in one round trip", async (t) => {

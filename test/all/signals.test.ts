@@ -1,16 +1,14 @@
-/** Signals at any moment, and a port in use: a server before it serves. */
+/** Signals at any moment: a server before it serves. */
 
 import assert from "node:assert/strict";
 import { unlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { slowRows } from "../support/folders.ts";
 import { within } from "../support/patience.ts";
 import { place } from "../support/place.ts";
-import { listen } from "../support/ports.ts";
-import { jsonLines, run, serve, start, until } from "../support/process.ts";
+import { jsonLines, serve, start, until } from "../support/process.ts";
 
 /** Makes loading a snapshot take a minute. */
 function slowDown(snapshot: string): void {
@@ -57,19 +55,5 @@ describe("signals", { concurrency: 2 }, () => {
       });
       await Promise.all(ends);
     }
-  });
-
-  test("a port that is taken is told before anything is loaded", async (t) => {
-    const { snapshot, keys } = place(t);
-    slowDown(snapshot);
-    const other = createServer();
-    t.after(() => other.close());
-    const port = String(await listen(other));
-    const { status, stderr } = await run(["serve", "--snapshot", snapshot, "--keys", keys, "--port", port]);
-    assert.equal(status, 1);
-    assert.match(
-      stderr,
-      new RegExp(`^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: [^\n]*in use[^\n]*\n$`),
-    );
   });
 });

@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, renameSync, statSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { gzipSync } from "node:zlib";
 import { copiesFolderOf } from "../../src/sources/url/copies.ts";
 import type { Timing } from "../../src/upstream/retry.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "../support/folders.ts";
@@ -218,7 +217,7 @@ describe("a server whose snapshot comes by URL", () => {
 
 describe("nginx as the source", { skip: need("nginx") }, () => {
   /** Publishes as the documents say. @param files new files to write first */
-  function publish(folder: string, name: string, files: ReadonlyMap<string, Buffer> = new Map()): void {
+  function publish(folder: string, name: string, files: ReadonlyMap<string, Buffer>): void {
     const web = join(folder, "web");
     writeFiles(join(web, name), files);
     symlinkSync(name, join(web, "next"));
@@ -240,31 +239,6 @@ describe("nginx as the source", { skip: need("nginx") }, () => {
     assert.equal(more.length, 1, more.join("\n"));
     assert.ok(more[0]!.startsWith(`200 /current/users.ndjson ${users.length} `), more[0]);
     assert.equal(server.logs("snapshot-refused").length, 0);
-    await server.stop();
-  });
-
-  it("serves files that are compressed, and a prepared one", async (t) => {
-    const { folder, cache, keys } = makePlace(t);
-    const plain = snapshot("packed", 200);
-    plain.delete("manifest.json");
-    const packed = new Map(Array.from(plain, ([name, bytes]) => [`${name}.gz`, gzipSync(bytes)]));
-    const manifest = JSON.parse(withManifest(packed, "packed").get("manifest.json")!.toString());
-    for (const [name, bytes] of plain) {
-      manifest.files[`${name}.gz`].rows = bytes.toString().split("\n").length - 1;
-    }
-    publish(folder, "v1", new Map(packed).set("manifest.json", Buffer.from(JSON.stringify(manifest))));
-    const { url } = await startNginx(t, folder);
-    const server = await serve(url, keys, ["--cache", cache, "--watch", "0.1"]);
-    assert.equal(server.generation, "packed");
-
-    const rows = writeFiles(join(folder, "rows"), snapshot("prepared", 300));
-    const built = await run(["build", rows, "--out", join(folder, "web/v2"), "--manifest"]);
-    assert.equal(built.status, 0, built.stderr);
-    publish(folder, "v2");
-    await untilServed(server, "prepared");
-    const [, downloaded] = server.logs("source-downloaded");
-    const { size } = statSync(join(folder, "web/v2/generation.orrery"));
-    assert.deepEqual([downloaded!.files, downloaded!.bytes], [1, size]);
     await server.stop();
   });
 });

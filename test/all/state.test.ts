@@ -9,7 +9,6 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } f
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { temporaryFolder } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { get, jsonLines, type LogLine, type Served, serve, startClients, until } from "../support/process.ts";
@@ -122,23 +121,6 @@ it("a stop is not held up by a storm of reloads: what was asked for is not begun
   assert.ok(begun("keys-unchanged").length <= 1, `${begun("keys-unchanged").length} readings of the keys`);
   assert.ok(begun("snapshot-unchanged").length <= 1, `${begun("snapshot-unchanged").length} loads`);
   assert.match(readFileSync(state, "utf8"), new RegExp(`\\["key_${TOKEN.slice(-6)}",20\\]`));
-});
-
-const STOPS = 4;
-
-const manyKeys = writeKeys(join(temporaryFolder(), "keys.json"), keyRecord(TOKEN, { limit: 1e9 }));
-describe("a stop of threads that serve", { skip: lacking(node) }, () => {
-  for (const threads of [2, 4]) {
-    it(`loses no request of clients that come back at once: ${threads} threads, ${STOPS} stops`, async () => {
-      for (let stop = 0; stop < STOPS; stop++) {
-        const server = await serve("data/sample", manyKeys, ["--threads", `${threads}`], {}, programOn(node));
-        const clients = startClients(server.url, TOKEN, 32);
-        await until(() => clients.answered() > 32, "busy clients");
-        await server.stop();
-        await clients.over;
-      }
-    });
-  }
 });
 
 const UPGRADES = 2;

@@ -19,21 +19,16 @@ import type { Observation } from "../../src/observe/events.ts";
 import { openState } from "../../src/server/open.ts";
 import { type ServerOptions, startServer } from "../../src/server/server.ts";
 import type { Settings } from "../../src/settings/settings.ts";
-import { type RawRow, writeSnapshot } from "./folders.ts";
+import { id, user, world, writeSnapshot } from "./folders.ts";
 import { DEFAULTS } from "./options.ts";
 import { keyRecord, writeKeys } from "./place.ts";
 import { testArguments } from "./program.ts";
 
 export const BASE = "/api/public/v1";
 
-/** An id made from a number; `kind` keeps the tables apart. */
-export function idOf(kind: number, at: number): string {
-  return `0000000${kind}-0000-4000-8000-${at.toString(16).padStart(12, "0")}`;
-}
-
-export const WORLD = idOf(1, 1);
-export const USER = idOf(2, 1);
-export const INSTANCE = idOf(3, 1);
+export const WORLD = id("b", 1);
+export const USER = id("a", 1);
+export const INSTANCE = id("c", 1);
 
 /** A page of 50 is some 150 KB: enough to notice a peer that does not read it. */
 const WORLDS = 60;
@@ -59,30 +54,14 @@ export type TokenName = keyof typeof TOKENS;
 /** Requests per window of the keys `few` and `fewNarrow`. */
 export const FEW = 5;
 
-function timeOf(at: number): string {
-  return new Date(Date.UTC(2024, 0, 1) + at * 1000).toISOString();
-}
-
 function writeRows(folder: string): void {
-  const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
-  const world = (at: number, isPublic = true): RawRow => ({
-    id: idOf(1, at),
-    name: `World ${at}`,
-    description: LONG,
-    ownerId: idOf(2, (at % USERS) + 1),
-    isPublic,
-    status: "ACTIVE",
-    createdAt: timeOf(at),
-    updatedAt: timeOf(at),
-  });
+  const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
+  const worlds = numbers(WORLDS).map((n) =>
+    world(n, { description: LONG, ownerId: id("a", 1 + (n % USERS)) }),
+  );
   writeSnapshot(folder, {
-    "worlds.ndjson": [...numbers(WORLDS).map((at) => world(at + 1)), world(999, false)],
-    "users.ndjson": numbers(USERS).map((at) => ({
-      ...{ id: idOf(2, at + 1), displayName: `User ${at + 1}`, userIconUrl: null, createdAt: timeOf(at) },
-    })),
-    "instances.ndjson": [
-      { id: INSTANCE, worldId: WORLD, isPublic: true, isActive: true, createdAt: timeOf(1) },
-    ],
+    "worlds.ndjson": [...worlds, world(999, { isPublic: false })],
+    "users.ndjson": numbers(USERS).map((n) => user(n)),
     "world-stats.ndjson": "",
   });
 }
@@ -164,7 +143,8 @@ export async function testOptions(options: TestOptions, observations: Observatio
     settings,
     // Threads are slow to start, so only servers that need them for their searches ask for them.
     threads,
-    ...{ admin, sharedLimits },
+    admin,
+    sharedLimits,
   };
 }
 
@@ -256,7 +236,7 @@ export interface Stopped {
   readonly ms: number;
 }
 
-export interface LoneServer extends Omit<TestServer, "stop"> {
+interface LoneServer extends Omit<TestServer, "stop"> {
   readonly stop: () => Promise<Stopped>;
 }
 

@@ -14,18 +14,18 @@ const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 
 /** The tests on the wire, and the least number in each. Tests that look into a server use one on Node. */
 const WIRE_TESTS = {
-  "test/http.test.ts": 370,
-  "test/http-connections.test.ts": 20,
-  "test/all/http-stop.test.ts": 5,
-  "test/all/pages-http.test.ts": 4,
+  "test/http.test.ts": 360,
+  "test/http-connections.test.ts": 16,
+  "test/all/http-stop.test.ts": 4,
+  "test/all/pages-http.test.ts": 2,
 };
 
 /** The tests of processes, likewise. */
 const PROCESS_TESTS = {
   "test/conformance.test.ts": 20,
-  "test/all/process.test.ts": 7,
-  "test/all/reloads.test.ts": 3,
-  "test/all/signals.test.ts": 4,
+  "test/all/process.test.ts": 6,
+  "test/all/reloads.test.ts": 2,
+  "test/all/signals.test.ts": 3,
 };
 
 export function describeSameAsOnNode(name: string, runtime: Command, missing: string | false): void {

@@ -19,7 +19,7 @@ const TESTS = fileURLToPath(new URL("../../.tests/all", import.meta.url));
 /** Long tests, the longest first. */
 const LONG = (
   "again fleet damaged search-flood keys-faults package reference bun deno binary deploy crowds prepared export source " +
-  "dashboard slow-readers"
+  "dashboard"
 ).split(" ");
 
 /** Time limit of a file, in milliseconds. */
