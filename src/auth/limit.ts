@@ -33,7 +33,7 @@ export interface Quota {
   readonly limit: number;
   readonly remaining: number;
   readonly reset: number;
-  /** On a refusal: the clock that cuts windows minus the clock here, in milliseconds; absent if they are the same. */
+  /** The clock that cuts windows minus the clock here, in milliseconds; absent if they are the same. */
   readonly clockMs?: number;
 }
 

@@ -87,15 +87,11 @@ function tell({ told, counters }: Leases, slot: number, window: number, remainin
   }
 }
 
-function refuse(leases: Leases, slot: number, limit: number, window: number): Quota {
-  const remaining = tell(leases, slot, window, 0);
+/** @param left the remaining requests after this one; below 0 if it is refused */
+function quotaOf(leases: Leases, slot: number, limit: number, window: number, left: number): Quota {
+  const remaining = tell(leases, slot, window, Math.max(0, left));
   const reset = (window + 1) * leases.counters.windowSeconds;
-  return { passed: false, limit, remaining, reset, clockMs: leases.clock[0]! };
-}
-
-function pass(leases: Leases, slot: number, limit: number, window: number, remaining: number): Quota {
-  const reset = (window + 1) * leases.counters.windowSeconds;
-  return { passed: true, limit, remaining: tell(leases, slot, window, remaining), reset };
+  return { passed: left >= 0, limit, remaining, reset, clockMs: leases.clock[0]! };
 }
 
 export interface Taking {
@@ -122,19 +118,6 @@ function freeIn({ asked, permits, leased }: Held, limit: number): number {
   return (asked < 0 ? 0 : Math.min(permits, limit)) - usedIn(held, leased);
 }
 
-/** Refuses a request; asks again if the answer that nothing is left is too old. */
-function refuseHeld(
-  leases: Leases,
-  slot: number,
-  limit: number,
-  { mono }: Clocks,
-  askAhead: Taking["askAhead"],
-): Quota {
-  const { leased: window } = held;
-  if (mono >= leases.recheck[slot]! && usedIn(held, window) < limit) askAhead(slot, limit);
-  return refuse(leases, slot, limit, window);
-}
-
 /** Counts one request against the held permits. @returns undefined if the server must be asked first */
 export function takePermit(
   leases: Leases,
@@ -148,13 +131,17 @@ export function takePermit(
     const verdict = judge(limit, isFresh);
     if (verdict === "ask") return undefined;
     if (verdict === "alone") return takeAlone(leases, slot, limit, moment);
-    if (verdict === "refuse") return refuseHeld(leases, slot, limit, moment, askAhead);
     const used = usedIn(held, window);
+    if (verdict === "refuse") {
+      // The answer that nothing is left may be too old.
+      if (moment.mono >= leases.recheck[slot]! && used < limit) askAhead(slot, limit);
+      return quotaOf(leases, slot, limit, window, -1);
+    }
     const free = freeIn(held, limit);
     if (!countOne(leases, slot, window, used)) continue;
     if (free <= leases.askBelow[slot]!) askAhead(slot, limit);
-    const remaining = Math.min(free - 1 + (isFresh ? rest : 0), limit - used - 1);
-    return pass(leases, slot, limit, window, remaining);
+    const left = Math.min(free - 1 + (isFresh ? rest : 0), limit - used - 1);
+    return quotaOf(leases, slot, limit, window, left);
   }
 }
 
@@ -178,13 +165,11 @@ export function takeAlone(leases: Leases, slot: number, limit: number, moment: C
   for (;;) {
     readHeld(leases, slot, moment);
     const { window, used, usable, most } = standAlone(leases, limit, moment.wall);
-    if (used >= most) {
-      Atomics.add(leases.tally, REFUSED, 1n);
-      return refuse(leases, slot, limit, window);
-    }
-    if (!countOne(leases, slot, window, used)) continue;
-    if (used >= usable) Atomics.add(leases.tally, ALONE, 1n);
-    return pass(leases, slot, limit, window, most - used - 1);
+    const left = most - used - 1;
+    if (left >= 0 && !countOne(leases, slot, window, used)) continue;
+    if (left < 0) Atomics.add(leases.tally, REFUSED, 1n);
+    else if (used >= usable) Atomics.add(leases.tally, ALONE, 1n);
+    return quotaOf(leases, slot, limit, window, left);
   }
 }
 
