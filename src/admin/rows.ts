@@ -7,6 +7,7 @@ import type { Ask, Reply } from "../model/message.ts";
 import { readBoolean } from "../settings/settings.ts";
 import { explain } from "./explain.ts";
 import { answerKeys } from "./keys.ts";
+import { exposeMetrics } from "./metrics/exposition.ts";
 import { pageAnswers } from "./page.ts";
 import { type AdminRow, adminReply, errorReply, jsonReply, queryOf } from "./router.ts";
 import type { LoadStatus, ReloadReply } from "./status.ts";
@@ -61,8 +62,6 @@ function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
 const compress = promisify(gzip);
 
 async function answerMetrics(server: WatchedServer, { headers: asked }: Ask): Promise<Reply> {
-  // The first scrape loads it.
-  const { exposeMetrics } = await import("./metrics/exposition.ts");
   const { contentType, text } = exposeMetrics(server, asked?.get("accept") ?? undefined);
   const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
   if (!takesGzip(asked)) return adminReply(200, headers, text);

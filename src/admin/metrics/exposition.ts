@@ -1,4 +1,4 @@
-/** The metrics as values, and as the text of `/metrics`, in either format. Imported at the first scrape. */
+/** The metrics as values, and as the text of `/metrics`, in either format. */
 
 import { weightsIn } from "../../api/pages/serve.ts";
 import { BASE_PATH } from "../../model/model.ts";
