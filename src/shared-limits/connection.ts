@@ -121,15 +121,14 @@ class Connection implements CounterConnection {
   #receive(bytes: Buffer): void {
     try {
       const replies = this.#reader.read(bytes);
-      const settled = this.#sent.splice(0, replies.length);
-      for (const [at, { resolve, reject }] of settled.entries()) {
-        const reply = replies[at];
+      const mostBytes = this.#sent[replies.length]?.mostBytes ?? 0;
+      if (replies.length > this.#sent.length || this.#reader.size > mostBytes)
+        throw new Error("the server sent more than it was asked for");
+      for (const reply of replies) {
+        const { resolve, reject } = this.#sent.shift()!;
         if (reply instanceof ReplyError) reject(new ReplyError(problemOf(reply, this.#target)));
         else resolve(reply);
       }
-      const mostBytes = this.#sent[0]?.mostBytes ?? 0;
-      if (replies.length > settled.length || this.#reader.size > mostBytes)
-        throw new Error("the server sent more than it was asked for");
     } catch (error) {
       this.close(error);
     }
