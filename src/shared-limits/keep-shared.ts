@@ -33,7 +33,7 @@ export interface SharedLimitsSettings {
 const RELEASE_MS = 500;
 
 /** Number of keys to report at a time: of all at once a server would answer the last ones too late, and count as away. */
-const BATCH = 64;
+const AT_ONCE = 64;
 
 function ignore(): void {}
 
@@ -155,20 +155,17 @@ export class SharedLimitsKeeper implements LimitSharing {
     return window >= windowAt(this.#counters, Date.now() + this.clockMs());
   }
 
-  /** Reports keys in batches. @param report returns undefined if it sends nothing */
+  /** Reports the known keys, a few at a time. @param report returns undefined if it sends nothing */
   async #forKeys(report: (slot: number, limit: number) => Promise<void> | undefined): Promise<void> {
-    let batch: Promise<void>[] = [];
-    for (const [slot, limit] of this.#asking.known) {
-      const reported = report(slot, limit);
-      if (reported === undefined) continue;
-      batch.push(reported);
-      if (batch.length < BATCH) continue;
-      await Promise.all(batch);
-      // Failing reports fail at once, and would leave the event loop no turn.
-      await nextTurn();
-      batch = [];
-    }
-    await Promise.all(batch);
+    const keys = this.#asking.known.entries();
+    const reportSome = async (): Promise<void> => {
+      for (const [slot, limit] of keys) {
+        const reported = report(slot, limit);
+        // Failing reports fail at once, and would leave the event loop no turn.
+        if (reported !== undefined) await reported.then(() => nextTurn());
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, reportSome));
   }
 
   #reportAgain(slot: number, limit: number): Promise<void> | undefined {

@@ -16,6 +16,7 @@
  * - closed: for good, from any state.
  */
 
+import { GrowingPauses } from "../util/process/pauses.ts";
 import type { CounterConnection } from "./connection.ts";
 import { startRealTimer } from "./monotonic.ts";
 import { ReplyError } from "./protocol.ts";
@@ -70,7 +71,7 @@ export class Link {
   /** Ends the pause, or checks the server. */
   #timer: NodeJS.Timeout | undefined;
   #stopOverdue = (): void => {};
-  #attempts = 0;
+  readonly #pauses = new GrowingPauses(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   #toldAway = false;
   /** Resolves when the first attempt to connect has ended, either way. */
   readonly tried: Promise<void>;
@@ -188,12 +189,11 @@ export class Link {
 
   /** Gives up the connection or the attempt; the next attempt follows after a pause. */
   #lose(problem: string): void {
-    if (this.#connection !== undefined && performance.now() - this.#upSince > STEADY_MS) this.#attempts = 0;
+    if (this.#connection !== undefined && performance.now() - this.#upSince > STEADY_MS) this.#pauses.reset();
     this.#state = "pausing";
     this.#drop();
-    const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#attempts);
-    this.#attempts++;
-    this.#timer = setTimeout(() => void this.#connect(), longest * (0.5 + Math.random() / 2));
+    const pauseMs = this.#pauses.next() * (0.5 + Math.random() / 2);
+    this.#timer = setTimeout(() => void this.#connect(), pauseMs);
     this.#tellAway(problem);
   }
 
