@@ -56,9 +56,9 @@ const EXCEPTIONS = { "root → client": ["mod.ts"], "observe → api": ["observe
 /** Line limits: of each room with all its files, of the core, and of everything. */
 const MOST: Readonly<Record<string, number>> = {
   admin: 3721,
-  all: 35_345,
+  all: 35_347,
   api: 1037,
-  core: 22_191,
+  core: 22_193,
   auth: 1794,
   cli: 1732,
   client: 588,
@@ -79,7 +79,7 @@ const MOST: Readonly<Record<string, number>> = {
   sources: 2831,
   store: 899,
   upstream: 840,
-  util: 711,
+  util: 713,
   verify: 689,
 };
 

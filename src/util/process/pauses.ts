@@ -8,15 +8,17 @@ const MOST_MS = 300_000;
 /** Counts failures in a row, and computes the backoff after each. */
 export class GrowingPauses {
   readonly #firstMs: number;
+  readonly #mostMs: number;
   #failures = 0;
 
-  constructor(firstMs: number) {
+  constructor(firstMs: number, mostMs = MOST_MS) {
     this.#firstMs = firstMs;
+    this.#mostMs = mostMs;
   }
 
   /** Counts a failure. @returns milliseconds to wait */
   next(): number {
-    return growingPause(++this.#failures, this.#firstMs, MOST_MS);
+    return growingPause(++this.#failures, this.#firstMs, this.#mostMs);
   }
 
   /** To be called after a success: the next failure counts as the first again. */
