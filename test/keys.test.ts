@@ -535,6 +535,8 @@ describe("a reload of the keys file", () => {
     const seen: Observation[] = [];
     const rings: KeyRing[] = [];
     const observe = (one: Observation) => seen.push(one);
+    // The keeper's own looks at the file stay away.
+    t.mock.timers.enable({ apis: ["setTimeout"] });
     const keeper = await keepKeys(file, createCounters(3600), observe, (ring) => rings.push(ring));
     t.after(keeper.stop);
     const loaded = (keys: number, added: number, changed: number, removed: number) => [

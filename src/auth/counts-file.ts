@@ -12,8 +12,8 @@
  * lines before it. The file contains no data of keys but their ids and counts.
  */
 
-import { createReadStream } from "node:fs";
-import { type FileHandle, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import zlib from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
@@ -97,8 +97,10 @@ async function* readLines(file: string): AsyncGenerator<readonly string[]> {
   if (!stats.isFile()) throw new CountsFileError("is not a regular file");
   if (stats.size === 0) throw new CountsFileError("is empty");
   if (stats.size > MAX_FILE_BYTES) throw new CountsFileError("is too large for a file of counts");
+  // It may have become a pipe since.
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   let rest = "";
-  for await (const part of createReadStream(file, { encoding: "utf8", end: stats.size })) {
+  for await (const part of handle.createReadStream({ encoding: "utf8", end: stats.size })) {
     const lines = `${rest}${part}`.split("\n");
     rest = lines.pop()!;
     if (rest.length > MAX_LINE_LENGTH) throw new CountsFileError("is damaged: a line has no end");

@@ -286,8 +286,10 @@ describe("a server that is not what it should be", () => {
     await whole.renew();
     const mirror = await open(t);
     let asked = 0;
-    upstream.fault = (_request, response) => {
-      if (++asked % 3 !== 0) return false;
+    const failed = new Set<string>();
+    upstream.fault = ({ url = "" }, response) => {
+      if (++asked % 3 !== 0 || failed.has(url)) return false;
+      failed.add(url);
       if (asked % 2 === 0) response.destroy();
       else response.writeHead(503, { "retry-after": "0" }).end();
       return true;
