@@ -3,7 +3,7 @@
 import type { Route } from "../api/handlers/route.ts";
 import { limitText } from "../api/pages/file.ts";
 import { PARAMETERS } from "../api/parameters.ts";
-import { BARE_FAULTS, FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
+import { FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model/model.ts";
 import { REQUEST_ID } from "../model/request-ids.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
@@ -113,16 +113,19 @@ function envelopeSchema({ reply, parameters }: Route): Json {
   return { type: "object", required, properties };
 }
 
+/** Errors of input that does not reach an operation: they have neither CORS headers nor headers of a limit. */
+const BARE: readonly FaultName[] = ["badRequest", "bodyNotAllowed", "headTooLarge", "timeout", "expectation"];
+
 /** Errors that every operation can answer, judged in this order. */
 const EVERYWHERE: readonly FaultName[] = [
-  ...BARE_FAULTS,
+  ...BARE,
   ...(["noToken", "tokenFormat", "apiKeyUnknown", "apiKeyInactive", "apiKeyExpired"] as const),
   ...(["cliTokenUnknown", "cliTokenExpired", "rateLimited", "snapshotChanged", "internal"] as const),
 ];
 
 /** Headers of the errors of one status, besides their content type. */
 function faultHeaders(status: number, faults: readonly FaultName[]): Json {
-  if (faults.every((name) => BARE_FAULTS.includes(name)))
+  if (faults.every((name) => BARE.includes(name)))
     return Object.fromEntries(["Cache-Control", "X-Request-Id"].map((name) => [name, ref("headers", name)]));
   if (status === 401) return headers(["WWW-Authenticate", "Cache-Control"], []);
   if (status === 412) return headers(["ETag", "Cache-Control"]);
