@@ -365,8 +365,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "slow requests are left out of a sample",
     file: "src/observe/access-log.ts",
-    text: "if (status >= 500 || ms >= slowMs) return 1;",
-    becomes: "if (status >= 500) return 1;",
+    text: "reply.status >= 500 || ms >= slowMs;",
+    becomes: "reply.status >= 500;",
     tests: { log: "leaves out no failure and nothing slow" },
   },
   {

@@ -57,11 +57,7 @@ export interface AdminSettings {
   readonly token?: string | undefined;
 }
 
-/**
- * Reads the settings; undefined if the listener is turned off.
- *
- * @throws {UsageError} or {@link SourceError} naming the setting
- */
+/** Reads the settings; undefined if the listener is off. @throws {UsageError} or {@link SourceError} naming the setting */
 export async function readAdminSettings(
   options: Options<"serve" | "demo">,
 ): Promise<AdminSettings | undefined> {
@@ -150,7 +146,7 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
   return {
     url: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/`,
     maxConnections,
-    watch: watched,
+    watched,
     close: () => server.close(CLOSE_MS),
   };
 }

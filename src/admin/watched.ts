@@ -4,7 +4,7 @@ import type { Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
-import type { AdminGiven, ServerWatch } from "../server/server.ts";
+import type { AdminGiven, Watched } from "../server/server.ts";
 import { type CacheQuestion, figuresOfThread } from "../server/threads/serving-messages.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History } from "./history.ts";
@@ -65,16 +65,14 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
 }
 
 /** A server, from before its first load to its end. */
-export class WatchedServer implements ServerWatch {
+export class WatchedServer implements Watched {
   readonly given: AdminGiven;
   readonly history: History;
   readonly observed: ObservedCounts;
   readonly problems: RecentProblems;
   readonly requests: () => Status["requests"];
-  /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
-  /** Asks the serving threads, if there are several. */
-  tell: ServerWatch["tell"] = async () => [];
+  tell: Watched["tell"] = async () => [];
   readonly #eventLoop: ReturnType<typeof watchEventLoop>;
 
   constructor(given: AdminGiven) {

@@ -21,7 +21,8 @@ export function createApiApp(state: State) {
     // A request with a head was already counted when it began.
     if (counters !== undefined && ask === undefined) countRefused(counters, reply.status, fault);
     const logged = ask ?? { method: "", target: "", peer, now: Date.now() };
-    return state.accessLog?.record(logged, reply) ?? reply;
+    const { accessLog } = state;
+    return accessLog?.record(logged, reply, accessLog.begin()) ?? reply;
   }
 
   return {

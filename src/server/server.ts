@@ -24,15 +24,15 @@ export interface AdminGiven extends Pick<OpenStateOptions, "settings" | "sharedL
   readonly tables: Tables;
 }
 
-/** The admin listener's knowledge of its server. */
-export interface ServerWatch {
+/** The admin listener's knowledge of its server, which keeps it current. */
+export interface Watched {
   readonly observe: Observe;
   readonly snapshotEvents: SnapshotEvents;
   /** @param share of a snapshot that was read, 0 to 1 */
   readonly onProgress: (share: number) => void;
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
-  /** Asks the serving threads, if several serve. */
+  /** Asks the serving threads, if there are several. */
   tell: ServingThreads["tell"];
 }
 
@@ -41,7 +41,7 @@ export interface Admin {
   readonly url: string;
   /** Most connections; the server leaves descriptors for them. */
   readonly maxConnections: number;
-  readonly watch: ServerWatch;
+  readonly watched: Watched;
   readonly close: () => Promise<void>;
 }
 
@@ -78,19 +78,19 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   const requestCells = createRequestCells(servingThreads);
   const keyUse = createKeyUse(servingThreads, settings.rateWindow);
   const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, tables, observe });
-  const { watch, url } = admin;
+  const { watched, url } = admin;
   observe({ kind: "admin-listening", url });
   const options: ServerOptions = {
     ...given,
     requestCells,
     keyUse,
-    snapshotEvents: watch.snapshotEvents,
+    snapshotEvents: watched.snapshotEvents,
     onProgress(share) {
-      watch.onProgress(share);
+      watched.onProgress(share);
       onProgress?.(share);
     },
     observe(observation) {
-      watch.observe(observation);
+      watched.observe(observation);
       observe(observation);
     },
   };
@@ -105,7 +105,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   await tryPort(host, port, sharePort ? "anybody" : "alone");
   const opened = await openState({ ...options, onReleased: collectGarbage, servesElsewhere: count > 1 });
   const { state } = opened;
-  if (admin) admin.watch.opened = opened;
+  if (admin) admin.watched.opened = opened;
   const listener = await (count > 1
     ? listenInThreads(count, options, opened, admin)
     : listenHere(options, state, admin?.maxConnections)
@@ -179,6 +179,6 @@ async function listenInThreads(
   const served = { ...opened, observe: rationNotices(observe), writeAccess };
   const threads = new ServingThreads(task, served);
   await threads.start(count);
-  if (admin) admin.watch.tell = threads.tell;
+  if (admin) admin.watched.tell = threads.tell;
   return threads;
 }
