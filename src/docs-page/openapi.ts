@@ -21,7 +21,6 @@ const descriptionOf = (
 - **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.
 - **Methods.** HEAD replies as GET does, without the body. OPTIONS replies 204 with \`Allow\`, without a token, and to the preflight of a browser. Any other method is a 405, \`${FAULTS.methodNotAllowed.message}\`, a path that is none of these a 404, \`${FAULTS.notFound.message}\`.`;
 
-/** The meanings of the first segments of paths. */
 const TAGS: Readonly<Record<string, string>> = {
   worlds: "Public worlds, and how much they are visited.",
   users: "Public profiles of users.",
