@@ -31,10 +31,10 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { inject } from "postject";
-import { makePages, packagesIn } from "../src/api/pages/make.ts";
+import { makePages } from "../src/api/pages/make.ts";
 import { PAGES, THREADS } from "../src/features.ts";
 import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
-import { licencesOf } from "./licences.ts";
+import { licencesOf, packagesIn } from "./licences.ts";
 import { madeEncoders } from "./plugins.ts";
 
 /** The long-term support version: such an executable can hold flags for Node, and its threads can share a port. */

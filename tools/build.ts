@@ -11,11 +11,11 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
-import { makePages, packagesIn } from "../src/api/pages/make.ts";
+import { makePages } from "../src/api/pages/make.ts";
 import { PAGES, THREADS } from "../src/features.ts";
 import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { copyDeclarations } from "./declarations.ts";
-import { checkLocked, licencesOf, OPTIONAL_PEERS } from "./licences.ts";
+import { checkLocked, licencesOf, OPTIONAL_PEERS, packagesIn } from "./licences.ts";
 import {
   leanHttp,
   madeEncoders,

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Metafile } from "esbuild";
+import type { PagesSource } from "../src/api/pages/file.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -75,4 +76,13 @@ export function licencesOf(bundle: Pick<Metafile, "inputs">, whole: readonly str
     return `${name} ${version} (${license})\n\n${text}\n`;
   });
   return texts.join(`\n${"-".repeat(80)}\n\n`);
+}
+
+/** The packages whose files are in sets of pages. */
+export function packagesIn(sources: readonly PagesSource[]): string[] {
+  const names = sources.flatMap(({ copied = {}, packages = [] }) => [
+    ...Object.values(copied).map((file) => file.split("/")[0]!),
+    ...packages,
+  ]);
+  return [...new Set(names)];
 }

@@ -106,8 +106,9 @@ async function changeShowing(
       await io.deliver(`${token()}\n`);
       isShown = true;
     } catch (error) {
-      const why = problemText(error);
-      throw new CommandError(`the token cannot be written to standard output: ${why}; ${undone}`);
+      throw new CommandError(
+        `the token cannot be written to standard output: ${problemText(error)}; ${undone}`,
+      );
     }
   };
   try {

@@ -4,7 +4,7 @@ import type { Route } from "../api/handlers/route.ts";
 import { limitText } from "../api/pages/file.ts";
 import { PARAMETERS } from "../api/parameters.ts";
 import { ROUTES } from "../api/routes.ts";
-import { BARE_FAULTS, FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
+import { FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model/model.ts";
 import { REQUEST_ID } from "../model/request-ids.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
@@ -21,7 +21,6 @@ const descriptionOf = (
 - **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.
 - **Methods.** HEAD replies as GET does, without the body. OPTIONS replies 204 with \`Allow\`, without a token, and to the preflight of a browser. Any other method is a 405, \`${FAULTS.methodNotAllowed.message}\`, a path that is none of these a 404, \`${FAULTS.notFound.message}\`.`;
 
-/** The meanings of the first segments of paths. */
 const TAGS: Readonly<Record<string, string>> = {
   worlds: "Public worlds, and how much they are visited.",
   users: "Public profiles of users.",
@@ -114,16 +113,19 @@ function envelopeSchema({ reply, parameters }: Route): Json {
   return { type: "object", required, properties };
 }
 
+/** Errors of input that does not reach an operation: they have neither CORS headers nor headers of a limit. */
+const BARE: readonly FaultName[] = ["badRequest", "bodyNotAllowed", "headTooLarge", "timeout", "expectation"];
+
 /** Errors that every operation can answer, judged in this order. */
 const EVERYWHERE: readonly FaultName[] = [
-  ...BARE_FAULTS,
+  ...BARE,
   ...(["noToken", "tokenFormat", "apiKeyUnknown", "apiKeyInactive", "apiKeyExpired"] as const),
   ...(["cliTokenUnknown", "cliTokenExpired", "rateLimited", "snapshotChanged", "internal"] as const),
 ];
 
 /** Headers of the errors of one status, besides their content type. */
 function faultHeaders(status: number, faults: readonly FaultName[]): Json {
-  if (faults.every((name) => BARE_FAULTS.includes(name)))
+  if (faults.every((name) => BARE.includes(name)))
     return Object.fromEntries(["Cache-Control", "X-Request-Id"].map((name) => [name, ref("headers", name)]));
   if (status === 401) return headers(["WWW-Authenticate", "Cache-Control"], []);
   if (status === 412) return headers(["ETag", "Cache-Control"]);

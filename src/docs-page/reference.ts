@@ -46,7 +46,7 @@ async function makeDocument(): Promise<unknown> {
   return undefined;
 }
 
-/** @internal The sources of the pages. */
+/** @internal */
 export const REFERENCE: PagesSource = {
   name: "reference",
   folder: "docs-page/page/",
@@ -77,11 +77,9 @@ const SAFETY = `Content-Security-Policy: ${POLICY}\r\nReferrer-Policy: no-referr
 const FOREVER = "Cache-Control: public, max-age=31536000, immutable\r\n";
 const SHORTLY = "Cache-Control: public, max-age=300\r\n";
 
-/** Header lines of errors. */
 const JSON_LINES = "Content-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n";
 const CROSS_ORIGIN = "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag\r\n";
 
-/** A file ready to be sent. */
 interface File {
   readonly hash: string;
   /** Header lines of a 200. */

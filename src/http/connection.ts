@@ -57,7 +57,6 @@ export interface ConnectionApp {
   readonly aborted: (began: number, method: string, reply: Reply) => void;
 }
 
-/** The server, as a connection needs it. */
 export interface ConnectionHost {
   readonly app: ConnectionApp;
   readonly limits: ConnectionLimits;

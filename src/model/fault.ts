@@ -74,15 +74,6 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** Errors of input that does not reach an operation. They are judged first, and carry neither CORS headers nor headers of a limit. */
-export const BARE_FAULTS: readonly FaultName[] = [
-  "badRequest",
-  "bodyNotAllowed",
-  "headTooLarge",
-  "timeout",
-  "expectation",
-];
-
 export const SCOPE_FAULTS: Readonly<Record<Scope, FaultName>> = {
   "read:worlds": "scopeWorlds",
   "read:users": "scopeUsers",

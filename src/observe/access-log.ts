@@ -11,7 +11,6 @@ type Prefixes = Readonly<Record<"api" | "cli", string>>;
 
 /**
  * Chooses one request of each block, at a random position, so that clients with a fixed rhythm appear, too.
- *
  * @param every length of a block @returns draws: whether the next request is chosen
  */
 export function createSampling(every: number, random: () => number = Math.random): () => boolean {

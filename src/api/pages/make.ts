@@ -9,15 +9,6 @@ import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
 import { type PageFile, type PagesSource, pageHash } from "./file.ts";
 
-/** The packages whose files are in sets of pages. */
-export function packagesIn(sources: readonly PagesSource[]): string[] {
-  const names = sources.flatMap(({ copied = {}, packages = [] }) => [
-    ...Object.values(copied).map((file) => file.split("/")[0]!),
-    ...packages,
-  ]);
-  return [...new Set(names)];
-}
-
 const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",

@@ -38,12 +38,10 @@ export class LogFile extends Sink {
 
   /** Opens the file again by its name; until then lines go to the old file. @returns why it could not be opened */
   async reopen(): Promise<string | undefined> {
-    try {
-      this.moveTo(await openToAppend(this.#file));
-      return undefined;
-    } catch (error) {
-      return problemText(error);
-    }
+    const fd = await openToAppend(this.#file).catch(problemText);
+    if (typeof fd === "string") return fd;
+    this.moveTo(fd);
+    return undefined;
   }
 
   #reopenLater(): void {

@@ -26,10 +26,6 @@ function say(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
-interface Prepared extends Ready {
-  readonly index: SearchIndex;
-}
-
 /** Indexes worlds in a thread that does nothing else. @throws why it could not start, or the cause of its death */
 function indexWorldsElsewhere(store: Store): Promise<WorldIndex> {
   return new Promise((resolve, reject) => {
@@ -53,7 +49,9 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
 const MUCH_BYTES = 2 ** 25;
 
 /** Takes an index, or loads a folder and indexes it; the temporary data are garbage afterwards. */
-async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Prepared | Refused> {
+async function prepare(
+  task: Exclude<Task, { kind: "index-worlds" }>,
+): Promise<Refused | (Ready & { readonly index: SearchIndex })> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, made: task.index, indexMs: 0 };
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
   const loaded = await loadSnapshot(task.folder, {
