@@ -63,7 +63,7 @@ const MOST: Readonly<Record<string, number>> = {
   cli: 1756,
   client: 588,
   "docs-page": 860,
-  files: 798,
+  files: 774,
   generate: 936,
   http: 1839,
   install: 179,
@@ -75,12 +75,12 @@ const MOST: Readonly<Record<string, number>> = {
   settings: 610,
   "shared-limits": 2092,
   similar: 619,
-  snapshot: 3326,
-  sources: 3069,
+  snapshot: 3235,
+  sources: 2812,
   store: 899,
-  upstream: 873,
+  upstream: 840,
   util: 738,
-  verify: 739,
+  verify: 690,
 };
 
 const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "root");
