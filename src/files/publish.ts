@@ -154,9 +154,6 @@ async function makeVersion<Result>(
   }
 }
 
-/** The previous version: a reader may have it open. */
-const KEEP = 1;
-
 /**
  * Makes a version and publishes it.
  *
@@ -167,8 +164,8 @@ const KEEP = 1;
  * @param dir the place of the link; folders above it are made when missing
  * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
  *   any, which it must only read (it may hard-link files from there)
- * @param options `keep` is the number of earlier versions to keep; `replaces` tells whether the version replaces the one that
- *   it was made from, which is then removed
+ * @param options `keep` is the number of earlier versions to keep; when absent 1, since a reader may have it open. `replaces` tells
+ *   whether the version replaces the one that it was made from, which is then removed
  * @returns the result of `fill`
  * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; errors of
  *   `fill` and of the file system
@@ -176,7 +173,7 @@ const KEEP = 1;
 export async function publishVersion<Result>(
   dir: string,
   fill: (folder: string, current: string | undefined) => Promise<Result | undefined>,
-  { keep = KEEP, replaces = false }: { readonly keep?: number | undefined; readonly replaces?: boolean } = {},
+  { keep = 1, replaces = false }: { readonly keep?: number | undefined; readonly replaces?: boolean } = {},
 ): Promise<Result | undefined> {
   const place = resolve(dir);
   const versions = versionsOf(place);

@@ -157,22 +157,17 @@ export function problemWithAddress(text: string, tokenName: string): string | un
   return text.endsWith("/") ? undefined : "a URL must end with a slash: it stands for a folder";
 }
 
-/** The user's home folder; undefined without one, as for a user id without a name. */
-function homeFolder(): string | undefined {
-  try {
-    const home = homedir();
-    return isAbsolute(home) ? home : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** @internal The default folder for copies; undefined without a home folder. @param xdgCacheHome value of `XDG_CACHE_HOME` */
 export function defaultCache(xdgCacheHome: string | undefined): string | undefined {
   // By the variable's specification, a relative path is ignored.
   if (xdgCacheHome?.startsWith("/")) return join(xdgCacheHome, "orrery");
-  const home = homeFolder();
-  return home && join(home, ".cache", "orrery");
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? join(home, ".cache", "orrery") : undefined;
+  } catch {
+    // A user id without a name has none.
+    return undefined;
+  }
 }
 
 /** @internal Checks the settings of a snapshot by URL. @throws {SettingError} */

@@ -29,28 +29,8 @@ export interface WrittenFile {
   readonly plainSha256: string;
 }
 
-/** Counts lines, each ended by a newline, and the empty ones. */
-function createLineCounter() {
-  let lines = 0;
-  let empty = 0;
-  let wasNewline = true;
-  return {
-    count(chunk: Buffer): void {
-      let from = 0;
-      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
-        lines++;
-        if (at === from && (from > 0 || wasNewline)) empty++;
-        from = at + 1;
-      }
-      if (chunk.length > 0) wasNewline = from === chunk.length;
-    },
-    lines: () => lines,
-    rows: () => lines - empty,
-  };
-}
-
 /**
- * Writes lines to a new file. Reads the source no faster than the disk writes.
+ * Writes lines, each ended by a newline, to a new file. Reads the source no faster than the disk writes.
  *
  * @throws errors of the file system, and what `source` throws
  */
@@ -59,14 +39,22 @@ export async function writeRowFile(
   source: AsyncIterable<Buffer>,
   gzip: boolean,
 ): Promise<WrittenFile> {
-  const counter = createLineCounter();
   const plain = createHash("sha256");
   const stored = createHash("sha256");
   let bytes = 0;
+  let lines = 0;
+  let empty = 0;
+  let wasNewline = true;
 
   async function* counted(): AsyncGenerator<Buffer, void> {
     for await (const chunk of source) {
-      counter.count(chunk);
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        lines++;
+        if (at === from && (from > 0 || wasNewline)) empty++;
+        from = at + 1;
+      }
+      if (chunk.length > 0) wasNewline = from === chunk.length;
       if (gzip) plain.update(chunk);
       yield chunk;
     }
@@ -88,7 +76,7 @@ export async function writeRowFile(
   }
   const sha256 = stored.digest("hex");
   const plainSha256 = gzip ? plain.digest("hex") : sha256;
-  return { rows: counter.rows(), lines: counter.lines(), bytes, sha256, plainSha256 };
+  return { rows: lines - empty, lines, bytes, sha256, plainSha256 };
 }
 
 export type RowFiles = ReadonlyMap<string, WrittenFile>;

@@ -63,7 +63,6 @@ interface Failing {
 
 export class UrlSource implements Source {
   readonly #options: UrlSourceOptions;
-  readonly #timing: Timing;
   readonly #base: URL;
   readonly #copies: Copies;
   /** Undefined while the source can be used. */
@@ -74,7 +73,6 @@ export class UrlSource implements Source {
 
   constructor(options: UrlSourceOptions) {
     this.#options = options;
-    this.#timing = options.timing ?? TIMING;
     this.#base = new URL(options.address);
     this.#copies = new Copies(copiesFolderOf(options.cache, options.address), this.#base.href);
   }
@@ -107,7 +105,7 @@ export class UrlSource implements Source {
 
   async #bring(occasion: Occasion, signal: AbortSignal): Promise<string> {
     const { place } = this.#copies;
-    const timing = this.#timing;
+    const { timing = TIMING } = this.#options;
     let copy: Copy | undefined;
     try {
       copy = await this.#copies.current();
@@ -141,7 +139,7 @@ export class UrlSource implements Source {
         // During a publication at the source, the manifest is about to change, or its files are about to arrive.
         if (!(error instanceof MismatchError) || round === MOST_ROUNDS) throw error;
       }
-      await wait(pauseAfter(round, this.#timing), policy.signal);
+      await wait(pauseAfter(round, policy.timing), policy.signal);
       sent = await askManifest(this.#base, token, undefined, policy);
     }
     if (copy !== undefined) await this.#copies.confirm(copy, sent === undefined ? copy.etag : sent.etag);
@@ -176,7 +174,7 @@ export class UrlSource implements Source {
   /** Records a failure. Reports it if there is a copy, unless a watch meets the same problem again. */
   #fail(problem: string, error: unknown, copy: Copy | undefined, occasion: Occasion): void {
     const now = performance.now();
-    const timing = this.#timing;
+    const { timing = TIMING } = this.#options;
     const { times = 0, since = now, problem: before } = this.#failing ?? {};
     const wanted = error instanceof SourceError ? (error.retryAfterMs ?? 0) : 0;
     const retryMs = Math.max(pauseAfter(times + 2, timing), Math.min(wanted, timing.mostRetryAfterMs));
