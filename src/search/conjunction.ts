@@ -2,15 +2,13 @@
  * The documents that contain every one of several terms.
  *
  * Candidates are intersected in order of cost, which a sample of their words' postings estimates, and only as long as a
- * document is left. Frequent terms that overlap, such as chunks of one address, are merged into the text that contains
- * them: documents with that text need no other test.
+ * document is left.
  */
 
 import type { BitsetLoan } from "./bitset.ts";
 import {
   AT_ONCE,
   countEntries,
-  type DocumentBitset,
   type DocumentSet,
   LIST_WORK,
   type ListSet,
@@ -18,12 +16,11 @@ import {
   NO_DOCUMENTS,
   type SetOrWords,
   sizeOf,
-  takePair,
   unite,
   uniteFew,
 } from "./document-sets.ts";
-import { addSet, intersect, isBits, splitBits } from "./intersect.ts";
-import { locate, sizeOfRange } from "./locate.ts";
+import { intersect, isBits } from "./intersect.ts";
+import { sizeOfRange } from "./locate.ts";
 import { listPostings } from "./posting-reader.ts";
 import { type FoundTerm, findTerm, gatherDocuments, keepWithTerm, wordsAt } from "./terms.ts";
 import { textOf } from "./trigrams.ts";
@@ -88,12 +85,11 @@ export function withoutContained(terms: readonly string[]): readonly string[] {
   return terms.filter((term) => !terms.some((other) => other.length > term.length && other.includes(term)));
 }
 
-/** Finds the documents that contain every one of several terms. @param frequent terms with more postings are merged */
+/** Finds the documents that contain every one of several terms. */
 export function* findAll(
   index: OpenWordIndex,
   terms: readonly string[],
   loan: BitsetLoan,
-  frequent = AT_ONCE,
 ): Work<DocumentSet> {
   const all: Candidate[] = [];
   for (const term of terms) {
@@ -106,39 +102,15 @@ export function* findAll(
   all.sort((a, b) => a.work - b.work);
   const [cheapest, ...others] = all;
   if (cheapest!.work > LONG) yield "long";
-  let rest: Rest = {
-    set: settled(cheapest!) ?? (yield* settle(index, cheapest!, loan)),
-    left: others,
-  };
-  while (rest.left.length > 0 && !(isSet(rest.set) && sizeOf(rest.set) === 0)) {
-    rest = yield* narrowOnce(index, rest, loan, frequent);
+  let set = settled(cheapest!) ?? (yield* settle(index, cheapest!, loan));
+  for (const next of others) {
+    if (isSet(set) && sizeOf(set) === 0) break;
+    const few = fewFor(index, set, next);
+    set =
+      few === undefined ? yield* narrow(index, set, next, loan) : yield* keepWithTerm(index, few, next.term);
     yield;
   }
-  return isWords(rest.set) ? yield* unite(index, rest.set, loan) : rest.set;
-}
-
-/** The documents with the terms so far, and the other terms. */
-interface Rest {
-  readonly set: SetOrWords;
-  readonly left: readonly Candidate[];
-}
-
-/** Narrows by the first term that is left, or by several that can be merged. */
-function* narrowOnce(
-  index: OpenWordIndex,
-  { set, left }: Rest,
-  loan: BitsetLoan,
-  frequent: number,
-): Work<Rest> {
-  const [next, ...others] = left;
-  const few = fewFor(index, set, next!);
-  if (few !== undefined) return { set: yield* keepWithTerm(index, few, next!.term), left: others };
-  const { text, parts } = mergeFrequent(index, left, frequent);
-  if (parts.length === 1) return { set: yield* narrow(index, set, next!, loan), left: others };
-  const documents = isWords(set) ? yield* unite(index, set, loan) : set;
-  const bits = isBits(documents) ? documents : addSet(takePair(loan), documents, loan);
-  const merged = yield* narrowByMerged(index, bits, text, parts, loan);
-  return { set: merged, left: left.filter((one) => !parts.includes(one)) };
+  return isWords(set) ? yield* unite(index, set, loan) : set;
 }
 
 /** Scanning the text of one word takes about as long as reading this many entries. */
@@ -152,42 +124,6 @@ function fewFor(index: OpenWordIndex, set: SetOrWords, { found, work }: Candidat
   const words = byDocument.words.length / Math.max(wordPostings.documents, 1);
   if (size * words * TEXT_WORK >= work) return undefined;
   return isWords(set) ? uniteFew(index, set, size) : set;
-}
-
-interface Merged {
-  readonly text: string;
-  readonly parts: readonly Candidate[];
-}
-
-/** Merges the first of some terms with others, if each has very many postings, and the merged text more than half as many as the first. */
-function mergeFrequent(index: OpenWordIndex, terms: readonly Candidate[], frequent: number): Merged {
-  const postings = ({ found }: Candidate): number => ("range" in found ? sizeOfRange(found.range) : 0);
-  const first = terms[0]!;
-  if (postings(first) <= frequent) return { text: first.term, parts: [first] };
-  const all = terms.filter((one) => postings(one) > frequent);
-  const text = mergeTerms(
-    all.map(({ term }) => term),
-    (longer) => sizeOfRange(locate(index.trigrams, longer).range) * 2 > postings(first),
-  );
-  return { text, parts: all.filter(({ term }) => text.includes(term)) };
-}
-
-/** The documents of a set that contain all parts of a text: those with the text, and among the others those with each part. */
-function* narrowByMerged(
-  index: OpenWordIndex,
-  before: DocumentBitset,
-  text: string,
-  parts: readonly Candidate[],
-  loan: BitsetLoan,
-): Work<DocumentSet> {
-  const whole = yield* gatherDocuments(index, locate(index.trigrams, text), text, loan);
-  let others: DocumentSet = splitBits(before, whole, loan);
-  for (const part of parts) {
-    if (sizeOf(others) === 0) break;
-    yield;
-    others = yield* narrow(index, others, part, loan);
-  }
-  return addSet(whole, others, loan);
 }
 
 function* narrow(
@@ -208,37 +144,4 @@ function giveBack(used: SetOrWords, kept: DocumentSet, loan: BitsetLoan): void {
   if (isWords(used) || used.kind === "list" || (kept.kind === "bits" && kept.any === used.any)) return;
   loan.give(used.any);
   loan.give(used.inName);
-}
-
-/** A shorter overlap tells little. */
-const LEAST_OVERLAP = 3;
-
-/** Number of code units at the end of a text with which another begins; 0 if few. */
-function overlapOf(text: string, next: string): number {
-  for (let units = Math.min(text.length, next.length) - 1; units >= LEAST_OVERLAP; units--) {
-    if (text.endsWith(next.slice(0, units))) return units;
-  }
-  return 0;
-}
-
-/** The first text, merged with each text that overlaps it if the result is worth it. @param texts none within another */
-export function mergeTerms(texts: readonly string[], isWorthIt: (longer: string) => boolean): string {
-  let merged = texts[0]!;
-  for (let left = texts.slice(1); left.length > 0; ) {
-    let most = 0;
-    let longer = "";
-    let next = "";
-    for (const text of left) {
-      const behind = overlapOf(merged, text);
-      const before = overlapOf(text, merged);
-      if (Math.max(behind, before) <= most) continue;
-      most = Math.max(behind, before);
-      longer = behind >= before ? merged + text.slice(behind) : text + merged.slice(before);
-      next = text;
-    }
-    if (most === 0) break;
-    if (isWorthIt(longer)) merged = longer;
-    left = left.filter((text) => text !== next && !merged.includes(text));
-  }
-  return merged;
 }

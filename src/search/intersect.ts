@@ -9,7 +9,6 @@
 import { gallop } from "../util/sorted.ts";
 import type { BitsetLoan } from "./bitset.ts";
 import {
-  addToBits,
   type BitPair,
   type DocumentBitset,
   type DocumentSet,
@@ -111,38 +110,6 @@ function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): Docume
     any[at] = a.any[at]! & b.any[at]!;
   }
   return documentBitsetOf(target);
-}
-
-/**
- * Removes the documents of `taken` from a set. A document stays if it has the flag in `set` but not in `taken`.
- * @param taken keeps the documents of both; it must belong to the loan
- */
-export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan): DocumentBitset {
-  const rest = loan.has(set.any) ? set : takePair(loan);
-  for (let at = 0; at < set.any.length; at++) {
-    const any = set.any[at]!;
-    const inName = set.inName[at]!;
-    const left = (any & ~taken.any[at]!) | (inName & ~taken.inName[at]!);
-    taken.any[at]! &= any;
-    taken.inName[at]! &= inName;
-    rest.any[at] = left;
-    rest.inName[at] = inName & left;
-  }
-  return documentBitsetOf(rest);
-}
-
-/** Adds the documents of a set to a bitset; a set of the loan is given back. */
-export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitsetLoan): DocumentBitset {
-  if (set.kind === "list") addToBits(set.entries, 0, set.entries.length, any, inName);
-  else {
-    for (let at = 0; at < any.length; at++) {
-      any[at]! |= set.any[at]!;
-      inName[at]! |= set.inName[at]!;
-    }
-    loan.give(set.any);
-    loan.give(set.inName);
-  }
-  return documentBitsetOf({ any, inName });
 }
 
 function gallopAll(few: Uint32Array, many: Uint32Array): ListSet {

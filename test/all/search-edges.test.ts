@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BitsetLoan } from "../../src/search/bitset.ts";
-import { findAll, mergeTerms } from "../../src/search/conjunction.ts";
+import { findAll } from "../../src/search/conjunction.ts";
 import type { DocumentSet } from "../../src/search/document-sets.ts";
 import { indexTrigrams } from "../../src/search/index-trigrams.ts";
 import { locate } from "../../src/search/locate.ts";
@@ -255,7 +255,7 @@ describe("words that begin alike", () => {
     assert.ok(together > terms.length / 4);
   });
 
-  test("and terms that overlap, many or few, give the documents of all", () => {
+  test("and terms that overlap give the documents of all", () => {
     const texts = ["https://worlds.example.com/home/wrld_", "xxx?ref=description&lang=en", "ababababababab/"];
     const pieces = texts.flatMap((text) => [4, 9, 14, 24].flatMap((units) => [...slices(text, units, 2)]));
     const ofOne = [...slices(texts[0]!, 24, 2)];
@@ -265,32 +265,11 @@ describe("words that begin alike", () => {
         randomAlike.chance(0.1) ? signs(1 + randomAlike.below(3)) : from[randomAlike.below(from.length)]!,
       );
       const loan = new BitsetLoan(index.pool);
-      const found = runNow(findAll(index, terms, loan, round % 2 === 0 ? 64 : undefined));
+      const found = runNow(findAll(index, terms, loan));
       assert.deepEqual(entriesOf(found), expected(documents, terms), terms.join(" "));
       loan.end();
     }
   });
-});
-
-test("texts that overlap are joined as far as it is worth it", () => {
-  const pieces = [...slices("https://worlds.example.com/home", 12, 3)];
-  const text = "https://worlds.example.com/hom";
-  for (const shift of pieces.keys()) {
-    const texts = [...pieces.slice(shift), ...pieces.slice(0, shift)];
-    assert.equal(
-      mergeTerms(texts, () => true),
-      text,
-    );
-    assert.equal(
-      mergeTerms(texts, () => false),
-      texts[0],
-    );
-    assert.ok(mergeTerms(texts, (longer) => text.includes(longer) && longer.length <= 15).length <= 15);
-  }
-  assert.equal(
-    mergeTerms(["abc", "cde"], () => true),
-    "abc",
-  );
 });
 
 const randomIdeographs = createRandom(11, "ideographs");
