@@ -125,7 +125,7 @@ function keepByText(
     if (position < starts[text]! || position + term.length >= starts[text + 1]!) continue;
     if (compare(units, position, term, 0, term.length) !== 0) continue;
     latest = text;
-    // Of a later position, only the text counts.
+    // For a later position the text alone counts.
     const inChunk = Math.min(position - starts[text]!, CHUNK - 1);
     kept[count++] = makePosting(text, inChunk) | (posting & REPEATED);
   }
