@@ -90,9 +90,7 @@ function chosenKey({ keys, counters }: Gate, id: string): Key | FaultName {
   return keys.bySlot[counters.slots.get(id) ?? -1] ?? "apiKeyUnknown";
 }
 
-/**
- * Judges one request. @param scope null if any key will do @returns a promise if the shared limit must be asked for
- */
+/** Judges one request. @param scope null if any key will do @returns a promise if the shared limit must be asked for */
 export function admit(
   gate: Gate,
   { authorization, caller, now }: Pick<Ask, "authorization" | "caller" | "now">,

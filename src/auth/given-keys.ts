@@ -73,9 +73,7 @@ function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): str
   return "";
 }
 
-/**
- * @internal Checks keys given in code. @throws {TypeError} naming the key and what is wrong with it, never its token
- */
+/** @internal Checks keys given in code. @throws {TypeError} naming the key and what is wrong with it, never its token */
 export function checkKeys(
   keys: readonly unknown[],
   prefixes: Record<KeyKind, string>,

@@ -132,9 +132,9 @@ export async function changeRecords(
       async (assertHeld) => {
         const text = await readIfThere(real, false);
         if (text === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
-        const records = text === undefined ? [] : parseKeys(text);
-        const rest = text === undefined ? {} : (JSON.parse(text.replace(/^\uFEFF/, "")) as object);
-        const keys = change(records).map((record) => withoutExpired(record, Date.now()));
+        const before = text ?? '{"keys":[]}';
+        const rest = JSON.parse(before.replace(/^\uFEFF/, "")) as object;
+        const keys = change(parseKeys(before)).map((record) => withoutExpired(record, Date.now()));
         const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
         await removeLeftovers(real);
         const confirm = async (): Promise<void> => {
@@ -148,9 +148,7 @@ export async function changeRecords(
   });
 }
 
-/**
- * Changes one record. @param change returns undefined to delete it @throws {KeysFileError} if no record has the id
- */
+/** Changes one record. @param change returns undefined to delete it @throws {KeysFileError} if no record has the id */
 export function changeRecord(
   records: readonly KeyRecord[],
   id: string,

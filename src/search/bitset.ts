@@ -123,11 +123,10 @@ export class BitsetLoan {
     return this.#lent.includes(bits);
   }
 
-  give(bits: Uint32Array): void {
-    const at = this.#lent.indexOf(bits);
-    if (at < 0) return;
-    this.#lent.splice(at, 1);
-    this.#pool.give(bits);
+  /** Gives all back but some. */
+  keepOnly(kept: readonly Uint32Array[]): void {
+    for (const bits of this.#lent) if (!kept.includes(bits)) this.#pool.give(bits);
+    this.#lent = this.#lent.filter((bits) => kept.includes(bits));
   }
 
   keepAll(): void {
@@ -136,6 +135,6 @@ export class BitsetLoan {
 
   end(): void {
     for (let at = 0; at < this.#lent.length; at++) this.#pool.give(this.#lent[at]!);
-    this.#lent = [];
+    this.#lent.length = 0;
   }
 }

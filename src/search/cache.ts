@@ -203,27 +203,16 @@ export class CachedSearch {
     const callers = [caller];
     const isGone = (): boolean => callers.every((one) => one.isGone());
     const found = this.#find(name, term, page, { key: caller.key, isGone });
-    if (found instanceof Promise) {
-      const result = this.#keepsResults ? this.#share(asked, found, callers) : found;
-      return result.then((results) => this.#pageOf(results, asked, "searched"));
-    }
-    if (found !== BUSY) this.#cache.keep(key, found, page);
-    return this.#pageOf(found, asked, "searched");
+    if (!(found instanceof Promise)) return this.#searched(found, asked);
+    const joint = `${caller.key} ${key}`;
+    const result = found.finally(() => this.#underWay.delete(joint));
+    if (this.#keepsResults) this.#underWay.set(joint, { result, callers });
+    return result.then((results) => this.#searched(results, asked));
   }
 
-  /** Lets callers with the same key join a search, and keeps its result. */
-  #share({ key, page, caller }: Asked, found: Promise<ResultSet | Busy>, callers: Caller[]): typeof found {
-    const joint = `${caller.key} ${key}`;
-    const result = found
-      .then((results) => {
-        if (results !== BUSY) this.#cache.keep(key, results, page);
-        return results;
-      })
-      .finally(() => {
-        if (this.#underWay.get(joint)?.result === result) this.#underWay.delete(joint);
-      });
-    this.#underWay.set(joint, { result, callers });
-    return result;
+  #searched(results: ResultSet | Busy, asked: Asked): Found | Busy {
+    if (results !== BUSY) this.#cache.keep(asked.key, results, asked.page);
+    return this.#pageOf(results, asked, "searched");
   }
 
   #join({ result, callers }: UnderWay, asked: Asked): Answer {

@@ -73,61 +73,41 @@ export function countEntries({ starts }: WordPostings, lists: ArrayLike<number>)
 /** Going to a list takes about as long as reading this many of its entries. */
 export const LIST_WORK = 8;
 
-/** Marks and counts documents. Its sets must be read and cleared without a pause. */
-export class DocumentCounter {
-  readonly any: Uint32Array;
-  readonly flagged: Uint32Array;
-
-  constructor(documents: number) {
-    this.any = new Uint32Array(bitWords(documents));
-    this.flagged = new Uint32Array(this.any.length);
-  }
-
-  /** Adds the documents of some words. @returns how many are new */
-  count({ starts, entries }: WordPostings, words: ArrayLike<number>): number {
-    const { any, flagged } = this;
-    let count = 0;
-    for (let at = 0; at < words.length; at++) {
-      const to = starts[words[at]! + 1]!;
-      for (let index = starts[words[at]!]!; index < to; index++) {
-        const entry = entries[index]!;
-        const bit = entry >>> 1;
-        const before = any[entry >>> 6]!;
-        // Without a branch: these bits are unpredictable.
-        count += 1 - ((before >>> bit) & 1);
-        any[entry >>> 6] = before | (1 << bit);
-        flagged[entry >>> 6]! |= (entry & 1) << bit;
-      }
-    }
-    return count;
-  }
-
-  add(entries: Uint32Array): void {
-    addToBits(entries, 0, entries.length, this.any, this.flagged);
-  }
-
-  /** Removes the documents of a list that was added: if they are few, less work than to clear. */
-  remove(entries: Uint32Array): void {
-    for (let at = 0; at < entries.length; at++) {
-      this.any[entries[at]! >>> 6] = 0;
-      this.flagged[entries[at]! >>> 6] = 0;
+/** Sets the bits of the documents of some words, without a pause. @returns how many were not set before */
+export function countNew(
+  { starts, entries }: WordPostings,
+  words: Uint32Array,
+  { any, inName }: BitPair,
+): number {
+  let count = 0;
+  for (let at = 0; at < words.length; at++) {
+    const to = starts[words[at]! + 1]!;
+    for (let index = starts[words[at]!]!; index < to; index++) {
+      const entry = entries[index]!;
+      const bit = entry >>> 1;
+      const before = any[entry >>> 6]!;
+      // Without a branch: these bits are unpredictable.
+      count += 1 - ((before >>> bit) & 1);
+      any[entry >>> 6] = before | (1 << bit);
+      inName[entry >>> 6]! |= (entry & 1) << bit;
     }
   }
-
-  clear(): void {
-    this.any.fill(0);
-    this.flagged.fill(0);
-  }
+  return count;
 }
 
-/** A set of documents, or words that stand for their documents. */
-export type SetOrWords = DocumentSet | Uint32Array;
+/** Words that stand for their documents. */
+export interface WordList {
+  readonly kind: "words";
+  readonly words: Uint32Array;
+}
+
+export type SetOrWords = DocumentSet | WordList;
 
 /** The posting lists of words, and memory that all searches over them share; used without a pause, but for bitsets of the pool. */
 export interface OpenPostings {
   readonly wordPostings: WordPostings;
   /** Empty between two searches. */
-  readonly counter: DocumentCounter;
+  readonly marks: BitPair;
   /** Empty between two searches. */
   readonly sorter: EntrySorter;
   /** Room for all documents, and for all entries of posting lists that are read without a pause. */
@@ -137,13 +117,19 @@ export interface OpenPostings {
 
 export function openPostings(wordPostings: WordPostings): OpenPostings {
   const { documents } = wordPostings;
+  const bits = (): Uint32Array => new Uint32Array(bitWords(documents));
   return {
     wordPostings,
-    counter: new DocumentCounter(documents),
+    marks: { any: bits(), inName: bits() },
     sorter: new EntrySorter(documents),
     kept: new Uint32Array(Math.max(documents, MOST_UNSETTLED)),
     pool: new BitsetPool(documents),
   };
+}
+
+export function clearMarks({ marks }: OpenPostings): void {
+  marks.any.fill(0);
+  marks.inName.fill(0);
 }
 
 /*

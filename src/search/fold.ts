@@ -29,12 +29,11 @@ function foldWhole(text: string): string {
  * reordered with anything before it. A text of only such characters needs no normalization.
  */
 
-/** How a character is folded, the simplest first; 0 is not known yet. This one: to itself. */
-const TO_ITSELF = 1;
-const AS_LOWER_CASE = 2;
-const TO_ANOTHER = 3;
+/** How a character is folded, the simplest first; 0 is not known yet. */
+const AS_LOWER_CASE = 1;
+const TO_ANOTHER = 2;
 /** Depending on its neighbours, or to more than one code unit. */
-const OTHERWISE = 4;
+const OTHERWISE = 3;
 
 /** By code point, up to the end of the plane of emoji and decorated letters. */
 const KINDS = new Uint8Array(0x20000);
@@ -55,7 +54,7 @@ function learn(point: number): number {
   let kind = OTHERWISE;
   const isAlone = !SECOND.test(character.normalize("NFKD")) || VARIATION_SELECTOR.test(character);
   if (isAlone && character !== SIGMA) {
-    if (folded === character) kind = TO_ITSELF;
+    if (folded === character) kind = AS_LOWER_CASE;
     else if (point < 0x10000 && folded.length === 1) {
       kind = folded === character.toLowerCase() ? AS_LOWER_CASE : TO_ANOTHER;
     }
@@ -88,61 +87,28 @@ function foldEach(text: string): string {
   return String.fromCharCode.apply(undefined, scratch.subarray(0, text.length) as unknown as number[]);
 }
 
-/** Longest run of combining marks that is folded uncut. */
+/** Longest run of combining marks that is folded uncut, and the length of its parts if it is longer. */
 export const MOST_MARKS = 1000;
 const PART = 64;
 
 /** Combining marks, the two halfwidth letters that fold to marks, and the only letters that combine with each other without end. */
-const MARK = /^[\p{M}\uff9e\uff9f\u{16d67}-\u{16d6a}]/u;
-const FIRST_MARK = "\u0300";
+const MARKS = /[\p{M}\uff9e\uff9f\u{16d67}-\u{16d6a}]+/gu;
 
 /** The parts of a text to fold one by one, mostly a single part: runs of too many marks are cut. */
 export function foldingParts(text: string): string[] {
   const parts: string[] = [];
   let from = 0;
-  /** Position of the character before the current run of marks, and the end of each mark. */
-  let before = 0;
-  let ends: number[] = [];
-  const endSequence = (): void => {
-    const cuts = ends.length > MOST_MARKS ? cutsWithin(text, before, ends) : [];
-    for (const cut of cuts) {
+  for (const { 0: run, index } of text.matchAll(MARKS)) {
+    const marks = [...run];
+    let cut = index;
+    for (let mark = PART; marks.length > MOST_MARKS && mark < marks.length; mark += PART) {
+      cut += marks.slice(mark - PART, mark).join("").length;
       parts.push(text.slice(from, cut));
       from = cut;
     }
-    ends = [];
-  };
-  let at = 0;
-  for (const character of text) {
-    const isMark = character >= FIRST_MARK && MARK.test(character);
-    if (!isMark) {
-      if (ends.length > 0) endSequence();
-      before = at;
-    }
-    at += character.length;
-    if (isMark) ends.push(at);
   }
-  endSequence();
   parts.push(text.slice(from));
   return parts;
-}
-
-/** Where a run is cut: after every {@link PART} marks, or up to two later if that changes nothing. */
-function cutsWithin(text: string, before: number, ends: readonly number[]): number[] {
-  const cuts: number[] = [];
-  let from = before;
-  for (let mark = PART; mark + 4 < ends.length; mark += PART) {
-    const positions = ends.slice(mark - 1, mark + 2);
-    const cut =
-      positions.find((position) => canBeCut(text, from, position, ends[mark + 4]!)) ?? positions[0]!;
-    cuts.push(cut);
-    from = cut;
-  }
-  return cuts;
-}
-
-function canBeCut(text: string, from: number, cut: number, to: number): boolean {
-  const parts = text.slice(from, cut).normalize("NFKC") + text.slice(cut, to).normalize("NFKC");
-  return parts === text.slice(from, to).normalize("NFKC");
 }
 
 /** Longest part of a query that counts, in UTF-16 code units. */

@@ -11,6 +11,8 @@ import type { BitsetLoan } from "./bitset.ts";
 import {
   addToBits,
   type BitPair,
+  clearMarks,
+  countNew,
   type DocumentBitset,
   type DocumentSet,
   documentBitsetOf,
@@ -18,6 +20,7 @@ import {
   type OpenPostings,
   type SetOrWords,
   takePair,
+  type WordList,
 } from "./document-sets.ts";
 
 /**
@@ -31,68 +34,62 @@ export function intersect(
   open: OpenPostings,
   loan: BitsetLoan,
 ): DocumentSet {
-  if (isBits(less)) return isBits(more) ? andBits(less, more, loan) : keep(more, less, open);
-  if (isBits(more)) return keep(less, more, open);
-  if (isList(less) && isList(more) && less.entries.length * MUCH_LESS < more.entries.length) {
+  if (less.kind === "bits") {
+    return more.kind === "bits" ? andBits(less, more, loan) : keepMarked(more, less, open);
+  }
+  if (more.kind === "bits") return keepMarked(less, more, open);
+  const { marks, wordPostings } = open;
+  if (less.kind === "words") {
+    countNew(wordPostings, less.words, marks);
+    const kept = keepMarked(more, marks, open);
+    clearMarks(open);
+    return kept;
+  }
+  if (more.kind === "list" && less.entries.length * MUCH_LESS < more.entries.length) {
     return gallopAll(less.entries, more.entries);
   }
-  const { counter } = open;
-  if (isList(less)) counter.add(less.entries);
-  else counter.count(open.wordPostings, less);
-  const kept = keep(more, { any: counter.any, inName: counter.flagged }, open);
-  if (isList(less)) counter.remove(less.entries);
-  else counter.clear();
+  addToBits(less.entries, 0, less.entries.length, marks.any, marks.inName);
+  const kept = keepMarked(more, marks, open);
+  // Less work than to clear all if there are few.
+  for (const entry of less.entries) {
+    marks.any[entry >>> 6] = 0;
+    marks.inName[entry >>> 6] = 0;
+  }
   return kept;
 }
 
 /** A list this many times shorter is looked up by galloping search. */
 const MUCH_LESS = 16;
 
-export function isBits(found: SetOrWords): found is DocumentBitset {
-  return !(found instanceof Uint32Array) && found.kind === "bits";
-}
-
-function isList(found: SetOrWords): found is ListSet {
-  return !(found instanceof Uint32Array) && found.kind === "list";
-}
-
 /** The marked documents of a list or of some words. */
-function keep(
-  found: ListSet | Uint32Array,
+function keepMarked(
+  found: ListSet | WordList,
   { any, inName }: BitPair,
-  { wordPostings: { starts, entries }, sorter, kept }: OpenPostings,
+  { wordPostings, sorter, kept }: OpenPostings,
 ): ListSet {
-  const marked = { kept, count: 0 };
-  if (isList(found)) keepMarked(found.entries, 0, found.entries.length, any, marked);
-  else {
-    for (let at = 0; at < found.length; at++)
-      keepMarked(entries, starts[found[at]!]!, starts[found[at]! + 1]!, any, marked);
+  const { starts, entries, words } =
+    found.kind === "list" ? asPostings(found) : { ...wordPostings, words: found.words };
+  let count = 0;
+  for (let word = 0; word < words.length; word++) {
+    const to = starts[words[word]! + 1]!;
+    for (let at = starts[words[word]!]!; at < to; at++) {
+      const entry = entries[at]!;
+      // Without a branch: the marks are unpredictable.
+      kept[count] = entry;
+      count += (any[entry >>> 6]! >>> (entry >>> 1)) & 1;
+    }
   }
-  dropFlags(kept, marked.count, inName);
-  let { count } = marked;
-  if (!isList(found) && found.length > 1) {
+  dropFlags(kept, count, inName);
+  if (words.length > 1) {
     sorter.add(kept, 0, count);
     count = sorter.drain(kept);
   }
   return { kind: "list", entries: kept.slice(0, count) };
 }
 
-function keepMarked(
-  entries: Uint32Array,
-  from: number,
-  to: number,
-  any: Uint32Array,
-  marked: { readonly kept: Uint32Array; count: number },
-): void {
-  const { kept } = marked;
-  let { count } = marked;
-  for (let at = from; at < to; at++) {
-    const entry = entries[at]!;
-    // Without a branch: the marks are unpredictable.
-    kept[count] = entry;
-    count += (any[entry >>> 6]! >>> (entry >>> 1)) & 1;
-  }
-  marked.count = count;
+/** A list as the posting list of one word. */
+function asPostings({ entries }: ListSet) {
+  return { starts: Uint32Array.of(0, entries.length), entries, words: Uint32Array.of(0) };
 }
 
 /** Clears the flag of entries whose document is not in a bitset. A pass of its own, since the kept entries are mostly few. */
@@ -111,38 +108,6 @@ function andBits(a: DocumentBitset, b: DocumentBitset, loan: BitsetLoan): Docume
     any[at] = a.any[at]! & b.any[at]!;
   }
   return documentBitsetOf(target);
-}
-
-/**
- * Removes the documents of `taken` from a set. A document stays if it has the flag in `set` but not in `taken`.
- * @param taken keeps the documents of both; it must belong to the loan
- */
-export function splitBits(set: DocumentBitset, taken: BitPair, loan: BitsetLoan): DocumentBitset {
-  const rest = loan.has(set.any) ? set : takePair(loan);
-  for (let at = 0; at < set.any.length; at++) {
-    const any = set.any[at]!;
-    const inName = set.inName[at]!;
-    const left = (any & ~taken.any[at]!) | (inName & ~taken.inName[at]!);
-    taken.any[at]! &= any;
-    taken.inName[at]! &= inName;
-    rest.any[at] = left;
-    rest.inName[at] = inName & left;
-  }
-  return documentBitsetOf(rest);
-}
-
-/** Adds the documents of a set to a bitset; a set of the loan is given back. */
-export function addSet({ any, inName }: BitPair, set: DocumentSet, loan: BitsetLoan): DocumentBitset {
-  if (set.kind === "list") addToBits(set.entries, 0, set.entries.length, any, inName);
-  else {
-    for (let at = 0; at < any.length; at++) {
-      any[at]! |= set.any[at]!;
-      inName[at]! |= set.inName[at]!;
-    }
-    loan.give(set.any);
-    loan.give(set.inName);
-  }
-  return documentBitsetOf({ any, inName });
 }
 
 function gallopAll(few: Uint32Array, many: Uint32Array): ListSet {

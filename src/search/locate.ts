@@ -42,26 +42,27 @@ function compareAt(trigrams: TrigramIndex, at: number, term: string, end: number
 /** Postings of a substring of up to two trigrams. */
 function postingsOfSubstring(trigrams: TrigramIndex, substring: string): Range {
   const { gram } = trigrams;
-  if (substring.length < gram) return postingsOfPrefix(trigrams, substring);
-  const ofTrigram = postingsOfTrigram(trigrams, substring);
-  if (substring.length === gram || ofTrigram[0] === ofTrigram[1]) return ofTrigram;
-  return postingsFollowedBy(trigrams, ofTrigram, substring, gram, substring.length);
+  const { length } = substring;
+  const range = postingsOfPrefix(trigrams, substring, Math.min(length, gram));
+  return length <= gram || sizeOfRange(range) === 0
+    ? range
+    : postingsFollowedBy(trigrams, range, substring, gram, length);
 }
 
-/** Whether {@link postingsAtEnd} can tell which texts end with a term. */
-export function knowsEnds(trigrams: TrigramIndex, { isExact }: Located, term: string): boolean {
-  return isExact && term.length < depthOf(trigrams);
-}
-
-/** The part of a term's range whose texts end with it. @param term shorter than the depth of the lists */
-export function postingsAtEnd(trigrams: TrigramIndex, { range }: Located, term: string): Uint32Array {
+/** The part of a term's postings whose texts end with it; undefined if only the texts can tell. */
+export function postingsAtEnd(
+  trigrams: TrigramIndex,
+  { range, isExact }: Located,
+  term: string,
+): Uint32Array | undefined {
   const { length } = term;
   const { gram } = trigrams;
+  if (!isExact || length >= depthOf(trigrams)) return undefined;
   let ends: Range;
   if (length >= gram * 2) ends = narrowByText(trigrams, range, term + PAD_TEXT, length + 1);
   else if (length >= gram)
     ends = postingsFollowedBy(trigrams, range, term.padEnd(gram * 2, PAD_TEXT), gram, gram * 2);
-  else ends = postingsOfPrefix(trigrams, term + PAD_TEXT);
+  else ends = postingsOfPrefix(trigrams, term + PAD_TEXT, length + 1);
   return postingsIn(trigrams, ends);
 }
 
@@ -98,18 +99,13 @@ export function locate(trigrams: TrigramIndex, term: string): Located {
     }
   }
   if (sizeOfRange(rarest) <= FEW) return { range: rarest, offset, isExact: false };
-  if (term.length <= depthOf(trigrams)) return exact(narrowByText(trigrams, beginning, term, term.length));
-  offset = Math.min(offset, term.length - depthOf(trigrams));
-  return { range: postingsOfPart(trigrams, term, offset), offset, isExact: false };
-}
-
-/** Postings of a part of a term as long as the depth of the lists; these postings are in order of texts. */
-function postingsOfPart(trigrams: TrigramIndex, term: string, offset: number): Range {
-  const { gram } = trigrams;
-  const depth = depthOf(trigrams);
+  // The postings of a part as long as the depth of the lists are in order of texts.
+  const depth = Math.min(term.length, depthOf(trigrams));
+  offset = Math.min(offset, term.length - depth);
   const part = term.slice(offset, offset + depth);
-  const range = postingsOfSubstring(trigrams, part.slice(0, gram * 2));
-  return part.length > gram * 2 ? narrowByText(trigrams, range, part, part.length) : range;
+  const ofSubstring = offset === 0 ? beginning : postingsOfSubstring(trigrams, part.slice(0, twoGrams));
+  const range = narrowByText(trigrams, ofSubstring, part, depth);
+  return { range, offset, isExact: depth === term.length };
 }
 
 /*
@@ -136,35 +132,26 @@ function mayContain({ gram, bits }: TrigramIndex, term: string): boolean {
   return true;
 }
 
-/** The trigrams that begin with one to three code units of a text. */
+/** The trigrams that begin with one to three code units of a text. A trigram is found by its hash. */
 function trigramsWithPrefix(trigrams: TrigramIndex, text: string, from: number, to: number): Range {
-  if (to - from === trigrams.gram) {
-    const number = numberOf(trigrams, text, from);
+  const { gram, pairs, thirds, slots } = trigrams;
+  const first = text.charCodeAt(from);
+  if (to - from === gram) {
+    const third = gram === GRAM ? text.charCodeAt(from + 2) : 0;
+    const pair = pairOf(first, text.charCodeAt(from + 1));
+    const number = slots[trigramSlotOf(slots, pairs, thirds, pair, third)]! - 1;
     return number < 0 ? NOTHING : [number, number + 1];
   }
-  const { pairs } = trigrams;
   const isPair = to - from === 2;
-  const least = text.charCodeAt(from) * 65_536 + (isPair ? text.charCodeAt(from + 1) : 0);
+  const least = first * 65_536 + (isPair ? text.charCodeAt(from + 1) : 0);
   const low = lowerBound(pairs, least, 0, pairs.length);
   return [low, gallop(pairs, least + (isPair ? 1 : 65_536), low, pairs.length)];
 }
 
 /** The postings of one to three code units: the lists of all trigrams that begin with these. */
-function postingsOfPrefix(trigrams: TrigramIndex, term: string): Range {
-  const [from, to] = trigramsWithPrefix(trigrams, term, 0, term.length);
+function postingsOfPrefix(trigrams: TrigramIndex, term: string, units: number): Range {
+  const [from, to] = trigramsWithPrefix(trigrams, term, 0, units);
   return [trigrams.starts[from]!, trigrams.starts[to]!];
-}
-
-/** The number of the trigram that begins at a position of a term; below 0 when no text has it. */
-function numberOf({ gram, pairs, thirds, slots }: TrigramIndex, text: string, at: number): number {
-  const pair = pairOf(text.charCodeAt(at), text.charCodeAt(at + 1));
-  const third = gram === GRAM ? text.charCodeAt(at + 2) : 0;
-  return slots[trigramSlotOf(slots, pairs, thirds, pair, third)]! - 1;
-}
-
-function postingsOfTrigram(trigrams: TrigramIndex, text: string): Range {
-  const number = numberOf(trigrams, text, 0);
-  return number < 0 ? NOTHING : [trigrams.starts[number]!, trigrams.starts[number + 1]!];
 }
 
 /** The part of a range of a trigram's list where one to three code units of a text follow the trigram. */

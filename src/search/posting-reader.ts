@@ -44,11 +44,9 @@ export class PostingReader {
     this.#at = Math.min(from + (isExact ? STEP : mostVerified(this.#term)), range[1]);
     const read = postingsIn(this.#trigrams, [from, this.#at]);
     if (isExact) return read;
-    const found = read.slice();
-    const count = keepByText(this.#trigrams, this.#term, offset, found);
-    if (count > 0) this.#passText(found[count - 1]!, read[read.length - 1]!);
-    moveBack(this.#trigrams, offset, found, count);
-    return found.subarray(0, count);
+    const found = keepByText(this.#trigrams, this.#term, offset, read);
+    if (found.length > 0) this.#passText(found.at(-1)!, read.at(-1)!);
+    return found;
   }
 
   /**
@@ -104,41 +102,34 @@ function mostVerified(term: string): number {
   return Math.ceil(STEP / (16 + term.length / 4));
 }
 
-/** Moves postings back by some code units, within their texts. */
-function moveBack(trigrams: TrigramIndex, by: number, block: Uint32Array, many: number): void {
-  if (by === 0) return;
-  const shift = makePosting(0, by);
-  for (let at = 0; at < many; at++) {
-    const posting = block[at]!;
-    if ((posting - shift) >>> NUMBER_SHIFT === posting >>> NUMBER_SHIFT) block[at] = posting - shift;
-    else {
-      const text = textOf(trigrams, posting);
-      const position = positionOf(trigrams, posting) - by - trigrams.texts.starts[text]!;
-      block[at] = makePosting(text, Math.min(position, CHUNK - 1)) | (posting & REPEATED);
-    }
-  }
-}
-
 /**
- * Keeps the candidates whose text has the term `offset` code units before. From a run of candidates in one text, it
- * keeps the first, and the beginning of the text: in a text of one letter a term is at every position.
- * @returns the number of kept candidates
+ * Keeps the candidates whose text has the term `offset` code units before, and moves them back by so much. From a run of
+ * candidates in one text, it keeps the first, and the beginning of the text: in a text of one letter a term is at every
+ * position.
  */
-function keepByText(trigrams: TrigramIndex, term: string, offset: number, block: Uint32Array): number {
+function keepByText(
+  trigrams: TrigramIndex,
+  term: string,
+  offset: number,
+  candidates: Uint32Array,
+): Uint32Array {
   const { units, starts } = trigrams.texts;
+  const kept = new Uint32Array(candidates.length);
   let count = 0;
   let latest = -1;
-  for (let at = 0; at < block.length; at++) {
-    const posting = block[at]!;
+  for (let at = 0; at < candidates.length; at++) {
+    const posting = candidates[at]!;
     const text = textOf(trigrams, posting);
     const position = positionOf(trigrams, posting) - offset;
     if (text === latest && position !== starts[text]) continue;
     if (position < starts[text]! || position + term.length >= starts[text + 1]!) continue;
     if (compare(units, position, term, 0, term.length) !== 0) continue;
     latest = text;
-    block[count++] = posting;
+    // For a later position the text alone counts.
+    const inChunk = Math.min(position - starts[text]!, CHUNK - 1);
+    kept[count++] = makePosting(text, inChunk) | (posting & REPEATED);
   }
-  return count;
+  return kept.subarray(0, count);
 }
 
 /*

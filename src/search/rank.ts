@@ -6,13 +6,13 @@
  * a flag tells the others apart. Pages of few documents come from a list, pages of many from bitsets.
  */
 
-import type { PageOf, Rows } from "../store/generation.ts";
+import type { Rows } from "../store/generation.ts";
 import { type BitsetLoan, lowestBit } from "./bitset.ts";
 import {
-  AT_ONCE,
   addEntries,
-  type DocumentBitset,
-  type DocumentCounter,
+  type BitPair,
+  clearMarks,
+  countNew,
   type DocumentSet,
   documentBitsetOf,
   takePair,
@@ -21,39 +21,16 @@ import {
 import { findNameRange, type NameOrder, type NameRange } from "./name-order.ts";
 import {
   bitsetResults,
+  type CountedBits,
   NO_RESULTS,
   ownBytes,
-  type RankClass,
   type ResultSet,
-  retainPage,
   TopK,
   topResults,
   toRows,
 } from "./result-set.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import { STEP, type Work } from "./work.ts";
-
-export interface Asked {
-  readonly term: string;
-  readonly page: PageOf;
-}
-
-/**
- * Ranks documents; within a class they stay in document order.
- * @param found must contain all documents whose names begin with the term
- */
-export function* rank(
-  found: DocumentSet,
-  nameOrder: NameOrder,
-  asked: Asked,
-  loan: BitsetLoan,
-): Work<ResultSet> {
-  if (found.kind === "bits") return yield* rankBits(found, nameOrder, asked, loan);
-  if (found.entries.length <= AT_ONCE) return rankList(found.entries, nameOrder, asked.term);
-  const pair = takePair(loan);
-  yield* addEntries(found.entries, pair);
-  return yield* rankBits(documentBitsetOf(pair), nameOrder, asked, loan);
-}
 
 /** Ranks documents of a short list, each page on request; without a pause. */
 export function rankList(entries: Uint32Array, nameOrder: NameOrder, term: string): ResultSet {
@@ -83,50 +60,54 @@ export function rankWords(
   nameOrder: NameOrder,
   term: string,
 ): ResultSet {
-  const { counter } = index;
+  const { marks, wordPostings } = index;
   if (entries <= FEW) return rankList(uniteFew(index, words, entries).entries, nameOrder, term);
-  const total = counter.count(index.wordPostings, words);
-  let top: Rows;
+  const total = countNew(wordPostings, words, marks);
+  let top: number[];
   try {
-    top = topOfCounter(counter, total, nameOrder, term);
+    top = topOfMarks(marks, Math.min(total, MOST_TOP), nameOrder, term);
   } finally {
-    counter.clear();
+    clearMarks(index);
   }
   const listBytes = total * Uint32Array.BYTES_PER_ELEMENT + words.byteLength;
   const list = (): ResultSet => rankList(uniteFew(index, words, entries).entries, nameOrder, term);
   return topResults(total, top, listBytes, list, nameOrder.rows);
 }
 
-function* rankBits(
-  { any, inName, size, named }: DocumentBitset,
+/**
+ * Ranks any set, with pauses.
+ * @param found must contain all documents whose names begin with the term
+ */
+export function* rankSet(
+  found: DocumentSet,
   nameOrder: NameOrder,
-  { term, page }: Asked,
+  term: string,
   loan: BitsetLoan,
 ): Work<ResultSet> {
+  let set = found;
+  if (set.kind === "list") {
+    const pair = takePair(loan);
+    yield* addEntries(set.entries, pair);
+    set = documentBitsetOf(pair);
+  }
   const { byName, rows } = nameOrder;
   const { from, equalEnd, end } = findNameRange(nameOrder, term);
-  const classes: RankClass[] = [];
-  let beginning: Uint32Array | undefined;
-  if (end > equalEnd) {
-    beginning = yield* bitsOfRange(byName, from, end, loan);
-    const equal = equalEnd > from ? yield* bitsOfRange(byName, from, equalEnd, loan) : undefined;
-    classes.push({ count: end - equalEnd, bits: beginning, butNot: equal });
-  } else if (end > from) beginning = yield* bitsOfRange(byName, from, end, loan);
-  classes.push({ count: named - (end - from), bits: inName, butNot: beginning });
-  classes.push({ count: size - named, bits: any, butNot: inName });
-  const results = bitsetResults(byName.subarray(from, equalEnd), classes, rows);
-  return retainPage(results, page, () => loan.keepAll());
+  const classes: CountedBits[] = [];
+  if (equalEnd > from) classes.push(yield* bitsOfRange(byName, from, equalEnd, loan));
+  if (end > equalEnd) classes.push(yield* bitsOfRange(byName, from, end, loan));
+  classes.push({ bits: set.inName, count: set.named }, { bits: set.any, count: set.size });
+  return bitsetResults(classes, rows);
 }
 
-/** A range of documents in the order of names, as a bitset. */
-function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: BitsetLoan): Work<Uint32Array> {
+/** A range of documents in the order of names. */
+function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: BitsetLoan): Work<CountedBits> {
   const bits = loan.take();
   for (let at = from; at < end; ) {
     const stop = Math.min(at + STEP, end);
     for (; at < stop; at++) bits[byName[at]! >>> 5]! |= 1 << byName[at]!;
     if (at < end) yield;
   }
-  return bits;
+  return { bits, count: end - from };
 }
 
 /*
@@ -141,94 +122,69 @@ function* bitsOfRange(byName: Uint32Array, from: number, end: number, loan: Bits
 const MOST_TOP = 64;
 
 /** The top-k of a list, which must be short: there is no pause. @param k at most its length */
-function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): Rows {
+function topOfList(entries: Uint32Array, k: number, nameOrder: NameOrder, term: string): number[] {
   const top = new TopDocuments(k, nameOrder, term);
-  top.takeBeginning();
-  top.takeEntries(entries, true);
-  top.takeEntries(entries, false);
-  return top.documents;
-}
-
-/** The top-k of counted documents. @param total their number */
-function topOfCounter(
-  { any, flagged }: DocumentCounter,
-  total: number,
-  nameOrder: NameOrder,
-  term: string,
-): Rows {
-  const top = new TopDocuments(Math.min(total, MOST_TOP), nameOrder, term);
-  top.takeBeginning();
-  for (let at = 0; at < any.length && top.room > 0; at++) {
-    for (let word = flagged[at]!; word !== 0 && top.room > 0; word &= word - 1) {
-      const document = at * 32 + lowestBit(word);
-      if (!top.begins(document)) top.take(document);
-    }
-  }
-  for (let at = 0; at < any.length && top.room > 0; at++) {
-    for (let word = any[at]! & ~flagged[at]!; word !== 0 && top.room > 0; word &= word - 1) {
-      top.take(at * 32 + lowestBit(word));
+  for (let flag = 1; flag >= 0; flag--) {
+    for (let at = 0; at < entries.length && top.room > 0; at++) {
+      if ((entries[at]! & 1) === flag) top.add(entries[at]! >>> 1, flag === 1);
     }
   }
   return top.documents;
 }
 
-/** Collects documents, the best first, until there are k; begins with documents whose names equal the term. */
+/** The top-k of marked documents. @param k at most their number */
+function topOfMarks({ any, inName }: BitPair, k: number, nameOrder: NameOrder, term: string): number[] {
+  const top = new TopDocuments(k, nameOrder, term);
+  for (const isInName of [true, false]) {
+    for (let at = 0; at < any.length && top.room > 0; at++) {
+      let word = isInName ? inName[at]! : any[at]! & ~inName[at]!;
+      for (; word !== 0 && top.room > 0; word &= word - 1) top.add(at * 32 + lowestBit(word), isInName);
+    }
+  }
+  return top.documents;
+}
+
+/** Collects documents, the best first, until there are k; begins with documents whose names begin with the term. */
 class TopDocuments {
-  /** A plain array for few documents. */
-  readonly documents: Rows;
-  readonly range: NameRange;
+  readonly documents: number[] = [];
   room: number;
   readonly #nameOrder: NameOrder;
-  readonly #k: number;
+  readonly #range: NameRange;
 
   constructor(k: number, nameOrder: NameOrder, term: string) {
-    this.documents = k > MOST_TOP ? new Uint32Array(k) : [];
-    this.range = findNameRange(nameOrder, term);
     this.room = k;
     this.#nameOrder = nameOrder;
-    this.#k = k;
-    const { from, equalEnd } = this.range;
-    for (let at = from; at < equalEnd && this.room > 0; at++) this.take(nameOrder.byName[at]!);
+    this.#range = findNameRange(nameOrder, term);
+    const { byName } = nameOrder;
+    const { from, equalEnd, end } = this.#range;
+    for (let at = from; at < equalEnd && this.room > 0; at++) this.#take(byName[at]!);
+    if (equalEnd === end || this.room === 0) return;
+    const longer = smallest(byName.subarray(equalEnd, end), this.room);
+    for (let at = 0; at < longer.length; at++) this.#take(longer[at]!);
   }
 
-  take(document: number): void {
-    this.documents[this.#k - this.room--] = document;
+  #take(document: number): void {
+    this.documents.push(document);
+    this.room--;
   }
 
-  /** Takes the first documents whose names begin with the term and are longer. */
-  takeBeginning(): void {
-    const { equalEnd, end } = this.range;
-    if (this.room === 0 || equalEnd === end) return;
-    const { byName } = this.#nameOrder;
-    if (this.room > MOST_TOP) {
-      // Few: they are in a list.
-      const sorted = byName.slice(equalEnd, end).sort();
-      for (let at = 0; at < sorted.length && this.room > 0; at++) this.take(sorted[at]!);
-      return;
-    }
-    const smallest = new TopK(this.room);
-    for (let at = equalEnd; at < end; at++) {
-      if (byName[at]! < smallest.limit) smallest.add(byName[at]!);
-    }
-    for (const document of smallest.numbers) this.take(document);
-  }
-
-  /** Takes entries whose names do not begin with the term. @param isInName whether their names, or only descriptions, contain it */
-  takeEntries(entries: Uint32Array, isInName: boolean): void {
-    const flag = isInName ? 1 : 0;
-    for (let at = 0; at < entries.length && this.room > 0; at++) {
-      if ((entries[at]! & 1) !== flag) continue;
-      const document = entries[at]! >>> 1;
-      if (!isInName || !this.begins(document)) this.take(document);
-    }
-  }
-
-  /** Whether the name of a document begins with the term. */
-  begins(document: number): boolean {
-    const { from, end } = this.range;
+  /** Adds a document, unless its name begins with the term. */
+  add(document: number, isInName: boolean): void {
+    const { from, end } = this.#range;
     // Most queries have no such name, and need no rank from a random place in memory.
-    if (from === end) return false;
-    const rank = this.#nameOrder.ranks[document]!;
-    return rank >= from && rank < end;
+    if (isInName && from < end) {
+      const rank = this.#nameOrder.ranks[document]!;
+      if (rank >= from && rank < end) return;
+    }
+    this.#take(document);
   }
+}
+
+/** The smallest of some numbers, in order. */
+function smallest(numbers: Uint32Array, k: number): Rows {
+  // Few: they are in a list.
+  if (k > MOST_TOP) return numbers.slice().sort().subarray(0, k);
+  const top = new TopK(k);
+  for (let at = 0; at < numbers.length; at++) if (numbers[at]! < top.limit) top.add(numbers[at]!);
+  return top.numbers;
 }

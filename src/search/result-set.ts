@@ -6,7 +6,7 @@
  */
 
 import type { Found, PageOf, Rows } from "../store/generation.ts";
-import { countWord, lowestBit } from "./bitset.ts";
+import { type BitsetLoan, countWord, lowestBit } from "./bitset.ts";
 
 export interface ResultSet {
   readonly total: number;
@@ -25,16 +25,16 @@ const LEAST_RETAINED = 64;
 
 /**
  * Retains the first of many results, so that their bitsets can be reused; all when a later page is requested.
- * @param keep called when the results keep their bitsets
+ * @param loan of these bitsets
  */
 export function retainPage(
   results: ResultSet,
   { limit: asked, offset }: PageOf,
-  keep: () => void,
+  loan: BitsetLoan,
 ): ResultSet {
   const end = offset + asked;
   if (end > RETAINED && offset < results.total) {
-    keep();
+    loan.keepAll();
     return results;
   }
   // Twice as many, so that a client that turns pages causes only few more searches.
@@ -90,7 +90,7 @@ export const NO_RESULTS = new ListedResults(new Uint32Array(0));
  */
 export function topResults(
   total: number,
-  top: Rows,
+  top: number[],
   listBytes: number,
   list: () => ResultSet,
   rowOf?: Uint32Array,
@@ -110,36 +110,32 @@ export function topResults(
   };
 }
 
-/** Numbers in ascending order: those in `bits` but not in `butNot`. */
-export interface RankClass {
-  readonly count: number;
+export interface CountedBits {
   readonly bits: Uint32Array;
-  readonly butNot: Uint32Array | undefined;
+  readonly count: number;
 }
 
-/** Results in bitsets, except the first ones, which are numbers in order. @param rowOf as for {@link topResults} */
-export function bitsetResults(
-  first: Uint32Array,
-  classes: readonly RankClass[],
-  rowOf?: Uint32Array,
-): ResultSet {
-  const total = classes.reduce((sum, { count }) => sum + count, first.length);
-  const sets = new Set([first, ...classes.flatMap(({ bits, butNot }) => (butNot ? [bits, butNot] : [bits]))]);
+/**
+ * Results in bitsets, the best first: the numbers of the first, then the numbers that each further one adds, ascending.
+ * @param nested each holds all of the one before
+ * @param rowOf as for {@link topResults}
+ */
+export function bitsetResults(nested: readonly CountedBits[], rowOf?: Uint32Array): ResultSet {
+  const total = nested.at(-1)!.count;
   return {
     total,
-    bytes: [...sets].reduce((sum, numbers) => sum + ownBytes(numbers), 0),
+    bytes: nested.reduce((sum, { bits }) => sum + ownBytes(bits), 0),
     has: () => true,
     page({ limit, offset }) {
       const from = Math.min(offset, total);
       const rows = new Uint32Array(Math.min(limit, total - from));
-      const best = first.subarray(from, from + rows.length);
-      rows.set(best);
-      let index = best.length;
-      let skip = Math.max(from - first.length, 0);
-      for (const one of classes) {
-        if (index === rows.length) break;
-        if (skip < one.count) index = takeBits(one, skip, rows, index);
-        skip = Math.max(skip - one.count, 0);
+      let index = 0;
+      let before: CountedBits | undefined;
+      for (const one of nested) {
+        // The results of the bitset before are skipped, or taken already.
+        const skip = Math.max(from - (before?.count ?? 0), 0);
+        if (from < one.count) index = takeBits(one.bits, before?.bits, skip, rows.subarray(index)) + index;
+        before = one;
       }
       return toRows(rows, rowOf);
     },
@@ -168,30 +164,30 @@ export function toRows<Numbers extends Rows>(numbers: Numbers, rowOf: Uint32Arra
   return numbers;
 }
 
-/** Writes numbers until their class or the target ends. @returns the index after the last */
-function takeBits({ bits, butNot }: RankClass, skip: number, target: Uint32Array, index: number): number {
+/** Writes numbers that are in `bits` but not in `butNot`, until they or the target end. @returns their number */
+function takeBits(
+  bits: Uint32Array,
+  butNot: Uint32Array | undefined,
+  skip: number,
+  target: Uint32Array,
+): number {
   let left = skip;
-  let to = index;
+  let to = 0;
   for (let at = 0; at < bits.length && to < target.length; at++) {
     let word = bits[at]!;
     if (butNot !== undefined) word &= ~butNot[at]!;
     if (word === 0) continue;
     if (left > 0) {
       const count = countWord(word);
-      word = withoutLowest(word, Math.min(left, count), count);
-      left -= Math.min(left, count);
+      if (count <= left) {
+        left -= count;
+        continue;
+      }
+      for (; left > 0; left--) word &= word - 1;
     }
     for (; word !== 0 && to < target.length; word &= word - 1) target[to++] = at * 32 + lowestBit(word);
   }
   return to;
-}
-
-/** A word without its `many` lowest bits. */
-function withoutLowest(word: number, many: number, count: number): number {
-  if (many === count) return 0;
-  let rest = word;
-  for (let left = many; left > 0; left--) rest &= rest - 1;
-  return rest;
 }
 
 /** A small integer of the engine: a larger limit would slow down every comparison. */

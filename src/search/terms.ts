@@ -10,12 +10,17 @@ import {
   AT_ONCE,
   addEntries,
   type BitPair,
+  countEntries,
   type DocumentBitset,
+  type DocumentSet,
   documentBitsetOf,
+  LIST_WORK,
   type ListSet,
   NO_DOCUMENTS,
   type SetOrWords,
+  sizeOf,
   takePair,
+  unite,
 } from "./document-sets.ts";
 import { type Located, locate, sizeOfRange } from "./locate.ts";
 import { findNgramDocuments } from "./ngram-documents.ts";
@@ -25,18 +30,12 @@ import { GRAM, type TrigramIndex, textOf } from "./trigrams.ts";
 import type { OpenWordIndex } from "./word-index.ts";
 import { STEP, type Work } from "./work.ts";
 
-/** The words of some postings; a word that contains a term twice may come twice. */
-export function* wordsAt(trigrams: TrigramIndex, postings: Uint32Array): Work<Uint32Array> {
-  const words = new Uint32Array(postings.length);
-  for (let at = 0; at < postings.length; at++) {
-    words[at] = textOf(trigrams, postings[at]!);
-    if (at % STEP === STEP - 1) yield;
-  }
-  return words;
-}
-
 /** The result for a term: a set, words, or a range of postings where these are too many to list. */
-export type FoundTerm = SetOrWords | Located;
+export type FoundTerm = SetOrWords | ({ readonly kind: "postings" } & Located);
+
+export function isSet(found: FoundTerm): found is DocumentSet {
+  return found.kind === "list" || found.kind === "bits";
+}
 
 /**
  * Finds the documents that contain a term: as a set, as words, or as postings to be read.
@@ -48,9 +47,51 @@ export function* findTerm(index: OpenWordIndex, term: string, most = AT_ONCE): W
   const located = locate(index.trigrams, term);
   const size = sizeOfRange(located.range);
   if (size === 0) return NO_DOCUMENTS;
-  return size <= most
-    ? yield* wordsAt(index.trigrams, yield* listPostings(index.trigrams, located, term))
-    : located;
+  if (size > most) return { kind: "postings", ...located };
+  return {
+    kind: "words",
+    words: wordsAt(index.trigrams, yield* listPostings(index.trigrams, located, term)),
+  };
+}
+
+/** The words of some postings; a word that contains a term twice may come twice. */
+function wordsAt(trigrams: TrigramIndex, postings: Uint32Array): Uint32Array {
+  const words = new Uint32Array(postings.length);
+  for (let at = 0; at < postings.length; at++) words[at] = textOf(trigrams, postings[at]!);
+  return words;
+}
+
+/** Words of a term whose postings are counted to estimate those of all. */
+const SAMPLES = 64;
+
+/** The work to make a set of a term's documents: roughly the number of its postings. */
+export function workOf({ trigrams, wordPostings }: OpenWordIndex, found: FoundTerm): number {
+  if (isSet(found)) return sizeOf(found);
+  if (found.kind === "words") return countEntries(wordPostings, found.words) + found.words.length * LIST_WORK;
+  const [from] = found.range;
+  const postings = sizeOfRange(found.range);
+  let entries = 0;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const word = textOf(trigrams, trigrams.postings[from + Math.floor((sample * postings) / SAMPLES)]!);
+    entries += wordPostings.starts[word + 1]! - wordPostings.starts[word]!;
+  }
+  return postings * (entries / SAMPLES + LIST_WORK);
+}
+
+/** A search with more work than this is long. */
+const LONG = 32_768;
+
+/** The documents of a term as a set, which is made with pauses. */
+export function* documentsOf(
+  index: OpenWordIndex,
+  term: string,
+  found: FoundTerm,
+  loan: BitsetLoan,
+): Work<DocumentSet> {
+  if (isSet(found)) return found;
+  if (workOf(index, found) > LONG) yield "long";
+  if (found.kind === "words") return yield* unite(index, found.words, loan);
+  return yield* gatherDocuments(index, found, term, loan);
 }
 
 /*

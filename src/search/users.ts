@@ -13,14 +13,13 @@ import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
 import { BitsetLoan, BitsetPool, countBits, EntrySorter } from "./bitset.ts";
 import { fold } from "./fold.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
-import { knowsEnds, type Located, locate, postingsAtEnd, postingsIn, sizeOfRange } from "./locate.ts";
+import { type Located, locate, postingsAtEnd, postingsIn, sizeOfRange } from "./locate.ts";
 import { listPostings, PostingReader } from "./posting-reader.ts";
 import {
   bitsetResults,
   ListedResults,
   NO_RESULTS,
   ownBytes,
-  type RankClass,
   type ResultSet,
   retainPage,
   TopK,
@@ -44,7 +43,6 @@ export function indexUsers(rows: number, nameOf: (row: number) => string): NameI
 }
 
 export interface OpenNameIndex extends NameIndex {
-  /** Empty between two searches, and used without a pause. */
   readonly sorter: EntrySorter;
   readonly pool: BitsetPool;
 }
@@ -73,47 +71,48 @@ export function* searchUsers(index: OpenNameIndex, term: string, page: PageOf): 
     ? postingsIn(trigrams, located.range)
     : yield* listPostings(trigrams, located, term);
   if (postings.length === 0) return NO_RESULTS;
-  const ends = knowsEnds(trigrams, located, term) ? postingsAtEnd(trigrams, located, term) : postings;
-  const equal = equalNames(trigrams, ends, term.length);
+  const equal = equalNames(trigrams, postingsAtEnd(trigrams, located, term) ?? postings, term.length);
   // The trigrams of a shorter term do not tell which texts hold it twice.
-  const repeated = term.length < GRAM ? undefined : repeatedNames(trigrams, postings);
-  if (repeated === undefined) return new ListedResults(listNames(index, postings, equal));
-  const total = postings.length - repeated.postings + repeated.names.length;
-  const top = topNames(trigrams, postings, equal, repeated.names, Math.min(TOP, total));
+  if (term.length < GRAM) return new ListedResults(listNames(index, postings, equal));
+  const repeated: number[] = [];
+  for (let at = 0; at < postings.length; at++) if (isRepeated(postings[at]!)) repeated.push(postings[at]!);
+  const entries = repeated.length === 0 ? NO_NAMES : entriesOf(index, Uint32Array.from(repeated));
+  const total = postings.length - repeated.length + entries.length;
+  const top = topNames(trigrams, postings, equal, entries, Math.min(TOP, total));
   const listBytes = total * Uint32Array.BYTES_PER_ELEMENT;
   return topResults(total, top, listBytes + ownBytes(postings), () => {
     return new ListedResults(listNames(index, postings, equal));
   });
 }
 
-function listNames(
-  { trigrams, sorter }: OpenNameIndex,
-  postings: Uint32Array,
-  equal: Uint32Array,
-): Uint32Array {
+const NO_NAMES = new Uint32Array(0);
+
+/** The names at some postings, each once, ascending: number * 2, and 1 more if one of the postings is its beginning. */
+function entriesOf({ trigrams, sorter }: OpenNameIndex, postings: Uint32Array): Uint32Array {
   const entries = new Uint32Array(postings.length);
   for (let at = 0; at < postings.length; at++) {
     entries[at] = textOf(trigrams, postings[at]!) * 2 + (isBeginning(trigrams, postings[at]!) ? 1 : 0);
   }
   sorter.add(entries, 0, entries.length);
-  // Each name once, even if it begins with the term and holds it again.
-  const total = sorter.drain(entries);
-  const ranked = new Uint32Array(total);
+  return entries.subarray(0, sorter.drain(entries));
+}
+
+function listNames(index: OpenNameIndex, postings: Uint32Array, equal: Uint32Array): Uint32Array {
+  const entries = entriesOf(index, postings);
+  const ranked = new Uint32Array(entries.length);
   // In an index file from other code, a name may be at many postings, so `equal` may be longer than all names.
-  ranked.set(equal.subarray(0, total));
+  ranked.set(equal.subarray(0, entries.length));
   let to = equal.length;
   // Both are ascending.
-  for (let at = 0, skipped = 0; at < total; at++) {
+  for (let at = 0, skipped = 0; at < entries.length; at++) {
     const name = entries[at]! >>> 1;
     if ((entries[at]! & 1) === 0) continue;
     if (name === equal[skipped]) skipped++;
     else ranked[to++] = name;
   }
-  for (let at = 0; at < total; at++) if ((entries[at]! & 1) === 0) ranked[to++] = entries[at]! >>> 1;
+  for (let at = 0; at < entries.length; at++) if ((entries[at]! & 1) === 0) ranked[to++] = entries[at]! >>> 1;
   return ranked;
 }
-
-const NO_NAMES = new Uint32Array(0);
 
 /** Whether a posting is the beginning of a name of this length. */
 function isName(trigrams: TrigramIndex, posting: number, length: number): boolean {
@@ -129,40 +128,12 @@ function equalNames(trigrams: TrigramIndex, postings: Uint32Array, length: numbe
   return equal.length === 0 ? NO_NAMES : Uint32Array.from(equal).sort();
 }
 
-/*
- * The top-k of few names without a list of all. A posting says whether its name holds the trigram again. If not, its
- * name goes straight into the k smallest of its rank class; only the others are sorted and merged.
- */
-
-/** All names are listed if more postings than this are of texts that may hold the term twice. */
-const FEW_REPEATED = 1024;
-
 /**
- * Names that may be at several of the postings, each once: number * 2, and 1 more when none of the postings is its
- * beginning; undefined when there are too many.
+ * The top-k names without a list of all: a name whose text does not hold the trigram again goes straight into the k
+ * smallest of its rank class.
+ * @param repeated the entries of all others, which may be at several of the postings
+ * @param k at most the number of names
  */
-function repeatedNames(
-  trigrams: TrigramIndex,
-  postings: Uint32Array,
-): { names: Uint32Array; postings: number } | undefined {
-  const found: number[] = [];
-  for (let at = 0; at < postings.length; at++) {
-    const posting = postings[at]!;
-    if (!isRepeated(posting)) continue;
-    if (found.length === FEW_REPEATED) return undefined;
-    found.push(textOf(trigrams, posting) * 2 + (isBeginning(trigrams, posting) ? 0 : 1));
-  }
-  if (found.length === 0) return { names: NO_NAMES, postings: 0 };
-  const names = Uint32Array.from(found);
-  names.sort();
-  let count = 0;
-  for (const name of names) {
-    if (count === 0 || names[count - 1]! >>> 1 !== name >>> 1) names[count++] = name;
-  }
-  return { names: names.subarray(0, count), postings: found.length };
-}
-
-/** The top-k names. @param k at most their number */
 function topNames(
   trigrams: TrigramIndex,
   postings: Uint32Array,
@@ -183,7 +154,7 @@ function topNames(
     if (name >= rest.limit && name >= first.limit) continue;
     if (!isRepeated(posting)) take(name, isBeginning(trigrams, posting));
   }
-  for (const name of repeated) take(name >>> 1, (name & 1) === 0);
+  for (const entry of repeated) take(entry >>> 1, (entry & 1) === 1);
   const top: number[] = [];
   for (const numbers of [equal, first.numbers, rest.numbers]) {
     for (let at = 0; at < numbers.length && top.length < k; at++) top.push(numbers[at]!);
@@ -191,32 +162,27 @@ function topNames(
   return top;
 }
 
-interface NameSets {
-  readonly any: Uint32Array;
-  readonly first: Uint32Array;
-  readonly equal: Uint32Array;
-}
-
 function* gatherNames(index: OpenNameIndex, located: Located, term: string, page: PageOf): Work<ResultSet> {
   yield "long";
   const loan = new BitsetLoan(index.pool);
   try {
-    const sets: NameSets = { any: loan.take(), first: loan.take(), equal: loan.take() };
+    const sets = [loan.take(), loan.take(), loan.take()] as const;
     yield* markNames(index.trigrams, located, term, sets);
-    return retainPage(rankSets(sets), page, () => loan.keepAll());
+    const counted = sets.map((bits) => ({ bits, count: countBits(bits) }));
+    return retainPage(bitsetResults(counted), page, loan);
   } finally {
     loan.end();
   }
 }
 
-/** Sets the bits of all names with the term, of names that begin with it, and of names equal to it. */
+/** Sets the bits of the names equal to the term, of names that begin with it, and of all names with it. */
 function* markNames(
   trigrams: TrigramIndex,
   located: Located,
   term: string,
-  { any, first, equal }: NameSets,
+  [equal, first, any]: readonly [Uint32Array, Uint32Array, Uint32Array],
 ): Work<void> {
-  const hasEnds = knowsEnds(trigrams, located, term);
+  const ends = postingsAtEnd(trigrams, located, term);
   const reader = new PostingReader(trigrams, located, term);
   for (let chunk = reader.next(); chunk !== undefined; chunk = reader.next()) {
     for (let at = 0; at < chunk.length; at++) {
@@ -227,11 +193,10 @@ function* markNames(
       // Without a branch, since the data are unpredictable, it takes half the time.
       first[name >>> 5]! |= bit & beginningMask(trigrams, posting);
     }
-    if (!hasEnds) addEqual(trigrams, chunk, term, equal);
+    if (ends === undefined) addEqual(trigrams, chunk, term, equal);
     yield;
   }
-  if (!hasEnds) return;
-  const ends = postingsAtEnd(trigrams, located, term);
+  if (ends === undefined) return;
   for (let at = 0; at < ends.length; at += STEP) {
     addEqual(trigrams, ends.subarray(at, at + STEP), term, equal);
     yield;
@@ -249,15 +214,4 @@ function addEqual(
     const name = textOf(trigrams, postings[at]!);
     equal[name >>> 5]! |= 1 << name;
   }
-}
-
-function rankSets({ any, first, equal }: NameSets): ResultSet {
-  const equalCount = countBits(equal);
-  const firstCount = countBits(first);
-  const classes: RankClass[] = [
-    { count: equalCount, bits: equal, butNot: undefined },
-    { count: firstCount - equalCount, bits: first, butNot: equal },
-    { count: countBits(any) - firstCount, bits: any, butNot: first },
-  ];
-  return bitsetResults(NO_NAMES, classes);
 }

@@ -8,7 +8,7 @@
  * words, is for renumbering documents.
  */
 
-import { enlarge, sharedUint32 } from "../store/bytes.ts";
+import { enlarge, sharedCopy, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_OCCURRENCES } from "../store/limits.ts";
 import { type OpenPostings, openPostings, type Renumbering, type WordPostings } from "./document-sets.ts";
 import { indexTrigrams } from "./index-trigrams.ts";
@@ -31,18 +31,14 @@ export interface DocumentWords {
   readonly words: Uint32Array;
 }
 
-/**
- * Takes documents in ascending order, then makes the index. Occurrences, a word and a document each, arrive in order of
- * documents; after the words are renumbered in order, a counting sort makes posting lists of them.
- */
+/** Takes documents in ascending order, then makes the index. */
 export class WordIndexBuilder {
   readonly #dictionary = new WordDictionary();
-  /** Word and entry of every occurrence, alternating; a word occurs once a document. */
-  #occurrences = new Uint32Array(8192);
-  #length = 0;
+  /** As in {@link DocumentWords}, but for the order of words: each gets its number when it arrives. */
+  readonly #starts = new Uint32Column();
+  readonly #words = new Uint32Column();
   /** By word: the index of its newest occurrence, plus one. */
   #newest = new Uint32Array(1024);
-  #documents = 0;
   readonly #mostOccurrences: number;
 
   /** @param mostOccurrences words of all documents, each counted once a document */
@@ -51,7 +47,7 @@ export class WordIndexBuilder {
   }
 
   beginDocument(): void {
-    this.#documents++;
+    this.#starts.push(this.#words.length);
   }
 
   /** Adds a field to the newest document. @throws {LimitError} when there are too many words */
@@ -69,40 +65,25 @@ export class WordIndexBuilder {
 
   #post(number: number, flag: number): void {
     if (number >= this.#newest.length) this.#newest = enlarge(this.#newest);
-    const document = this.#documents - 1;
-    const newest = this.#newest[number]! - 1;
-    if (newest >= 0 && this.#occurrences[newest + 1]! >>> 1 === document) {
-      this.#occurrences[newest + 1]! |= flag;
+    const words = this.#words;
+    const newest = this.#newest[number]!;
+    if (newest > this.#starts.values[this.#starts.length - 1]!) {
+      words.values[newest - 1]! |= flag;
       return;
     }
-    checkLimit(this.#length / 2 + 1, this.#mostOccurrences, "words of worlds, each counted once a world");
-    if (this.#length === this.#occurrences.length) this.#occurrences = enlarge(this.#occurrences);
-    this.#occurrences[this.#length] = number;
-    this.#occurrences[this.#length + 1] = document * 2 + flag;
-    this.#newest[number] = this.#length + 1;
-    this.#length += 2;
+    checkLimit(words.length + 1, this.#mostOccurrences, "words of worlds, each counted once a world");
+    words.push(number * 2 + flag);
+    this.#newest[number] = words.length;
   }
 
   finish(least?: number, mostTrigrams?: number): WordIndex {
-    const words = this.#sortWords();
-    const trigrams = indexTrigrams(words, mostTrigrams);
-    const byDocument = this.#listByDocument();
-    const wordPostings = invert(byDocument, words.count);
+    const texts = this.#sortWords();
+    this.#starts.push(this.#words.length);
+    const byDocument = { starts: sharedCopy(this.#starts), words: sharedCopy(this.#words) };
+    const trigrams = indexTrigrams(texts, mostTrigrams);
+    const wordPostings = invert(byDocument, texts.count);
     const ngramDocuments = indexNgramDocuments(trigrams, wordPostings, least);
     return { trigrams, wordPostings, ngramDocuments, byDocument };
-  }
-
-  /** Occurrences are in order of documents already. */
-  #listByDocument(): DocumentWords {
-    const starts = sharedUint32(this.#documents + 1);
-    const words = sharedUint32(this.#length / 2);
-    for (let at = 0; at < this.#length; at += 2) {
-      const entry = this.#occurrences[at + 1]!;
-      starts[(entry >>> 1) + 1]!++;
-      words[at / 2] = this.#occurrences[at]! * 2 + (entry & 1);
-    }
-    for (let document = 0; document < this.#documents; document++) starts[document + 1]! += starts[document]!;
-    return { starts, words };
   }
 
   /**
@@ -113,9 +94,8 @@ export class WordIndexBuilder {
     const found = this.#dictionary.finish();
     const sorted = sortTexts(found);
     const ranks = ranksIn(sorted);
-    for (let at = 0; at < this.#length; at += 2) {
-      this.#occurrences[at] = ranks[this.#occurrences[at]!]!;
-    }
+    const { values, length } = this.#words;
+    for (let at = 0; at < length; at++) values[at] = ranks[values[at]! >>> 1]! * 2 + (values[at]! & 1);
     return reorderTexts(found, sorted);
   }
 }

@@ -2,19 +2,18 @@
  * Search over names and descriptions of worlds. Documents are numbered in order of the all-time ranking.
  *
  * A query is split into terms: the documents of a single term are found and ranked at once, the sets of several terms
- * are intersected first. A short search runs without a pause and without the bitsets that long ones borrow.
+ * are intersected first.
  */
 
 import type { PageOf } from "../store/generation.ts";
 import { BitsetLoan } from "./bitset.ts";
-import { findAll, LONG, withoutContained } from "./conjunction.ts";
-import { AT_ONCE, countEntries, unite } from "./document-sets.ts";
+import { findAll, withoutContained } from "./conjunction.ts";
+import { AT_ONCE, countEntries } from "./document-sets.ts";
 import { fold } from "./fold.ts";
-import { sizeOfRange } from "./locate.ts";
 import { type NameOrder, orderNames, renumberNames } from "./name-order.ts";
-import { type Asked, rank, rankList, rankWords } from "./rank.ts";
-import type { ResultSet } from "./result-set.ts";
-import { type FoundTerm, findTerm, gatherDocuments } from "./terms.ts";
+import { rankList, rankSet, rankWords } from "./rank.ts";
+import { type ResultSet, retainPage } from "./result-set.ts";
+import { documentsOf, findTerm, isSet } from "./terms.ts";
 import { ranksIn, TextsBuilder, WHITE_SPACE } from "./texts.ts";
 import {
   type OpenWordIndex,
@@ -83,17 +82,18 @@ const MAX_TERMS = 10;
  * @returns world rows: names equal to the query, names that begin with it, names with every term, the rest
  */
 export function* searchWorlds(index: OpenWorldIndex, term: string, page: PageOf): Work<ResultSet> {
+  const { words, nameOrder } = index;
   const terms = termsOf(term);
-  const found = terms.length === 1 ? yield* findTerm(index.words, terms[0]!) : undefined;
-  // Most searches end here, without the objects that long ones need.
-  const short = found === undefined ? undefined : rankShort(index, found, term);
-  if (short !== undefined) return short;
-  const loan = new BitsetLoan(index.words.pool);
-  const asked = { term, page };
+  const loan = new BitsetLoan(words.pool);
   try {
-    if (found !== undefined) return yield* rankFound(index, found, terms[0]!, asked, loan);
-    const set = yield* findAll(index.words, terms, loan);
-    return rankShort(index, set, term) ?? (yield* rank(set, index.nameOrder, asked, loan));
+    const found = terms.length === 1 ? yield* findTerm(words, terms[0]!) : yield* findAll(words, terms, loan);
+    if (found.kind === "words") {
+      const entries = countEntries(words.wordPostings, found.words);
+      if (entries <= AT_ONCE) return rankWords(words, found.words, entries, nameOrder, term);
+    }
+    const set = isSet(found) ? found : yield* documentsOf(words, terms[0]!, found, loan);
+    if (set.kind === "list" && set.entries.length <= AT_ONCE) return rankList(set.entries, nameOrder, term);
+    return retainPage(yield* rankSet(set, nameOrder, term, loan), page, loan);
   } finally {
     loan.end();
   }
@@ -103,35 +103,4 @@ export function* searchWorlds(index: OpenWorldIndex, term: string, page: PageOf)
 export function termsOf(query: string): readonly string[] {
   const terms = query.split(WHITE_SPACE);
   return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
-}
-
-/** Ranks few documents, without a pause; undefined when there are too many. */
-function rankShort(
-  { words, nameOrder }: OpenWorldIndex,
-  found: FoundTerm,
-  term: string,
-): ResultSet | undefined {
-  if (found instanceof Uint32Array) {
-    const entries = countEntries(words.wordPostings, found);
-    return entries <= AT_ONCE ? rankWords(words, found, entries, nameOrder, term) : undefined;
-  }
-  if (!("kind" in found) || found.kind === "bits" || found.entries.length > AT_ONCE) return undefined;
-  return rankList(found.entries, nameOrder, term);
-}
-
-/** Ranks the documents of a single term, with pauses. */
-function* rankFound(
-  { words, nameOrder }: OpenWorldIndex,
-  found: FoundTerm,
-  term: string,
-  asked: Asked,
-  loan: BitsetLoan,
-): Work<ResultSet> {
-  if ("kind" in found) return yield* rank(found, nameOrder, asked, loan);
-  if ("range" in found) {
-    if (sizeOfRange(found.range) > LONG) yield "long";
-    return yield* rank(yield* gatherDocuments(words, found, term, loan), nameOrder, asked, loan);
-  }
-  if (countEntries(words.wordPostings, found) > LONG) yield "long";
-  return yield* rank(yield* unite(words, found, loan), nameOrder, asked, loan);
 }
