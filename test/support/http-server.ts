@@ -19,7 +19,7 @@ import type { Observation } from "../../src/observe/events.ts";
 import { openState } from "../../src/server/open.ts";
 import { type ServerOptions, startServer } from "../../src/server/server.ts";
 import type { Settings } from "../../src/settings/settings.ts";
-import { type RawRow, writeSnapshot } from "./folders.ts";
+import { filled, type RawRow, writeSnapshot } from "./folders.ts";
 import { DEFAULTS } from "./options.ts";
 import { keyRecord, writeKeys } from "./place.ts";
 import { testArguments } from "./program.ts";
@@ -65,23 +65,35 @@ function timeOf(at: number): string {
 
 function writeRows(folder: string): void {
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
-  const world = (at: number, isPublic = true): RawRow => ({
-    id: idOf(1, at),
-    name: `World ${at}`,
-    description: LONG,
-    ownerId: idOf(2, (at % USERS) + 1),
-    isPublic,
-    status: "ACTIVE",
-    createdAt: timeOf(at),
-    updatedAt: timeOf(at),
-  });
+  const world = (at: number, isPublic = true): RawRow =>
+    filled("worlds", {
+      id: idOf(1, at),
+      name: `World ${at}`,
+      description: LONG,
+      ownerId: idOf(2, (at % USERS) + 1),
+      isPublic,
+      status: "ACTIVE",
+      createdAt: timeOf(at),
+      updatedAt: timeOf(at),
+    });
   writeSnapshot(folder, {
     "worlds.ndjson": [...numbers(WORLDS).map((at) => world(at + 1)), world(999, false)],
-    "users.ndjson": numbers(USERS).map((at) => ({
-      ...{ id: idOf(2, at + 1), displayName: `User ${at + 1}`, userIconUrl: null, createdAt: timeOf(at) },
-    })),
+    "users.ndjson": numbers(USERS).map((at) =>
+      filled("users", {
+        id: idOf(2, at + 1),
+        displayName: `User ${at + 1}`,
+        userIconUrl: null,
+        createdAt: timeOf(at),
+      }),
+    ),
     "instances.ndjson": [
-      { id: INSTANCE, worldId: WORLD, isPublic: true, isActive: true, createdAt: timeOf(1) },
+      filled("instances", {
+        id: INSTANCE,
+        worldId: WORLD,
+        isPublic: true,
+        isActive: true,
+        createdAt: timeOf(1),
+      }),
     ],
     "world-stats.ndjson": "",
   });
