@@ -6,16 +6,21 @@
  */
 
 import Database from "better-sqlite3";
-import type { Period, PlatformStats, User, World } from "../../src/model/model.ts";
+import { type Period, type PlatformStats, SCHEMAS, type User, type World } from "../../src/model/model.ts";
 import { type FoundWorld, type Page, serve } from "./app.ts";
 import { readRows } from "./shared.ts";
+
+const WORLD_FIELDS = Object.keys(SCHEMAS.world.properties);
+/** The table has no hidden worlds, so it needs no `isPublic`. */
+const WORLD_COLUMNS = WORLD_FIELDS.filter((name) => name !== "isPublic");
 
 const database = new Database(":memory:");
 database.exec(`
   CREATE TABLE users (id TEXT PRIMARY KEY, displayName TEXT, userIconUrl TEXT, createdAt TEXT);
   CREATE TABLE worlds (
-    id TEXT PRIMARY KEY, name TEXT, description TEXT, ownerId TEXT, createdAt TEXT, updatedAt TEXT,
-    totalVisits INTEGER, uniqueVisitors INTEGER, visitsLast7Days INTEGER, visitsLast30Days INTEGER
+    ${WORLD_COLUMNS.join(", ")},
+    totalVisits INTEGER, uniqueVisitors INTEGER, visitsLast7Days INTEGER, visitsLast30Days INTEGER,
+    PRIMARY KEY (id)
   );
   CREATE TABLE instances (id TEXT PRIMARY KEY, worldId TEXT, createdAt TEXT);
   CREATE INDEX worlds_newest ON worlds (createdAt DESC, id);
@@ -32,7 +37,7 @@ function load(folder: string): string {
   const none = { totalVisits: 0, uniqueVisitors: 0, visitsLast7Days: 0, visitsLast30Days: 0 };
   const addUser = database.prepare("INSERT INTO users VALUES (:id, :displayName, :userIconUrl, :createdAt)");
   const addWorld = database.prepare(`
-    INSERT INTO worlds VALUES (:id, :name, :description, :ownerId, :createdAt, :updatedAt,
+    INSERT INTO worlds VALUES (${WORLD_COLUMNS.map((name) => `:${name}`).join(", ")},
       :totalVisits, :uniqueVisitors, :visitsLast7Days, :visitsLast30Days)`);
   const addInstance = database.prepare("INSERT INTO instances VALUES (:id, :worldId, :createdAt)");
   database.transaction(() => {
@@ -52,8 +57,7 @@ function load(folder: string): string {
 
 const etag = load(process.argv[2]!);
 
-/** The table has no hidden worlds, so it needs no `isPublic`. */
-const WORLD = "SELECT id, name, description, ownerId, 1 AS isPublic, createdAt, updatedAt FROM worlds";
+const WORLD = `SELECT ${WORLD_FIELDS.join(", ").replace("isPublic", "1 AS isPublic")} FROM worlds`;
 const count = "(SELECT count(*) FROM";
 
 const statements = {

@@ -61,8 +61,10 @@ export async function ask<Value>(child: ChildProcess, question: string, property
   return await answer;
 }
 
-/** Raise with every change of the generated rows: folders with another number are not reused. */
-const GENERATED = 2;
+/** The generation of the sample, which every change of the generated rows changes: folders of another are not reused. */
+const { generation: GENERATED } = JSON.parse(
+  readFileSync(join(ROOT, "data/sample/manifest.json"), "utf8"),
+) as { readonly generation: string };
 
 /**
  * A snapshot with a quarter as many worlds as users and a twentieth as many instances, made once. Benches that change a

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createRandom } from "../../src/util/random.ts";
+import { filled } from "../../test/support/folders.ts";
 import { ask, forkServer, said } from "./child.ts";
 import type { Counts, Flood } from "./flooder.ts";
 import { addKey } from "./keys.ts";
@@ -47,19 +48,21 @@ function writeSnapshot(out: string, worlds: number): void {
   mkdirSync(out);
   writeFileSync(
     join(out, "users.ndjson"),
-    `${JSON.stringify({ id: uuid(0), displayName: "owner", userIconUrl: "", createdAt: time })}\n`,
+    `${JSON.stringify(filled("users", { id: uuid(0), displayName: "owner", userIconUrl: "", createdAt: time }))}\n`,
   );
   const rows = Array.from({ length: worlds }, (_, at) =>
-    JSON.stringify({
-      id: uuid(at + 1),
-      name: `world ${at}`,
-      description: SHARED + at.toString(36).padStart(6, "0"),
-      ownerId: uuid(0),
-      isPublic: true,
-      status: "ACTIVE",
-      createdAt: time,
-      updatedAt: time,
-    }),
+    JSON.stringify(
+      filled("worlds", {
+        id: uuid(at + 1),
+        name: `world ${at}`,
+        description: SHARED + at.toString(36).padStart(6, "0"),
+        ownerId: uuid(0),
+        isPublic: true,
+        status: "ACTIVE",
+        createdAt: time,
+        updatedAt: time,
+      }),
+    ),
   );
   writeFileSync(join(out, "worlds.ndjson"), `${rows.join("\n")}\n`);
   writeFileSync(join(out, "world-stats.ndjson"), "");

@@ -6,6 +6,8 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { FIELDS, type FieldType, TABLES } from "../../src/model/schema.ts";
+import { columnName } from "../../src/sources/postgres/queries.ts";
 import { unavailable } from "./need.ts";
 import { freePort } from "./ports.ts";
 import { until } from "./process.ts";
@@ -32,8 +34,8 @@ export function needPostgres(): string | false {
   return findPrograms() === undefined && unavailable("not installed: postgresql");
 }
 
-/** The tables that the default queries of an export expect. */
-export const TABLES_SQL = `
+/** Tables with the fields that tests insert by place. */
+const FIRST_COLUMNS_SQL = `
   CREATE TABLE users (id uuid PRIMARY KEY, display_name text NOT NULL, user_icon_url text, created_at timestamptz NOT NULL);
   CREATE TABLE worlds (id uuid PRIMARY KEY, name text NOT NULL, description text, owner_id uuid NOT NULL,
     is_public boolean NOT NULL, status text NOT NULL, created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL);
@@ -42,6 +44,25 @@ export const TABLES_SQL = `
   CREATE TABLE instances (id uuid PRIMARY KEY, world_id uuid NOT NULL, is_public boolean NOT NULL,
     is_active boolean NOT NULL, created_at timestamptz NOT NULL);
 `;
+
+/** The type and default of a column for fields of each type. */
+const COLUMNS: Readonly<Record<FieldType, string>> = {
+  id: "uuid DEFAULT gen_random_uuid()",
+  text: "text DEFAULT ''",
+  boolean: "boolean DEFAULT true",
+  count: "bigint DEFAULT 0",
+  time: "timestamptz DEFAULT now()",
+};
+
+/** The tables that the default queries of an export expect; further fields of the schema are last, with defaults. */
+export const TABLES_SQL =
+  FIRST_COLUMNS_SQL +
+  TABLES.flatMap((table) =>
+    FIELDS[table].map(({ name, type }) => {
+      const column = `${columnName(name)} ${COLUMNS[type]}`;
+      return `ALTER TABLE ${columnName(table)} ADD COLUMN IF NOT EXISTS ${column};\n`;
+    }),
+  ).join("");
 
 /** Fills these tables with `n` users, a quarter as many worlds with statistics, and a twentieth as many instances. */
 export function fillSql(n: number): string {

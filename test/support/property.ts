@@ -5,8 +5,16 @@ import path from "node:path";
 import fc from "fast-check";
 import { openOrrery } from "../../src/mod.ts";
 import { askAndCompare, type Door, directDoor } from "./doors.ts";
-import { temporaryFolder } from "./folders.ts";
-import { MODEL_BASE, Model, type ModelSettings, type SnapshotRows, type TestKey, testKey } from "./model.ts";
+import { filled, temporaryFolder } from "./folders.ts";
+import {
+  MODEL_BASE,
+  Model,
+  type ModelSettings,
+  type SnapshotRows,
+  type TestKey,
+  testKey,
+  type WorldRow,
+} from "./model.ts";
 import { writeTestKeys } from "./place.ts";
 import { UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
 
@@ -159,11 +167,10 @@ const snapshotOf = (text: fc.Arbitrary<string>): fc.Arbitrary<SnapshotRows> =>
     })
     .map(({ users, worlds, counts, instances }) => ({
       users: users.map((user) => ({ ...user, userIconUrl: user.displayName })),
-      worlds: worlds.map(({ owner, ...world }) => ({
-        ...world,
-        ownerId: users[owner]?.id ?? UNKNOWN_ID,
-        updatedAt: world.createdAt,
-      })),
+      worlds: worlds.map(({ owner, ...world }) => {
+        const ownerId = users[owner]?.id ?? UNKNOWN_ID;
+        return filled("worlds", { ...world, ownerId, updatedAt: world.createdAt }) as WorldRow;
+      }),
       stats: worlds
         .slice(0, counts.length)
         .map(({ id }, at) => ({ ...counts[at]!, worldId: id.toUpperCase() })),
