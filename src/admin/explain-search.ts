@@ -108,11 +108,7 @@ function* searchAndCount(
 
 const scheduler = new Scheduler<CountedResults>();
 
-/**
- * The searches of a generation as requests run them, but without a cache.
- * @param askHolding asks which threads have a page in their caches
- * @param take receives each explanation
- */
+/** The searches of a generation as requests run them, but without a cache. @param take receives each explanation */
 export function explainedSearches(
   { state, sharedGeneration }: OpenState,
   askHolding: WatchedServer["askHolding"],

@@ -54,9 +54,7 @@ export const ADMIN_SETTINGS = [
 ] as const satisfies readonly Setting[];
 
 /**
- * Returns the function that starts the listener; undefined if it is off.
- *
- * @param always whether it is on by default
+ * Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default
  * @throws {UsageError} or {@link SourceError} naming the setting
  */
 export async function readAdmin(

@@ -64,10 +64,8 @@ export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeySta
 }
 
 /**
- * Answers `GET /keys`: the requests of one key, or of all, a page at a time in order of their slots, which never change.
- *
- * @param query `id=ID` for one key; nothing, or `after=N` with the `next` of the page before, for all
- * @param figures undefined until the first snapshot is loaded
+ * Answers `GET /keys`: the requests of one key (`id=ID`), or of all, a page at a time (`after=N`, the `next` of the page
+ * before) in order of their slots, which never change. @param figures undefined until the first snapshot is loaded
  */
 export function answerKeys(query: string, figures: KeyFigures | undefined): Reply {
   const asked = new URLSearchParams(query);

@@ -195,10 +195,7 @@ function errorOf(status: number | undefined, message: string, waitMs: number): E
   return status === 429 ? new RateLimitError(message, waitMs) : new ApiError(status, message);
 }
 
-/**
- * Makes the function that sends the requests of a client.
- * @throws {TypeError} when an option cannot be used; the message never holds the token
- */
+/** Makes the function that sends the requests of a client. @throws as {@link createAttempt} */
 export function createSend(options: ClientOptions): Send {
   const attempt = createAttempt(options);
   return async (path, given = {}, more, ifMatch, left) => {
