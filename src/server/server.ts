@@ -14,7 +14,6 @@ import { createRequestCells, type RequestCells } from "../observe/metrics/counte
 import { MOST_THREADS, type Settings } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { connectionLimit } from "../util/process/connection-limit.ts";
-import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { ServingThreads } from "./threads/serving-threads.ts";
 
@@ -35,11 +34,8 @@ export interface AdminGiven {
 }
 
 /** What the admin listener knows of its server, which keeps it current. */
-export interface Watched {
-  readonly observe: Observe;
-  readonly snapshotEvents: SnapshotEvents;
-  /** @param share of a snapshot that was read, 0 to 1 */
-  readonly onProgress: (share: number) => void;
+export interface Watched
+  extends Required<Pick<OpenStateOptions, "observe" | "snapshotEvents" | "onProgress">> {
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
   /** Asks the serving threads, if there are several. */
