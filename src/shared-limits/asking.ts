@@ -49,21 +49,14 @@ export class Asking {
   readonly #leases: Leases;
   readonly #host: AskingHost;
   readonly #questions = new Map<number, Question>();
-  readonly #known = new Map<number, number>();
-  #asks = 0;
-  #failures = 0;
+  /** Limits of all keys that were ever asked for, by slot. */
+  readonly known = new Map<number, number>();
+  asks = 0;
+  failures = 0;
 
   constructor(leases: Leases, host: AskingHost) {
     this.#leases = leases;
     this.#host = host;
-  }
-
-  get known(): ReadonlyMap<number, number> {
-    return this.#known;
-  }
-
-  figures(): { readonly asks: number; readonly failures: number } {
-    return { asks: this.#asks, failures: this.#failures };
   }
 
   /**
@@ -81,11 +74,11 @@ export class Asking {
     const { mono: sent } = now();
     const question: Question = { sent, told: new Set([notify]) };
     this.#questions.set(slot, question);
-    this.#known.set(slot, limit);
-    this.#asks++;
+    this.known.set(slot, limit);
+    this.asks++;
     const take: ReceiveAnswer = (answer) => takeAnswer(leases, slot, limit, answer, { sent, ...now() });
     const settle = (answer: LeaseAnswer | undefined): void => {
-      if (answer === undefined) this.#failures++;
+      if (answer === undefined) this.failures++;
       else take(answer);
       Atomics.store(leases.away, slot, answer === undefined ? 1 : 0);
       if (this.#questions.get(slot) === question) this.#questions.delete(slot);

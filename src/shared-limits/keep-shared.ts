@@ -97,7 +97,8 @@ export class SharedLimitsKeeper implements LimitSharing {
   }
 
   figures(): SharedLimitsFigures {
-    return { ...this.#asking.figures(), ...readTally(this.leases) };
+    const { asks, failures } = this.#asking;
+    return { asks, failures, ...readTally(this.leases) };
   }
 
   connect(reply: (message: unknown) => void): (message: unknown) => void {

@@ -42,9 +42,7 @@ export class AwayError extends Error {
 }
 
 /** No answer came in time; it may still come. */
-class LateError extends AwayError {
-  override name = "LateError";
-}
+class LateError extends AwayError {}
 
 export interface LinkOptions {
   /** Timeout of a command; {@link ANSWER_MS} when absent. */
