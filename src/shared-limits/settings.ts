@@ -128,19 +128,14 @@ export interface SharedLimitsOptions {
 }
 
 async function readPassword(file: string): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    throw badPasswordFile(file, `cannot be read: ${systemErrorText(error) ?? String(error)}`);
-  }
+  const bad = (why: string): SettingError =>
+    new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw bad(`cannot be read: ${systemErrorText(error) ?? String(error)}`);
+  });
   const [line = ""] = text.split(/\r?\n/, 1);
-  if (line === "") throw badPasswordFile(file, "the first line must be the password");
+  if (line === "") throw bad("the first line must be the password");
   return line;
-}
-
-function badPasswordFile(file: string, why: string): SettingError {
-  return new SettingError("sharedLimitsPasswordFile", `: ${file}: ${why}`, false);
 }
 
 /** @internal The plan of given settings; loads the feature when limits are opened. */
