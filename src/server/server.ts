@@ -7,7 +7,7 @@ import { rationNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
 import { BASE_PATH } from "../model/model.ts";
-import type { Observe, Tables } from "../observe/events.ts";
+import type { Tables } from "../observe/events.ts";
 import { createRequestCells, type RequestCells } from "../observe/metrics/counters.ts";
 import { MOST_THREADS, type Settings } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
