@@ -5,13 +5,17 @@
  *
  * One server for each setup: plain, all requests logged to a file, all to a pipe, one in a hundred logged, --state; and
  * nginx, which sends a file of the same size, without and with its log in a file. Prints microseconds of the server's CPU
- * time a lookup, in short alternating rounds, and the ratio to the plain server: medians, lowest and highest.
+ * time a lookup, in short alternating rounds, and the ratio to the plain server: medians, lowest and highest. Processes of
+ * one program differ by some percent, so the cost of a line is also measured in this process, without requests.
  */
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readClients } from "../src/model/client-address.ts";
+import { AccessLog } from "../src/observe/access-log.ts";
+import { Sink } from "../src/observe/log/sink.ts";
 import { recordReply } from "./http/replies.ts";
 import { NGINX, ORRERY, onCore, type Server, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";
@@ -38,6 +42,9 @@ const token = await addKey(keys, { name: "bench", kind: "api", prefix: "svc_sk_"
 const snapshot = await snapshotOf(values.smoke ? 2000 : 20_000);
 const workload = workloadsOf(snapshot).find(({ name }) => name === "world-by-id")!;
 
+const BLOCK = 4000;
+const BLOCKS = 50;
+
 const log = (name: string): string[] => ["--log-file", join(folder, name)];
 const access = (name: string): string[] => ["--access-log", ...log(name)];
 const pipe = join(folder, "pipe");
@@ -54,6 +61,51 @@ const SUBJECTS = [
   { name: "nginx", peer: NGINX, settings: [] },
   { name: "nginx, all requests logged", peer: NGINX, settings: log("nginx") },
 ];
+
+/** CPU time that the access log adds to a request in this process, in nanoseconds, by round; lines go to a file. */
+async function costOfLine(sample: number): Promise<number[]> {
+  const sink = new Sink(openSync(join(folder, `alone-${sample}`), "w"));
+  const accessLog = new AccessLog({
+    observe: () => {},
+    write: (line) => sink.write(line, true),
+    prefixes: { api: "svc_sk_", cli: "svcx_" },
+    sample,
+    slowMs: 500,
+    clientOf: readClients([]),
+    fields: [],
+  });
+  const found = {
+    status: 200,
+    headers: "Content-Length: 2\r\n",
+    body: "{}",
+    route: "/worlds/:id",
+    keyId: "bench",
+  };
+  const peer = { remoteAddress: "127.0.0.1" };
+  const paths = workload.requests.map(({ path }) => path);
+  let bytes = 0;
+  /** As many requests as a server answers before it looks at its timers, in microseconds of CPU time. */
+  const take = async (isLogged: boolean): Promise<number> => {
+    const before = process.cpuUsage();
+    for (let at = 0; at < BLOCK; at++) {
+      const ask = { method: "GET", target: paths[at % paths.length]!, now: Date.now(), peer };
+      bytes += isLogged
+        ? accessLog.record(ask, found, accessLog.begin()).headers.length
+        : found.headers.length;
+    }
+    await sink.flush();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  const costs: number[] = [];
+  for (let round = -1; round < rounds; round++) {
+    let extra = 0;
+    for (let block = 0; block < BLOCKS; block++) extra += (await take(true)) - (await take(false));
+    if (round >= 0) costs.push((extra * 1000) / (BLOCK * BLOCKS));
+  }
+  if (bytes === 0) throw new Error("nothing was measured");
+  return costs;
+}
 
 const servers: Server[] = [];
 try {
@@ -75,6 +127,10 @@ try {
     return [name, spread(costs[at]!, 2), spread(ratios, 3)];
   });
   console.log(markdown(["", "µs of CPU a lookup", "ratio of a round"], rows));
+  const lines = [await costOfLine(1), await costOfLine(100)].map((each) => spread(each, 0));
+  console.log(
+    `\nIn one process, ns of CPU a request: all logged ${lines[0]}; one in 100 logged ${lines[1]}.`,
+  );
 } finally {
   for (const server of servers) await server.stop();
   reader.kill();

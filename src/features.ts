@@ -70,8 +70,8 @@ export const IN_THREADS: ThreadFeatures = { countInThread, openPages };
 
 /** @internal All functions that features add to a server. */
 export const FEATURES: Features = {
+  ...IN_THREADS,
   findSource: findUrlSource,
-  openPages,
   openSimilar: openSimilarSearching,
   shareLimits,
 };

@@ -1,17 +1,17 @@
 /** The command line. The only reader of arguments and environment. */
 
 import { isatty } from "node:tty";
-import type { CommandIo, CommandRow } from "./cli/command.ts";
+import type { CommandIo } from "./cli/command.ts";
 import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
-import { CommandError, ProblemsError, readOptions, UsageError } from "./cli/options.ts";
+import { CommandError, nameSetting, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
-import { SourceError } from "./util/source-error.ts";
-import { codeOf, damaged, damageOf, systemErrorText } from "./util/system-error.ts";
+import { codeOf, damaged, damageOf, problemText } from "./util/system-error.ts";
+import { PlaceError, SnapshotError, ToldError } from "./util/told-error.ts";
 
 /** Shows `launch.mjs` that this file is not empty. */
 export const isWhole = true;
@@ -23,13 +23,12 @@ if (isServer) holdSignals((status) => process.exit(status));
 /** How long an ending server waits for a reader of its last output. */
 const PATIENCE_MS = 500;
 
-function print(text: string): boolean {
+function print(text: string): void {
   try {
     writeWhole(1, text);
-    return true;
   } catch (error) {
-    if (codeOf(error) === "EPIPE") return false;
-    throw new CommandError(`cannot write to standard output: ${systemErrorText(error) ?? String(error)}`);
+    if (codeOf(error) === "EPIPE") return;
+    throw new CommandError(`cannot write to standard output: ${problemText(error)}`);
   }
 }
 
@@ -46,7 +45,7 @@ const io: CommandIo = {
   environment: process.env,
   print,
   deliver: async (text) => {
-    if (leadsNowhere(1)) throw new CommandError("it is closed or the null device");
+    if (leadsNowhere(1)) throw new PlaceError("it is closed or the null device");
     writeWhole(1, text);
   },
   complain,
@@ -64,24 +63,15 @@ function version(): string {
   }
 }
 
-/** The command that the first words name, and the words after them. */
-function findCommand(args: readonly string[]): { row: CommandRow; rest: readonly string[] } | undefined {
-  for (const row of PROGRAM.commands) {
-    const words = row.name.split(" ");
-    if (words.every((word, at) => args[at] === word)) return { row, rest: args.slice(words.length) };
-  }
-  return undefined;
-}
-
 const isHelp = (arg: string | undefined): boolean => arg === "--help" || arg === "-h";
 
-/** The text for a request of no single command: help for all or for a family, or the version. */
-function textFor(args: readonly string[]): string | undefined {
+/** The text for a request of no single command: help for all or for a family, or the version. @throws {UsageError} */
+function textFor(args: readonly string[]): string {
   const { commands, settings } = PROGRAM;
   if (isHelp(args[0]) || args[0] === "help") return overview(commands);
   if (["--version", "-v", "version"].includes(args[0] ?? "")) return `${version()}\n`;
   const family = commands.filter(({ name }) => name.startsWith(`${args[0]} `));
-  if (family.length === 0 || !isHelp(args[1])) return undefined;
+  if (family.length === 0 || !isHelp(args[1])) throw noCommand(args);
   return family.map((row) => helpFor(row, settings)).join("\n");
 }
 
@@ -108,21 +98,23 @@ async function run(args: readonly string[]): Promise<void> {
   // `help serve` is `serve --help`.
   if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))
     return await run([...args.slice(1), "--help"]);
-  const found = findCommand(args);
-  if (found === undefined || found.rest.some(isHelp)) {
-    const text = found === undefined ? textFor(args) : helpFor(found.row, PROGRAM.settings);
-    if (text === undefined) throw noCommand(args);
-    io.print(text);
+  const row = PROGRAM.commands.find(({ name }) => name.split(" ").every((word, at) => args[at] === word));
+  const rest = args.slice(row?.name.split(" ").length);
+  if (row === undefined || rest.some(isHelp)) {
+    io.print(row === undefined ? textFor(args) : helpFor(row, PROGRAM.settings));
     return;
   }
-  const { row, rest } = found;
+  // A snapshot that is no setting is the word that stands first.
+  let names = { snapshot: "URL" };
   try {
     const options = readOptions(row, rest, io.environment, PROGRAM.settings);
+    names = { ...names, ...options.names };
     await refuseSameFiles(row, options, PROGRAM.settings);
     await row.run(options, io, PROGRAM);
   } catch (error) {
-    if (error instanceof UsageError) error.message += ` (see orrery ${row.name} --help)`;
-    throw error;
+    const told = nameSetting(error, names);
+    if (told instanceof UsageError) told.message += ` (see orrery ${row.name} --help)`;
+    throw told;
   }
 }
 
@@ -138,8 +130,7 @@ process.on("uncaughtException", crash);
 
 // No await at the top: the one-file program is CommonJS.
 run(process.argv.slice(2)).catch((error: unknown) => {
-  if (!(error instanceof CommandError || error instanceof UsageError || error instanceof SourceError))
-    crash(error);
-  io.complain(error instanceof ProblemsError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+  if (!(error instanceof ToldError)) crash(error);
+  io.complain(error instanceof SnapshotError ? `${error.message}\n` : `orrery: ${error.message}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 });

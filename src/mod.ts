@@ -31,8 +31,7 @@ import { createNodeDoor, type Handler } from "./http/node-door.ts";
 import { IS_SUPPORTED } from "./install/supported.mjs";
 import { type ChosenCaller, PROCESS } from "./model/message.ts";
 import type { Reloaded } from "./model/reload.ts";
-import { type Observe, observeNothing } from "./observe/events.ts";
-import type { CacheCounts } from "./search/cache.ts";
+import { type CacheCounts, type Observe, observeNothing } from "./observe/events.ts";
 import { findSource } from "./server/load/source.ts";
 import { openState } from "./server/open.ts";
 import { checkOptions } from "./server/open-options.ts";
@@ -50,9 +49,8 @@ export type { FetchHandler, RequestLike } from "./http/fetch.ts";
 export type { Handler } from "./http/node-door.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model/model.ts";
 export type { Reloaded } from "./model/reload.ts";
-export type { Observation, Observe } from "./observe/events.ts";
-export type { CacheCounts } from "./search/cache.ts";
-export { SnapshotError } from "./snapshot/refusals.ts";
+export type { CacheCounts, Observation, Observe } from "./observe/events.ts";
+export { SnapshotError } from "./util/told-error.ts";
 
 /** The doors to a replica. */
 export interface Doors {
@@ -134,26 +132,29 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   const { settings, keys, threads, observe } = checkOptions(options, TABLE);
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
   const source = await findSource(FEATURES.findSource, {
-    ...{ snapshot: settings.snapshot, settings, nameOf: (name) => `option "${name}"` },
+    snapshot: settings.snapshot,
+    settings,
+    nameOf: (name) => `option "${name}"`,
     cacheHome: () => process.env.XDG_CACHE_HOME,
   }).catch(nameOption);
   const opened = await openState({
-    ...{ features: FEATURES, settings, source },
+    features: FEATURES,
+    settings,
+    source,
     records: keys?.map(recordOf),
     sharedLimits: await FEATURES.shareLimits?.(settings).catch(nameOption),
     threads: threads ?? true,
     observe: observe === undefined ? observeNothing : guarded(observe),
   }).catch(nameOption);
   const { state, reload, takeRecords } = opened;
-  opened.beginSimilar();
+  opened.begin();
   const doors = (caller?: ChosenCaller): Doors => ({
     ask: createDirectAdapter(state, caller),
     fetch: createFetchHandler(state, caller),
-    handle: createNodeDoor(createApiApp(state), { caller }),
+    handle: createNodeDoor(createApiApp(state), caller),
   });
   const close = (): void => {
     state.gate.closed = true;
-    opened.stop();
     opened.close();
   };
   return {
@@ -180,7 +181,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
       takeRecords(given.map(recordOf));
     },
     generation: () => state.generation.store.id,
-    searchCache: opened.searchCounts,
+    searchCache: () => opened.served.searchCounts(),
     reload: () => reload(),
     close,
     [Symbol.dispose]: close,

@@ -83,7 +83,7 @@ interface Document {
   };
 }
 
-const document = createOpenApi(ROUTES) as unknown as Document;
+const document = createOpenApi() as unknown as Document;
 const ajv = new Ajv2020({ strict: false, schemas: [{ ...document, $id: "openapi" }] });
 addFormats.default(ajv);
 

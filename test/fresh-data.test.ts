@@ -91,7 +91,7 @@ describe("createdAt alone", () => {
       assert.equal(state.loads, 1);
       assert.equal(state.seen.map(({ kind }) => kind).join(), "snapshot-loaded");
       changeManifest(folder, { createdAt: "2026-11-23T13:00:00Z", generation: "other" });
-      await until(() => keeper.current().store.id === "other", "a name that is new");
+      await until(() => keeper.served.generation!.store.id === "other", "a name that is new");
       assert.equal(state.createdAt, "2026-11-23T13:00:00Z");
     });
   }
@@ -131,7 +131,7 @@ describe("createdAt alone", () => {
     writeFileSync(users, damaged);
     utimesSync(users, 1e9, 1e9);
     publish(dir, "3");
-    await until(() => keeper.current().store.id === "third", "the third version");
+    await until(() => keeper.served.generation!.store.id === "third", "the third version");
     const loaded = state.seen.at(-1);
     assert.ok(loaded?.kind === "snapshot-loaded");
     assert.deepEqual(loaded.kept, ["users", "worlds", "world-stats"]);
@@ -143,7 +143,7 @@ describe("createdAt alone", () => {
     const { state, keeper } = await follow(t, folder);
     const instances = join(folder, "instances.ndjson");
     const text = readFileSync(instances, "utf8");
-    const id = keeper.current().store.id;
+    const id = keeper.served.generation!.store.id;
     const refused = (): number => state.seen.filter(({ kind }) => kind === "snapshot-refused").length;
     const createdAt = "2026-11-23T12:00:00Z";
     replace(instances, `${text}\n`);
@@ -155,7 +155,7 @@ describe("createdAt alone", () => {
     assert.notEqual(state.createdAt, createdAt);
     replace(instances, text);
     await until(() => state.createdAt === createdAt, "what was there before");
-    assert.equal(keeper.current().store.id, id);
+    assert.equal(keeper.served.generation!.store.id, id);
   });
 });
 
@@ -188,7 +188,7 @@ it("what has shrunk is taken once by a reload that allows it", async (t) => {
   const dir = join(root, "dir");
   publish(dir, large);
   const { keeper, state } = await follow(t, dir);
-  const users = (): number => keeper.current().store.users.rows;
+  const users = (): number => keeper.served.generation!.store.users.rows;
   publish(dir, small);
   await keeper.reload();
   assert.ok(users() > 150);

@@ -146,10 +146,10 @@ test("an old generation is let go when the new one was handed out, and not befor
     retiredBefore = [...retired];
   });
   t.after(() => keeper.close());
-  const first = keeper.current().store.id;
+  const first = keeper.served.generation!.store.id;
   cpSync(other, where, { recursive: true });
   await keeper.reload();
-  assert.notEqual(keeper.current().store.id, first);
+  assert.notEqual(keeper.served.generation!.store.id, first);
   assert.deepEqual(retiredBefore, []);
   assert.deepEqual(retired, [first]);
 });

@@ -80,6 +80,14 @@ describe("the use of a key", () => {
   });
 });
 
+it("the use of a key takes 16 bytes a thread while no refusal of it is rare", () => {
+  const [use] = createKeyUse(1, 3600, 1000);
+  for (const fault of [undefined, "rateLimited", "scopeUsers"] as const)
+    for (let slot = 0; slot < 1000; slot++) countUse(use!, slot, fault, HOUR_MS);
+  assert.equal(use!.rows.byteLength, 16 * 1000);
+  assert.ok(use!.rare.every((count) => count === 0));
+});
+
 describe("a page of keys", () => {
   const counters = createCounters(3600);
   const records = Array.from({ length: 2500 }, (_, at) => keyRecord(`svc_sk_${String(at).padStart(6, "0")}`));

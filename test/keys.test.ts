@@ -24,9 +24,9 @@ import { compareKeys, keyWarnings } from "../src/auth/key-changes.ts";
 import { createKeyRing, hashToken, type KeyRecord, KeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
-import { CommandError } from "../src/cli/options.ts";
 import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
+import { ToldError } from "../src/util/told-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside as run } from "./support/inside.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
@@ -199,7 +199,7 @@ describe("a change of the keys file", () => {
       try {
         const creating = run(["keys", "create", "--keys", keys, "--name", "n"], { deliver });
         await assert.rejects(creating, (error: Error) => {
-          assert.ok(error instanceof CommandError, `${name}: ${error.stack}`);
+          assert.ok(error instanceof ToldError, `${name}: ${error.stack}`);
           assert.match(error.message, /keys\.json: no space left on device \(ENOSPC\)/);
           assert.equal(/the printed token is not valid/.test(error.message), printed !== "", name);
           return true;
@@ -222,7 +222,10 @@ describe("a change of the keys file", () => {
     assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
     // A read of the device never ends; a read of the pipe waits for ever.
     for (const file of ["/dev/zero", pipe]) {
-      await assert.rejects(create(file), { name: "CommandError", message: `${file}: is not a regular file` });
+      await assert.rejects(create(file), {
+        name: "KeysFileError",
+        message: `${file}: is not a regular file`,
+      });
     }
   });
 
@@ -351,7 +354,7 @@ describe("keys update", () => {
       await assert.rejects(async () => keys("update", ...args), { name: "UsageError", message: says });
     }
     const message = /keys\.json: there is no key "key_gone"$/;
-    await assert.rejects(keys("update", "key_gone", "--name", "n"), { name: "CommandError", message });
+    await assert.rejects(keys("update", "key_gone", "--name", "n"), { name: "KeysFileError", message });
     assert.equal(readFileSync(file, "utf8"), before);
   });
 });
@@ -374,7 +377,7 @@ it("keys show prints one key, without a hash", async (t) => {
   const { id, state, previous: shown, unknownFields } = JSON.parse(json.stdout);
   assert.deepEqual([id, state, shown, unknownFields], [ID, "active", [{ expiresAt: soon }], ["note"]]);
   const message = /there is no key "svc_sk_c…"$/;
-  await assert.rejects(keys("show", "svc_sk_canary-4711"), { name: "CommandError", message });
+  await assert.rejects(keys("show", "svc_sk_canary-4711"), { name: "KeysFileError", message });
 });
 
 describe("keys rotate", () => {
@@ -447,7 +450,7 @@ describe("keys rotate", () => {
         async () => keys("rotate", ID, `--overlap=${overlap}`),
         /^UsageError: --overlap: /,
       );
-    await assert.rejects(keys("rotate", "key_gone"), /^CommandError: .*there is no key "key_gone"/);
+    await assert.rejects(keys("rotate", "key_gone"), /^KeysFileError: .*there is no key "key_gone"/);
     assert.equal(readFileSync(file, "utf8"), before);
     const { stderr } = await keys("rotate", ID);
     assert.match(stderr, /is disabled: no token of it works before orrery keys enable/);

@@ -20,7 +20,7 @@ import { setImmediate } from "node:timers/promises";
 import { keepStatusBelow } from "../src/cli/console.ts";
 import { CLEAR_LINE, startProgress } from "../src/cli/terminal.ts";
 import { PROGRAM } from "../src/features.ts";
-import { createSampling } from "../src/observe/access-log.ts";
+import { AccessLog, createSampling } from "../src/observe/access-log.ts";
 import { event, type Observation, type Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { openLogFile } from "../src/observe/log/log-file.ts";
@@ -312,29 +312,48 @@ describe("a status line", () => {
 after(cleanUp);
 
 describe("a sample", () => {
-  it("has one of each block, for which it stands", () => {
+  it("has one of each block", () => {
     for (const every of [1, 2, 7, 100]) {
-      const keeps = createSampling(every, 500);
-      for (let block = 0; block < 50; block++) {
-        const kept = Array.from({ length: every }, () => keeps(200, 1)).filter((sample) => sample > 0);
-        assert.deepEqual(kept, [every]);
-      }
+      const isChosen = createSampling(every);
+      for (let block = 0; block < 50; block++)
+        assert.equal(Array.from({ length: every }, isChosen).filter(Boolean).length, 1);
     }
   });
 
   it("has any of a block, so that a rhythm hides nothing", () => {
-    const keeps = createSampling(10, 500);
+    const isChosen = createSampling(10);
     const at = new Set<number>();
-    for (let request = 0; request < 10_000; request++) if (keeps(200, 1) > 0) at.add(request % 10);
+    for (let request = 0; request < 10_000; request++) if (isChosen()) at.add(request % 10);
     assert.equal(at.size, 10);
   });
+});
 
-  it("leaves out no failure and nothing slow, and counts them for themselves", () => {
-    const keeps = createSampling(1e9, 500, () => 0.5);
-    for (const status of [200, 401, 404, 429]) assert.equal(keeps(status, 499.999), 0);
-    for (const status of [500, 503]) assert.equal(keeps(status, 0), 1);
-    for (const ms of [500, 9999]) assert.equal(keeps(200, ms), 1);
+it("a log leaves out no failure and nothing slow, and both stand for themselves", () => {
+  const lines: string[] = [];
+  const log = new AccessLog({
+    observe: () => {},
+    write: (line) => lines.push(line),
+    prefixes: { api: "svc_sk_", cli: "svcx_" },
+    sample: 1e9,
+    slowMs: 500,
+    clientOf: () => undefined,
+    fields: [],
   });
+  const cases: [status: number, ms: number, kept: number][] = [
+    [200, 0, 0],
+    [404, 0, 0],
+    [429, 400, 0],
+    [500, 0, 1],
+    [503, 0, 1],
+    [200, 500, 1],
+    [404, 9999, 1],
+  ];
+  for (const [status, ms, kept] of cases) {
+    const ask = { method: "GET", target: "/", now: Date.now() - ms };
+    log.record(ask, { status, headers: "", body: "", route: "", keyId: "" }, undefined);
+    assert.equal(lines.length, kept, `${status} after ${ms} ms`);
+    assert.ok(!lines.pop()?.includes("sample"));
+  }
 });
 
 it("a server logs one in N of its requests and all failures, and answers each with an id", async () => {
@@ -373,7 +392,7 @@ describe("observations of a thread", () => {
     assert.equal(batches.length, 1, "one is in transit");
     sender.observe({ kind: "keys-loaded", keys: 1, added: 1, changed: 0, removed: 0 });
     const kept = (): number => batches.reduce((sum, { observations }) => sum + observations.length, 0);
-    for (let taken = 0; taken < batches.length; taken++) sender.taken();
+    for (let taken = 0; taken < batches.length; taken++) sender.flush();
     assert.ok(kept() < 20_000, `${kept()} were kept`);
     const dropped = batches.reduce((sum, batch) => sum + batch.dropped, 0);
     assert.equal(kept() + dropped, 200_001);

@@ -72,7 +72,7 @@ describe("figures", () => {
       countBegun(counters);
       countBegun(counters);
       countAnswered(counters, agoMs(3), "GET", { route: "/worlds", status: 200 });
-      countRefused(counters, "", 400, "badRequest");
+      countRefused(counters, 400, "badRequest");
       searchCounter(counters)("worlds", "cached");
     }
     const figures = figuresOf(readTotals(cells));

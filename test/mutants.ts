@@ -284,7 +284,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "small snapshots are loaded on the serving thread while it serves",
     file: "src/server/open.ts",
-    text: "    isFirst = false;\n",
+    text: "options.before === undefined && ",
     becomes: "",
     tests: { "all/first-loader": "is done here when it is small, later ones never" },
   },
@@ -365,8 +365,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "slow requests are left out of a sample",
     file: "src/observe/access-log.ts",
-    text: "if (status >= 500 || ms >= slowMs) return 1;",
-    becomes: "if (status >= 500) return 1;",
+    text: "reply.status >= 500 || ms >= slowMs;",
+    becomes: "reply.status >= 500;",
     tests: { log: "leaves out no failure and nothing slow" },
   },
   {

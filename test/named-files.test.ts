@@ -18,6 +18,7 @@ import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
+import { settingsOf } from "../src/settings/settings.ts";
 import { shareLimits } from "../src/shared-limits/settings.ts";
 import { findUrlSource as findSource } from "../src/sources/feature.ts";
 import { mirror } from "../src/sources/mirror/mirror.ts";
@@ -159,7 +160,7 @@ const REQUIRED: Readonly<Record<string, string>> = {
 /** Rejects if settings of a command name the same file. */
 async function check(row: CommandRow, given: Readonly<Record<string, string>>): Promise<void> {
   const { DIR = "/nowhere/dir", ...flags } = given;
-  const own = PROGRAM.settings.filter(({ commands, required }) => required && commands.includes(row.name));
+  const own = settingsOf(PROGRAM.settings, row.name).filter(({ required }) => required);
   const values = { ...Object.fromEntries(own.map(({ flag }) => [flag, REQUIRED[flag]!])), ...flags };
   const args = Object.entries(values).flatMap(([flag, value]) => [`--${flag}`, value]);
   const words = positionalsOf(row).map(() => DIR);
@@ -193,7 +194,7 @@ function folderIn(t: TestContext): string {
 
 describe("a file that a setting has written", () => {
   for (const row of PROGRAM.commands) {
-    const own = PROGRAM.settings.filter(({ commands, path }) => path && commands.includes(row.name));
+    const own = settingsOf(PROGRAM.settings, row.name).filter(({ path }) => path);
     const others = [...own.map(({ flag }) => flag), ...positionalsOf(row).filter((name) => name === "DIR")];
     for (const { flag } of own.filter(({ path }) => path === "written")) {
       for (const other of others.filter((name) => name !== flag)) {

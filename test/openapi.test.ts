@@ -10,7 +10,7 @@ import { FAULTS, type FaultName, SCOPE_FAULTS } from "../src/model/fault.ts";
 import { CORE_METRICS } from "../src/observe/metrics/table.ts";
 
 /** The document as clients read it. */
-const document = JSON.parse(JSON.stringify(createOpenApi(ROUTES)));
+const document = JSON.parse(JSON.stringify(createOpenApi()));
 const operationOf = (path: string) => document.paths[path.replace(":id", "{id}")].get;
 
 function contentOf(path: string, status: number | string) {
@@ -80,7 +80,7 @@ describe("the OpenAPI document", () => {
       [3, 604_800, "3 a week"],
     ] as const) {
       assert.equal(limitText(limit, window), text);
-      assert.match(JSON.stringify(createOpenApi(ROUTES, text)), new RegExp(`, ${text} where nothing else`));
+      assert.match(JSON.stringify(createOpenApi(text)), new RegExp(`, ${text} where nothing else`));
     }
     assert.match(document.info.description, /1,000 an hour/);
   });

@@ -18,6 +18,7 @@ import { createLog } from "../src/observe/log/log.ts";
 import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import {
   type Command,
+  commandsOf,
   nameOf,
   problemWith,
   readBoolean,
@@ -103,8 +104,9 @@ describe("relations", () => {
   it("name settings of the same commands", () => {
     const related = PROGRAM.settings.filter(({ needs, notWith }) => needs ?? notWith);
     assert.ok(related.length > 5);
-    for (const { needs, notWith, commands } of related) {
-      for (const command of commands) {
+    for (const setting of related) {
+      const { needs, notWith } = setting;
+      for (const command of commandsOf(setting)) {
         const other = settingsOf(PROGRAM.settings, command).find(
           ({ flag }) => flag === (needs ?? notWith?.flag),
         );

@@ -11,7 +11,8 @@ import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
-import { OvertakenError, writePrepared } from "../src/snapshot/prepared/write.ts";
+import { writePrepared } from "../src/snapshot/prepared/write.ts";
+import { PlaceError } from "../src/util/told-error.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
@@ -140,7 +141,7 @@ describe("building", () => {
       await first.catch((error: unknown) => error),
       await other!.catch((error: unknown) => error),
     ];
-    for (const end of ends) assert.ok(typeof end === "number" || end instanceof OvertakenError, String(end));
+    for (const end of ends) assert.ok(typeof end === "number" || end instanceof PlaceError, String(end));
     assert.ok(ends.some((end) => typeof end === "number"));
     assert.deepEqual(readdirSync(to), [PREPARED]);
     mustLoad(await loadSnapshot(to));

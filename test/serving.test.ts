@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { connect, createServer } from "node:net";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
@@ -224,6 +225,14 @@ describe("a port that is shared", { skip: why }, () => {
     const port = await started(t, {});
     const options = await testOptions({ servingThreads: 2, port, sharePort: true, threads: true }, []);
     await assert.rejects(startServer(options), IN_USE);
+  });
+
+  it("of another machine is refused with the error of the system, number included, as without threads", async () => {
+    for (const servingThreads of [1, 2]) {
+      const options = await testOptions({ servingThreads, host: "192.0.2.1", threads: true }, []);
+      const wanted = { code: "EADDRNOTAVAIL", syscall: "listen", errno: -constants.errno.EADDRNOTAVAIL };
+      await assert.rejects(startServer(options), wanted);
+    }
   });
 
   it("is shared by a second server that asks for it", async (t) => {

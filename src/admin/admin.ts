@@ -5,14 +5,14 @@
  */
 
 import { isIPv4, isIPv6 } from "node:net";
-import { type Options, UsageError } from "../cli/options.ts";
+import { CommandError, type Options, UsageError } from "../cli/options.ts";
 import { readToken } from "../files/token-file.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
-import { type Admin, type AdminGiven, AdminListenError, type OpenAdmin } from "../server/server.ts";
+import type { Admin, AdminGiven, OpenAdmin } from "../server/server.ts";
 import { adminConnectionLimit } from "../util/process/connection-limit.ts";
-import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { codeOf, problemText } from "../util/system-error.ts";
 import { createAdminRouter, errorReply } from "./router.ts";
 import { adminRows } from "./rows.ts";
 import { WatchedServer } from "./watched.ts";
@@ -57,11 +57,7 @@ export interface AdminSettings {
   readonly token?: string | undefined;
 }
 
-/**
- * Reads the settings; undefined if the listener is turned off.
- *
- * @throws {UsageError} or {@link SourceError} naming the setting
- */
+/** Reads the settings; undefined if the listener is off. @throws {UsageError} or {@link SourceError} naming the setting */
 export async function readAdminSettings(
   options: Options<"serve" | "demo">,
 ): Promise<AdminSettings | undefined> {
@@ -106,7 +102,7 @@ function faultReply(fault: FaultName, method: string | undefined): Reply {
   return forMethod(errorReply(FAULTS[fault].status, FAULTS[fault].message), method);
 }
 
-/** Starts listening. @throws {AdminListenError} */
+/** Starts listening. @throws {CommandError} */
 async function startAdmin({ address, token }: AdminSettings, given: AdminGiven): Promise<Admin> {
   const watched = new WatchedServer(given);
   const answer = createAdminRouter(adminRows(watched), { boundHost: address.host, token });
@@ -145,28 +141,13 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
   const bound = await server.listen(host, port).catch((error: unknown) => {
     const isInUse = codeOf(error) === "EADDRINUSE";
     if (isInUse && orAnyPort) return server.listen(host, 0);
-    const why = isInUse
-      ? "the port is in use; choose another with --admin"
-      : (systemErrorText(error) ?? String(error));
-    throw new AdminListenError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
+    const why = isInUse ? "the port is in use; choose another with --admin" : problemText(error);
+    throw new CommandError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
   });
   return {
     url: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/`,
     maxConnections,
-    observe: watched.observe,
-    snapshotEvents: watched.snapshotEvents,
-    onProgress(share) {
-      watched.history.progress = share;
-    },
-    takeState(opened) {
-      watched.opened = opened;
-    },
-    takeThreads(tell) {
-      watched.tell = tell;
-    },
-    startDraining() {
-      watched.history.isDraining = true;
-    },
+    watched,
     close: () => server.close(CLOSE_MS),
   };
 }

@@ -7,15 +7,14 @@ import { openSearch, type Searches } from "../search/search.ts";
 import type { Work } from "../search/work.ts";
 import { termsOf } from "../search/worlds.ts";
 import type { OpenState } from "../server/open.ts";
-import { BUSY, type Generation, type Store } from "../store/generation.ts";
+import { BUSY, type Generation, type SearchName, type Store } from "../store/generation.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
+import { endWhere } from "../util/sorted.ts";
 import type { WatchedServer } from "./watched.ts";
-
-type SearchedTable = "users" | "worlds";
 
 /** How a search would be answered. */
 export interface SearchExplanation {
-  readonly table: SearchedTable;
+  readonly table: SearchName;
   /** `exact`, too, if similar names were asked for and have no index. */
   readonly match: "exact" | "similar";
   /** The query as it is compared: folded and trimmed. */
@@ -28,7 +27,7 @@ export interface SearchExplanation {
   readonly classes: readonly ClassExplanation[] | null;
   /** Threads that hold the page of this request, and threads with a cache that were asked. */
   readonly cache: Readonly<Record<"holding" | "asked", number>>;
-  /** Duration of the search without the cache, on the thread that explains; null if `classes` is. */
+  /** Duration of the search without the cache, beside the requests of this thread; null if `classes` is. */
   readonly durationMs: number | null;
 }
 
@@ -39,7 +38,7 @@ interface ClassExplanation {
 }
 
 /** Meanings of the rank classes. */
-const MEANINGS: Readonly<Record<SearchedTable, readonly string[]>> = {
+const MEANINGS: Readonly<Record<SearchName, readonly string[]>> = {
   users: ["name is the query", "name begins with the query", "name contains the query"],
   worlds: [
     "name is the query",
@@ -55,26 +54,19 @@ const LISTED = 16_384;
 /** Larger than any page, so that the search finds all hits. */
 const EVERYTHING = { limit: 2 ** 32, offset: 0 } as const;
 
-function termsIn(table: SearchedTable, term: string): readonly string[] {
+function termsIn(table: SearchName, term: string): readonly string[] {
   return table === "users" ? [term] : termsOf(term);
 }
 
-interface CountedResults {
+interface CountedResults extends Pick<SearchExplanation, "classes" | "durationMs"> {
   readonly results: ResultSet;
-  readonly classes: readonly ClassExplanation[];
-  /** Time that the search ran, pauses excluded. */
-  readonly durationMs: number;
 }
 
-const UNKNOWN = { results: null, classes: null, durationMs: null } as const;
-
 /** Creates the function that returns the rank class of a hit. */
-function rankOf(table: SearchedTable, { users, worlds }: Store, term: string): (row: number) => number {
-  const nameOf = (row: number): string =>
-    fold(table === "users" ? displayNameOf(users, row) : worldNameOf(worlds, row));
+function rankOf(table: SearchName, { users, worlds }: Store, term: string): (row: number) => number {
   const terms = termsIn(table, term);
   return (row) => {
-    const name = nameOf(row);
+    const name = fold(table === "users" ? displayNameOf(users, row) : worldNameOf(worlds, row));
     if (name === term) return 0;
     if (name.startsWith(term)) return 1;
     return terms.every((one) => name.includes(one)) ? 2 : 3;
@@ -83,7 +75,7 @@ function rankOf(table: SearchedTable, { users, worlds }: Store, term: string): (
 
 /** Counts results by rank class. They are sorted by class, so a binary search finds the end of each. */
 function* countClasses(
-  table: SearchedTable,
+  meanings: readonly string[],
   results: ResultSet,
   rank: (row: number) => number,
 ): Work<readonly ClassExplanation[]> {
@@ -92,14 +84,9 @@ function* countClasses(
   const rowAt = (at: number): number => listed?.[at] ?? results.page({ limit: 1, offset: at })[0]!;
   const classes: ClassExplanation[] = [];
   let begin = 0;
-  for (const [number, meaning] of MEANINGS[table].entries()) {
-    let end = begin;
-    for (let beyond = total; end < beyond; ) {
-      yield;
-      const middle = (end + beyond) >>> 1;
-      if (rank(rowAt(middle)) <= number) end = middle + 1;
-      else beyond = middle;
-    }
+  for (const [number, meaning] of meanings.entries()) {
+    yield;
+    const end = endWhere(begin, total, (at) => rank(rowAt(at)) <= number);
     classes.push({ rank: number, meaning, matches: end - begin });
     begin = end;
   }
@@ -109,27 +96,14 @@ function* countClasses(
 function* searchAndCount(
   searches: Searches,
   store: Store,
-  table: SearchedTable,
+  table: SearchName,
   term: string,
 ): Work<CountedResults> {
-  const work = searches[table](term, EVERYTHING);
-  let ms = 0;
-  try {
-    for (;;) {
-      const began = performance.now();
-      const step = work.next();
-      ms += performance.now() - began;
-      if (!step.done) {
-        yield step.value;
-        continue;
-      }
-      const results = step.value;
-      const classes = yield* countClasses(table, results, rankOf(table, store, term));
-      return { results, classes, durationMs: Math.round(ms * 1000) / 1000 };
-    }
-  } finally {
-    work.return(undefined as never);
-  }
+  const began = performance.now();
+  const results = yield* searches[table](term, EVERYTHING);
+  const durationMs = Math.round((performance.now() - began) * 1000) / 1000;
+  const classes = yield* countClasses(MEANINGS[table], results, rankOf(table, store, term));
+  return { results, classes, durationMs };
 }
 
 const scheduler = new Scheduler<CountedResults>();
@@ -140,40 +114,30 @@ const scheduler = new Scheduler<CountedResults>();
  * @param take receives each explanation
  */
 export function explainedSearches(
-  { state, sharedGeneration }: OpenState,
+  { state, served }: OpenState,
   askHolding: WatchedServer["askHolding"],
   take: (search: SearchExplanation) => void,
 ): Pick<Generation, "search" | "similar"> {
   const { similar } = state.generation;
-  const { store, index } = sharedGeneration();
+  const { store, index } = served.shared();
   const searches = openSearch(index);
   return {
     search: async (table, term, page, caller) => {
       const done = await scheduler.run(() => searchAndCount(searches, store, table, term), caller);
-      const { results, classes, durationMs } = done === BUSY ? UNKNOWN : done;
+      const { classes, durationMs } = done === BUSY ? { classes: null, durationMs: null } : done;
       const cache = await askHolding({ table, term, page: { limit: page.limit, offset: page.offset } });
-      const total = results?.total ?? null;
+      const total = done === BUSY ? null : done.results.total;
       take({ table, match: "exact", term, terms: termsIn(table, term), total, classes, cache, durationMs });
-      return results === null ? BUSY : pageOf(results, page);
+      return done === BUSY ? BUSY : pageOf(done.results, page);
     },
     similar:
       similar &&
       (async (table, term, page, caller) => {
         const found = await similar(table, term, page, caller);
         if (found === undefined) return undefined;
-        const { classes, durationMs } = UNKNOWN;
-        const cache = { holding: 0, asked: 0 };
+        const unknown = { classes: null, cache: { holding: 0, asked: 0 }, durationMs: null };
         const total = found === BUSY ? null : found.total;
-        take({
-          table,
-          match: "similar",
-          term,
-          terms: termsIn(table, term),
-          total,
-          classes,
-          cache,
-          durationMs,
-        });
+        take({ table, match: "similar", term, terms: termsIn(table, term), total, ...unknown });
         return found;
       }),
   };

@@ -34,12 +34,7 @@ function isEncoded(text: string): boolean {
   }
 }
 
-/**
- * Reads the question: a request target, and optionally the id of a key.
- *
- * @param query the text after the first `?`, as it was sent
- * @returns the question, or its problem in a sentence that quotes nothing
- */
+/** Reads the question in a query. @returns it, or its problem in a sentence that quotes nothing */
 export function readExplainQuestion(query: string): { target: string; key: string | undefined } | string {
   const asked = new URLSearchParams(query);
   for (const name of asked.keys()) {
@@ -61,13 +56,7 @@ export function readExplainQuestion(query: string): { target: string; key: strin
   return { target, key };
 }
 
-/**
- * The gate's verdict on a key, and its remaining requests; undefined if no key has the id. A CLI token has no quota.
- *
- * @param shared undefined if limits are not shared
- * @param scope needed by the operation, or null if any key will do
- * @param now milliseconds since the epoch
- */
+/** The gate's verdict on a key, and its remaining requests; undefined if no key has the id. A CLI token has no quota. */
 export async function explainKey(
   gate: Gate,
   shared: Pick<LimitSharing, "readAnew"> | undefined,

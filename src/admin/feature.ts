@@ -2,7 +2,7 @@
 
 import type { Options } from "../cli/options.ts";
 import type { OpenAdmin } from "../server/server.ts";
-import { SERVING, type Setting } from "../settings/settings.ts";
+import type { Setting } from "../settings/settings.ts";
 
 const AGE = {
   after: "share-port",
@@ -12,7 +12,6 @@ const AGE = {
   default: "0",
   min: 0,
   max: 31_536_000,
-  commands: SERVING,
 } as const;
 
 export const ADMIN_SETTINGS = [
@@ -24,7 +23,6 @@ export const ADMIN_SETTINGS = [
     meaning:
       "Listen there for operators: health checks, metrics, a dashboard and more (docs/admin.md). HOST is 127.0.0.1 when " +
       "absent. Default: off; 8788 for `demo`.",
-    commands: SERVING,
   },
   {
     flag: "admin-token-file",
@@ -35,7 +33,6 @@ export const ADMIN_SETTINGS = [
     value: "FILE",
     meaning:
       "File with a bearer token that `--admin` asks for; required where others than this machine can reach it.",
-    commands: SERVING,
   },
   {
     flag: "max-age",

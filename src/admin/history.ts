@@ -78,6 +78,9 @@ export class History implements SnapshotEvents {
       case "listening":
         this.url = observation.url;
         break;
+      case "stopping":
+        this.isDraining = true;
+        break;
     }
   }
 

@@ -45,11 +45,7 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
   };
 }
 
-/**
- * Finds the busiest keys: most requests first, refused ones included. Looks at all keys, sorts only a few.
- *
- * @param now milliseconds since the epoch
- */
+/** Finds the busiest keys: most requests first, refused ones included. Looks at all keys, sorts only a few. */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
   const { slots, hasKey, requestsBy, statusOf } = keyReader(figures, now);
   /** Slots with the most requests, most first: few, so that sorting them is cheap. */

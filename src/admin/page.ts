@@ -1,8 +1,6 @@
 /**
- * The dashboard: one page that includes its script and its style.
- *
- * A browser cannot send the token when it opens the page, so the 401 carries the whole page, which asks for the token
- * and sends it with its requests.
+ * The dashboard: one page that includes its script and its style. A browser cannot send the token when it opens the page,
+ * so the 401 carries the whole page, which asks for the token and sends it with its requests.
  */
 
 import { promisify } from "node:util";

@@ -101,13 +101,9 @@ function tokenCheck(token: string): (authorization: string | undefined) => boole
 }
 
 /**
- * Whether an authority is an IP address, `localhost`, or the name that the listener is bound to.
- *
- * A foreign page with a host name that resolves to this machine ("DNS rebinding") has the same origin as the listener,
- * but it cannot choose the `Host` that the browser sends.
- *
- * @param authority with or without a port
- * @param bound the host of `--admin`
+ * Whether an authority is an IP address, `localhost`, or the host of `--admin`. A foreign page with a host name that
+ * resolves to this machine ("DNS rebinding") has the same origin as the listener, but it cannot choose the `Host` that
+ * the browser sends.
  */
 export function isKnownHost(authority: string, bound: string): boolean {
   const [, host = ""] = /^(\[[^\]]*\]|[^:@[\]]*)(?::\d{1,5})?$/.exec(authority.toLowerCase()) ?? [];
@@ -122,11 +118,7 @@ function namesForeignHost({ target, headers }: Ask, boundHost: string): boolean 
   return named.some((host) => host !== undefined && !isKnownHost(host, boundHost));
 }
 
-/**
- * Creates the function that answers requests.
- *
- * @param access the host of `--admin`, and the required token, if any
- */
+/** Creates the function that answers requests. */
 export function createAdminRouter(
   rows: readonly AdminRow[],
   { boundHost, token }: { readonly boundHost: string; readonly token: string | undefined },

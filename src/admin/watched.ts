@@ -4,9 +4,8 @@ import type { Observe } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
-import type { AdminGiven } from "../server/server.ts";
+import type { AdminGiven, Watched } from "../server/server.ts";
 import { type CacheQuestion, figuresOfThread } from "../server/threads/serving-messages.ts";
-import type { ServingThreads } from "../server/threads/serving-threads.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
@@ -66,16 +65,14 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
 }
 
 /** A server, from before its first load to its end. */
-export class WatchedServer {
+export class WatchedServer implements Watched {
   readonly given: AdminGiven;
   readonly history: History;
   readonly observed: ObservedCounts;
   readonly problems: RecentProblems;
   readonly requests: () => Status["requests"];
-  /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
-  /** Asks the serving threads, if there are several. */
-  tell: ServingThreads["tell"] = async () => [];
+  tell: Watched["tell"] = async () => [];
   readonly #eventLoop: ReturnType<typeof watchEventLoop>;
 
   constructor(given: AdminGiven) {
@@ -94,6 +91,10 @@ export class WatchedServer {
     this.observed.observe(observation);
   };
 
+  readonly onProgress = (share: number): void => {
+    this.history.progress = share;
+  };
+
   readonly snapshotEvents: SnapshotEvents = {
     began: () => this.history.began(),
     ended: () => this.history.ended(),
@@ -105,9 +106,9 @@ export class WatchedServer {
 
   /** Asks all threads, the main thread first; a thread that did not answer in time has no figures. */
   async askThreads(asked?: CacheQuestion) {
-    const { opened } = this;
-    const holds = asked !== undefined && (opened?.searchHolds(asked.table, asked.term, asked.page) ?? false);
-    const searches = opened?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+    const served = this.opened?.served;
+    const holds = asked !== undefined && (served?.searchHolds(asked.table, asked.term, asked.page) ?? false);
+    const searches = served?.searchCounts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
     const figures = figuresOfThread(this.#eventLoop(), searches, holds);
     const told = await this.tell(asked);
     return [

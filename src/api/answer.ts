@@ -66,12 +66,24 @@ export function isServed(target: string, { pages }: State): boolean {
 export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
   const { accessLog } = state;
   if (accessLog === undefined) return flow(ask, state);
-  const began = performance.now();
+  const began = accessLog.begin();
   const reply = flow(ask, state);
-  if (!(reply instanceof Promise)) return accessLog.record(ask, reply, began);
+  return reply instanceof Promise
+    ? recordLater(ask, reply, accessLog, began)
+    : accessLog.record(ask, reply, began);
+}
+
+// Closures stay out of the functions that every request runs: their variables would be allocated for each.
+
+function recordLater(
+  ask: Ask,
+  reply: Promise<Reply>,
+  accessLog: AccessLog,
+  began: number | undefined,
+): Promise<Reply> {
   // A closed connection no longer has its address.
   const peer = { remoteAddress: ask.peer?.remoteAddress };
-  return reply.then((later) => accessLog.record({ ...ask, peer, now: Date.now() }, later, began));
+  return reply.then((later) => accessLog.record({ ...ask, peer }, later, began));
 }
 
 function flow(ask: Ask, state: State): Reply | Promise<Reply> {
@@ -87,13 +99,23 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
     }
 
     const admission = admit(state.gate, ask, operation.scope);
-    if (!(admission instanceof Promise)) return run(ask, state, match, query, admission);
-    return admission
-      .then((later) => run(ask, state, match, query, later))
-      .catch((error: unknown) => defect(ask, state, operation, error));
+    if (admission instanceof Promise) return runLater(ask, state, match, query, admission);
+    return run(ask, state, match, query, admission);
   } catch (error) {
     return defect(ask, state, undefined, error);
   }
+}
+
+function runLater(
+  ask: Ask,
+  state: State,
+  match: RouteMatch<Route>,
+  query: string,
+  admission: Promise<Admission>,
+): Promise<Reply> {
+  return admission
+    .then((later) => run(ask, state, match, query, later))
+    .catch((error: unknown) => defect(ask, state, match.route, error));
 }
 
 /** Answers a path outside the API: with a page, if there is one. */
@@ -156,11 +178,15 @@ function run(
   state.trace?.(route, call);
   const outcome = route.run(call);
   return outcome instanceof Promise
-    ? outcome.then(
-        (later) => conclude(ask, state, call, later),
-        (error: unknown) => defect(ask, state, route, error),
-      )
+    ? concludeLater(ask, state, call, outcome)
     : conclude(ask, state, call, outcome);
+}
+
+function concludeLater(ask: Ask, state: State, call: Running, outcome: Promise<Outcome>): Promise<Reply> {
+  return outcome.then(
+    (later) => conclude(ask, state, call, later),
+    (error: unknown) => defect(ask, state, call.route, error),
+  );
 }
 
 const NOBODY: Admission = { fault: undefined, quota: undefined, key: NO_KEY };
@@ -185,14 +211,14 @@ function conclude(ask: Ask, state: State, { route, etag, admission }: Running, o
   const keyId = admission.key.id;
   if (status === 304) {
     const headers = notModifiedHeaders(etag, state.headers) + quotaHeaders(quota);
-    return { status, headers, body: "", route: path, keyId, etag, quota };
+    return { status, headers, body: "", route: path, keyId, etag };
   }
   if (outcome.isPassing) {
     const headers = untaggedHeaders(outcome.body.length, state.headers) + quotaHeaders(quota);
     return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId };
   }
   const headers = okHeaders(etag, outcome.body.length, state.headers) + quotaHeaders(quota);
-  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag, quota };
+  return { status, headers, body: bodyFor(ask, outcome.body), route: path, keyId, etag };
 }
 
 function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, key }: Admission): Reply {

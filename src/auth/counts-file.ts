@@ -18,8 +18,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import zlib from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { ForeignFileError, isForeign } from "../files/foreign.ts";
-import { isCount, isObject } from "../util/json.ts";
+import { isCount, isObject, parsedJson } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 import { type Counters, usageOf } from "./limit.ts";
 
 const FORMAT = "orrery-counts/1";
@@ -47,7 +48,7 @@ export interface Count {
 }
 
 /** The file cannot be used; the message says why and quotes nothing of it. */
-export class CountsFileError extends Error {
+export class CountsFileError extends PlaceError {
   override name = "CountsFileError";
   /** Whether its age is the only problem. */
   readonly isOld: boolean;
@@ -62,17 +63,9 @@ export class CountsFileError extends Error {
 const MAX_FILE_BYTES = 134_217_728;
 const MAX_LINE_LENGTH = 65_536;
 
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Reads the first line. @throws {CountsFileError} if it is invalid or of another version */
 function parseHead(line: string): CountsHead {
-  const head = parsed(line);
+  const head = parsedJson(line);
   if (!isObject(head) || !Object.hasOwn(head, "format")) throw new CountsFileError("is no file of counts");
   const { format, windowSeconds, window, writer, started, sequence, last } = head;
   if (format !== FORMAT) throw new CountsFileError(`is of another version: ${FORMAT} is needed`);
@@ -84,7 +77,7 @@ function parseHead(line: string): CountsHead {
 }
 
 function parseCount(line: string, head: CountsHead): Count {
-  const value = parsed(line);
+  const value = parsedJson(line);
   if (Array.isArray(value) && (value.length === 2 || value.length === 3)) {
     const [id, used, ahead = 0] = value as unknown[];
     if (typeof id === "string" && isCount(used) && used > 0 && isCount(ahead))

@@ -1,4 +1,4 @@
-/** Checks keys given to `openOrrery` in code, and refuses its options. */
+/** Keys given in code: their checks, and their records. */
 
 import { SCOPES } from "../model/model.ts";
 import { problemWithNames } from "../util/distance.ts";
@@ -25,22 +25,12 @@ export interface GivenKey {
   readonly limit?: number;
 }
 
-/** Refuses options. @throws {TypeError} */
-export function fail(message: string): never {
-  throw new TypeError(`openOrrery: ${message}`);
-}
-
 export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   const type = typeof value;
   if (type === "string") return JSON.stringify(value);
   if (value === null || type === "undefined" || type === "number" || type === "boolean") return String(value);
   return `${type === "object" ? "an" : "a"} ${type}`;
-}
-
-export function checkNames(given: object, known: readonly string[], what: string): void {
-  const problem = problemWithNames(given, known, what);
-  if (problem !== undefined) fail(problem);
 }
 
 const FIELDS = ["id", "kind", "token", "sha256", "name", "active", "expiresAt", "scopes", "limit"];

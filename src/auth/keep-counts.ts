@@ -13,9 +13,9 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import zlib from "node:zlib";
 import { removeLeftovers } from "../files/atomic.ts";
-import { behindLinks, ForeignFileError } from "../files/foreign.ts";
+import { behindLinks } from "../files/foreign.ts";
 import type { Observe } from "../observe/events.ts";
-import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { codeOf, problemText } from "../util/system-error.ts";
 import {
   type Count,
   CountsFileError,
@@ -43,11 +43,6 @@ export interface KeepCountsOptions {
   readonly now?: () => number;
   /** Milliseconds since the epoch by the clock that cuts windows; `now` when absent. */
   readonly windowClock?: () => number;
-}
-
-function problemOf(error: unknown): string {
-  if (error instanceof CountsFileError || error instanceof ForeignFileError) return error.message;
-  return systemErrorText(error) ?? String(error);
 }
 
 export class CountsKeeper {
@@ -96,7 +91,12 @@ export class CountsKeeper {
     } catch (error) {
       if (codeOf(error) === "ENOENT") return;
       const isOld = error instanceof CountsFileError && error.isOld;
-      this.#observe({ kind: "state-refused", file, problem: problemOf(error), ...(isOld ? { isOld } : {}) });
+      this.#observe({
+        kind: "state-refused",
+        file,
+        problem: problemText(error),
+        ...(isOld ? { isOld } : {}),
+      });
     }
   }
 
@@ -141,7 +141,7 @@ export class CountsKeeper {
       this.#problem = "";
     } catch (error) {
       const before = this.#problem;
-      this.#problem = problemOf(error);
+      this.#problem = problemText(error);
       if (this.#problem !== before) this.#observe({ kind: "state-failed", file, problem: this.#problem });
     }
   }

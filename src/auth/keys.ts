@@ -3,7 +3,8 @@
 import crypto from "node:crypto";
 import { SCOPES, type Scope } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
-import { isObject, notJson } from "../util/json.ts";
+import { isObject, notJson, parsedJson } from "../util/json.ts";
+import { ToldError } from "../util/told-error.ts";
 import { type Counters, slotOf } from "./limit.ts";
 
 /** An API key (scoped, limited) or a CLI token (neither). */
@@ -84,7 +85,7 @@ export class KeyRing {
 }
 
 /** The keys file cannot be used; the message says why and quotes no hash. */
-export class KeysFileError extends Error {
+export class KeysFileError extends ToldError {
   override name = "KeysFileError";
 }
 
@@ -178,12 +179,8 @@ function addHash(hashes: Set<string>, sha256: string, where: string): void {
  */
 export function parseKeys(text: string): KeyRecord[] {
   const json = text.replace(/^\uFEFF/, "");
-  let file: unknown;
-  try {
-    file = JSON.parse(json);
-  } catch {
-    fail(notJson(json));
-  }
+  const file = parsedJson(json);
+  if (file === undefined) fail(notJson(json));
   if (!isObject(file) || !Array.isArray(file.keys)) fail('must be an object with an array "keys"');
   const ids = new Set<string>();
   const hashes = new Set<string>();

@@ -114,10 +114,9 @@ export async function keepKeys(
   await load();
   let timer = setTimeout(checkFile, LOOK_MS);
   async function checkFile(): Promise<void> {
-    // A running read, begun by a signal, need not be repeated.
-    await readings.settled();
     const known = fingerprint;
-    if ((await fingerprintOfFile(file)) !== known) await readings.ask();
+    // A running read, begun by a signal, need not be repeated.
+    if (!readings.isRunning && (await fingerprintOfFile(file)) !== known) await readings.ask();
     if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {

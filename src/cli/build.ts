@@ -4,14 +4,14 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { findEarlier, keepEarlier } from "../files/earlier.ts";
 import { claimFolder } from "../files/folders.ts";
-import { OccupiedError, versionsOf } from "../files/publish.ts";
+import { versionsOf } from "../files/publish.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
-import { OvertakenError } from "../snapshot/prepared/write.ts";
-import { refuseShrunk, ShrunkError } from "../snapshot/refusals.ts";
+import { refuseShrunk } from "../snapshot/refusals.ts";
+import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
-import { CommandError, failureAt, type Options, ProblemsError } from "./options.ts";
+import { CommandError, failureAt, type Options } from "./options.ts";
 import { refuseAddress } from "./source.ts";
 import { startProgress } from "./terminal.ts";
 
@@ -23,7 +23,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
   refuseAddress("DIR", from);
   const { out: to, keep, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
   const cannotWrite = (error: unknown): never => {
-    throw failureAt(to, error, OvertakenError, ShrunkError);
+    throw failureAt(to, error);
   };
   const unclaim = await claimFolder(to).catch(cannotWrite);
   const bar = startProgress(io, "reading");
@@ -48,7 +48,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     .finally(bar.end);
   if (!result.ok) {
     await unclaim();
-    throw new ProblemsError(result.problems);
+    throw new SnapshotError(result.problems);
   }
   io.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
 }
@@ -62,7 +62,7 @@ export async function rollback(options: Options<"rollback">, io: CommandIo): Pro
   refuseAddress("DIR", dir);
   const { to, maxSnapshotBytes: maxBytes } = options.values;
   const cannot = (error: unknown): never => {
-    throw failureAt(dir, error, OccupiedError);
+    throw failureAt(dir, error);
   };
   const found = await findEarlier(dir, to, PUBLISHED_FILES).catch(cannot);
   if (typeof found === "number") {
@@ -71,7 +71,7 @@ export async function rollback(options: Options<"rollback">, io: CommandIo): Pro
   }
   // A snapshot that cannot be served is not published.
   const loaded = await loadSnapshot(found.folder, { maxBytes });
-  if (!loaded.ok) throw new ProblemsError(loaded.problems);
+  if (!loaded.ok) throw new SnapshotError(loaded.problems);
   await found.publish().catch(cannot);
   const { store, createdAt } = loaded;
   const of = createdAt === undefined ? "" : `, data of ${createdAt}`;

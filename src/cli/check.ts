@@ -3,34 +3,34 @@
 import { PERIODS } from "../model/model.ts";
 import { loadAsServed } from "../server/load/threaded-loader.ts";
 import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
-import { type FileReport, type Loaded, loadSnapshot } from "../snapshot/load.ts";
+import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
+import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo, Program } from "./command.ts";
-import { type Options, ProblemsError } from "./options.ts";
+import type { Options } from "./options.ts";
 import { fetchSnapshot, refuseAddress } from "./source.ts";
 import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
-function hiddenIn({ hidden }: FileReport): number {
-  return Object.values(hidden).reduce((sum, count) => sum + count, 0);
-}
-
-function tableOf(reports: readonly FileReport[]): string {
-  const rows = reports.map((report) => {
-    const hidden = hiddenIn(report);
-    return [report.file, report.rows, report.rows - hidden, hidden, report.dangling.count, report.bytes].map(
-      String,
-    );
+/** The report of a snapshot, as JSON shows it. */
+function reportOf({ store, reports, bytes, prepared }: Loaded) {
+  const files = reports.map(({ file, rows, hidden, dangling, bytes }) => {
+    const visible = rows - Object.values(hidden).reduce((sum, count) => sum + count, 0);
+    return { file, rows, visible, hidden, dangling, bytes };
   });
-  const head = ["file", "rows", "visible", "hidden", "dangling", "bytes"];
-  return formatColumns([head, ...rows], [1, 2, 3, 4, 5]);
+  return { ok: true, generation: store.id, bytes, files, prepared };
 }
 
-function textOf({ store, reports, bytes, prepared }: Loaded): string {
-  const lines = [`generation ${store.id}\nsize       ${bytes} bytes\n\n`, tableOf(reports)];
-  const hidden = reports.flatMap((report) =>
+function textOf({ generation, bytes, files, prepared }: ReturnType<typeof reportOf>): string {
+  const rows = files.map(({ file, rows, visible, dangling, bytes }) =>
+    [file, rows, visible, rows - visible, dangling.count, bytes].map(String),
+  );
+  const head = ["file", "rows", "visible", "hidden", "dangling", "bytes"];
+  const lines = [`generation ${generation}\nsize       ${bytes} bytes\n\n`];
+  lines.push(formatColumns([head, ...rows], [1, 2, 3, 4, 5]));
+  const hidden = files.flatMap((report) =>
     Object.entries(report.hidden).map(([why, count]) => [`  ${report.file}`, String(count), why]),
   );
   if (hidden.length > 0) lines.push("\nhidden\n", formatColumns(hidden, [1]));
-  const dangling = reports.filter((report) => report.dangling.count > 0);
+  const dangling = files.filter((report) => report.dangling.count > 0);
   if (dangling.length > 0) lines.push("\ndangling references\n");
   for (const { dangling: found, file } of dangling) {
     for (const example of found.examples) lines.push(`  ${example}\n`);
@@ -47,21 +47,9 @@ function textOf({ store, reports, bytes, prepared }: Loaded): string {
   return lines.join("");
 }
 
-function jsonOf({ store, reports, bytes, prepared }: Loaded): object {
-  const files = reports.map((report) => ({
-    file: report.file,
-    rows: report.rows,
-    visible: report.rows - hiddenIn(report),
-    hidden: report.hidden,
-    dangling: { count: report.dangling.count, examples: report.dangling.examples },
-    bytes: report.bytes,
-  }));
-  return { ok: true, generation: store.id, bytes, files, prepared };
-}
-
 function fail(problems: readonly string[], { json }: { readonly json: boolean }, io: CommandIo): never {
   if (json) io.print(jsonText({ ok: false, problems }));
-  throw new ProblemsError(problems);
+  throw new SnapshotError(problems);
 }
 
 export async function checkSnapshot(
@@ -80,7 +68,8 @@ export async function checkSnapshot(
   }
   bar.end();
   if (!result.ok) return fail(result.problems, options.values, io);
-  io.print(options.values.json ? jsonText(jsonOf(result)) : textOf(result));
+  const report = reportOf(result);
+  io.print(options.values.json ? jsonText(report) : textOf(report));
 }
 
 async function loadForDiff(folder: string, options: Options<"diff">, io: CommandIo): Promise<Loaded> {

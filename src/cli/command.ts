@@ -6,11 +6,10 @@ import type { OpenAdmin } from "../server/server.ts";
 import type { Command, Setting } from "../settings/settings.ts";
 import type { Environment, Options } from "./options.ts";
 
-/** The output, environment and exit of a command. */
 export interface CommandIo {
   readonly environment: Environment;
-  /** Prints to standard output. @returns false when its reader has gone @throws {CommandError} as on a full disk */
-  readonly print: (text: string) => boolean;
+  /** Prints to standard output, also when its reader has gone. @throws {CommandError} as on a full disk */
+  readonly print: (text: string) => void;
   /** Prints text that must not be lost: rejects with the error of the system, also when its reader has gone. */
   readonly deliver: (text: string) => Promise<void>;
   /** Prints to standard error; a failure is ignored. */
@@ -33,7 +32,6 @@ export interface CommandRow<C extends string = Command> {
   run(options: Options<C & Command>, io: CommandIo, program: Program): Promise<void>;
 }
 
-/** Rows of commands, each with its own options. */
 export type CommandRows<C extends string> = readonly { [One in C]: CommandRow<One> }[C][];
 
 /** The parts of the program: the tables of the core and of all features. */

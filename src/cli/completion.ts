@@ -34,10 +34,11 @@ function rowOf(row: CommandRow, settings: readonly Setting[]) {
   const { name, summary } = row;
   const positionals = positionalsOf(row);
   const flags = settingsOf(settings, name).map((setting) => ({ ...setting, value: valueTextOf(setting) }));
-  // Words that it takes besides its flags, if they are known.
-  const words: readonly string[] = positionals.includes("SHELL") ? Object.keys(SHELLS) : [];
   return {
-    ...{ name, summary, words },
+    name,
+    summary,
+    // Words that it takes besides its flags, if they are known.
+    words: positionals.includes("SHELL") ? Object.keys(SHELLS) : [],
     takesFolder: positionals.some((word) => word !== "ID" && word !== "SHELL"),
     flags: [...flags, { flag: "help", meaning: "Show the options of the command.", value: undefined }],
   };

@@ -3,9 +3,8 @@
 import { fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
-import { ForeignFileError } from "../files/foreign.ts";
 import type { LogSink } from "../observe/log/log.ts";
-import { type LogFile, openLogFile } from "../observe/log/log-file.ts";
+import { openLogFile } from "../observe/log/log-file.ts";
 import { openWithoutBlocking, Sink } from "../observe/log/sink.ts";
 import { failureAt } from "./options.ts";
 import { CLEAR_LINE } from "./terminal.ts";
@@ -30,17 +29,12 @@ function isOneTerminal(): boolean {
   return isatty(1) && isatty(2) && fstatSync(1).rdev === fstatSync(2).rdev;
 }
 
-async function openFile(file: string): Promise<LogFile> {
-  try {
-    return await openLogFile(resolve(file));
-  } catch (error) {
-    throw failureAt(`cannot open the log file ${file}`, error, ForeignFileError);
-  }
-}
-
 /** Opens the outputs of a server. @throws {CommandError} when the log file cannot be opened */
 export async function openConsole(logFile?: string, format = "auto") {
-  const file = logFile === undefined ? undefined : await openFile(logFile);
+  const opening = logFile === undefined ? undefined : openLogFile(resolve(logFile));
+  const file = await opening?.catch((error: unknown) => {
+    throw failureAt(`cannot open the log file ${logFile}`, error);
+  });
   const errors = new Sink(openWithoutBlocking(2));
   const output = new Sink(openWithoutBlocking(1));
   const { write, status } = keepStatusBelow((text, isBulk) => errors.write(text, isBulk));

@@ -9,34 +9,11 @@ import { readRecord, readRecords } from "../auth/keys-file.ts";
 import { readToken } from "../files/token-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
-import { isCount, isObject } from "../util/json.ts";
+import { isCount, isObject, parsedJson } from "../util/json.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CommandIo } from "./command.ts";
-import { withKeysFile } from "./keys.ts";
 import { CommandError, type Options, UsageError } from "./options.ts";
 import { formatColumns, jsonText } from "./terminal.ts";
-
-/** Whether a key can be used, and the scopes that grant something; all for a CLI token. */
-function stateOf({ kind, active, expiresAt, scopes }: KeyRecord, now: number) {
-  const isKnown = (scope: string): boolean => SCOPES.some((known) => known === scope);
-  const state = !active
-    ? "disabled"
-    : expiresAt !== null && parseTime(expiresAt) <= now
-      ? "expired"
-      : "active";
-  // A CLI token has neither limit nor scopes, whatever its record says.
-  if (kind === "cli") return { state, scopes: SCOPES, unknownScopes: [] };
-  return { state, scopes: scopes.filter(isKnown), unknownScopes: scopes.filter((scope) => !isKnown(scope)) };
-}
-
-function scopesText({ kind }: KeyRecord, { scopes, unknownScopes }: ReturnType<typeof stateOf>): string {
-  if (kind === "cli") return "all";
-  const known = scopes.length > 0 ? scopes.join(",") : "none, grants nothing";
-  return unknownScopes.length > 0 ? `${known} (unknown: ${unknownScopes.join(",")})` : known;
-}
-
-const limitText = ({ kind, limit }: KeyRecord): string =>
-  kind === "cli" ? "none" : limit === null ? "default" : String(limit);
 
 const PAGE_TIMEOUT_MS = 15_000;
 /** Most bytes of a page; a server's page has a twentieth of that. */
@@ -50,8 +27,7 @@ interface KeyUsage {
 }
 
 async function readAsked(address: string, { values, names }: Options<"keys list">) {
-  let url: URL | undefined;
-  if (/^https?:\/\//i.test(address) && URL.canParse(address)) url = new URL(address);
+  const url = /^https?:\/\//i.test(address) && URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || url.username !== "" || url.password !== "" || url.search !== "") {
     throw new UsageError(
       "--usage: must be the http: or https: URL of an admin listener, without a user and a query",
@@ -107,12 +83,7 @@ async function askPage(
   const { status, text } = await ask().catch((error: unknown) => fail(whyNoAnswer(error)));
   if (status === 404 && query.startsWith("id=") && text.includes("No key has this id")) return undefined;
   if (status !== 200) return fail(STATUSES[status] ?? `it answered ${status}`);
-  let page: unknown;
-  try {
-    page = JSON.parse(text);
-  } catch {
-    // Fails below.
-  }
+  const page = parsedJson(text);
   if (!isObject(page) || !Array.isArray(page.keys))
     return fail("it is no admin listener: the reply is no list of keys");
   return page;
@@ -125,7 +96,8 @@ function addUsage(found: Map<string, KeyUsage>, entry: unknown, wanted: Readonly
   if (!isCount(passed) || !isObject(refused)) return;
   const counts = Object.entries(refused).filter((pair): pair is [string, number] => isCount(pair[1]));
   found.set(id as string, {
-    ...{ passed, refused: Object.fromEntries(counts) },
+    passed,
+    refused: Object.fromEntries(counts),
     lastUsedAt: typeof lastUsedAt === "string" ? lastUsedAt : null,
   });
 }
@@ -157,91 +129,101 @@ async function askUsage(
   }
 }
 
-type Usages = Awaited<ReturnType<typeof askUsage>>;
+/** A key as its output shows it. @param usages by id; absent without `--usage` */
+function keyShown(record: KeyRecord, now: number, usages: Awaited<ReturnType<typeof askUsage>>) {
+  const { id, kind, name, active, expiresAt, createdAt, previous = [] } = record;
+  const isOver = (end: string): boolean => parseTime(end) <= now;
+  const usable = expiresAt !== null && isOver(expiresAt) ? "expired" : "active";
+  const isKnown = (scope: string): boolean => SCOPES.some((known) => known === scope);
+  // A CLI token has neither limit nor scopes, whatever its record says.
+  const given = kind === "cli" ? SCOPES : record.scopes;
+  const scopes = given.filter(isKnown);
+  return {
+    id,
+    kind,
+    name,
+    state: active ? usable : "disabled",
+    limit: kind === "cli" ? null : record.limit,
+    expiresAt,
+    // The scopes that grant something.
+    scopes,
+    unknownScopes: given.filter((scope) => !isKnown(scope)),
+    grantsNothing: scopes.length === 0,
+    createdAt,
+    // Tokens that still work. Their hashes are never shown.
+    previous: previous.filter((token) => !isOver(token.expiresAt)).map(({ expiresAt }) => ({ expiresAt })),
+    unknownFields: unknownFieldsOf(record),
+    // A server may not know a key yet.
+    ...(usages ? { usage: usages.get(id) ?? null } : {}),
+  };
+}
+
+type KeyShown = ReturnType<typeof keyShown>;
+
+function scopesText({ kind, scopes, unknownScopes }: KeyShown): string {
+  if (kind === "cli") return "all";
+  const known = scopes.length > 0 ? scopes.join(",") : "none, grants nothing";
+  return unknownScopes.length > 0 ? `${known} (unknown: ${unknownScopes.join(",")})` : known;
+}
+
+function limitText({ kind, limit }: KeyShown): string {
+  return kind === "cli" ? "none" : String(limit ?? "default");
+}
 
 const USAGE_TITLES = ["passed", "refused", "last used"];
 
-/** The cells below {@link USAGE_TITLES}. A server may not know a key yet. */
-function usageCells(usage: KeyUsage | undefined): [passed: string, refused: string, lastUsed: string] {
-  if (usage === undefined) return ["unknown", "unknown", "unknown"];
+/** The cells below {@link USAGE_TITLES}; none without `--usage`. */
+function usageCells({ usage }: KeyShown): string[] {
+  if (usage === undefined) return [];
+  if (usage === null) return USAGE_TITLES.map(() => "unknown");
   const reasons = Object.entries(usage.refused).filter(([, times]) => times > 0);
   const refused = reasons.map(([reason, times]) => `${times} ${reason}`).join(", ");
   return [String(usage.passed), refused || "0", usage.lastUsedAt ?? "not since the start"];
 }
 
-function listText(records: readonly KeyRecord[], now: number, usages: Usages): string {
-  const rows = records.map((record) => {
-    const state = stateOf(record, now);
-    const { id, kind, expiresAt, name } = record;
-    const usage = usages ? usageCells(usages.get(id)) : [];
-    const scopes = scopesText(record, state);
-    return [id, kind, state.state, limitText(record), expiresAt ?? "never", ...usage, scopes, name];
+function listText(keys: readonly KeyShown[], hasUsage: boolean): string {
+  const rows = keys.map((key) => {
+    const { id, kind, state, expiresAt, name } = key;
+    const usage = usageCells(key);
+    return [id, kind, state, limitText(key), expiresAt ?? "never", ...usage, scopesText(key), name];
   });
-  const usage = usages ? USAGE_TITLES : [];
+  const usage = hasUsage ? USAGE_TITLES : [];
   return formatColumns([["id", "kind", "state", "limit", "expires", ...usage, "scopes", "name"], ...rows]);
 }
 
-/** The ends of the previous tokens of a key that still work. Their hashes are never shown. */
-function previousEnds({ previous = [] }: KeyRecord, now: number): string[] {
-  return previous.map(({ expiresAt }) => expiresAt).filter((end) => parseTime(end) > now);
-}
-
-function keyJson(record: KeyRecord, now: number, usages: Usages) {
-  const { state, scopes, unknownScopes } = stateOf(record, now);
-  const { id, kind, name, limit, expiresAt, createdAt } = record;
-  return {
-    id,
-    kind,
-    name,
-    state,
-    limit: kind === "cli" ? null : limit,
-    expiresAt,
-    scopes,
-    unknownScopes,
-    grantsNothing: scopes.length === 0,
-    createdAt,
-    previous: previousEnds(record, now).map((end) => ({ expiresAt: end })),
-    unknownFields: unknownFieldsOf(record),
-    ...(usages ? { usage: usages.get(id) ?? null } : {}),
-  };
+function showText(key: KeyShown): string {
+  const { id, kind, name, state, createdAt, expiresAt, previous, unknownFields } = key;
+  return formatColumns([
+    ["id", id],
+    ["kind", kind],
+    ["name", name],
+    ["state", state],
+    ["limit", limitText(key)],
+    ["scopes", scopesText(key)],
+    ["created", createdAt],
+    ["expires", expiresAt ?? "never"],
+    ...previous.map((token) => ["previous token", `works until ${token.expiresAt}`]),
+    ...(unknownFields.length > 0 ? [["unknown fields", unknownFields.join(", ")]] : []),
+    ...usageCells(key).map((cell, at) => [USAGE_TITLES[at]!, cell]),
+  ]);
 }
 
 export async function listKeys(options: Options<"keys list">, io: CommandIo): Promise<void> {
   const { values } = options;
-  const records = await withKeysFile(() => readRecords(values.keys));
+  const records = await readRecords(values.keys);
   const ids = records.map(({ id }) => id);
   const usages = await askUsage(options, ids);
-  const now = Date.now();
   for (const warning of unknownFieldWarnings(records)) {
     io.complain(`orrery: warning: ${values.keys}: ${warning}\n`);
   }
-  const keys = records.map((record) => keyJson(record, now, usages));
-  io.print(values.json ? jsonText({ keys }) : listText(records, now, usages));
-}
-
-function showText(record: KeyRecord, now: number, usages: Usages): string {
-  const state = stateOf(record, now);
-  const ends = previousEnds(record, now);
-  const unknown = unknownFieldsOf(record);
-  return formatColumns([
-    ["id", record.id],
-    ["kind", record.kind],
-    ["name", record.name],
-    ["state", state.state],
-    ["limit", limitText(record)],
-    ["scopes", scopesText(record, state)],
-    ["created", record.createdAt],
-    ["expires", record.expiresAt ?? "never"],
-    ...ends.map((end) => ["previous token", `works until ${end}`]),
-    ...(unknown.length > 0 ? [["unknown fields", unknown.join(", ")]] : []),
-    ...(usages ? usageCells(usages.get(record.id)).map((cell, at) => [USAGE_TITLES[at]!, cell]) : []),
-  ]);
+  const keys = records.map((record) => keyShown(record, Date.now(), usages));
+  io.print(values.json ? jsonText({ keys }) : listText(keys, usages !== undefined));
 }
 
 export async function showKey(options: Options<"keys show">, io: CommandIo): Promise<void> {
   const { values, positionals } = options;
-  const record = await withKeysFile(() => readRecord(values.keys, positionals[0]!));
+  const record = await readRecord(values.keys, positionals[0]!);
   const usages = await askUsage(options, [record.id]);
-  const now = Date.now();
-  io.print(values.json ? jsonText(keyJson(record, now, usages)) : showText(record, now, usages));
+  const key = keyShown(record, Date.now(), usages);
+  io.print(values.json ? jsonText(key) : showText(key));
 }

@@ -1,6 +1,6 @@
 /** `orrery keys …`: the commands that create or change a key; `keys-shown.ts` has the others. */
 
-import { type KeyRecord, KeysFileError } from "../auth/keys.ts";
+import type { KeyRecord } from "../auth/keys.ts";
 import {
   changeRecord,
   changeRecords,
@@ -12,16 +12,10 @@ import {
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
-import { systemErrorText } from "../util/system-error.ts";
+import { problemText } from "../util/system-error.ts";
+import { ToldError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
-
-/** Turns errors of a keys file into {@link CommandError}s. */
-export async function withKeysFile<T>(run: () => Promise<T>): Promise<T> {
-  return await run().catch((error: unknown) => {
-    throw error instanceof KeysFileError ? new CommandError(error.message) : error;
-  });
-}
 
 /** Checks scopes, and removes duplicates. @throws {UsageError} */
 function readScopes(scopes: readonly string[]): string[] {
@@ -115,14 +109,14 @@ async function changeShowing(
       await io.deliver(`${token()}\n`);
       isShown = true;
     } catch (error) {
-      const why = systemErrorText(error) ?? (error instanceof Error ? error.message : String(error));
+      const why = problemText(error);
       throw new CommandError(`the token cannot be written to standard output: ${why}; ${undone}`);
     }
   };
   try {
-    await withKeysFile(() => changeRecords(file, change, { create, ready, tell: io.complain }));
+    await changeRecords(file, change, { create, ready, tell: io.complain });
   } catch (error) {
-    if (isShown && error instanceof CommandError) error.message += "; the printed token is not valid";
+    if (isShown && error instanceof ToldError) error.message += "; the printed token is not valid";
     throw error;
   }
 }
@@ -182,7 +176,7 @@ async function changeOne(
 ): Promise<void> {
   const id = options.positionals[0]!;
   const changeIt = (records: readonly KeyRecord[]) => changeRecord(records, id, change);
-  await withKeysFile(() => changeRecords(options.values.keys, changeIt, { tell: io.complain }));
+  await changeRecords(options.values.keys, changeIt, { tell: io.complain });
   io.complain(`orrery: ${done} ${id}\n`);
 }
 

@@ -10,7 +10,6 @@ import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
 import type { CommandRow } from "./command.ts";
 import { type Options, positionalsOf, UsageError } from "./options.ts";
 
-/** Names of a snapshot's files. */
 const OF_SNAPSHOTS: ReadonlySet<string> = new Set([MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]);
 
 /** The words and settings that name a file or folder; `name` is for messages. */

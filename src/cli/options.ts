@@ -17,34 +17,23 @@ import {
   variableOf,
 } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
-import { systemErrorText } from "../util/system-error.ts";
+import { problemText, systemErrorText } from "../util/system-error.ts";
+import { PlaceError, ToldError } from "../util/told-error.ts";
 
 /** The command was called wrongly: exit status 2. */
-export class UsageError extends Error {
+export class UsageError extends ToldError {
   override name = "UsageError";
 }
 
-/** The command failed for a reason its user can understand: exit status 1. */
-export class CommandError extends Error {
+/** The command failed: exit status 1. */
+export class CommandError extends ToldError {
   override name = "CommandError";
 }
 
-/** A snapshot cannot be loaded: exit status 1, and its problems unchanged, one a line. */
-export class ProblemsError extends CommandError {
-  override name = "ProblemsError";
-
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-  }
-}
-
-type ErrorClass = new (...given: never[]) => Error;
-
-/** Makes a {@link CommandError} that names a place from a system error, or one of these kinds; returns any other unchanged. */
-export function failureAt(place: string, error: unknown, ...kinds: readonly ErrorClass[]): unknown {
-  const isTold = kinds.some((kind) => error instanceof kind);
-  const why = isTold ? (error as Error).message : systemErrorText(error);
-  return why === undefined ? error : new CommandError(`${place}: ${why}`);
+/** Names the place in an error of the system or a {@link PlaceError}; returns any other unchanged. */
+export function failureAt(place: string, error: unknown): unknown {
+  if (!(error instanceof PlaceError) && systemErrorText(error) === undefined) return error;
+  return new CommandError(`${place}: ${problemText(error)}`);
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,7 +45,6 @@ export function nameSetting(error: unknown, names: Readonly<Record<string, strin
   return error.isMisuse ? new UsageError(message) : new CommandError(message);
 }
 
-/** The settings of one call, checked. */
 export interface Options<C extends Command = Command> {
   readonly positionals: readonly string[];
   readonly values: Values<C>;
@@ -71,8 +59,6 @@ export interface Options<C extends Command = Command> {
 export function positionalsOf({ usage }: { readonly usage: string }): string[] {
   return usage.replace(/--.*/, "").match(/\S+/g) ?? [];
 }
-
-type Given = string | string[] | undefined;
 
 /**
  * Joins flag and value (`--cors=off`) where parseArgs needs that: for booleans, whose value it does not let users omit
@@ -110,12 +96,10 @@ function problemOf(error: Error, settings: readonly Setting[]): string {
   return meant === undefined ? problem : `${problem}; did you mean --${meant}?`;
 }
 
-/** The texts of one setting: from the flag, else from the variable if the command reads it, else the default. */
-function textsOf(setting: Setting, given: Given, variable: string | undefined): readonly string[] {
-  const isGiven = given !== undefined || (variable !== undefined && variable !== "");
-  const values = isGiven ? [given ?? variable!].flat() : [setting.default ?? []].flat();
-  if (setting.kind !== "list") return values;
-  return values.flatMap((value) => value.split(",").map((part) => part.trim()));
+/** The texts of one setting; those of a list may be joined by commas. */
+function textsOf({ kind }: Setting, given: string | string[]): readonly string[] {
+  const texts = [given].flat();
+  return kind === "list" ? texts.flatMap((text) => text.split(",").map((part) => part.trim())) : texts;
 }
 
 /** A value for a message, passwords masked: a URL in the wrong place may hold one. */
@@ -165,7 +149,7 @@ function parse(settings: readonly Setting[], args: readonly string[], words: rea
   const options = Object.fromEntries(
     settings.map(({ flag, kind }) => [flag, { type: "string" as const, multiple: kind === "list" }]),
   );
-  let parsed: { values: Record<string, Given>; positionals: string[] };
+  let parsed: { values: Record<string, string | string[] | undefined>; positionals: string[] };
   try {
     const withValues = attachValues(args, settings, words.length > 0);
     parsed = parseArgs({ args: withValues, options, allowPositionals: true, strict: true });
@@ -195,8 +179,9 @@ export function readOptions<C extends Command>(
   for (const setting of settings) {
     const { flag } = setting;
     const argument = parsed.values[flag];
-    const variable = readsVariable(command, flag) ? environment[variableOf(flag)] : undefined;
-    const texts = textsOf(setting, argument, variable);
+    // An empty variable counts as absent.
+    const variable = (readsVariable(command, flag) && environment[variableOf(flag)]) || undefined;
+    const texts = textsOf(setting, argument ?? variable ?? setting.default ?? []);
     const name = nameOf(flag);
     names[name] = argument === undefined && variable ? variableOf(flag) : `--${flag}`;
     check(command, setting, texts, names[name]);

@@ -5,23 +5,14 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
-import { KeysFileError } from "../auth/keys.ts";
 import { makeKey } from "../auth/keys-file.ts";
 import { ForeignFileError } from "../files/foreign.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
-import {
-  AdminListenError,
-  type RunningServer,
-  type ServerOptions,
-  startServer,
-  threadsFrom,
-} from "../server/server.ts";
-import { ServingThreadError } from "../server/threads/serving-threads.ts";
-import { defaultsOf, readsVariable, type Setting, SettingError, variableOf } from "../settings/settings.ts";
-import { SnapshotError } from "../snapshot/refusals.ts";
+import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
+import { defaultsOf, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
 import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
@@ -31,9 +22,7 @@ import {
   CommandError,
   type Environment,
   failureAt,
-  nameSetting,
   type Options,
-  ProblemsError,
   readPrefixes,
   UsageError,
 } from "./options.ts";
@@ -49,10 +38,8 @@ async function openLog({ values }: Options<"serve"> | Options<"demo">, { tables 
   return { console, observe: createLog(tables.events, values.logLevel, console.log, unsaid) };
 }
 
-/** @param names of its settings, for messages */
 async function start(
   options: ServerOptions,
-  names: Readonly<Record<string, string>>,
   { columns }: CommandIo,
   console: Console,
 ): Promise<RunningServer> {
@@ -65,10 +52,6 @@ async function start(
     const shown = { onDownload: showing(download), onProgress: showing(bar) };
     return await startServer({ ...options, startsHere: true, ...shown });
   } catch (error) {
-    if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    const told = [KeysFileError, ServingThreadError, AdminListenError];
-    if (told.some((kind) => error instanceof kind)) throw new CommandError((error as Error).message);
-    if (error instanceof SettingError) throw nameSetting(error, names);
     const { host, port } = options.settings;
     const where = `cannot listen on ${host} port ${port}`;
     if (codeOf(error) === "EADDRINUSE")
@@ -90,26 +73,23 @@ const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 /**
  * Handles signals that {@link holdSignals} held back: a signal during the start ends the process.
  *
- * @returns hands further signals to the server; resolves when one has stopped it
+ * @returns hands further signals to the server: one stops it, and ends the process
  */
-export function takeSignals(
-  io: CommandIo,
-  { console, observe }: ServerLog,
-): (server: RunningServer) => Promise<void> {
+export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (server: RunningServer) => void {
   let server: RunningServer | undefined;
-  let stopping = false;
-  let stopped = (_done: Promise<void>): void => {};
-  const stop = (signal: keyof typeof SIGNAL_STATUS): void => {
-    if (stopping) io.exit(SIGNAL_STATUS[signal]);
-    stopping = true;
-    if (server !== undefined) {
-      stopped(server.stop(signal));
-      return;
+  let isStopping = false;
+  const stop = async (signal: keyof typeof SIGNAL_STATUS): Promise<void> => {
+    if (isStopping) io.exit(SIGNAL_STATUS[signal]);
+    isStopping = true;
+    if (server !== undefined) await server.stop(signal);
+    else {
+      // No request waits for an answer yet.
+      observe({ kind: "stopping", signal });
+      observe({ kind: "stopped", ms: 0 });
     }
-    // No request waits for an answer yet.
-    observe({ kind: "stopping", signal });
-    observe({ kind: "stopped", ms: 0 });
-    void console.flush().finally(() => io.exit(0));
+    await console.flush();
+    // A load that still runs must not keep the process alive.
+    io.exit(0);
   };
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
   const { reopenLog } = console;
@@ -118,7 +98,7 @@ export function takeSignals(
     observe(problem === undefined ? { kind: "log-reopened" } : { kind: "log-reopen-failed", problem });
   };
   const early = releaseSignals((signal) => {
-    if (signal === "SIGINT" || signal === "SIGTERM") stop(signal);
+    if (signal === "SIGINT" || signal === "SIGTERM") void stop(signal);
     // Ignored while the first snapshot loads: there is nothing to reload.
     else if (signal === "SIGHUP") void server?.reload();
     else if (signal === "SIGUSR2" && reopenLog !== undefined) void reopen();
@@ -127,9 +107,6 @@ export function takeSignals(
   for (const signal of early) ignore(signal);
   return (running) => {
     server = running;
-    return new Promise((resolve) => {
-      stopped = resolve;
-    });
   };
 }
 
@@ -152,9 +129,8 @@ export function reportUnknownVariables(
   settings: readonly Setting[],
   observe: Observe,
 ): void {
-  const known = settings
-    .filter(({ flag, commands }) => commands.some((command) => readsVariable(command, flag)))
-    .map(({ flag }) => variableOf(flag));
+  // A server reads every variable that any command reads.
+  const known = settingsOf(settings, "serve").map(({ flag }) => variableOf(flag));
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || !value || known.includes(variable)) continue;
     // Compared without the common prefix, which would make all names alike.
@@ -170,13 +146,12 @@ export function reportUnknownVariables(
   }
 }
 
-/** Runs a server until a signal stops it. @param lines are printed after the listening line */
+/** Starts a server, which runs until a signal stops it. */
 async function runServer(
   options: Options<"serve"> | Options<"demo">,
   { io, program, log }: { readonly io: CommandIo; readonly program: Program; readonly log: ServerLog },
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
-  lines: (server: RunningServer) => readonly string[] = () => [],
-): Promise<void> {
+): Promise<RunningServer> {
   const { console, observe } = log;
   const handTo = takeSignals(io, log);
   reportUnknownVariables(io.environment, program.settings, observe);
@@ -186,14 +161,10 @@ async function runServer(
   const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
   const { features, tables } = program;
   const started = { ...own, features, tables, observe, writeAccess };
-  const server = await start(started, options.names, io, console);
-  const stopped = handTo(server);
+  const server = await start(started, io, console);
+  handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
-  for (const line of lines(server)) await console.announce(line);
-  await stopped;
-  await console.flush();
-  // A load that still runs must not keep the process alive.
-  io.exit(0);
+  return server;
 }
 
 /** Refuses a foreign file for the counts. The log reports a file that cannot be read yet. @throws {CommandError} */
@@ -212,9 +183,7 @@ export async function serve(options: Options<"serve">, io: CommandIo, program: P
   const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
-  const sharedLimits = await program.features.shareLimits?.(values).catch((error: unknown) => {
-    throw nameSetting(error, names);
-  });
+  const sharedLimits = await program.features.shareLimits?.(values);
   const admin = await program.readAdmin?.(options, false);
   await runServer(options, { io, program, log }, { settings: values, source, sharedLimits, admin });
 }
@@ -241,9 +210,9 @@ export async function demo(options: Options<"demo">, io: CommandIo, program: Pro
   const log = await openLog(options, program);
   readPrefixes(options);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  await runServer(options, { io, program, log }, { settings, admin }, ({ url, adminUrl, pagesUrl }) => [
-    `curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`,
-    ...(adminUrl === undefined ? [] : [`orrery admin on ${adminUrl}\n`]),
-    ...(pagesUrl === undefined ? [] : [`API reference on ${pagesUrl}\n`]),
-  ]);
+  const { url, adminUrl, pagesUrl } = await runServer(options, { io, program, log }, { settings, admin });
+  const { announce } = log.console;
+  await announce(`curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`);
+  if (adminUrl !== undefined) await announce(`orrery admin on ${adminUrl}\n`);
+  if (pagesUrl !== undefined) await announce(`API reference on ${pagesUrl}\n`);
 }

@@ -5,7 +5,7 @@ import { observeNothing } from "../observe/events.ts";
 import { findSource, type OpenSource } from "../server/load/source.ts";
 import type { Values } from "../settings/settings.ts";
 import type { CommandIo, Program } from "./command.ts";
-import { CommandError, nameSetting, type Options, UsageError } from "./options.ts";
+import { CommandError, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./terminal.ts";
 
 /** For commands that compare or convert local snapshots. @throws {UsageError} when a snapshot is a URL */
@@ -13,7 +13,7 @@ export function refuseAddress(name: string, snapshot: string): void {
   if (isAddress(snapshot)) throw new UsageError(`${name}: is a URL; only serve and check take one`);
 }
 
-/** Finds the source of a snapshot; undefined for a folder. @throws {UsageError} when the URL cannot be used */
+/** Finds the source of a snapshot; undefined for a folder. @throws {SettingError} when the URL cannot be used */
 export function sourceOf(
   snapshot: string,
   settings: Values<"serve" | "check">,
@@ -22,10 +22,10 @@ export function sourceOf(
   { features }: Program,
 ): Promise<OpenSource | undefined> {
   return findSource(features.findSource, {
-    ...{ snapshot, settings, nameOf: (name) => names[name]! },
+    snapshot,
+    settings,
+    nameOf: (name) => names[name]!,
     cacheHome: () => environment.XDG_CACHE_HOME,
-  }).catch((error: unknown) => {
-    throw nameSetting(error, names);
   });
 }
 
@@ -42,7 +42,7 @@ export async function fetchSnapshot(
   program: Program,
 ): Promise<{ readonly folder: string; readonly repair: () => Promise<string | undefined> }> {
   const snapshot = positionals[0]!;
-  const open = await sourceOf(snapshot, values, { ...names, snapshot: "URL" }, io, program);
+  const open = await sourceOf(snapshot, values, names, io, program);
   if (open === undefined) return { folder: snapshot, repair: async () => undefined };
   const bar = startProgress(io, `downloading ${snapshot}`, "checking");
   const source = open({ onDownload: bar.show, observe: observeNothing });

@@ -10,8 +10,7 @@ export const DOCS_PAGE_COMMANDS: CommandRows<"openapi"> = [
     summary: "Print the OpenAPI document of the API.",
     run: async (_options, io) => {
       const { createOpenApi } = await import("./openapi.ts");
-      const { ROUTES } = await import("../api/routes.ts");
-      io.print(`${JSON.stringify(createOpenApi(ROUTES), null, 2)}\n`);
+      io.print(`${JSON.stringify(createOpenApi(), null, 2)}\n`);
     },
   },
 ];

@@ -3,6 +3,7 @@
 import type { Route } from "../api/handlers/route.ts";
 import { limitText } from "../api/pages/file.ts";
 import { PARAMETERS } from "../api/parameters.ts";
+import { ROUTES } from "../api/routes.ts";
 import { BARE_FAULTS, FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
 import { BASE_PATH, SCHEMAS } from "../model/model.ts";
 import { REQUEST_ID } from "../model/request-ids.ts";
@@ -223,14 +224,8 @@ function operationOf(route: Route): Json {
   };
 }
 
-/**
- * Makes the document.
- * @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent
- */
-export function createOpenApi(
-  routes: readonly Route[],
-  limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow),
-): Json {
+/** Makes the document. @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent */
+export function createOpenApi(limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow)): Json {
   return {
     openapi: "3.1.0",
     info: {
@@ -243,7 +238,7 @@ export function createOpenApi(
     servers: [{ url: BASE_PATH, description: "This server" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
-      routes.map((route) => [route.path.replace(":id", "{id}"), { get: operationOf(route) }]),
+      ROUTES.map((route) => [route.path.replace(":id", "{id}"), { get: operationOf(route) }]),
     ),
     components: {
       securitySchemes: {

@@ -10,11 +10,10 @@ import { judgeConditions } from "../api/conditions.ts";
 import { FAULT_BODIES } from "../api/headers.ts";
 import { LIMIT, type PageFile, type PagesSource, pageHash } from "../api/pages/file.ts";
 import { type PageServer, readPages, takesGzip } from "../api/pages/serve.ts";
-import { ROUTES } from "../api/routes.ts";
 import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
-import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
+import type { Setting, Settings } from "../settings/settings.ts";
 
 /** @internal The setting of the pages. */
 export const DOCS_PAGE_SETTINGS = [
@@ -25,7 +24,6 @@ export const DOCS_PAGE_SETTINGS = [
     kind: "flag",
     default: "on",
     meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
-    commands: SERVING,
   },
 ] as const satisfies readonly Setting[];
 
@@ -43,7 +41,7 @@ declare const IS_BUILT: boolean | undefined;
 
 async function makeDocument(): Promise<unknown> {
   if (typeof IS_BUILT === "undefined") {
-    return (await import("./openapi.ts")).createOpenApi(ROUTES, LIMIT);
+    return (await import("./openapi.ts")).createOpenApi(LIMIT);
   }
   return undefined;
 }
@@ -97,26 +95,22 @@ interface File {
 
 const gzipped = promisify(gzip);
 
-/** Inserts the server's own limit into a file. Files with a hash in their name contain none. */
-async function fillIn(file: PageFile, limit: string): Promise<PageFile> {
-  if (file.isHashed) return file;
-  const whole = String(gunzipSync(Buffer.from(file.gzip, "base64")));
-  if (!whole.includes(LIMIT)) return file;
-  const filled = whole.replaceAll(LIMIT, limit);
-  const bytes = await gzipped(filled, { level: constants.Z_BEST_COMPRESSION });
-  return { ...file, hash: pageHash(filled), gzip: bytes.toString("base64") };
-}
-
-/** @param cors whether other origins may read the document */
-function prepare({ path, type, hash, isHashed, gzip }: PageFile, cors: boolean): File {
+/**
+ * Inserts the server's own limit into a file; those with a hash in their name contain none.
+ * @param cors whether other origins may read the document
+ */
+async function prepare(stored: PageFile, limit: string, cors: boolean): Promise<File> {
+  const { path, type, hash, isHashed } = stored;
   const isHtml = type.startsWith("text/html");
   const crossOrigin = cors && path === DOCUMENT ? CROSS_ORIGIN : "";
-  return {
-    hash,
-    own: `Content-Type: ${type}\r\nX-Content-Type-Options: nosniff\r\n${isHtml ? SAFETY : ""}`,
-    common: `${isHashed ? FOREVER : SHORTLY}Vary: Accept-Encoding\r\n${crossOrigin}`,
-    gzip: Buffer.from(gzip, "base64"),
-  };
+  const own = `Content-Type: ${type}\r\nX-Content-Type-Options: nosniff\r\n${isHtml ? SAFETY : ""}`;
+  const common = `${isHashed ? FOREVER : SHORTLY}Vary: Accept-Encoding\r\n${crossOrigin}`;
+  const bytes = Buffer.from(stored.gzip, "base64");
+  const whole = isHashed ? "" : String(gunzipSync(bytes));
+  if (!whole.includes(LIMIT)) return { hash, own, common, gzip: bytes };
+  const filled = whole.replaceAll(LIMIT, limit);
+  const level = constants.Z_BEST_COMPRESSION;
+  return { hash: pageHash(filled), own, common, gzip: await gzipped(filled, { level }) };
 }
 
 function reply(status: number, headers: string, body: Reply["body"] = ""): Reply {
@@ -162,12 +156,7 @@ function mayHold(path: string): boolean {
 
 type Files = ReadonlyMap<string, File>;
 
-/**
- * @internal
- * Creates the server of the pages; undefined when they are turned off.
- *
- * @param limit the rate limit of an API key and its window, in words
- */
+/** @internal Creates the server of the pages; undefined when they are off. @param limit of an API key, in words */
 export function openPages(
   { docs, cors }: Pick<Settings, "docs" | "cors">,
   limit: string,
@@ -178,8 +167,8 @@ export function openPages(
   async function read(): Promise<Files> {
     try {
       const stored = await readPages(REFERENCE);
-      const own = await Promise.all(stored.map((file) => fillIn(file, limit)));
-      files = new Map(own.map((file) => [file.path, prepare(file, cors)]));
+      const prepared = stored.map(async (file) => [file.path, await prepare(file, limit, cors)] as const);
+      files = new Map(await Promise.all(prepared));
       return files;
     } catch (error) {
       // A later attempt to read the files may succeed.

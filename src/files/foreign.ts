@@ -4,9 +4,10 @@ import { constants } from "node:fs";
 import { open, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 
 /** Another program made the file; it was left unchanged. The message says what it is not. */
-export class ForeignFileError extends Error {
+export class ForeignFileError extends PlaceError {
   override name = "ForeignFileError";
 }
 

@@ -11,6 +11,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 
 /** Ending of the name of a folder's mark. */
 export const OWNER_ENDING = ".owner";
@@ -25,7 +26,7 @@ const STALE_GUARD_MS = 5000;
 const RETRY_MS = 15;
 
 /** Another process owns it. */
-export class HeldError extends Error {
+export class HeldError extends PlaceError {
   override name = "HeldError";
 }
 

@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 import { syncToDisk } from "./atomic.ts";
 import { makeFolder } from "./folders.ts";
 import { hold, OWNER_ENDING, ownershipOf } from "./ownership.ts";
@@ -79,7 +80,7 @@ export async function prune(
 }
 
 /** This program did not make the file, folder or link in the place; nothing was changed. */
-export class OccupiedError extends Error {
+export class OccupiedError extends PlaceError {
   override name = "OccupiedError";
 }
 

@@ -2,7 +2,7 @@
 
 import { open } from "node:fs/promises";
 import { SourceError } from "../util/source-error.ts";
-import { systemErrorText } from "../util/system-error.ts";
+import { problemText } from "../util/system-error.ts";
 
 const MOST_BYTES = 16_384;
 
@@ -24,7 +24,7 @@ export async function readToken(file: string, name: string): Promise<string> {
       await handle.close();
     }
   } catch (error) {
-    throw bad(`cannot be read: ${systemErrorText(error) ?? String(error)}`);
+    throw bad(`cannot be read: ${problemText(error)}`);
   }
   const token = buffer.toString("latin1", 0, bytes).trim();
   // Fetch would refuse any other token, and quote it in the message.

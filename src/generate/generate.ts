@@ -181,7 +181,7 @@ export async function generate({ values }: Options<"generate">, io: CommandIo): 
   try {
     await generateSnapshot(values);
   } catch (error) {
-    throw failureAt(values.out, error, OccupiedError);
+    throw failureAt(values.out, error);
   }
   io.complain(`orrery: wrote ${values.out}\n`);
 }

@@ -19,9 +19,10 @@ export function createApiApp(state: State) {
   function refuse(fault: FaultName, peer: Peer, ask: Ask | undefined): Reply {
     const reply = bareReply(fault, ask?.method === "HEAD");
     // A request with a head was already counted when it began.
-    if (counters !== undefined && ask === undefined) countRefused(counters, "", reply.status, fault);
+    if (counters !== undefined && ask === undefined) countRefused(counters, reply.status, fault);
     const logged = ask ?? { method: "", target: "", peer, now: Date.now() };
-    return state.accessLog?.record(logged, reply) ?? reply;
+    const { accessLog } = state;
+    return accessLog?.record(logged, reply, accessLog.begin()) ?? reply;
   }
 
   return {

@@ -45,7 +45,6 @@ export type ConnectionLimits = Pick<
   | "maxRequestsPerSocket"
 >;
 
-/** The program that answers the requests. */
 export interface ConnectionApp {
   /** Answers a request. Never throws and never rejects. */
   readonly answer: (ask: Ask) => Reply | Promise<Reply>;

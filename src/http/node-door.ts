@@ -22,20 +22,17 @@ export type Handler = (
   next?: (error?: unknown) => void,
 ) => void;
 
-/** @internal Settings of a server for its door. */
-export interface NodeDoorOptions {
-  /** The state of a stop, which changes; while it drains, each response ends its connection. Never when absent. */
-  readonly stop?: Pick<ConnectionHost, "isDraining" | "givesUpWork">;
-  /** Decides in place of the `Authorization` header. */
-  readonly caller?: ChosenCaller | undefined;
-}
-
 const RUNNING = { isDraining: false, givesUpWork: false };
 
-/** @internal Creates a handler that passes requests to an app; it serves all targets if it does not say which. */
+/**
+ * @internal Creates a handler that passes requests to an app; it serves all targets if it does not say which.
+ * @param caller decides in place of the `Authorization` header
+ * @param stop the state of a stop, which changes; while it drains, each response ends its connection
+ */
 export function createNodeDoor(
   app: ConnectionApp & { readonly serves?: (target: string) => boolean },
-  { stop = RUNNING, caller }: NodeDoorOptions = {},
+  caller?: ChosenCaller,
+  stop: Pick<ConnectionHost, "isDraining" | "givesUpWork"> = RUNNING,
 ): Handler {
   return (request, response, next) => {
     if (!Array.isArray(request?.rawHeaders) || typeof response?.writeHead !== "function")

@@ -34,7 +34,7 @@ function milliseconds(seconds: number): number {
 
 export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   const stop = { isDraining: false, givesUpWork: false };
-  const handle = createNodeDoor(app, { stop });
+  const handle = createNodeDoor(app, undefined, stop);
   const server = createServer({
     // A request is its head.
     headersTimeout: milliseconds(Math.min(limits.headersTimeout, limits.requestTimeout)),

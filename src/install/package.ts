@@ -24,11 +24,7 @@ export function packageJson(): string {
   return readFileSync(packageFile("package.json"), "utf8");
 }
 
-/**
- * The folder of the sample snapshot.
- *
- * @param _spare a folder of the caller's to which the sample can be written if it is in no folder yet
- */
+/** The folder of the sample snapshot. @param _spare a folder of the caller's, for a sample that is in no folder yet */
 export function sampleFolder(_spare: string): string {
   return fileURLToPath(packageFile("data/sample"));
 }
@@ -40,9 +36,7 @@ export function pagesText(name: string): string {
 
 /**
  * The entry of a worker: its file, or the text of a program. Node 20 cannot start a worker from a `.ts` file, so sources
- * have an `.mjs` beside it.
- *
- * @param thread path of the entry from the folder of sources, without an extension
+ * have an `.mjs` beside it. `thread` is the path of the entry from the folder of sources, without an extension.
  */
 export function workerEntry(thread: string): URL | string {
   return new URL(IS_SOURCE ? `../${thread}.mjs` : `./${basename(thread)}.js`, HERE);

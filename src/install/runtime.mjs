@@ -6,12 +6,7 @@ export const OLDEST_NODE = "20.19";
 /** The oldest Bun whose server takes routes. */
 const OLDEST_BUN = "1.2.3";
 
-/**
- * Why the program does not run here; an empty string where it does.
- *
- * @param {Readonly<Record<string, string | undefined>>} versions `process.versions`
- * @returns {string}
- */
+/** Why the program does not run here; an empty string where it does. */
 export function whyNotHere(versions) {
   if (versions.deno !== undefined) return "";
   const needs = `needs Node ${OLDEST_NODE} or newer, Bun ${OLDEST_BUN} or newer, or Deno; this is `;
@@ -22,13 +17,7 @@ export function whyNotHere(versions) {
   return isAtLeast(versions.node, OLDEST_NODE) ? "" : `${needs}Node ${versions.node}`;
 }
 
-/**
- * Whether this is Node, and older than some version.
- *
- * @param {Readonly<Record<string, string | undefined>>} versions `process.versions`
- * @param {string} version
- * @returns {boolean}
- */
+/** Whether this is Node, and older than some version. */
 export function isNodeBefore({ node, bun, deno }, version) {
   return bun === undefined && deno === undefined && node !== undefined && !isAtLeast(node, version);
 }

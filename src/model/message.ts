@@ -6,7 +6,6 @@
 import type { Body } from "./body.ts";
 import type { FaultName } from "./fault.ts";
 
-/** The peer of a socket. */
 export interface Peer {
   readonly remoteAddress?: string | undefined;
 }
@@ -38,16 +37,6 @@ export interface Ask {
   readonly isGone?: (() => boolean) | undefined;
 }
 
-/** The state of the limit of a limited key. */
-export interface RateLimit {
-  readonly limit: number;
-  /** Requests left in the window. */
-  readonly remaining: number;
-  /** When the window ends, in seconds since the epoch. */
-  readonly reset: number;
-}
-
-/** One response. */
 export interface Reply {
   readonly status: number;
   /** Header lines, each with its CRLF; `Content-Length` included. */
@@ -60,10 +49,8 @@ export interface Reply {
   readonly keyId: string;
   /** The error of the reply, if it is one. */
   readonly fault?: FaultName | undefined;
-  /** The ETag of a 200 or 304 if its header lines depend only on the ETag, the length of the body and {@link quota}. */
+  /** The ETag of a 200 or 304 of an operation. */
   readonly etag?: string | undefined;
-  /** The limit in its header lines. Set beside {@link etag}. */
-  readonly quota?: RateLimit | undefined;
 }
 
 const ABSOLUTE = /^https?:\/\/[^/?#]*/i;

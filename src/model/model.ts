@@ -44,7 +44,6 @@ export interface ObjectSchema {
   readonly required: readonly string[];
 }
 
-/** The types of fields in JSON Schema. */
 const TYPES: Readonly<Record<FieldType, ObjectSchema["properties"][string]>> = {
   id: { type: "string", format: "uuid" },
   text: { type: "string" },
@@ -67,7 +66,6 @@ export const SCHEMAS = Object.fromEntries(RESOURCE_NAMES.map((name) => [name, sc
 /** Periods of the popular ranking. */
 export const PERIODS = ["all", "week", "month"] as const;
 
-/** One of {@link PERIODS}. */
 export type Period = (typeof PERIODS)[number];
 
 /** Prefix of every path of the interface. */

@@ -1,5 +1,3 @@
-/** The outcome of a reload. */
-
 /** The outcome of a reload: `refused` when the new files could not be used and the old keys or rows stay. */
 export type ReloadResult = "loaded" | "unchanged" | "refused";
 

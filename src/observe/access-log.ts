@@ -10,26 +10,19 @@ import { timeOf } from "./log/log.ts";
 type Prefixes = Readonly<Record<"api" | "cli", string>>;
 
 /**
- * Judges a request: 0 to leave it out, else the number of requests that its line stands for. Failures (5xx) and slow requests
- * are always kept; client errors (4xx) are sampled, since their number is unbounded.
- */
-type Keeps = (status: number, ms: number) => number;
-
-/**
- * Keeps one request of each block, at a random position, so that clients with a fixed rhythm appear, too.
+ * Chooses one request of each block, at a random position, so that clients with a fixed rhythm appear, too.
  *
- * @param every length of a block @param slowMs a request is slow from this many milliseconds on
+ * @param every length of a block @returns draws: whether the next request is chosen
  */
-export function createSampling(every: number, slowMs: number, random: () => number = Math.random): Keeps {
+export function createSampling(every: number, random: () => number = Math.random): () => boolean {
   let left = 0;
   let chosen = 0;
-  return (status, ms) => {
-    if (status >= 500 || ms >= slowMs) return 1;
+  return () => {
     if (left === 0) {
       left = every;
       chosen = 1 + Math.floor(random() * every);
     }
-    return left-- === chosen ? every : 0;
+    return left-- === chosen;
   };
 }
 
@@ -40,7 +33,9 @@ export interface AccessLogOptions {
   readonly write?: ((line: string) => void) | undefined;
   /** Prefixes of tokens, so that no token is logged. */
   readonly prefixes: Prefixes;
-  readonly keeps: Keeps;
+  /** Lines of requests are written for one in so many, and for all failures (5xx) and slow ones, from `slowMs` milliseconds on. */
+  readonly sample: number;
+  readonly slowMs: number;
   readonly clientOf: ClientOf;
   /** Optional fields to write: `query`, `userAgent`. */
   readonly fields: readonly string[];
@@ -67,7 +62,7 @@ const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const ESCAPES = /%([\da-f]{2})/gi;
 
-/** Texts that are logged unchanged, in JSON, too, unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
+/** Texts that are logged unchanged unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
 const PLAIN = /^[!$&-[\]-~]*$/;
 
 function holdsToken(text: string, { api, cli }: Prefixes): boolean {
@@ -111,19 +106,14 @@ function encodeUnit(unit: string): string {
   return code < 256 ? `%${code.toString(16).toUpperCase().padStart(2, "0")}` : "?";
 }
 
-function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-
 /** Quotes a text of visible ASCII and spaces for JSON. */
 function quotedVisible(text: string): string {
   return text.includes('"') || text.includes("\\") ? JSON.stringify(text) : `"${text}"`;
 }
 
 function withId(reply: Reply, id: string): Reply {
-  const { status, headers, body, route, keyId, fault, quota } = reply;
-  const lines = `${headers}X-Request-Id: ${id}\r\n`;
-  return { status, headers: lines, body, route, keyId, fault, etag: undefined, quota };
+  const { status, headers, body, route, keyId, fault, etag } = reply;
+  return { status, headers: `${headers}X-Request-Id: ${id}\r\n`, body, route, keyId, fault, etag };
 }
 
 /** A field of a line, or "" without a value. @param value visible ASCII and spaces */
@@ -152,24 +142,34 @@ export class AccessLog {
     (route: string, status: number) => `,"route":"${route}","status":${status},"bytes":`,
   );
   readonly #caller = createPart(
-    (keyId: string, client: string | undefined) => `,"keyId":${quoted(keyId)}${optional("client", client)}`,
+    (keyId: string, client: string | undefined) =>
+      `,"keyId":${JSON.stringify(keyId)}${optional("client", client)}`,
   );
+  readonly #isChosen: () => boolean;
 
   constructor(options: AccessLogOptions) {
     this.#options = options;
+    this.#isChosen = createSampling(options.sample);
     this.#hasQuery = options.fields.includes("query");
     this.#hasAgent = options.fields.includes("userAgent");
   }
 
-  /** Logs a request. @param began by the monotonic clock; absent if it was refused at once @returns the reply with an id */
-  record(ask: Ask, reply: Reply, began?: number): Reply {
-    const { keeps, prefixes, write } = this.#options;
-    const ms = began === undefined ? 0 : Math.round((performance.now() - began) * 1000) / 1000;
+  /** Begins a request. @returns the time by the monotonic clock, for a chosen one alone: two readings cost more than all else */
+  begin(): number | undefined {
+    return this.#isChosen() ? performance.now() : undefined;
+  }
+
+  /** Logs a request, or leaves it out. @param began see {@link begin} @returns the reply with an id */
+  record(ask: Ask, reply: Reply, began: number | undefined): Reply {
+    const { sample, slowMs, prefixes, write } = this.#options;
+    const ms =
+      began === undefined ? Date.now() - ask.now : Math.round((performance.now() - began) * 1000) / 1000;
     const id = requestIdOf(ask.headers, prefixes) ?? nextId();
-    const sample = keeps(reply.status, ms);
-    if (sample > 0) {
-      if (write === undefined) this.#observe(ask, reply, id, ms, sample);
-      else write(this.#line(ask, reply, id, ms, sample));
+    const isRemarkable = reply.status >= 500 || ms >= slowMs;
+    if (began !== undefined || isRemarkable) {
+      const weight = isRemarkable ? 1 : sample;
+      if (write === undefined) this.#observe(ask, reply, id, ms, weight);
+      else write(this.#line(ask, reply, id, ms, weight));
     }
     return withId(reply, id);
   }
@@ -189,9 +189,9 @@ export class AccessLog {
     const { clientOf, prefixes } = this.#options;
     const { route, status, body, keyId, fault } = reply;
     const trace = traceOf(ask.headers);
-    const method = ask.method === "GET" ? '"GET"' : quoted(ask.method.slice(0, MAX_METHOD));
+    const method = ask.method === "GET" ? '"GET"' : JSON.stringify(ask.method.slice(0, MAX_METHOD));
     return (
-      `{"level":"info","time":"${timeOf(ask.now)}${AFTER_TIME}${id}","method":${method},"path":` +
+      `{"level":"info","time":"${timeOf(ask.now + Math.floor(ms))}${AFTER_TIME}${id}","method":${method},"path":` +
       quotedVisible(loggedPath(ask.target, route, prefixes)) +
       optional("query", this.#query(ask)) +
       `${this.#outcome(route, status)}${body.length},"ms":${ms}${this.#caller(keyId, clientOf(ask))}` +

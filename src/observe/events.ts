@@ -58,12 +58,20 @@ export function event<Fields>(
 /** The job of a thread. */
 export type ThreadRole = (typeof CORE_METRICS)["restarts"]["counted"][number];
 
-/** Names of tables, such as "users" and "world-stats". */
+/** Names of tables, such as "users" and "world-stats": the tables whose rows were read, and the unchanged ones. */
 interface LoadedTables {
-  /** Tables whose rows were read. */
   read: readonly string[];
-  /** Tables that are the same as before. */
   kept: readonly string[];
+}
+
+/** Searches of a generation, by their use of the cache, and the contents of the cache. */
+export interface CacheCounts {
+  readonly hits: number;
+  /** Waited for the same search. */
+  readonly joined: number;
+  readonly misses: number;
+  readonly entries: number;
+  readonly bytes: number;
 }
 
 /** The events of the core; `src/features.ts` adds those of features. */
@@ -142,23 +150,12 @@ export const CORE_EVENTS = {
     text: ({ table }) => `snapshot has less than half of the ${table} served before`,
     meaning: "A table has less than half of the rows that it had.",
   }),
-  "search-cache": event<{
-    /** A generation that is no longer served. */
-    generation: string;
-    /** Searches answered from the cache; searches that waited for the same search; searches that ran. */
-    hits: number;
-    joined: number;
-    misses: number;
-    /** Contents of the cache at its end. */
-    entries: number;
-    bytes: number;
-  }>({
+  "search-cache": event<{ generation: string } & CacheCounts>({
     level: "info",
     text: "search cache closed with its generation",
     meaning:
       "Of a generation that is no longer served: searches answered from the cache (`hits`), that waited for the same search (`joined`) or were run (`misses`), and the contents of the cache. With `--threads` a line per thread.",
   }),
-  /** At the first load, all keys are added. A key is its id: with another token or name it is changed. */
   "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
     level: "info",
     // Every request will be refused.

@@ -2,7 +2,7 @@
 
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
-import type { Observe } from "../observe/events.ts";
+import type { CacheCounts, Observe } from "../observe/events.ts";
 import type { CountSearch, SearchOutcome } from "../observe/metrics/counters.ts";
 import {
   BUSY,
@@ -114,15 +114,6 @@ export function keepingResults(
     cache.keep(key, results, page);
     return pageOf(results, page);
   };
-}
-
-/** Outcomes of the searches of a generation, and the contents of the cache. */
-export interface CacheCounts {
-  readonly hits: number;
-  readonly joined: number;
-  readonly misses: number;
-  readonly entries: number;
-  readonly bytes: number;
 }
 
 /** @internal Reports the searches of a generation, if there were any. */

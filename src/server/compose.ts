@@ -5,7 +5,7 @@ import { createFixedHeaders } from "../api/headers.ts";
 import { limitText } from "../api/pages/file.ts";
 import { rationNotices } from "../auth/notices.ts";
 import { readClients } from "../model/client-address.ts";
-import { AccessLog, type AccessLogOptions, createSampling } from "../observe/access-log.ts";
+import { AccessLog, type AccessLogOptions } from "../observe/access-log.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { ThreadFeatures } from "./features.ts";
 
@@ -24,7 +24,8 @@ export function composeState(settings: Settings, parts: StateParts): State {
     observe,
     write: parts.writeAccess,
     prefixes,
-    keeps: createSampling(settings.accessLogSample, settings.slowMs),
+    sample: settings.accessLogSample,
+    slowMs: settings.slowMs,
     clientOf,
     fields: settings.accessLogFields,
   };

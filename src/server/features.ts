@@ -8,19 +8,12 @@ import type { SimilarGiven, SimilarSearching } from "./search/similar.ts";
 
 /** The functions that every serving thread needs. */
 export interface ThreadFeatures {
-  /**
-   * Opens the pages beside the API; undefined if they are turned off.
-   *
-   * @param limit requests of an API key per window, in words
-   */
+  /** Opens the pages beside the API; undefined if they are turned off. @param limit of an API key, in words */
   readonly openPages?: (settings: Settings, limit: string) => PageServer | undefined;
-  /** Counts requests whose limits are shared. */
   readonly countInThread?: CountInThread;
 }
 
-/** All functions that features add. */
 export interface Features extends ThreadFeatures {
-  /** Finds the source of a snapshot given by URL. */
   readonly findSource?: FindSource;
   /** Makes similar search; undefined if it is turned off. */
   readonly openSimilar?: (settings: Settings, given: SimilarGiven) => Promise<SimilarSearching | undefined>;

@@ -1,7 +1,7 @@
 /** Checks the options of `openOrrery`. Options that are also settings of `serve` take default and bounds from that table. */
 
 import { fileURLToPath } from "node:url";
-import { checkKeys, checkNames, fail, type GivenKey, kindOf } from "../auth/given-keys.ts";
+import { checkKeys, type GivenKey, kindOf } from "../auth/given-keys.ts";
 import { isAddress } from "../files/folders.ts";
 import type { Observe } from "../observe/events.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type Settings,
   settingsOf,
 } from "../settings/settings.ts";
+import { problemWithNames } from "../util/distance.ts";
 import { isObject } from "../util/json.ts";
 
 /** The core's options; features add theirs. An option that is also a setting of `serve` has its default and bounds. */
@@ -56,12 +57,8 @@ export function optionRows(table: readonly Setting[]): Setting[] {
   return settingsOf(table, "serve").filter(({ isOption }) => isOption);
 }
 
-/** @internal Options as settings; the other settings of a server have their defaults. */
-export interface CheckedOptions extends Pick<CoreOptions, "threads" | "observe"> {
-  /** `file:` URLs have become paths; `keys` is empty if keys are given. */
-  readonly settings: Settings;
-  /** Given in place of a file. */
-  readonly keys: readonly GivenKey[] | undefined;
+function fail(message: string): never {
+  throw new TypeError(`openOrrery: ${message}`);
 }
 
 /** Texts that are no paths, where a later error would be missing or not name the option. */
@@ -71,31 +68,36 @@ const NO_PATHS: readonly (readonly [RegExp, string])[] = [
   [/\0/, "must not hold a null character"],
 ];
 
-/** The path of a `file:` URL; any value but a URL stays as it is. */
-function pathOf(name: string, given: unknown): unknown {
-  const problem = typeof given === "string" && NO_PATHS.find(([pattern]) => pattern.test(given));
-  if (problem) fail(`option "${name}" ${problem[1]}`);
-  if (!(given instanceof URL)) return given;
-  if (given.protocol !== "file:")
-    fail(`option "${name}" can be a file: URL only, is a ${given.protocol} URL`);
+/** The path that an option gives, as text or as a `file:` URL. @param what the words for it */
+function pathOf(name: string, given: unknown, what = "a path"): string {
+  if (given instanceof URL) return pathOfUrl(name, given);
+  if (typeof given !== "string" || given === "")
+    return fail(`option "${name}" must be ${what}, is ${kindOf(given)}`);
+  const problem = NO_PATHS.find(([pattern]) => pattern.test(given));
+  return problem ? fail(`option "${name}" ${problem[1]}`) : given;
+}
+
+function pathOfUrl(name: string, url: URL): string {
+  if (url.protocol !== "file:") fail(`option "${name}" can be a file: URL only, is a ${url.protocol} URL`);
   try {
-    return fileURLToPath(given);
+    return fileURLToPath(url);
   } catch (error) {
     return fail(`option "${name}": ${(error as Error).message}`);
   }
 }
 
 /** The snapshot's folder, or its URL as text. */
-function snapshotOf(given: unknown): unknown {
+function snapshotOf(given: unknown): string {
+  if (given === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
   const address = given instanceof URL && given.protocol !== "file:" ? given.href : given;
   const isUrl = typeof address === "string" && isAddress(address) && !/^file:/i.test(address);
-  return isUrl ? address : pathOf("snapshot", address);
+  return isUrl ? address : pathOf("snapshot", address, "the path of a folder");
 }
 
-function checkPath(name: string, given: unknown): string {
-  const path = pathOf(name, given);
-  if (typeof path !== "string" || path === "") fail(`option "${name}" must be a path, is ${kindOf(path)}`);
-  return path;
+/** The path of the keys file, or the keys. */
+function keysOf(given: unknown): string | unknown[] {
+  if (given === undefined) fail('option "keys" is missing: a keys file or an array of keys');
+  return Array.isArray(given) ? given : pathOf("keys", given, "the path of a file or an array of keys");
 }
 
 function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
@@ -105,7 +107,7 @@ function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
 
 /** Checks an option by its setting. @returns the value */
 function checkOption(setting: Setting, name: string, given: unknown): unknown {
-  if (setting.path !== undefined) return checkPath(name, given);
+  if (setting.path !== undefined) return pathOf(name, given);
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
   const { isSecret, choices } = setting;
@@ -119,56 +121,35 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
   return given;
 }
 
-/** Checks the given options that are also settings. */
-function checkRows(given: Readonly<Record<string, unknown>>, rows: readonly Setting[]): Partial<Settings> {
-  const named = rows
-    .map((row) => [row, nameOf(row.flag)] as const)
-    .filter(([, name]) => given[name] !== undefined);
-  return Object.fromEntries(named.map(([row, name]) => [name, checkOption(row, name, given[name])]));
-}
-
-/** Checks the folder or URL of the snapshot, and the keys or the path of their file. */
-function checkPlaces(given: Readonly<Record<string, unknown>>): {
-  snapshot: string;
-  keys: string | unknown[];
-} {
-  const snapshot = snapshotOf(given.snapshot);
-  const keys = pathOf("keys", given.keys);
-  if (snapshot === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
-  if (keys === undefined) fail('option "keys" is missing: a keys file or an array of keys');
-  if (typeof snapshot !== "string" || snapshot === "") {
-    fail(`option "snapshot" must be the path of a folder, is ${kindOf(snapshot)}`);
-  }
-  if (!Array.isArray(keys) && (typeof keys !== "string" || keys === "")) {
-    fail(`option "keys" must be the path of a file or an array of keys, is ${kindOf(keys)}`);
-  }
-  return { snapshot, keys };
-}
-
 /**
- * Checks the options and makes settings of them.
- *
- * @internal
+ * @internal Checks the options and makes settings of them; the other settings of a server have their defaults. `file:` URLs
+ * become paths. Given keys are returned beside the settings, whose `keys` is empty then.
  * @param table the settings of all commands
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
-export function checkOptions(given: unknown, table: readonly Setting[]): CheckedOptions {
+export function checkOptions(given: unknown, table: readonly Setting[]) {
   if (given === undefined) fail("needs options: { snapshot: FOLDER, keys: FILE or [KEY, …] }");
   if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
   const rows = optionRows(table);
   const names = ["snapshot", "keys", "threads", "observe", ...rows.map(({ flag }) => nameOf(flag))];
-  checkNames(given, names, "option");
+  const unknown = problemWithNames(given, names, "option");
+  if (unknown !== undefined) fail(unknown);
   const { threads, observe } = given;
-  const { snapshot, keys } = checkPlaces(given);
+  const snapshot = snapshotOf(given.snapshot);
+  const keys = keysOf(given.keys);
   if (threads !== undefined && typeof threads !== "boolean") {
     fail(`option "threads" must be a boolean, is ${kindOf(threads)}`);
   }
   if (observe !== undefined && typeof observe !== "function") {
     fail(`option "observe" must be a function, is ${kindOf(observe)}`);
   }
+  const present = rows
+    .map((row) => ({ row, name: nameOf(row.flag) }))
+    .filter(({ name }) => given[name] !== undefined);
+  const checked = present.map(({ row, name }) => [name, checkOption(row, name, given[name])]);
   const settings: Settings = {
     ...defaultsOf(table),
-    ...checkRows(given, rows),
+    ...Object.fromEntries(checked),
     snapshot,
     keys: typeof keys === "string" ? keys : "",
   };
@@ -178,5 +159,6 @@ export function checkOptions(given: unknown, table: readonly Setting[]): Checked
   });
   if (problem !== undefined) fail(problem);
   if (typeof keys !== "string") checkKeys(keys, { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix });
-  return { settings, keys: typeof keys === "string" ? undefined : keys, threads, observe } as CheckedOptions;
+  const givenKeys = typeof keys === "string" ? undefined : (keys as GivenKey[]);
+  return { settings, keys: givenKeys, threads, observe: observe as Observe | undefined };
 }

@@ -23,7 +23,6 @@ import type { TakeGeneration } from "./load/served.ts";
 import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { createThreadedLoader } from "./load/threaded-loader.ts";
-import type { SearchBounds } from "./search/inline-search.ts";
 
 export interface OpenStateOptions {
   readonly settings: Settings;
@@ -41,9 +40,8 @@ export interface OpenStateOptions {
   readonly servesElsewhere?: boolean;
   /** Whether a small first snapshot is loaded and searched on the calling thread, if that thread serves; false when absent. */
   readonly startsHere?: boolean;
-  /** Takes the share of the source that was downloaded, from 0 to 1. */
+  /** Take the share, from 0 to 1, of the source that was downloaded, and of a snapshot that was read. */
   readonly onDownload?: (share: number) => void;
-  /** Takes the share of a snapshot that was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
   /** Called once an old generation can be collected. */
   readonly onReleased?: () => void;
@@ -55,16 +53,10 @@ export interface OpenStateOptions {
   readonly snapshotEvents?: SnapshotEvents;
 }
 
-/** Takes new keys, and is told of new generations. */
+/** Sends new keys and generations to other threads. */
 interface Follower {
-  readonly takeKeys: (keys: KeyRing) => void;
-  readonly takeGeneration: () => void;
-}
-
-/** The state, which gets every key ring and generation, and the other serving threads, which get them, too. */
-interface Current {
-  readonly state: State;
-  follower?: Follower;
+  takeKeys?: (keys: KeyRing) => void;
+  takeGeneration?: () => void;
 }
 
 async function openSaving(
@@ -85,18 +77,15 @@ const MOST_BYTES = 8 * 1_048_576;
 /** The same for a prepared file with as many rows. */
 const MOST_PREPARED_BYTES = 3 * MOST_BYTES;
 
-/** Total bytes of files in a folder; NaN when `stat` fails for one. */
-async function bytesOf(folder: string, names: readonly string[]): Promise<number> {
-  const sizes = names.map(async (name) => (await stat(join(folder, name))).size);
-  return (await Promise.all(sizes).catch(() => [Number.NaN])).reduce((bytes, size) => bytes + size, 0);
-}
-
 /** Whether a folder holds few rows. False for compressed files, whose rows are unknown, and on errors, which the load reports. */
 async function isSmall(folder: string): Promise<boolean> {
-  return (
-    (await bytesOf(folder, ROW_FILES)) <= MOST_BYTES ||
-    (await bytesOf(folder, [PREPARED])) <= MOST_PREPARED_BYTES
-  );
+  const areWithin = async (most: number, names: readonly string[]): Promise<boolean> => {
+    const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+    return sizes.reduce((sum, size) => sum + size) <= most;
+  };
+  return await areWithin(MOST_BYTES, ROW_FILES)
+    .catch(() => areWithin(MOST_PREPARED_BYTES, [PREPARED]))
+    .catch(() => false);
 }
 
 /**
@@ -107,32 +96,15 @@ async function isSmall(folder: string): Promise<boolean> {
  * @param importHere gives the loader for the calling thread
  */
 export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<Loader>): Loader {
-  let isFirst = true;
   return async (folder, options) => {
-    const isHere = isFirst && (await isSmall(folder));
-    isFirst = false;
+    const isHere = options.before === undefined && (await isSmall(folder));
     return (isHere ? await importHere() : elsewhere)(folder, options);
   };
 }
 
-async function chooseLoader(
-  { threads = true, startsHere = false, servesElsewhere = false, observe }: OpenStateOptions,
-  bounds: SearchBounds & Record<"cacheBytes" | "threadCacheBytes", number>,
-): Promise<Loader> {
-  // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
-  const importLocal = async (): Promise<Loader> =>
-    (await import("./load/loader.ts")).createLocalLoader({
-      ...bounds,
-      cacheBytes: bounds.cacheBytes + bounds.threadCacheBytes,
-    });
-  if (!threads) return await importLocal();
-  const threaded = createThreadedLoader(observe, bounds);
-  return startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
-}
-
 /** Opens the loader and the similar search. */
 async function openSearching(options: OpenStateOptions, { requestCounters }: State) {
-  const { settings, features, threads = true, observe } = options;
+  const { settings, features, threads = true, startsHere, servesElsewhere, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
   const pending = createPendingSearches(maxPendingSearches);
   const count = requestCounters && searchCounter(requestCounters);
@@ -140,9 +112,19 @@ async function openSearching(options: OpenStateOptions, { requestCounters }: Sta
   const half = Math.floor(searchCacheBytes / 2);
   const given = { threads, cacheBytes: half, pending, observe, count };
   const similar = await features.openSimilar?.(settings, given);
+  const cacheBytes = searchCacheBytes - half;
   const threadCacheBytes = half - (similar?.cacheBytes ?? 0);
-  const bounds = { cacheBytes: searchCacheBytes - half, threadCacheBytes, pending, count };
-  return { similar, load: await chooseLoader(options, bounds) };
+  // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
+  const importLocal = async (): Promise<Loader> =>
+    (await import("./load/loader.ts")).createLocalLoader({
+      cacheBytes: cacheBytes + threadCacheBytes,
+      pending,
+      count,
+    });
+  if (!threads) return { similar, load: await importLocal() };
+  const threaded = createThreadedLoader(observe, { cacheBytes, threadCacheBytes, pending, count });
+  const load = startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
+  return { similar, load };
 }
 
 /** A state and its keepers. */
@@ -172,33 +154,28 @@ export async function openState(options: OpenStateOptions) {
     writeAccess: options.writeAccess,
     features: options.features,
   });
-  const current: Current = { state };
-  const keepers = await openKeepers(options, current, sharedLimits).catch((error: unknown) => {
+  const keepers = await openKeepers(options, state, sharedLimits).catch((error: unknown) => {
     void sharedLimits?.close();
     throw error;
   });
   if (watch > 0) keepers.snapshots.watch(watch * 1000);
-  return opened(current, keepers, sharedLimits);
+  return opened(state, keepers, sharedLimits);
 }
 
 type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 
 /** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
-async function openKeepers(
-  options: OpenStateOptions,
-  current: Current,
-  sharedLimits: LimitSharing | undefined,
-) {
+async function openKeepers(options: OpenStateOptions, state: State, sharedLimits: LimitSharing | undefined) {
   const { settings, records, onDownload, onProgress, onReleased, observe } = options;
-  const { state } = current;
   const { counters } = state.gate;
+  const follower: Follower = {};
   const takeKeys = (ring: KeyRing): void => {
     state.gate.keys = ring;
-    current.follower?.takeKeys(ring);
+    follower.takeKeys?.(ring);
   };
   const takeGeneration: TakeGeneration = (generation) => {
     state.generation = generation;
-    current.follower?.takeGeneration();
+    follower.takeGeneration?.();
   };
   if (records !== undefined) takeKeys(createKeyRing(records, counters));
   const keys = records ? undefined : await keepKeys(settings.keys, counters, observe, takeKeys);
@@ -220,29 +197,24 @@ async function openKeepers(
       },
       takeGeneration,
     );
-    return { keys, takeKeys, snapshots, saving, similar };
+    return { follower, keys, takeKeys, snapshots, saving, similar };
   } catch (error) {
     keys?.stop();
     throw error;
   }
 }
 
-function opened(current: Current, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
-  const { state } = current;
-  const { keys, takeKeys, snapshots, saving, similar } = keepers;
+function opened(state: State, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
+  const { follower, keys, takeKeys, snapshots, saving, similar } = keepers;
   return {
     state,
     sharedLimits,
-    /** The served generation for other threads. */
-    sharedGeneration: () => snapshots.served.shared(),
-    searchCounts: () => snapshots.served.searchCounts(),
-    searchHolds: snapshots.served.searchHolds,
+    /** The served generation's searches. */
+    served: snapshots.served,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
-    /** Sends new keys and generations to other threads from now on. */
-    follow(follower: Follower): void {
-      current.follower = follower;
-    },
+    /** Its functions are called from the moment when they are set. */
+    follower,
     /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
       const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
@@ -255,10 +227,11 @@ function opened(current: Current, keepers: Keepers, sharedLimits: LimitSharing |
     },
     /** Replaces the given records, at once. */
     takeRecords: (records: readonly KeyRecord[]) => takeKeys(createKeyRing(records, state.gate.counters)),
-    /** Begins to index similar names, if the settings say so. To be called when requests are accepted, like `beginSaving`. */
-    beginSimilar: () => similar?.begin(),
-    /** Begins to save the counts, if the settings say so. */
-    beginSaving: () => saving?.begin(),
+    /** Begins to index similar names and to save the counts, if the settings say so. To be called when requests are accepted. */
+    begin(): void {
+      similar?.begin();
+      saving?.begin();
+    },
     /** Stops checking the files. */
     stop(): void {
       keys?.stop();
@@ -269,8 +242,9 @@ function opened(current: Current, keepers: Keepers, sharedLimits: LimitSharing |
       await sharedLimits?.close();
       await saving?.stop();
     },
-    /** Ends the threads; to be called after the last answer. */
+    /** Stops, and ends the threads; to be called after the last answer. */
     close(): void {
+      keys?.stop();
       void sharedLimits?.close();
       snapshots.close();
     },

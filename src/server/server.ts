@@ -1,11 +1,9 @@
 /** The running server: a listener, and the state that it answers from, kept current. */
 
-import type { AddressInfo } from "node:net";
 import { availableParallelism } from "node:os";
 import type { State } from "../api/answer.ts";
 import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
 import { rationNotices } from "../auth/notices.ts";
-import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
 import { BASE_PATH } from "../model/model.ts";
@@ -18,20 +16,24 @@ import type { SnapshotEvents } from "./load/loader.ts";
 import { type OpenState, type OpenStateOptions, openState } from "./open.ts";
 import { ServingThreads } from "./threads/serving-threads.ts";
 
-/** The admin listener cannot listen. */
-export class AdminListenError extends Error {
-  override name = "AdminListenError";
-}
-
-export interface AdminGiven {
-  readonly settings: Settings;
+export interface AdminGiven extends Pick<OpenStateOptions, "settings" | "sharedLimits" | "observe"> {
   readonly servingThreads: number;
-  readonly sharedLimits: SharedLimitsPlan | undefined;
   /** Counters of requests, and of each key's requests by thread. */
   readonly requestCells: RequestCells;
   readonly keyUse: readonly KeyUse[];
   readonly tables: Tables;
+}
+
+/** The admin listener's knowledge of its server, which keeps it current. */
+export interface Watched {
   readonly observe: Observe;
+  readonly snapshotEvents: SnapshotEvents;
+  /** @param share of a snapshot that was read, 0 to 1 */
+  readonly onProgress: (share: number) => void;
+  /** Undefined until the first snapshot is loaded. */
+  opened: OpenState | undefined;
+  /** Asks the serving threads, if there are several. */
+  tell: ServingThreads["tell"];
 }
 
 export interface Admin {
@@ -39,20 +41,11 @@ export interface Admin {
   readonly url: string;
   /** Most connections; the server leaves descriptors for them. */
   readonly maxConnections: number;
-  readonly observe: Observe;
-  readonly snapshotEvents: SnapshotEvents;
-  /** @param share of a snapshot that was read, 0 to 1 */
-  readonly onProgress: (share: number) => void;
-  /** Takes the state, once the first snapshot is loaded. */
-  readonly takeState: (opened: OpenState) => void;
-  /** Takes the function that asks the serving threads, if several serve. */
-  readonly takeThreads: (tell: ServingThreads["tell"]) => void;
-  /** The server stops: no more requests should be sent. */
-  readonly startDraining: () => void;
+  readonly watched: Watched;
   readonly close: () => Promise<void>;
 }
 
-/** Starts the admin listener. @throws {AdminListenError} */
+/** Starts the admin listener. @throws {ToldError} when it cannot listen */
 export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
 export interface ServerOptions extends OpenStateOptions {
@@ -69,8 +62,7 @@ export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 /**
  * Loads, listens, and keeps everything current.
  *
- * @throws {KeysFileError} {@link SnapshotError}, {@link AdminListenError}, a `ServingThreadError` or an error of the
- *   system, when it cannot start
+ * @throws {ToldError} or an error of the system, when it cannot start
  */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { admin, options } = await withAdmin(given);
@@ -90,18 +82,19 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   const requestCells = createRequestCells(servingThreads);
   const keyUse = createKeyUse(servingThreads, settings.rateWindow);
   const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, tables, observe });
-  observe({ kind: "admin-listening", url: admin.url });
+  const { watched, url } = admin;
+  observe({ kind: "admin-listening", url });
   const options: ServerOptions = {
     ...given,
     requestCells,
     keyUse,
-    snapshotEvents: admin.snapshotEvents,
+    snapshotEvents: watched.snapshotEvents,
     onProgress(share) {
-      admin.onProgress(share);
+      watched.onProgress(share);
       onProgress?.(share);
     },
     observe(observation) {
-      admin.observe(observation);
+      watched.observe(observation);
       observe(observation);
     },
   };
@@ -116,12 +109,11 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   await tryPort(host, port, sharePort ? "anybody" : "alone");
   const opened = await openState({ ...options, onReleased: collectGarbage, servesElsewhere: count > 1 });
   const { state } = opened;
-  admin?.takeState(opened);
+  if (admin) admin.watched.opened = opened;
   const listener = await (count > 1
     ? listenInThreads(count, options, opened, admin)
     : listenHere(options, state, admin?.maxConnections)
   ).catch((error: unknown) => {
-    opened.stop();
     opened.close();
     throw error;
   });
@@ -130,8 +122,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   const url = `http://${name}:${address.port}${BASE_PATH}`;
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
-  opened.beginSimilar();
-  opened.beginSaving();
+  opened.begin();
   return {
     url,
     /** Undefined without an admin listener; likewise `pagesUrl` without pages. */
@@ -143,7 +134,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     /** Stops without losing a request. */
     async stop(why: string): Promise<void> {
       const began = performance.now();
-      admin?.startDraining();
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await listener.drain();
@@ -155,10 +145,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
   };
 }
 
-interface Listening {
-  readonly address: AddressInfo;
-  readonly drain: () => Promise<void>;
-}
+type Listening = Pick<ServingThreads, "address" | "drain">;
 
 async function listenHere(
   { settings, observe }: ServerOptions,
@@ -187,8 +174,6 @@ async function listenInThreads(
   const { settings, requestCells, keyUse, observe, writeAccess } = options;
   const task = {
     settings,
-    port: settings.port,
-    sharing: settings.sharePort ? ("anybody" as const) : ("threads" as const),
     maxConnections: connectionLimit(count, admin?.maxConnections),
     writesAccess: writeAccess !== undefined,
     requestCells,
@@ -196,7 +181,8 @@ async function listenInThreads(
     cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
   };
   const served = { ...opened, observe: rationNotices(observe), writeAccess };
-  const threads = await ServingThreads.start(count, task, served);
-  admin?.takeThreads(threads.tell);
+  const threads = new ServingThreads(task, served);
+  await threads.start(count);
+  if (admin) admin.watched.tell = threads.tell;
   return threads;
 }

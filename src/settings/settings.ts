@@ -9,36 +9,25 @@ import { problemWithProxy } from "../model/client-address.ts";
 import type { FeatureRows } from "../model/feature-rows.ts";
 import { SCOPES } from "../model/model.ts";
 
-/** The commands that serve. */
-export const SERVING = ["serve", "demo"] as const;
-const KEYS = [
-  "keys create",
-  "keys list",
-  "keys show",
-  "keys update",
-  "keys rotate",
-  "keys disable",
-  "keys enable",
-  "keys delete",
-] as const;
+const SERVING = ["serve", "demo"] as const;
+const KEY_VERBS = ["create", "list", "show", "update", "rotate", "disable", "enable", "delete"] as const;
+type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
 
 export type CoreCommand =
-  | (typeof SERVING | typeof KEYS)[number]
+  | (typeof SERVING)[number]
+  | KeysCommand
   | ("check" | "diff" | "build" | "rollback" | "completion");
 
-/**
- * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
- * alone is on), or text that may be given many times or joined by commas.
- */
-export type SettingKind = "text" | "integer" | "number" | "choice" | "flag" | "list";
-
-/** A row of the table. */
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
   readonly flag: string;
   /** For a feature's setting of a core command: the core's flag that it follows in lists. */
   readonly after?: string;
-  readonly kind: SettingKind;
+  /**
+   * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
+   * alone is on), or text that may be given many times or joined by commas.
+   */
+  readonly kind: "text" | "integer" | "number" | "choice" | "flag" | "list";
   /** Placeholder of the value in help texts. */
   readonly value?: string;
   /** As a user would write it; a boolean without one is off. */
@@ -61,7 +50,8 @@ export interface Setting<C extends string = string> {
   /** Whether it is an option of the library, too. */
   readonly isOption?: true;
   readonly meaning: string;
-  readonly commands: readonly C[];
+  /** The commands that have it; the ones that serve when absent. */
+  readonly commands?: readonly C[];
 }
 
 export const MOST_THREADS = 64;
@@ -107,14 +97,12 @@ export const OUT = {
 export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
 const COUNT = { kind: "integer", value: "N", min: 1 } as const;
-const SERVED_COUNT = { ...COUNT, commands: SERVING } as const;
-const SERVED_BYTES = { kind: "integer", value: "BYTES", commands: SERVING } as const;
-const SERVED_CHOICE = { kind: "choice", commands: SERVING } as const;
-const SERVED_FLAG = { kind: "flag", commands: SERVING } as const;
+const BYTES = { kind: "integer", value: "BYTES" } as const;
+const SECONDS = { kind: "number", value: "SECONDS" } as const;
 const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
 const SCOPE = { flag: "scope", kind: "list", value: "SCOPE", choices: SCOPES } as const;
 const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
-const TIMEOUT = { kind: "number", value: "SECONDS", min: 0.1, max: 3600, commands: SERVING } as const;
+const TIMEOUT = { ...SECONDS, min: 0.1, max: 3600 } as const;
 
 const PREFIX = {
   isOption: true,
@@ -125,7 +113,6 @@ const PREFIX = {
 
 const ACCESS_FIELDS = ["query", "userAgent"] as const;
 
-/** The rows of the core. */
 export const CORE_SETTINGS = [
   {
     flag: "snapshot",
@@ -143,7 +130,7 @@ export const CORE_SETTINGS = [
     value: "FILE",
     required: true,
     meaning: "The keys file.",
-    commands: ["serve", ...KEYS],
+    commands: ["serve", ...KEY_VERBS.map((verb): KeysCommand => `keys ${verb}`)],
   },
   {
     flag: "host",
@@ -151,7 +138,6 @@ export const CORE_SETTINGS = [
     value: "HOST",
     default: "127.0.0.1",
     meaning: "Address to listen on.",
-    commands: SERVING,
   },
   {
     flag: "port",
@@ -161,7 +147,6 @@ export const CORE_SETTINGS = [
     min: 0,
     max: 65_535,
     meaning: "Port to listen on; 0 picks a free one.",
-    commands: SERVING,
   },
   {
     flag: "threads",
@@ -184,7 +169,7 @@ export const CORE_SETTINGS = [
     commands: ["serve"],
   },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "rate-limit",
     isOption: true,
     default: "1000",
@@ -199,7 +184,6 @@ export const CORE_SETTINGS = [
     min: 1,
     max: 315_360_000,
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
-    commands: SERVING,
   },
   {
     ...WRITTEN_FILE,
@@ -209,22 +193,20 @@ export const CORE_SETTINGS = [
     commands: ["serve"],
   },
   {
-    ...SERVED_FLAG,
     flag: "cors",
     isOption: true,
+    kind: "flag",
     default: "on",
     meaning: "Allow web pages from any origin to read the responses.",
   },
   {
+    ...SECONDS,
     flag: "watch",
     isOption: true,
-    kind: "number",
-    value: "SECONDS",
     default: "2",
     min: 0,
     max: 86_400,
     meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
-    commands: SERVING,
   },
   { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build", "rollback"] },
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
@@ -233,7 +215,7 @@ export const CORE_SETTINGS = [
   { ...PREFIX, flag: "api-key-prefix", default: "svc_sk_", meaning: "Prefix of every API key." },
   { ...PREFIX, flag: "cli-token-prefix", default: "svcx_", meaning: "Prefix of every CLI token." },
   {
-    ...SERVED_BYTES,
+    ...BYTES,
     flag: "search-cache-bytes",
     isOption: true,
     default: "67108864",
@@ -241,7 +223,7 @@ export const CORE_SETTINGS = [
     meaning: "Memory for the results of recent searches; 0 turns the cache off.",
   },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "max-pending-searches",
     isOption: true,
     default: "256",
@@ -249,9 +231,9 @@ export const CORE_SETTINGS = [
     meaning:
       "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
   },
-  { ...SERVED_FLAG, flag: "access-log", isOption: true, meaning: "Log every request." },
+  { flag: "access-log", isOption: true, kind: "flag", meaning: "Log every request." },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "access-log-sample",
     needs: "access-log",
     default: "1",
@@ -268,7 +250,6 @@ export const CORE_SETTINGS = [
     min: 0,
     max: 3_600_000,
     meaning: "From how many milliseconds on a request is slow.",
-    commands: SERVING,
   },
   {
     flag: "access-log-fields",
@@ -282,7 +263,6 @@ export const CORE_SETTINGS = [
         : `must be one of ${ACCESS_FIELDS.join(", ")}`,
     meaning:
       "More fields for the access log, joined by commas: `query` (tokens in it masked), `userAgent`. Default: none.",
-    commands: SERVING,
   },
   {
     flag: "trusted-proxies",
@@ -291,32 +271,30 @@ export const CORE_SETTINGS = [
     problem: problemWithProxy,
     meaning:
       "Proxies whose `X-Forwarded-For` says where a request comes from, for the log: addresses, ranges such as `10.0.0.0/8`, or `loopback`, joined by commas. Default: none.",
-    commands: SERVING,
   },
   {
     ...WRITTEN_FILE,
     flag: "log-file",
     meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
-    commands: SERVING,
   },
   {
-    ...SERVED_CHOICE,
     flag: "log-level",
+    kind: "choice",
     choices: ["debug", "info", "warn", "error", "silent"],
     default: "info",
     meaning: "Lowest level of the lines that are logged.",
   },
   {
-    ...SERVED_CHOICE,
     flag: "log-format",
+    kind: "choice",
     choices: ["auto", "json", "pretty"],
     default: "auto",
     meaning:
       "Form of the log: `json`, a line an event, `pretty`, for people, or `auto`: pretty on a terminal.",
   },
   {
-    ...SERVED_CHOICE,
     flag: "http",
+    kind: "choice",
     choices: ["direct", "node"],
     default: "direct",
     meaning:
@@ -354,7 +332,7 @@ export const CORE_SETTINGS = [
     meaning: "How long a connection with a request in progress may be inactive.",
   },
   {
-    ...SERVED_BYTES,
+    ...BYTES,
     flag: "max-head-bytes",
     default: "16384",
     min: 1024,
@@ -362,7 +340,7 @@ export const CORE_SETTINGS = [
     meaning: "Maximum size of a request head, including the URL.",
   },
   {
-    ...SERVED_COUNT,
+    ...COUNT,
     flag: "max-requests-per-socket",
     default: "1000000",
     meaning: "Maximum number of requests on one connection before it is closed.",
@@ -469,16 +447,13 @@ type CoreRow = (typeof CORE_SETTINGS)[number];
 
 type Row = CoreRow | (FeatureRows extends { readonly settings: infer R } ? R : never);
 
-/** The names of all commands, features' included. */
 export type Command =
   | CoreCommand
   | (FeatureRows extends { readonly commands: readonly { readonly name: infer C }[] } ? C : never);
 
-type RowOf<C extends string, R> = R extends { readonly commands: readonly (infer Of)[] }
-  ? C extends Of
-    ? R
-    : never
-  : never;
+type CommandsOf<R> = R extends { readonly commands: readonly (infer C)[] } ? C : (typeof SERVING)[number];
+
+type RowOf<C extends string, R> = R extends Setting ? (C extends CommandsOf<R> ? R : never) : never;
 
 type Named<Flag extends string> = Flag extends `${infer First}-${infer Rest}`
   ? `${First}${Capitalize<Named<Rest>>}`
@@ -504,7 +479,6 @@ type ValuesIn<R extends Setting, C extends string> = C extends string
 /** The settings of a command by name, features' included; undefined where one is not given and has no default. */
 export type Values<C extends Command> = ValuesIn<Row, C>;
 
-/** The core's settings alone. */
 export type CoreValues<C extends CoreCommand> = ValuesIn<CoreRow, C>;
 
 /** Name of a setting in {@link Values}: `rate-limit` is `rateLimit`. */
@@ -549,12 +523,15 @@ export function placed<R extends { readonly after?: string; readonly flag?: stri
   return [...core.flatMap((row) => [row, ...following(row.flag ?? row.name)]), ...following(undefined)];
 }
 
-/** The settings of one command, in table order. */
-export function settingsOf(table: readonly Setting[], command: string): Setting[] {
-  return table.filter((setting) => setting.commands.includes(command));
+export function commandsOf({ commands = SERVING }: Setting): readonly string[] {
+  return commands;
 }
 
-/** The settings of a server. */
+/** The settings of one command, in table order. */
+export function settingsOf(table: readonly Setting[], command: string): Setting[] {
+  return table.filter((setting) => commandsOf(setting).includes(command));
+}
+
 export type Settings = Values<"serve">;
 
 export type Defaults = Omit<Settings, "snapshot" | "keys">;
@@ -568,7 +545,6 @@ export function defaultsOf(table: readonly Setting[]): Defaults {
   return Object.fromEntries(values) as unknown as Defaults;
 }
 
-/** The defaults of the settings of the core. */
 export const CORE_DEFAULTS = defaultsOf(CORE_SETTINGS) as Omit<CoreValues<"serve">, "snapshot" | "keys">;
 
 function problemWithNumber(setting: Setting, value: string): string | undefined {
@@ -618,7 +594,6 @@ export class SettingError extends Error {
   }
 }
 
-/** A text for each of the two prefixes of tokens. */
 type ForPrefixes = { readonly [Name in "apiKeyPrefix" | "cliTokenPrefix"]: string };
 
 /** @returns why the kind of a token cannot be told from its prefix, or undefined @param names of both, for messages */

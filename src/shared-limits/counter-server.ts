@@ -49,9 +49,8 @@ export interface CounterServerOptions {
 
 const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
 
-/** Shortest interval between reads of a cluster's map, in milliseconds, and retry interval while a server of it is lost. */
-const MAP_PAUSE_MS = 500;
-const ATTEMPT_MS = 1000;
+/** Interval between reads of a cluster's map, in milliseconds. */
+const MAP_PAUSE_MS = 1000;
 
 const MOST_SERVERS = 2000;
 
@@ -70,8 +69,8 @@ export class CounterServer {
   #kind: "single" | "cluster" = "single";
   readonly #nodes = new Map<string, Link>();
   #bySlot: (Link | undefined)[] = [];
-  #lastMap = Number.NEGATIVE_INFINITY;
-  #attempt: NodeJS.Timeout | undefined;
+  #nextMap = 0;
+  #mapTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: CounterServerOptions) {
@@ -129,14 +128,13 @@ export class CounterServer {
       if (!(error instanceof ReplyError)) throw error;
       // Nothing has run: the slot of the key lies on another server, or is being moved.
       this.#readMap();
-      this.#readMapLater();
       throw new AwayError(error.message);
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#attempt);
+    clearTimeout(this.#mapTimer);
     for (const link of [this.#first, ...this.#nodes.values()]) link.close();
   }
 
@@ -165,7 +163,6 @@ export class CounterServer {
       onAway: (problem) => {
         this.#options.events.onAway(this.#shown(place), problem);
         this.#readMap();
-        this.#readMapLater();
       },
     });
   }
@@ -217,24 +214,22 @@ export class CounterServer {
     events.onUp();
   }
 
-  /** Reads the map of a cluster again, from any server that is up. */
+  /**
+   * Reads the map of a cluster again, from any server that is up, as soon as the last reading is long enough ago; then
+   * repeatedly while a server is lost: a failover takes time.
+   */
   #readMap(): void {
-    if (this.#kind === "single" || performance.now() - this.#lastMap < MAP_PAUSE_MS) return;
-    this.#lastMap = performance.now();
-    const link = [this.#first, ...this.#nodes.values()].find((one) => one.isUp);
-    link
-      ?.run(["CLUSTER", "SLOTS"], (answer) => answer)
-      .then((answer) => this.#takeMap(answer))
-      .catch(() => {});
-  }
-
-  /** The same later: a failover and the move of a slot take time. */
-  #readMapLater(): void {
     if (this.#isClosed || this.#kind === "single") return;
-    this.#attempt ??= setTimeout(() => {
-      this.#attempt = undefined;
-      this.#readMap();
-      if ([...this.#nodes.values()].some((one) => !one.isUp)) this.#readMapLater();
-    }, ATTEMPT_MS);
+    this.#mapTimer ??= setTimeout(() => {
+      this.#mapTimer = undefined;
+      this.#nextMap = performance.now() + MAP_PAUSE_MS;
+      const links = [...this.#nodes.values()];
+      if (links.some((one) => !one.isUp)) this.#readMap();
+      const link = [this.#first, ...links].find((one) => one.isUp);
+      link
+        ?.run(["CLUSTER", "SLOTS"], (answer) => answer)
+        .then((answer) => this.#takeMap(answer))
+        .catch(() => {});
+    }, this.#nextMap - performance.now());
   }
 }

@@ -32,8 +32,8 @@ const LONGEST_PAUSE_MS = 5000;
 /** If the server was up for this time, the backoff begins anew. */
 const STEADY_MS = 10_000;
 
-/** A server without questions for this time is checked. */
-const IDLE_MS = 5000;
+/** Interval between checks of a server, which may be without questions. */
+const CHECK_MS = 5000;
 
 export class AwayError extends Error {
   override name = "AwayError";
@@ -66,9 +66,8 @@ export class Link {
   #state: "connecting" | "up" | "overdue" | "pausing" | "closed" = "connecting";
   #connection: CounterConnection | undefined;
   #upSince = 0;
-  #lastAnswer = 0;
   #pending = 0;
-  /** Ends the pause, or checks an idle server. */
+  /** Ends the pause, or checks the server. */
   #timer: NodeJS.Timeout | undefined;
   #stopOverdue = (): void => {};
   #attempts = 0;
@@ -100,9 +99,7 @@ export class Link {
     if (this.#state !== "up" || connection === undefined) throw new AwayError("away");
     const sent = this.#send(connection, command).then(read);
     try {
-      const answer = await this.#inTime(sent);
-      this.#lastAnswer = performance.now();
-      return answer;
+      return await this.#inTime(sent);
     } catch (error) {
       if (error instanceof ReplyError && OF_THE_COMMAND.test(error.message)) throw error;
       const problem = this.#options.say(error);
@@ -165,30 +162,16 @@ export class Link {
     this.#connection = opened;
     this.#pending = 0;
     this.#upSince = performance.now();
-    this.#lastAnswer = this.#upSince;
-    this.#checkLater(opened);
+    const connection = opened;
+    this.#timer = setInterval(() => {
+      this.#inTime(check(connection)).catch((error) => this.#loseIf(connection, error.message));
+    }, CHECK_MS);
     this.#toldAway = false;
     onUp();
   }
 
   #isClosed(): boolean {
     return this.#state === "closed";
-  }
-
-  #checkLater(connection: CounterConnection): void {
-    this.#timer = setTimeout(() => void this.#checkIdle(connection), IDLE_MS);
-  }
-
-  async #checkIdle(connection: CounterConnection): Promise<void> {
-    if (performance.now() - this.#lastAnswer >= IDLE_MS) {
-      try {
-        await this.#inTime(this.#options.check(connection));
-        this.#lastAnswer = performance.now();
-      } catch (error) {
-        return this.#loseIf(connection, this.#options.say(error));
-      }
-    }
-    if (connection === this.#connection) this.#checkLater(connection);
   }
 
   /** An answer is overdue: the server is away. Late answers still count, so the connection is closed a little later. */

@@ -5,7 +5,7 @@ import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
-import { systemErrorText } from "../util/system-error.ts";
+import { problemText } from "../util/system-error.ts";
 import type { SharedLimitsSettings } from "./keep-shared.ts";
 import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";
 import { ServersAway } from "./servers-away.ts";
@@ -138,7 +138,7 @@ async function readPassword(file: string): Promise<string> {
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    throw badPasswordFile(file, `cannot be read: ${systemErrorText(error) ?? String(error)}`);
+    throw badPasswordFile(file, `cannot be read: ${problemText(error)}`);
   }
   const [line = ""] = text.split(/\r?\n/, 1);
   if (line === "") throw badPasswordFile(file, "the first line must be the password");

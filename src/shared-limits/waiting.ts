@@ -33,10 +33,6 @@ interface Waiter {
   stopTimers: () => void;
 }
 
-const AS_IT_IS: Taking = { isFresh: false, askAhead: ignore };
-
-function ignore(): void {}
-
 /** Counts requests of one thread under shared limits: each key has a queue of waiting requests. */
 export class WaitingRequests implements SharedCount {
   readonly #leases: Leases;
@@ -65,7 +61,7 @@ export class WaitingRequests implements SharedCount {
     if (queue === undefined) return;
     this.#queues.delete(slot);
     if (sent === undefined) {
-      for (const waiter of queue) finish(waiter, this.#countAlone(slot, waiter));
+      for (const waiter of queue) this.#finishAlone(slot, waiter);
     } else this.#answer(slot, queue, sent);
   }
 
@@ -100,18 +96,14 @@ export class WaitingRequests implements SharedCount {
   }
 
   /** Counts a request if no answer came in time, or if its server cannot be asked. */
-  #countAlone(slot: number, waiter: Waiter): Quota {
-    const now = this.#now(waiter);
-    return (
-      takePermit(this.#leases, slot, waiter.limit, now, AS_IT_IS) ??
-      takeAlone(this.#leases, slot, waiter.limit, now)
-    );
+  #finishAlone(slot: number, waiter: Waiter): void {
+    finish(waiter, takeAlone(this.#leases, slot, waiter.limit, this.#now(waiter)));
   }
 
   #wait(slot: number, limit: number, at: Clocks): Promise<Quota> {
     Atomics.add(this.#leases.tally, WAITED, 1n);
     return new Promise((settle) => {
-      const waiter: Waiter = { limit, at, settle, stopTimers: ignore };
+      const waiter: Waiter = { limit, at, settle, stopTimers() {} };
       const queue = this.#queues.get(slot) ?? [];
       this.#queues.set(slot, queue);
       queue.push(waiter);
@@ -122,7 +114,7 @@ export class WaitingRequests implements SharedCount {
       const stopWaiting = startTimer(() => {
         const waiting = this.#queues.get(slot)!;
         waiting.splice(waiting.indexOf(waiter), 1);
-        finish(waiter, this.#countAlone(slot, waiter));
+        this.#finishAlone(slot, waiter);
       }, waitMs);
       waiter.stopTimers = () => {
         stopJoining();

@@ -2,7 +2,7 @@
 
 import { type EventRow, event } from "../observe/events.ts";
 import type { SimilarGiven, SimilarSearching } from "../server/search/similar.ts";
-import { SERVING, type Setting, type Settings } from "../settings/settings.ts";
+import type { Setting, Settings } from "../settings/settings.ts";
 
 /** @internal The rows of the settings. */
 export const SIMILAR_SETTINGS = [
@@ -14,7 +14,6 @@ export const SIMILAR_SETTINGS = [
     meaning:
       "Answer searches with `match=similar` by names that may be misspelt. Takes memory and a thread that indexes " +
       "all names after every load.",
-    commands: SERVING,
   },
 ] as const satisfies readonly Setting[];
 

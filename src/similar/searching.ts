@@ -8,10 +8,9 @@
 import type { Worker } from "node:worker_threads";
 import { type AskPage, Questions } from "../server/search/questions.ts";
 import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/search/similar.ts";
-import { whenEnded } from "../server/threads/when-ended.ts";
 import { whyNoThread } from "../util/process/connection-limit.ts";
 import { GrowingPauses } from "../util/process/pauses.ts";
-import { startWorker } from "../util/process/worker-options.ts";
+import { startWorker, whenEnded } from "../util/process/worker-options.ts";
 import { codeOf } from "../util/system-error.ts";
 import type { FromSimilar, SimilarEngine, SimilarOptions, SimilarTask } from "./similar.ts";
 

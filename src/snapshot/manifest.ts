@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { type FileHandle, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseTime } from "../model/time.ts";
-import { isCount, isObject, notJson } from "../util/json.ts";
+import { isCount, isObject, notJson, parsedJson } from "../util/json.ts";
 import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
 import { type Problems, showValue } from "./problems.ts";
 import type { Stored } from "./read.ts";
@@ -46,12 +46,8 @@ function parseListed(name: string, value: unknown): Listed | string {
 export function parseManifest(text: string, problems: Problems): Manifest | undefined {
   const bad = (what: string): undefined => void problems.file(MANIFEST, what);
   const json = text.replace(/^\uFEFF/, "");
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return bad(notJson(json));
-  }
+  const value = parsedJson(json);
+  if (value === undefined) return bad(notJson(json));
   if (!isObject(value)) return bad("must be an object");
   const { format, generation, createdAt, files } = value;
   const before = problems.count;

@@ -2,19 +2,9 @@
 
 import type { Store } from "../store/generation.ts";
 import { isCount, isObject } from "../util/json.ts";
+import { PlaceError } from "../util/told-error.ts";
 import { loadSnapshot } from "./load.ts";
 import { readManifestOf } from "./manifest.ts";
-
-export class SnapshotError extends Error {
-  override name = "SnapshotError";
-  /** One line per problem. */
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-    this.problems = problems;
-  }
-}
 
 /** Tables smaller than this may shrink freely: the loss of a few rows is no sign of a broken export. */
 const SHRINK_GUARD_ROWS = 100;
@@ -52,11 +42,6 @@ export function refusalsOf(before: Store, after: Store, allowShrink: boolean): s
   return [...renameProblems(before, after), ...problems];
 }
 
-/** The new snapshot has lost most of the published rows; nothing was replaced. */
-export class ShrunkError extends Error {
-  override name = "ShrunkError";
-}
-
 /** The visible rows of the snapshot in a folder; undefined if it cannot be loaded. */
 async function visibleOf(folder: string, maxBytes: number | undefined): Promise<VisibleRows | undefined> {
   const { visible } = (await readManifestOf(folder)) ?? {};
@@ -76,7 +61,7 @@ export interface ShrinkGuard {
   readonly maxBytes?: number | undefined;
 }
 
-/** @throws {ShrunkError} if the new snapshot has less than half of the published users or worlds */
+/** @throws {PlaceError} if the new snapshot has less than half of the published users or worlds */
 export async function refuseShrunk(
   after: VisibleRows,
   { current, allowShrink, maxBytes }: ShrinkGuard,
@@ -84,5 +69,5 @@ export async function refuseShrunk(
   if (current === undefined || allowShrink) return;
   const before = await visibleOf(current, maxBytes);
   const problems = before === undefined ? [] : shrinkProblems(before, after, "that are published");
-  if (problems.length > 0) throw new ShrunkError(`${problems.join("; ")}; use --allow-shrink to accept it`);
+  if (problems.length > 0) throw new PlaceError(`${problems.join("; ")}; use --allow-shrink to accept it`);
 }

@@ -2,14 +2,12 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandIo } from "../cli/command.ts";
-import { failureAt, type Options, ProblemsError } from "../cli/options.ts";
+import { failureAt, type Options } from "../cli/options.ts";
 import { HeldError } from "../files/ownership.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
-import { ShrunkError } from "../snapshot/refusals.ts";
 import { stopSignal } from "../upstream/cli.ts";
-import { SourceError } from "../util/source-error.ts";
-import { BadRowsError } from "./row-folder.ts";
+import { ToldError } from "../util/told-error.ts";
 
 /** Result of a round. */
 export interface Round {
@@ -32,12 +30,6 @@ export interface Rounds {
 /** Whether the place to publish at causes the error. */
 function isOfPlace(error: unknown): boolean {
   return error instanceof OccupiedError || error instanceof HeldError;
-}
-
-/** The error to report for an error; defects stay unchanged. */
-function explain(error: unknown, out: string): unknown {
-  if (error instanceof BadRowsError) return new ProblemsError(error.problems);
-  return failureAt(out, error, OccupiedError, HeldError, ShrunkError);
 }
 
 function failureOf(error: unknown): string {
@@ -77,9 +69,9 @@ async function attempt(
     return undefined;
   } catch (error) {
     if (signal.aborted) return undefined;
-    const explained = explain(error, out);
+    const explained = failureAt(out, error);
     // An occupied place and a defect persist.
-    const isDefect = explained === error && !(error instanceof SourceError);
+    const isDefect = explained === error && !(error instanceof ToldError);
     if (isOfPlace(error) || isDefect) throw error;
     return failureOf(explained);
   }
@@ -131,7 +123,7 @@ export async function runRounds(
     if (every === undefined) say(await runOnce(rounds, signal));
     else await repeat({ ...rounds, out, signal, say: sayWhen }, every);
   } catch (error) {
-    if (!signal.aborted) throw explain(error, out);
+    if (!signal.aborted) throw failureAt(out, error);
     say((signal.reason as Error).message);
     await rounds.close?.();
     io.exit(1);

@@ -9,28 +9,10 @@ import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import type { Before } from "../snapshot/load.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { FORMAT, readManifestOf } from "../snapshot/manifest.ts";
-import {
-  refuseShrunk,
-  type ShrinkGuard,
-  ShrunkError,
-  type VisibleRows,
-  visibleIn,
-} from "../snapshot/refusals.ts";
+import { refuseShrunk, type ShrinkGuard, type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
 import { isObject } from "../util/json.ts";
+import { SnapshotError } from "../util/told-error.ts";
 import type { WrittenFile } from "./row-file.ts";
-
-/** The rows would not load; nothing was published. */
-export class BadRowsError extends Error {
-  override name = "BadRowsError";
-
-  /** As `check` prints them, one per line. */
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems[0]);
-    this.problems = problems;
-  }
-}
 
 /** Written files by name. */
 export type RowFiles = ReadonlyMap<string, WrittenFile>;
@@ -108,7 +90,7 @@ export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
 /**
  * Writes the manifest of rows that are to be published, and checks them by loading them.
  *
- * @throws {BadRowsError} when they would not load; {@link ShrunkError}; the signal's reason
+ * @throws {SnapshotError} when they would not load; `PlaceError`; the signal's reason
  */
 export async function completeRows(
   folder: string,
@@ -119,7 +101,7 @@ export async function completeRows(
   await writeManifest(folder, files, fields);
   const checked = await loadSnapshot(folder, { maxBytes, signal, ...(before && { before }) });
   signal.throwIfAborted();
-  if (!checked.ok) throw new BadRowsError(checked.problems);
+  if (!checked.ok) throw new SnapshotError(checked.problems);
   const visible = visibleIn(checked.store);
   await refuseShrunk(visible, { ...guard, maxBytes });
   await writeManifest(folder, files, { ...fields, visible });

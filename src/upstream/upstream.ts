@@ -8,7 +8,7 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject } from "../util/json.ts";
+import { isObject, parsedJson } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
 import type { RequestProgress } from "./cli.ts";
 import { readWhole, refusal, request, type SourceRequest, withoutToken } from "./request.ts";
@@ -66,12 +66,8 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 /** Parses JSON; undefined when the API could not send it. */
 function parseJson(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isDeeper(value, MOST_LEVELS) ? undefined : value;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  return isDeeper(value, MOST_LEVELS) ? undefined : value;
 }
 
 function refusalOf(url: string, { status, headers }: LimitReply, body: unknown): SourceError {

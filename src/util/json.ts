@@ -1,4 +1,13 @@
-/** Checks of values from JSON.parse, and the position of the fault in a text that it refused. */
+/** Parsing JSON, checks of its values, and the position of the fault in a text that is none. */
+
+/** The value of a text; undefined if it is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Whether a value is an object with fields: neither an array nor null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -20,82 +29,74 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
-/** Walks over a text as long as it can be JSON; without recursion, since the nesting may be deep. */
-class Walk {
-  readonly #text: string;
+/**
+ * Position of the first character that JSON does not allow; the text's length if it ends too soon. Without recursion,
+ * since the nesting may be deep.
+ */
+function faultIn(text: string): number {
   /** The closing characters of the open arrays and objects. */
-  readonly #closers: string[] = [];
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** Position of the first character that JSON does not allow; the text's length if it ends too soon. */
-  faultAt(): number {
-    while (this.#value() && this.#next());
-    return this.#at;
-  }
+  const closers: string[] = [];
+  let at = 0;
 
   /** Goes past a match of a pattern, if there is one here. */
-  #pass(pattern: RegExp): boolean {
-    pattern.lastIndex = this.#at;
-    if (!pattern.test(this.#text)) return false;
-    this.#at = pattern.lastIndex;
+  function pass(pattern: RegExp): boolean {
+    pattern.lastIndex = at;
+    if (!pattern.test(text)) return false;
+    at = pattern.lastIndex;
     return true;
   }
 
-  #string(): boolean {
-    if (!this.#pass(QUOTE)) return false;
-    do this.#pass(PLAIN);
-    while (this.#pass(ESCAPE));
-    return this.#pass(QUOTE);
+  function passString(): boolean {
+    if (!pass(QUOTE)) return false;
+    do pass(PLAIN);
+    while (pass(ESCAPE));
+    return pass(QUOTE);
   }
 
   /** Goes past the key of a value, if the value is in an object. */
-  #key(): boolean {
-    this.#pass(SPACE);
-    if (this.#closers.at(-1) !== "}") return true;
-    return this.#string() && this.#pass(SPACE) && this.#pass(COLON);
+  function passKey(): boolean {
+    pass(SPACE);
+    return closers.at(-1) !== "}" || (passString() && pass(SPACE) && pass(COLON));
   }
 
-  #isAtCloser(): boolean {
-    return this.#closers.length > 0 && this.#text[this.#at] === this.#closers.at(-1);
-  }
+  const isAtCloser = (): boolean => closers.length > 0 && text[at] === closers.at(-1);
 
   /** Goes past a string, number or word; enters arrays and objects to reach one, up to the end of an empty one. */
-  #value(): boolean {
+  function passValue(): boolean {
     do {
-      this.#pass(SPACE);
-      const char = this.#text[this.#at];
-      if (char === '"') return this.#string();
-      if (!this.#pass(OPENING)) return this.#pass(NUMBER_OR_WORD);
-      this.#closers.push(char === "{" ? "}" : "]");
-      this.#pass(SPACE);
-      if (this.#isAtCloser()) return true;
-    } while (this.#key());
+      pass(SPACE);
+      const char = text[at];
+      if (char === '"') return passString();
+      if (!pass(OPENING)) return pass(NUMBER_OR_WORD);
+      closers.push(char === "{" ? "}" : "]");
+      pass(SPACE);
+      if (isAtCloser()) return true;
+    } while (passKey());
     return false;
   }
 
   /** Goes from the end of a value to the next one. */
-  #next(): boolean {
-    for (this.#pass(SPACE); this.#isAtCloser(); this.#pass(SPACE)) {
-      this.#at++;
-      this.#closers.pop();
+  function passToNext(): boolean {
+    for (pass(SPACE); isAtCloser(); pass(SPACE)) {
+      at++;
+      closers.pop();
     }
-    return this.#closers.length > 0 && this.#pass(COMMA) && this.#key();
+    return closers.length > 0 && pass(COMMA) && passKey();
   }
+
+  while (passValue() && passToNext());
+  return at;
 }
 
 /**
  * Says where a text stops being JSON. It quotes nothing of the text, which may be confidential.
  *
- * @param text that `JSON.parse` refused
+ * @param text that is no JSON
  * @param isLine whether it is one line, with a number that the caller reports
  * @returns such as "not valid JSON at line 3, column 14"; columns are counted in UTF-16 units
  */
 export function notJson(text: string, isLine = false): string {
-  const before = text.slice(0, new Walk(text).faultAt());
+  const before = text.slice(0, faultIn(text));
   const column = before.length - before.lastIndexOf("\n");
   return `not valid JSON at ${isLine ? "" : `line ${before.split("\n").length}, `}column ${column}`;
 }

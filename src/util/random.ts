@@ -55,7 +55,9 @@ export function createRandom(seed: number, name: string) {
 
   for (let round = 0; round < WARM_UP; round++) word();
   return {
-    ...{ word, unit, startRow },
+    word,
+    unit,
+    startRow,
     /** A whole number from 0 to `count - 1`; 0 when count is 0. */
     below: (count: number) => Math.floor(unit() * count),
     /** True with the given chance, from 0 to 1. */

@@ -1,5 +1,7 @@
+import { ToldError } from "./told-error.ts";
+
 /** A source cannot be used now. The message is one line that begins with the part at fault, and never holds a token. */
-export class SourceError extends Error {
+export class SourceError extends ToldError {
   override name = "SourceError";
   /** An immediate retry is useless. */
   readonly isLasting: boolean;

@@ -1,4 +1,5 @@
 import { getSystemErrorMap } from "node:util";
+import { PlaceError } from "./told-error.ts";
 
 /** The code of a system error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
@@ -11,6 +12,11 @@ export function systemErrorText(error: unknown): string | undefined {
   if (code === undefined || syscall === undefined) return undefined;
   const words = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
   return words === undefined ? `${code} in ${syscall}` : `${words} (${code})`;
+}
+
+/** Why a file, folder or call failed, in words; a defect as text. */
+export function problemText(error: unknown): string {
+  return error instanceof PlaceError ? error.message : (systemErrorText(error) ?? String(error));
 }
 
 /** Error codes of Node, Bun and Deno for a missing file or package of the program. */
@@ -28,9 +34,8 @@ export function damaged(why: string): string {
 /** A line about an error from a damaged installation: a file of the program is missing or truncated. Undefined for others. */
 export function damageOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (!MISSING_FILES.has(codeOf(error)) && !(error instanceof SyntaxError && isOfModule(error)))
-    return undefined;
-  return damaged(error.message);
+  const isDamage = MISSING_FILES.has(codeOf(error)) || (error instanceof SyntaxError && isOfModule(error));
+  return isDamage ? damaged(error.message) : undefined;
 }
 
 /** Whether a file of the program could not be parsed: the stack begins with its path, or with node's module loader. */

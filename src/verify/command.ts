@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { hashToken } from "../auth/keys.ts";
 import type { CommandIo, Program } from "../cli/command.ts";
-import { CommandError, failureAt, type Options, ProblemsError } from "../cli/options.ts";
+import { CommandError, failureAt, type Options } from "../cli/options.ts";
 import { refuseAddress } from "../cli/source.ts";
 import { formatColumns, jsonText } from "../cli/terminal.ts";
 import { readToken } from "../files/token-file.ts";
@@ -11,7 +11,6 @@ import { createDirectAdapter } from "../http/direct.ts";
 import { observeNothing } from "../observe/events.ts";
 import { type OpenState, openState } from "../server/open.ts";
 import { type Defaults, defaultsOf } from "../settings/settings.ts";
-import { SnapshotError } from "../snapshot/refusals.ts";
 import { RequestProgress, readNote, readServer, stopSignal } from "../upstream/cli.ts";
 import { TIMING } from "../upstream/retry.ts";
 import { Upstream } from "../upstream/upstream.ts";
@@ -41,27 +40,22 @@ async function openSnapshot(
     expiresAt: null,
     createdAt: new Date().toISOString(),
   };
-  try {
-    return await openState({
-      features: {},
-      settings: {
-        ...defaults,
-        snapshot: folder,
-        keys: "",
-        watch: 0,
-        searchCacheBytes: 0,
-        apiKeyPrefix: PREFIXES.api,
-        cliTokenPrefix: PREFIXES.cli,
-        maxSnapshotBytes,
-      },
-      records: [record],
-      threads: false,
-      observe: observeNothing,
-    });
-  } catch (error) {
-    if (error instanceof SnapshotError) throw new ProblemsError(error.problems);
-    throw error;
-  }
+  return await openState({
+    features: {},
+    settings: {
+      ...defaults,
+      snapshot: folder,
+      keys: "",
+      watch: 0,
+      searchCacheBytes: 0,
+      apiKeyPrefix: PREFIXES.api,
+      cliTokenPrefix: PREFIXES.cli,
+      maxSnapshotBytes,
+    },
+    records: [record],
+    threads: false,
+    observe: observeNothing,
+  });
 }
 
 function lineOf({ target, what, here, there }: Omit<Difference, "kind">): readonly string[] {

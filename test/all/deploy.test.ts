@@ -28,7 +28,7 @@ import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { ConfigMap, Secret, Service } from "kubernetes-models/v1";
 import { parseAllDocuments } from "yaml";
 import { PROGRAM } from "../../src/features.ts";
-import { problemWith, type Setting, variableOf } from "../../src/settings/settings.ts";
+import { problemWith, settingsOf, variableOf } from "../../src/settings/settings.ts";
 import { commandIn, environmentOf, type Image, runContainerfile } from "../../tools/containerfile.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need, unavailable } from "../support/need.ts";
@@ -97,9 +97,7 @@ function complaints(values: readonly Manifest[]): string {
 /** Asserts that each variable belongs to a setting of `serve`, and that its value is valid. */
 function assertSettings(data: Readonly<Record<string, string>>): void {
   const settings = new Map(
-    PROGRAM.settings
-      .filter(({ commands }) => commands.includes("serve"))
-      .map((setting): [string, Setting] => [variableOf(setting.flag), setting]),
+    settingsOf(PROGRAM.settings, "serve").map((setting) => [variableOf(setting.flag), setting]),
   );
   for (const [variable, value] of Object.entries(data)) {
     const setting = settings.get(variable);

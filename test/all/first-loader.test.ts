@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { generateSnapshot } from "../../src/generate/generate.ts";
 import type { Observation } from "../../src/observe/events.ts";
-import type { Loader } from "../../src/server/load/loader.ts";
+import type { Loader, Serving } from "../../src/server/load/loader.ts";
 import { createFirstLoader, openState } from "../../src/server/open.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { testOptions } from "../support/http-server.ts";
@@ -35,7 +35,12 @@ describe("a first load", () => {
         return { ok: false, problems: [], fingerprint: undefined };
       };
     const load = createFirstLoader(loader("thread"), async () => loader("here"));
-    for (const each of folders) await load(each, {});
+    // Later loads have a generation to use again; the fake loaders do not look at it.
+    let before: Serving | undefined;
+    for (const each of folders) {
+      await load(each, { before });
+      before = {} as Serving;
+    }
     return places;
   }
 

@@ -1,6 +1,6 @@
 /** Requests to the admin listener, each with a timeout; the token that they carry, and its form. */
 
-import { byId, setText } from "./dom.ts";
+import { byId, fill } from "./dom.ts";
 import { duration } from "./format.ts";
 
 /** Why a request failed. */
@@ -43,7 +43,7 @@ export function showSignIn(wasSent: boolean | undefined): void {
   const form = byId("sign-in");
   if (wasSent) {
     holdToken(undefined);
-    setText(byId("token-problem"), "The server refused this token.");
+    fill(byId("token-problem"), "The server refused this token.");
   }
   byId("forget").hidden = byId("content").hidden = true;
   if (!form.hidden) return;
@@ -66,7 +66,7 @@ export function startSigningIn(again: () => void): void {
   byId("sign-in").addEventListener("submit", (event) => {
     event.preventDefault();
     const field = byId<HTMLInputElement>("token");
-    setText(byId("token-problem"), "");
+    fill(byId("token-problem"), "");
     // The field takes no text that a header cannot carry.
     holdToken(field.value.trim());
     field.value = "";

@@ -29,14 +29,9 @@ export function foreign(text: string, className = ""): HTMLElement {
   return make("bdi", { title: text, class: className !== "" && className }, text);
 }
 
-/** Sets an element's text. The same text is not set again, which saves a layout and keeps the selection. */
-export function setText(element: Element, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
-}
-
 /** Shows an element with a text, or hides it if the text is empty. */
 export function tell(element: HTMLElement, text: string): void {
-  setText(element, text);
+  fill(element, text);
   element.hidden = text === "";
 }
 
@@ -64,11 +59,11 @@ export async function runOnce(button: Element, text: string, work: () => Promise
   const { textContent: before } = button;
   // Not `disabled`, which would remove the focus.
   button.setAttribute("aria-disabled", "true");
-  setText(button, text);
+  fill(button, text);
   try {
     await work();
   } finally {
     button.removeAttribute("aria-disabled");
-    setText(button, before);
+    fill(button, before);
   }
 }

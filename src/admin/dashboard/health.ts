@@ -2,12 +2,12 @@
 
 import type { Status } from "../status.ts";
 import type { Failure } from "./ask.ts";
-import { byId, fill, foreign, make, setText, tell } from "./dom.ts";
+import { byId, fill, foreign, make, tell } from "./dom.ts";
 import { between, bytes, counted, moment } from "./format.ts";
 
 function setState(kind: "good" | "warn" | "bad" | "", name: string): void {
   byId("state").dataset.kind = kind;
-  setText(byId("state"), name);
+  fill(byId("state"), name);
   document.title = `${name} · orrery`;
 }
 
@@ -20,7 +20,7 @@ function nameOf(kind: string): string {
 function showProblems({ problems, now }: Status): void {
   const kinds = problems.map(({ kind }) => nameOf(kind)).join(", ");
   byId("problems").hidden = problems.length === 0;
-  setText(byId("problems-title"), kinds === "" ? "" : `${counted(problems.length, "problem")}: ${kinds}`);
+  fill(byId("problems-title"), kinds === "" ? "" : `${counted(problems.length, "problem")}: ${kinds}`);
   const items = problems.map(({ kind, since, message }) => {
     const lasting = `for ${between(since, now)}, since ${moment(since)}`;
     const name = make("b", {}, nameOf(kind));

@@ -6,7 +6,7 @@
 import type { Status, TimelineReply } from "../status.ts";
 import { ask, type Failure, hideSignIn, showSignIn, startSigningIn } from "./ask.ts";
 import { CARDS } from "./cards.ts";
-import { byId, setText } from "./dom.ts";
+import { byId, fill } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
 import { duration, moment } from "./format.ts";
 import { showHealth, showTrouble } from "./health.ts";
@@ -29,7 +29,7 @@ let seen: Date | undefined;
 let isPaused = false;
 
 function showMoment(): void {
-  if (seen !== undefined) setText(byId("updated"), `${isPaused ? "Paused" : "Updated"} ${moment(seen)}`);
+  if (seen !== undefined) fill(byId("updated"), `${isPaused ? "Paused" : "Updated"} ${moment(seen)}`);
 }
 
 function showStatus(status: Status): void {
@@ -39,16 +39,16 @@ function showStatus(status: Status): void {
   for (const { show } of CARDS) show(status, history);
   const { version, runtime, pid, uptimeSeconds, url } = status;
   const facts = [`orrery ${version}`, runtime, `process ${pid}`, `up ${duration(uptimeSeconds)}`, url];
-  setText(byId("about"), facts.filter((fact) => fact !== null).join(" · "));
+  fill(byId("about"), facts.filter((fact) => fact !== null).join(" · "));
   seen = new Date();
   showMoment();
   byId("content").classList.remove("old");
 }
 
-/** Shows a status. If it cannot be shown, it is of another version: the page says so, and the next one is tried. */
-function tryToShow(status: Status): void {
+/** Shows an answer. If it cannot be shown, it is of another version: the page says so, and the next one is tried. */
+function tryTo(show: () => void): void {
   try {
-    showStatus(status);
+    show();
   } catch (error) {
     console.error(error);
     // The charts must not draw it again.
@@ -63,60 +63,49 @@ function showFailure(failure: Failure): void {
   if (failure.kind === "token") showSignIn(failure.wasSent);
 }
 
-let timer: ReturnType<typeof setTimeout> | undefined;
-let isAsking = false;
-/** Whether to ask again as soon as the running request ends. */
-let isWanted = false;
 let failures = 0;
 
-/** Asks once; first for the server's history if the page lacks the last seconds. @returns the pause before the next time, if any */
-async function askAll(): Promise<number | undefined> {
+/** Asks once; first for the server's history if the page lacks the last seconds. @returns the pause before the next time */
+async function askAll(): Promise<number> {
   if (seen === undefined || Date.now() - seen.getTime() > GAP_SECONDS * 1000) {
     const { value } = await ask<TimelineReply>("GET", "history", PAST_LIMIT_MS);
-    if (value !== undefined) extend(history, value.moments);
+    if (value !== undefined) tryTo(() => extend(history, value.moments));
   }
   const { value, failure } = await ask<Status>("GET", "status", LIMIT_MS);
   if (failure === undefined) {
     failures = 0;
-    tryToShow(value);
+    tryTo(() => showStatus(value));
     return EVERY_MS;
   }
   showFailure(failure);
-  // Without another token the answer stays the same.
-  return failure.kind === "token" ? undefined : Math.min(MOST_EVERY_MS, EVERY_MS * 2 ** failures++);
+  return Math.min(MOST_EVERY_MS, EVERY_MS * 2 ** failures++);
 }
 
-async function round(): Promise<void> {
-  clearTimeout(timer);
-  if (isAsking || isPaused || document.hidden) return;
-  isAsking = true;
-  isWanted = false;
-  let pause: number | undefined = MOST_EVERY_MS;
-  try {
-    pause = await askAll();
-  } finally {
-    isAsking = false;
-    if (isWanted) pause = 0;
-    if (pause !== undefined) timer = setTimeout(round, pause);
+/** Ends the pause, if there is one. */
+let endPause = (): void => {};
+const wake = (): void => endPause();
+
+async function poll(): Promise<never> {
+  for (;;) {
+    const pause = isPaused || document.hidden ? undefined : await askAll();
+    await new Promise<void>((resolve) => {
+      endPause = resolve;
+      if (pause !== undefined) setTimeout(resolve, pause);
+    });
   }
 }
 
-function askNow(): void {
-  isWanted = true;
-  void round();
-}
-
 byId("content").prepend(...CARDS.map(({ element }) => element));
-startSigningIn(askNow);
-startReloading(askNow);
+startSigningIn(wake);
+startReloading(wake);
 startExplaining();
 byId("pause").addEventListener("click", () => {
   isPaused = !isPaused;
   byId("pause").setAttribute("aria-pressed", String(isPaused));
-  void round();
+  wake();
   showMoment();
 });
-document.addEventListener("visibilitychange", round);
-addEventListener("online", round);
-addEventListener("pageshow", round);
-void round();
+document.addEventListener("visibilitychange", wake);
+addEventListener("online", wake);
+addEventListener("pageshow", wake);
+void poll();

@@ -10,6 +10,7 @@ import {
   COLLECTION_BOUNDS,
   COLLECTION_KINDS,
   COLLECTIONS,
+  countersOf,
   DELAY_BOUNDS,
   DELAYS,
   DURATIONS,
@@ -20,10 +21,9 @@ import {
   NO_STATUS,
   REASONS,
   REQUESTS,
-  type RequestCells,
+  type RequestCounters,
   SECONDS,
   SERIES,
-  SLICE,
   seriesAt,
 } from "../../observe/metrics/counters.ts";
 import type { CORE_METRICS, Metric } from "../../observe/metrics/table.ts";
@@ -35,17 +35,14 @@ import { by, type Family, histogram, labelsOf, one, type Sample } from "./sample
 
 const BOUNDS = BOUNDS_MS.map((ms) => ms / 1000);
 
-function durationSamples(cells: RequestCells): Sample[] {
-  const slices = firstSlices(mainThread(cells) + 1);
-  const samples: Sample[] = [];
-  for (let series = 0; series < SERIES; series++) {
-    if (slices.every((slice) => cells[slice * SLICE + REQUESTS + series] === 0)) continue;
-    const counts = sums(cells, slices, DURATIONS + series * BUCKETS, BUCKETS);
-    const [seconds] = sums(cells, slices, SECONDS + series, 1);
+function durationSamples(threads: readonly RequestCounters[]): Sample[] {
+  return sums(threads, REQUESTS, SERIES).flatMap((count, series) => {
+    if (count === 0) return [];
+    const counts = sums(threads, DURATIONS + series * BUCKETS, BUCKETS);
+    const [seconds] = sums(threads, SECONDS + series, 1);
     // Samples of buckets are cumulative, so the shorter buckets are in the first shown one.
-    samples.push(...histogram(requestLabels(series), counts, BOUNDS, seconds!).slice(FIRST_SHOWN));
-  }
-  return samples;
+    return histogram(requestLabels(series), counts, BOUNDS, seconds!).slice(FIRST_SHOWN);
+  });
 }
 
 function requestLabels(series: number): string {
@@ -57,34 +54,30 @@ function requestLabels(series: number): string {
   });
 }
 
-function firstSlices(count: number): number[] {
-  return Array.from({ length: count }, (_, number) => number);
-}
-
-function sums(cells: RequestCells, slices: readonly number[], from: number, length: number): number[] {
+function sums(threads: readonly RequestCounters[], from: number, length: number): number[] {
   return Array.from({ length }, (_, at) =>
-    slices.reduce((total, slice) => total + cells[slice * SLICE + from + at]!, 0),
+    threads.reduce((total, counters) => total + counters[from + at]!, 0),
   );
 }
 
-function vitals(cells: RequestCells): Record<"delay" | "heap" | "collections", Sample[]> {
-  const main = mainThread(cells);
-  const serving = firstSlices(main);
-  const isThreaded = sums(cells, serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
+/** @param threads the main thread last */
+function vitals(threads: readonly RequestCounters[]): Record<"delay" | "heap" | "collections", Sample[]> {
+  const serving = threads.slice(0, -1);
+  const isThreaded = sums(serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
   const groups = [
-    { labels: labelsOf({ thread: "main" }), slices: [main] },
-    ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), slices: serving }] : []),
+    { labels: labelsOf({ thread: "main" }), group: threads.slice(-1) },
+    ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), group: serving }] : []),
   ];
-  const read = (labels: string, slices: readonly number[], from: number, bounds: readonly number[]) => {
-    const summed = sums(cells, slices, from, histogramCells(bounds));
+  const read = (labels: string, group: typeof threads, from: number, bounds: readonly number[]) => {
+    const summed = sums(group, from, histogramCells(bounds));
     return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
   };
   return {
-    delay: groups.flatMap(({ labels, slices }) => read(labels, slices, DELAYS, DELAY_BOUNDS)),
-    heap: groups.map(({ labels, slices }) => [`{${labels}}`, sums(cells, slices, HEAP_USED, 1)[0]!]),
+    delay: groups.flatMap(({ labels, group }) => read(labels, group, DELAYS, DELAY_BOUNDS)),
+    heap: groups.map(({ labels, group }) => [`{${labels}}`, sums(group, HEAP_USED, 1)[0]!]),
     collections: COLLECTION_KINDS.flatMap((kind, at) => {
       const from = COLLECTIONS + at * histogramCells(COLLECTION_BOUNDS);
-      return read(labelsOf({ kind }), [...serving, main], from, COLLECTION_BOUNDS);
+      return read(labelsOf({ kind }), threads, from, COLLECTION_BOUNDS);
     }),
   };
 }
@@ -94,11 +87,13 @@ function valuesOf(
   server: WatchedServer,
 ): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
   const { given, history, problems, opened } = server;
-  const { active, rejected, searches } = figuresOf(readTotals(given.requestCells));
+  const { requestCells: cells } = given;
+  const threads = Array.from({ length: mainThread(cells) + 1 }, (_, number) => countersOf(cells, number));
+  const { active, rejected, searches } = figuresOf(readTotals(cells));
   const { status, ageSeconds, createdAt } = history.readiness();
   const { served } = history;
   return {
-    duration: durationSamples(given.requestCells),
+    duration: durationSamples(threads),
     active: one(active),
     rejected: by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0]))),
     searches: searches.map(({ search, outcome, total }) => [`{${labelsOf({ search, outcome })}}`, total]),
@@ -111,7 +106,7 @@ function valuesOf(
     age: ageSeconds === null ? [] : one(ageSeconds),
     rows: served ? by("table", served.rows) : [],
     keys: one(opened?.state.gate.keys.size ?? 0),
-    ...vitals(given.requestCells),
+    ...vitals(threads),
   };
 }
 

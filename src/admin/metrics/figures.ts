@@ -1,6 +1,4 @@
-/**
- * Figures from the counters: sums over all threads, by route and status, since the start or since an earlier moment.
- */
+/** Figures from the counters: sums over all threads, by route and status, since the start or since an earlier moment. */
 
 import {
   ACTIVE,
@@ -97,11 +95,7 @@ function latencyOf(buckets: Float64Array): Latency | null {
   return { p50Ms: Math.round(p50Ms * 1000) / 1000, p99Ms: Math.round(p99Ms * 1000) / 1000 };
 }
 
-/**
- * A quantile of durations in milliseconds, interpolated within its bucket like in Prometheus; undefined without durations.
- *
- * @param share from 0 to 1
- */
+/** A quantile of durations in milliseconds, interpolated within its bucket like in Prometheus; undefined without durations. */
 export function quantile(buckets: Float64Array, share: number): number | undefined {
   const total = sum(buckets);
   if (total === 0) return undefined;

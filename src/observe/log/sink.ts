@@ -57,13 +57,12 @@ export function leadsNowhere(fd: number): boolean {
   return nowhere?.isCharacterDevice() === true && nowhere.rdev === file.rdev;
 }
 
-/** Encoded lines, in a part of a buffer. */
+/** Encoded lines in a buffer; from `start` to `end` they wait. */
 interface Chunk {
   readonly buffer: Buffer;
-  bytes: number;
+  start: number;
+  end: number;
 }
-
-const NOTHING = Buffer.alloc(0);
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const PAUSE_MS = 5;
@@ -95,7 +94,7 @@ function linesIn(text: string): number {
  *
  * - `idle`: no lines wait, or the descriptor is not open yet;
  * - `gathering`: bulk lines wait for more;
- * - `writing`: the system has `#rest`;
+ * - `writing`: the system has the first `#handed` bytes;
  * - `pausing`: a write failed, and is retried after a pause.
  */
 export class Sink {
@@ -108,9 +107,8 @@ export class Sink {
   readonly #chunks: Chunk[] = [];
   /** Whether any of them must be written at once. */
   #isUrgent = false;
-  /** The part of the current chunk that the system has not taken yet. */
-  #rest: Buffer = NOTHING;
-  /** Whether a part of the rest's first line is already written. */
+  #handed = 0;
+  /** Whether a part of the first waiting line is already written. */
   #isInLine = false;
   #waiting = 0;
   #stuckSince = 0;
@@ -182,18 +180,18 @@ export class Sink {
   #append(text: string): void {
     const most = text.length * UNIT_BYTES;
     let chunk = this.#chunks.at(-1);
-    if (chunk === undefined || chunk.bytes + most > chunk.buffer.length) {
-      chunk = { buffer: Buffer.allocUnsafeSlow(Math.max(most, CHUNK_BYTES)), bytes: 0 };
+    if (chunk === undefined || chunk.end + most > chunk.buffer.length) {
+      chunk = { buffer: Buffer.allocUnsafeSlow(Math.max(most, CHUNK_BYTES)), start: 0, end: 0 };
       this.#chunks.push(chunk);
     }
-    const bytes = chunk.buffer.write(text, chunk.bytes);
-    chunk.bytes += bytes;
+    const bytes = chunk.buffer.write(text, chunk.end);
+    chunk.end += bytes;
     this.#waiting += bytes;
   }
 
   /** Writes, or waits for more lines if all waiting lines are bulk and fit into one chunk. */
   #writeSoon(): void {
-    if (this.#isUrgent || this.#rest.length > 0 || this.#chunks.length > 1) this.#writeNext();
+    if (this.#isUrgent || this.#chunks.length > 1) this.#writeNext();
     else if (this.#state === "idle") {
       this.#state = "gathering";
       setTimeout(() => this.#writeNext(), GATHER_MS).unref();
@@ -204,31 +202,37 @@ export class Sink {
     if (this.#state === "writing") return;
     this.#move();
     if (this.#state === "pausing" || this.#fd === undefined) return;
-    this.#state = "idle";
-    if (this.#rest.length === 0) {
-      const chunk = this.#chunks.shift();
-      if (chunk === undefined) return;
-      if (this.#chunks.length === 0) this.#isUrgent = false;
-      this.#rest = chunk.buffer.subarray(0, chunk.bytes);
-    }
-    this.#state = "writing";
-    write(this.#fd, this.#rest, (error, bytes) => this.#written(error, bytes));
+    const [chunk] = this.#chunks;
+    this.#state = chunk === undefined ? "idle" : "writing";
+    if (chunk === undefined) return;
+    if (this.#chunks.length === 1) this.#isUrgent = false;
+    this.#handed = chunk.end - chunk.start;
+    write(this.#fd, chunk.buffer, chunk.start, this.#handed, null, (error, bytes) =>
+      this.#written(chunk, error, bytes),
+    );
   }
 
-  #written(error: NodeJS.ErrnoException | null, bytes: number): void {
+  #written(chunk: Chunk, error: NodeJS.ErrnoException | null, bytes: number): void {
     if (error !== null) {
       this.#pause(error.code === "EAGAIN" ? SLOW_RETRY_MS : FAILED_RETRY_MS);
       return;
     }
     this.#state = "idle";
-    this.#isInLine =
-      bytes < this.#rest.length && (bytes === 0 ? this.#isInLine : this.#rest[bytes - 1] !== NEWLINE);
-    this.#rest = bytes < this.#rest.length ? this.#rest.subarray(bytes) : NOTHING;
-    this.#waiting -= bytes;
+    const isPart = bytes < this.#handed;
+    this.#take(chunk, bytes);
+    if (bytes > 0) this.#isInLine = isPart && chunk.buffer[chunk.start - 1] !== NEWLINE;
     this.#stuckSince = performance.now();
     if (this.#waiting < RESUME_BYTES) this.#reportDropped();
     if (this.#waiting === 0) for (const done of this.#flushed) done();
+    else if (isPart) this.#writeNext();
     else this.#writeSoon();
+  }
+
+  /** Takes bytes off the first chunk: they wait no longer. */
+  #take(chunk: Chunk, bytes: number): void {
+    chunk.start += bytes;
+    this.#waiting -= bytes;
+    if (chunk.start === chunk.end) this.#chunks.shift();
   }
 
   #pause(ms: number): void {
@@ -261,9 +265,10 @@ export class Sink {
   #endLine(fd: number): void {
     if (!this.#isInLine) return;
     this.#isInLine = false;
-    const end = this.#rest.subarray(0, this.#rest.indexOf(NEWLINE) + 1);
-    this.#rest = this.#rest.subarray(end.length);
-    this.#waiting -= end.length;
+    const chunk = this.#chunks[0]!;
+    const rest = chunk.buffer.subarray(chunk.start, chunk.end);
+    const end = rest.subarray(0, rest.indexOf(NEWLINE) + 1);
+    this.#take(chunk, end.length);
     try {
       if (writeSync(fd, end) === end.length) return;
     } catch {
@@ -274,9 +279,9 @@ export class Sink {
 
   /** Writes the rest synchronously: an exiting process runs nothing asynchronous. */
   #writeAtExit(): void {
-    const chunks = Buffer.concat(this.#chunks.map(({ buffer, bytes }) => buffer.subarray(0, bytes)));
-    // In `writing`, another thread writes the rest, and the exit waits for it.
-    const left = this.#state === "writing" ? chunks : Buffer.concat([this.#rest, chunks]);
+    const waiting = Buffer.concat(this.#chunks.map(({ buffer, start, end }) => buffer.subarray(start, end)));
+    // In `writing`, another thread writes the first bytes, and the exit waits for it.
+    const left = this.#state === "writing" ? waiting.subarray(this.#handed) : waiting;
     const fd = this.#next ?? this.#fd;
     if (left.length === 0 || fd === undefined) return;
     try {

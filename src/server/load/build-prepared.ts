@@ -8,6 +8,7 @@ import type { Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { type VisibleRows, visibleIn } from "../../snapshot/refusals.ts";
+import { isObject, parsedJson } from "../../util/json.ts";
 import { loadAsServed } from "./threaded-loader.ts";
 
 export interface BuildOptions {
@@ -20,14 +21,6 @@ export interface BuildOptions {
   readonly ready?: () => Promise<void>;
   /** Takes the share of the rows that was read, from 0 to 1. */
   readonly onProgress?: (share: number) => void;
-  /** Takes the share of the prepared file that was written, from 0 to 1. */
-  readonly onWritten?: (share: number) => void;
-}
-
-export interface Built {
-  readonly ok: true;
-  readonly generation: string;
-  readonly bytes: number;
 }
 
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
@@ -45,11 +38,8 @@ async function problemOf(folder: string): Promise<string | undefined> {
 }
 
 function isManifest(text: string): boolean {
-  try {
-    return String((JSON.parse(text) as { format?: unknown } | null)?.format).startsWith("orrery-");
-  } catch {
-    return false;
-  }
+  const manifest = parsedJson(text);
+  return isObject(manifest) && String(manifest.format).startsWith("orrery-");
 }
 
 /**
@@ -57,18 +47,18 @@ function isManifest(text: string): boolean {
  * replaces the old one in one step.
  *
  * @returns the result, or why the snapshot cannot be served; then nothing was changed
- * @throws any error of `judge` and `ready`; {OvertakenError} when another build began to write to the folder; any error of writing
+ * @throws any error of `judge` and `ready`; {PlaceError} when another build began to write to the folder; any error of writing
  */
 export async function buildPrepared(
   from: string,
   to: string,
-  { maxBytes, manifest = false, judge, ready, onProgress, onWritten }: BuildOptions = {},
-): Promise<Built | Refused> {
+  { maxBytes, manifest = false, judge, ready, onProgress }: BuildOptions = {},
+): Promise<Refused | { readonly ok: true; readonly generation: string; readonly bytes: number }> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
   const loaded = await loadAsServed(from, { maxBytes, onProgress });
   if (!loaded.ok) return loaded;
   await judge?.(visibleIn(loaded.store));
-  const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready, onProgress: onWritten });
+  const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready });
   return { ok: true, generation: loaded.store.id, bytes };
 }

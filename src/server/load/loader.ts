@@ -20,7 +20,6 @@ export interface LoaderOptions extends LoadOptions {
   readonly before?: Serving | undefined;
 }
 
-/** A snapshot that can be served, its searches included. */
 export interface LoadedSearchable extends Loaded {
   readonly search: CachedSearch;
   /** Asks its thread; absent without one. */
@@ -39,12 +38,7 @@ export type Loader = (folder: string, options: LoaderOptions) => Promise<LoadedS
 export interface SnapshotEvents {
   readonly began: () => void;
   readonly ended: () => void;
-  /**
-   * The served snapshot is the current one.
-   *
-   * @param ageMs how long ago that was known, in milliseconds
-   * @param createdAt the time of the data, from the manifest
-   */
+  /** The served snapshot is the current one: so it was `ageMs` ago. `createdAt` is the time of the data, from the manifest. */
   readonly confirmed: (ageMs: number, createdAt?: string | undefined) => void;
 }
 

@@ -1,7 +1,7 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
-import type { Observation, Observe } from "../../observe/events.ts";
-import { type CacheCounts, type CachedSearch, observeSearches } from "../../search/cache.ts";
+import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
+import { type CachedSearch, observeSearches } from "../../search/cache.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
@@ -27,9 +27,7 @@ export interface ServedOptions {
   readonly observe: Observe;
 }
 
-const NO_SEARCHES: CacheCounts = { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
-
-/** Holds the served generation; none before the first {@link replace}. */
+/** Holds the served generation: none before the first {@link replace}, which comes before any use of its searches. */
 export class ServedGeneration {
   readonly #options: ServedOptions;
   readonly #onGeneration: TakeGeneration;
@@ -54,17 +52,18 @@ export class ServedGeneration {
     return { store, kept, index };
   }
 
-  /** The served generation for other threads. */
   shared(): SharedGeneration {
     const { store, index, ask } = this.#loaded!;
     return { store, index, ask, askSimilar: this.#similar?.ask };
   }
 
   searchCounts(): CacheCounts {
-    return this.#loaded?.search.counts() ?? NO_SEARCHES;
+    return this.#loaded!.search.counts();
   }
 
-  readonly searchHolds: CachedSearch["holds"] = (...asked) => this.#loaded?.search.holds(...asked) ?? false;
+  searchHolds(...asked: Parameters<CachedSearch["holds"]>): boolean {
+    return this.#loaded!.search.holds(...asked);
+  }
 
   /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {
@@ -127,14 +126,12 @@ function shrunkTables(before: Store, after: Store): Observation[] {
   });
 }
 
-/** Tables that were read, and tables that were kept from the previous generation. */
 function tablesOf({ reports }: LoadedSearchable): Record<"read" | "kept", string[]> {
   const named = (kept: boolean): string[] =>
     reports.filter(({ isKept }) => isKept === kept).map(({ table }) => table.replace(".ndjson", ""));
   return { read: named(false), kept: named(true) };
 }
 
-/** A generation is served. @param ms milliseconds that the load took */
 export function loadedObservation(loaded: LoadedSearchable, ms: number): Observation {
   const { store, bytes, readMs, packMs, indexMs } = loaded;
   return {
@@ -150,7 +147,6 @@ export function loadedObservation(loaded: LoadedSearchable, ms: number): Observa
   };
 }
 
-/** The same generation was loaded again. @param ms milliseconds that it took */
 export function unchangedObservation(loaded: LoadedSearchable, ms: number): Observation {
   return {
     kind: "snapshot-unchanged",

@@ -8,12 +8,12 @@
 import type { ReloadResult } from "../../model/reload.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import { findRenewed, type Refused } from "../../snapshot/load.ts";
-import { refusalsOf, SnapshotError } from "../../snapshot/refusals.ts";
-import type { Generation } from "../../store/generation.ts";
+import { refusalsOf } from "../../snapshot/refusals.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { systemErrorText } from "../../util/system-error.ts";
+import { problemText } from "../../util/system-error.ts";
+import { SnapshotError } from "../../util/told-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
 import {
   loadedObservation,
@@ -22,7 +22,7 @@ import {
   type TakeGeneration,
   unchangedObservation,
 } from "./served.ts";
-import { folderSource, loadRepaired, type Source } from "./source.ts";
+import { folderSource, type Source } from "./source.ts";
 
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly folder: string;
@@ -79,10 +79,6 @@ export class SnapshotKeeper {
     const keeper = new SnapshotKeeper(options, onGeneration);
     await keeper.#load();
     return keeper;
-  }
-
-  current(): Generation {
-    return this.served.generation!;
   }
 
   /** Loads again; resolves with the outcome of that load. @param allowShrink whether it may accept a shrunk snapshot */
@@ -183,16 +179,11 @@ export class SnapshotKeeper {
     const { onProgress, ...options } = this.#options;
     const allowShrink = options.allowShrink || this.#allowsShrinkOnce;
     this.#allowsShrinkOnce = false;
-    const { signal } = this.#closing;
     // No progress is shown once requests are served. A message wakes the serving thread while the loading one still holds
     // the port's lock: at its lower priority, on a busy machine, that can last for a time slice of other threads.
     const onFirst = serving === undefined ? onProgress : undefined;
-    const loading = { ...options, before: serving, onProgress: onFirst, signal };
-    const load = (folder: string): Promise<LoadedSearchable | Refused> => {
-      this.#folder = folder;
-      return options.load(folder, loading);
-    };
-    const result = await loadRepaired(this.#source, this.#folder, load, signal);
+    const loading = { ...options, before: serving, onProgress: onFirst, signal: this.#closing.signal };
+    const result = await this.#loadRepaired(loading);
     if (!result.ok || generation === undefined) return result;
     const isSame = result.store.id === generation.store.id;
     const problems = refusalsOf(generation.store, result.store, allowShrink);
@@ -200,6 +191,22 @@ export class SnapshotKeeper {
     if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
     if (isSame) this.served.keep(result);
     return result;
+  }
+
+  /** Loads the folder. On a failure, repairs a damaged copy and loads once more. */
+  async #loadRepaired(loading: LoaderOptions): Promise<LoadedSearchable | Refused> {
+    const { load } = this.#options;
+    const result = await load(this.#folder, loading);
+    if (result.ok || result.died) return result;
+    try {
+      const repaired = await this.#source.repair(this.#folder, this.#closing.signal);
+      if (repaired === undefined) return result;
+      this.#folder = repaired;
+      return await load(repaired, loading);
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      return { ...result, problems: [error.message, ...result.problems] };
+    }
   }
 
   #take(loaded: LoadedSearchable, ageMs: number, began: number): void {
@@ -222,15 +229,17 @@ export class SnapshotKeeper {
 
   #refuse(refused: Refused): void {
     const { problems, changed, died } = refused;
-    const retryMs = died ? this.#pauses.next() : undefined;
-    if (died) this.#isServed = false;
-    else this.#settle(refused);
-    // Without a watch no further check follows.
-    const isChanging = changed && this.#watch !== undefined;
-    const more = retryMs === undefined ? isChanging && { changing: true as const } : { retryMs };
-    this.#tellRefused(problems, more || {});
-    if (retryMs !== undefined && !this.#isStopped)
-      this.#retry = setTimeout(() => void this.reload(), retryMs).unref();
+    if (!died) {
+      this.#settle(refused);
+      // Without a watch no further check follows.
+      const isChanging = changed && this.#watch !== undefined;
+      this.#tellRefused(problems, isChanging ? { changing: true } : {});
+      return;
+    }
+    this.#isServed = false;
+    const retryMs = this.#pauses.next();
+    this.#tellRefused(problems, { retryMs });
+    if (!this.#isStopped) this.#retry = setTimeout(() => void this.reload(), retryMs).unref();
   }
 
   /** Loads when two checks in a row see the same new fingerprint: the writer is done. */
@@ -257,14 +266,9 @@ export class SnapshotKeeper {
 
   /** Reports once why the folder cannot be read. */
   #tellUnreadable(error: unknown): void {
-    const problem =
-      error instanceof SourceError
-        ? error.message
-        : `${this.#folder}: cannot be read: ${systemErrorText(error) ?? String(error)}`;
-    if (this.#lastSeen !== problem) {
-      const serving = this.current().store.id;
-      this.#options.observe({ kind: "snapshot-refused", problems: [problem], serving });
-    }
+    const isOfSource = error instanceof SourceError;
+    const problem = isOfSource ? error.message : `${this.#folder}: cannot be read: ${problemText(error)}`;
+    if (this.#lastSeen !== problem) this.#tellRefused([problem]);
     this.#lastSeen = problem;
   }
 

@@ -3,9 +3,6 @@
 import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
 import { SettingError, type Values } from "../../settings/settings.ts";
-import type { Refused } from "../../snapshot/load.ts";
-import { SourceError } from "../../util/source-error.ts";
-import type { LoadedSearchable } from "./loader.ts";
 
 /** Why the source is asked: for the first load, a check of the watch, or a later load. */
 export type Occasion = "start" | "watch" | "reload";
@@ -13,16 +10,12 @@ export type Occasion = "start" | "watch" | "reload";
 /** An origin of snapshots other than a given folder. */
 export interface Source {
   /**
-   * Fetches the source's current snapshot.
-   *
-   * @returns the folder of the newest whole copy, also when the source is unavailable
+   * Fetches the source's current snapshot. @returns the folder of the newest whole copy, also when the source is unavailable
    * @throws {SourceError} when there is no copy; the signal's reason
    */
   readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
   /**
    * Checks whether a copy that failed to load is damaged, and fetches the damaged files again.
-   *
-   * @param folder the copy
    * @returns the folder to load instead; undefined when the copy is undamaged
    * @throws {SourceError} when it is damaged and the source is unavailable; the signal's reason
    */
@@ -42,24 +35,6 @@ export function folderSource(folder: string): Source {
   };
 }
 
-/** Loads a folder of a source. On a failure, repairs a damaged copy and loads once more. */
-export async function loadRepaired(
-  source: Source,
-  folder: string,
-  load: (folder: string) => Promise<LoadedSearchable | Refused>,
-  signal: AbortSignal,
-): Promise<LoadedSearchable | Refused> {
-  const result = await load(folder);
-  if (result.ok || result.died) return result;
-  try {
-    const repaired = await source.repair(folder, signal);
-    return repaired === undefined ? result : await load(repaired);
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    return { ...result, problems: [error.message, ...result.problems] };
-  }
-}
-
 export interface SourceQuestion {
   /** The value of `--snapshot`, or the argument of `check`. */
   readonly snapshot: string;
@@ -69,14 +44,11 @@ export interface SourceQuestion {
   readonly cacheHome: () => string | undefined;
 }
 
-export interface SourceListeners {
+/** Opens a source, of which nothing is asked before its first use. `onDownload` takes the share that was downloaded, from 0 to 1. */
+export type OpenSource = (listeners: {
   readonly observe: Observe;
-  /** @param share that was downloaded, from 0 to 1 */
   readonly onDownload?: ((share: number) => void) | undefined;
-}
-
-/** Opens a source; it is asked for nothing before its first use. */
-export type OpenSource = (listeners: SourceListeners) => Source;
+}) => Source;
 
 /** Finds how to open a source. @throws {SettingError} when its settings are wrong */
 export type FindSource = (question: SourceQuestion) => Promise<OpenSource>;

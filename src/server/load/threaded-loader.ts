@@ -13,10 +13,9 @@ import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
-import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { GENERATION_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
 import { Questions, type SearchAnswer } from "../search/questions.ts";
-import { whenEnded } from "../threads/when-ended.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, Serving } from "./loader.ts";
 
 /** The task of a thread: load a folder, search the index of a thread that died, or index worlds. */
@@ -35,27 +34,22 @@ export type Task =
   | { readonly kind: "search"; readonly index: SearchIndex; readonly cacheBytes: number }
   | { readonly kind: "index-worlds"; readonly store: Store };
 
+export interface Ready {
+  /** Undefined if the index was given. */
+  readonly loaded: Loaded | undefined;
+  /** The index, without the parts reused from the previous one. */
+  readonly made: Partial<SearchIndex>;
+  readonly indexMs: number;
+}
+
 export type ThreadMessage =
   | { readonly kind: "progress"; readonly share: number }
   | { readonly kind: "refused"; readonly refused: Refused }
-  /** `loaded` is undefined if the index was given. */
-  | {
-      readonly kind: "ready";
-      readonly loaded: Loaded | undefined;
-      /** The index, without the parts reused from the previous one. */
-      readonly made: Partial<SearchIndex>;
-      readonly indexMs: number;
-    }
+  | ({ readonly kind: "ready" } & Ready)
   | { readonly kind: "answer"; readonly answer: SearchAnswer };
 
 /** The first backoff, in milliseconds, after a thread could not be started. */
 const RESTART_MS = 1000;
-
-interface Ready {
-  readonly loaded: Loaded | undefined;
-  readonly index: SearchIndex;
-  readonly indexMs: number;
-}
 
 function diedOf(problem: string): Refused {
   return { ok: false, problems: [problem], fingerprint: undefined, died: true };
@@ -68,7 +62,8 @@ class GenerationThread {
   /** To be retired when no more searches come; the thread ends after its last answer. */
   readonly questions = new Questions(() => this.#end());
   #worker: Worker | undefined;
-  #index: SearchIndex | undefined;
+  /** Undefined before the first thread is ready. */
+  index: SearchIndex | undefined;
   readonly #pauses = new GrowingPauses(RESTART_MS);
 
   constructor(observe: Observe, cacheBytes: number) {
@@ -96,12 +91,10 @@ class GenerationThread {
         } else {
           signal?.removeEventListener("abort", end);
           this.#worker = worker;
-          const { loaded, made, indexMs } = message;
-          const index = { ...given, ...made } as SearchIndex;
+          this.index = { ...given, ...message.made } as SearchIndex;
           given = undefined;
-          this.#index = index;
           this.questions.sendTo(worker);
-          resolve({ loaded, index, indexMs });
+          resolve(message);
         }
       });
       whenEnded(worker, GENERATION_THREAD, (cause) => {
@@ -129,7 +122,7 @@ class GenerationThread {
     // A retired generation needs no thread after its last answers.
     if (this.questions.isDone) return;
     const began = performance.now();
-    const started = await this.start({ kind: "search", index: this.#index!, cacheBytes: this.#cacheBytes });
+    const started = await this.start({ kind: "search", index: this.index!, cacheBytes: this.#cacheBytes });
     if ("problems" in started) {
       if (!this.questions.isDown)
         this.#observe({ kind: "defect", where: "search thread", error: started.problems[0] });
@@ -160,9 +153,9 @@ export function createThreadedLoader(
   observe: Observe,
   { threadCacheBytes = 0, mostAlone = MOST_ALONE, ...bounds }: ThreadedSearching = {},
 ): Loader {
-  let isFirst = true;
   return async (folder: string, options: LoaderOptions): Promise<LoadedSearchable | Refused> => {
     const thread = new GenerationThread(observe, threadCacheBytes);
+    const isFirst = options.before === undefined;
     const task: Task = {
       kind: "load",
       folder,
@@ -172,7 +165,6 @@ export function createThreadedLoader(
       mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
       before: options.before,
     };
-    isFirst = false;
     const started = await thread.start(task, options);
     if ("problems" in started) {
       if (!started.died) return started;
@@ -180,10 +172,18 @@ export function createThreadedLoader(
       return { ...started, problems: started.problems.map((problem) => `${folder}: ${problem}`) };
     }
     const loaded = started.loaded!;
-    const { index, indexMs } = started;
+    const index = thread.index!;
     const { ask, retire } = thread.questions;
     const search = openCachedSearch(index, bounds, ask);
-    return { ...loaded, store: reviveStore(loaded.store), search, ask, index, indexMs, retire };
+    return {
+      ...loaded,
+      store: reviveStore(loaded.store),
+      search,
+      ask,
+      index,
+      indexMs: started.indexMs,
+      retire,
+    };
   };
 }
 

@@ -14,13 +14,13 @@ import {
   type SearchIndex,
 } from "../../search/search.ts";
 import type { WorldIndex } from "../../search/worlds.ts";
-import { type Loaded, loadSnapshot, type Refused } from "../../snapshot/load.ts";
+import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { collectGarbage } from "../../util/process/collect.ts";
 import { GENERATION_THREAD, startWorker } from "../../util/process/worker-options.ts";
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/loader.ts";
-import type { Task, ThreadMessage } from "../load/threaded-loader.ts";
+import type { Ready, Task, ThreadMessage } from "../load/threaded-loader.ts";
 import { answerInSlices } from "../search/questions.ts";
 
 const port = parentPort!;
@@ -29,12 +29,8 @@ function say(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
-interface Ready {
-  readonly loaded: Loaded | undefined;
+interface Prepared extends Ready {
   readonly index: SearchIndex;
-  /** The parts of the index that were not reused from the previous one. */
-  readonly made: Partial<SearchIndex>;
-  readonly indexMs: number;
 }
 
 /** Indexes worlds in a thread that does nothing else. @throws why it could not start, or the cause of its death */
@@ -60,7 +56,7 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
 const MUCH_BYTES = 2 ** 25;
 
 /** Takes an index, or loads a folder and indexes it; the temporary data are garbage afterwards. */
-async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Ready | Refused> {
+async function prepare(task: Exclude<Task, { kind: "index-worlds" }>): Promise<Prepared | Refused> {
   if (task.kind === "search") return { loaded: undefined, index: task.index, made: task.index, indexMs: 0 };
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
   const loaded = await loadSnapshot(task.folder, {
@@ -87,18 +83,18 @@ async function run(task: Task): Promise<void> {
     port.postMessage(indexWorldsOf(reviveStore(task.store)));
     return;
   }
-  const ready = await prepare(task);
-  if ("problems" in ready) {
-    say({ kind: "refused", refused: ready });
+  const prepared = await prepare(task);
+  if ("problems" in prepared) {
+    say({ kind: "refused", refused: prepared });
     return;
   }
-  const search = keepingResults(openSearch(ready.index), task.cacheBytes);
+  const { index, ...ready } = prepared;
+  const search = keepingResults(openSearch(index), task.cacheBytes);
   port.on(
     "message",
     answerInSlices(search, (answer) => say({ kind: "answer", answer })),
   );
-  const { loaded, made, indexMs } = ready;
-  say({ kind: "ready", loaded, made, indexMs });
+  say({ kind: "ready", ...ready });
   // An idle thread never collects its garbage.
   setImmediate(collectGarbage);
 }

@@ -6,16 +6,15 @@ import type { KeyUse } from "../../auth/key-use.ts";
 import type { KeyRing } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
-import type { Observation, Observe } from "../../observe/events.ts";
+import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
 import type { RequestCells } from "../../observe/metrics/counters.ts";
-import type { CacheCounts } from "../../search/cache.ts";
 import type { SharedPending } from "../../search/schedule/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
 import type { PageOf, SearchName, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
 import type { SharedGeneration } from "../load/served.ts";
-import { answerQuestions, type Question, Questions, type SearchAnswer } from "../search/questions.ts";
+import { answerQuestions, Questions, type SearchAnswer } from "../search/questions.ts";
 
 /** A generation; long searches go over its port. */
 export interface StoreToServe {
@@ -70,7 +69,6 @@ export type ThreadRequest =
 
 export type FromServing =
   | { readonly kind: "listening"; readonly address: AddressInfo }
-  | { readonly kind: "not-listening"; readonly code: string; readonly message: string }
   /** To shared limits. */
   | { readonly kind: "shared"; readonly message: unknown }
   | ({ readonly kind: "observations" } & ObservationBatch)
@@ -104,16 +102,18 @@ export function figuresOfThread(
   return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
 }
 
-/** With this many lines of requests, or observations of them, in the waiting batch, another one is dropped. */
+/** With this many observations of requests in the waiting batch, another one is dropped. */
 const MAX_REQUESTS = 8192;
 /** The same for any other observation: these are few and matter more. */
 const MAX_ALL = 2 * MAX_REQUESTS;
+/** The same for lines of the access log, in characters of all. */
+const MAX_LINES = 4_194_304;
 
 /** Lines of the access log and observations for the main thread, and the number of dropped ones. */
 export interface ObservationBatch {
-  readonly lines: string;
-  readonly observations: readonly Observation[];
-  readonly dropped: number;
+  lines: string;
+  readonly observations: Observation[];
+  dropped: number;
 }
 
 /**
@@ -122,12 +122,9 @@ export interface ObservationBatch {
  */
 export class BatchSender {
   readonly #send: (batch: ObservationBatch) => void;
-  #observations: Observation[] = [];
-  #lines = "";
-  #lineCount = 0;
-  #dropped = 0;
-  #isInTransit = false;
-  #isScheduled = false;
+  #batch: ObservationBatch = { lines: "", observations: [], dropped: 0 };
+  /** Whether a batch is in transit, or scheduled. */
+  #isSending = false;
 
   constructor(send: (batch: ObservationBatch) => void) {
     this.#send = send;
@@ -135,42 +132,31 @@ export class BatchSender {
 
   readonly observe: Observe = (observation) => {
     const most = observation.kind === "request" ? MAX_REQUESTS : MAX_ALL;
-    if (this.#observations.length < most) this.#observations.push(observation);
-    else this.#dropped++;
+    if (this.#batch.observations.length < most) this.#batch.observations.push(observation);
+    else this.#batch.dropped++;
     this.#schedule();
   };
 
   readonly writeAccess = (line: string): void => {
-    if (this.#lineCount++ < MAX_REQUESTS) this.#lines += line;
-    else this.#dropped++;
+    if (this.#batch.lines.length < MAX_LINES) this.#batch.lines += line;
+    else this.#batch.dropped++;
     this.#schedule();
   };
 
-  /** To be called when the main thread has taken a batch. */
-  taken(): void {
-    this.#isInTransit = false;
-    this.flush();
-  }
-
+  /** Sends the waiting batch. To be called when the main thread has taken the one before, and at the end. */
   flush(): void {
-    const batch = { lines: this.#lines, observations: this.#observations, dropped: this.#dropped };
-    if (batch.lines === "" && batch.observations.length + batch.dropped === 0) return;
-    this.#observations = [];
-    this.#lines = "";
-    this.#lineCount = 0;
-    this.#dropped = 0;
-    this.#isInTransit = true;
+    const batch = this.#batch;
+    this.#isSending = batch.lines !== "" || batch.observations.length + batch.dropped > 0;
+    if (!this.#isSending) return;
+    this.#batch = { lines: "", observations: [], dropped: 0 };
     this.#send(batch);
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#isInTransit) return;
-    this.#isScheduled = true;
+    if (this.#isSending) return;
+    this.#isSending = true;
     // All observations of one turn of the event loop go together.
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.flush();
-    });
+    setImmediate(() => this.flush());
   }
 }
 
@@ -211,5 +197,5 @@ export function passOn(
     (answer) => port.postMessage(answer),
     () => isClosed,
   );
-  port.on("message", (question: Question) => take(question));
+  port.on("message", take);
 }

@@ -42,12 +42,10 @@ const pending = sharePending(task.pending, task.thread);
 const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
 const countSearch = requestCounters && searchCounter(requestCounters);
 
-const eventLoop = requestCounters
-  ? watchEventLoop(watchVitals(requestCounters))
-  : () => ({ utilization: null, delay: null });
+/** Figures are requested only where requests are counted. */
+const eventLoop = requestCounters && watchEventLoop(watchVitals(requestCounters));
 
 let cached: CachedSearch;
-let tellOfCache = (): void => {};
 /** Releases the previous generation. */
 let retire = (): void => {};
 
@@ -56,12 +54,10 @@ function take({ questions, store, index, hasSimilar }: StoreToServe): Generation
   const asker = askOver(questions);
   retire = asker.retire;
   const bounds = { cacheBytes: task.cacheBytes, pending, count: countSearch };
-  const search = openCachedSearch(index, bounds, asker.ask);
-  cached = search;
-  tellOfCache = () => observeSearches(observe, store.id, search.counts());
+  cached = openCachedSearch(index, bounds, asker.ask);
   const askSimilar: AskPage = (...asked) => asker.ask(...asked, true);
   const similar = hasSimilar ? boundedSimilar(askSimilar, pending, countSearch) : undefined;
-  return createGeneration(reviveStore(store), search.find, similar);
+  return createGeneration(reviveStore(store), cached.find, similar);
 }
 
 const shared =
@@ -84,15 +80,23 @@ const state = composeState(task.settings, {
 const { settings, maxConnections } = task;
 const listener = createListener(state, { ...settings, maxConnections }, { observe, collectGarbage });
 
+function tellOfCache(): void {
+  observeSearches(observe, state.generation.store.id, cached.counts());
+}
+
 /** Awaited by a stop, which may begin before the thread listens. */
-const started = startListening();
+const started = startListening().catch((error: unknown) => {
+  queueMicrotask(() => {
+    throw error;
+  });
+});
 
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {
     case "tell": {
       const { number, asked } = message;
       const holds = asked !== undefined && cached.holds(asked.table, asked.term, asked.page);
-      say({ kind: "done", number, figures: figuresOfThread(eventLoop(), cached.counts(), holds) });
+      say({ kind: "done", number, figures: figuresOfThread(eventLoop!(), cached.counts(), holds) });
       break;
     }
     case "keys":
@@ -112,7 +116,7 @@ port.on("message", async (message: ToServing) => {
       shared?.receive(message.message);
       break;
     case "observed":
-      observations.taken();
+      observations.flush();
       break;
     case "drain":
       await (await listener).leave();
@@ -123,12 +127,8 @@ port.on("message", async (message: ToServing) => {
   }
 });
 
+/** Rejects if it cannot listen; the error then ends the thread. */
 async function startListening(): Promise<void> {
-  try {
-    const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
-    say({ kind: "listening", address });
-  } catch (error) {
-    const { code = "", message } = error as NodeJS.ErrnoException;
-    say({ kind: "not-listening", code, message });
-  }
+  const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
+  say({ kind: "listening", address });
 }

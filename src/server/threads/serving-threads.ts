@@ -9,10 +9,10 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type Worker } from "node:worker_threads";
-import type { Sharing } from "../../http/port.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
-import { SERVING_THREAD, startWorker } from "../../util/process/worker-options.ts";
+import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
+import { ToldError } from "../../util/told-error.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
@@ -26,32 +26,20 @@ import {
   type ToServing,
   takeBatch,
 } from "./serving-messages.ts";
-import { whenEnded } from "./when-ended.ts";
 
 /** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;
 
 const FIGURES_MS = 200;
 
-/** A thread died before it listened. */
-export class ServingThreadError extends Error {
-  override name = "ServingThreadError";
+/** The fields that are equal for all threads. */
+type SharedTask = Pick<
+  ServingTask,
+  "settings" | "maxConnections" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
+>;
 
-  constructor(cause: string) {
-    super(`a serving thread died: ${cause}`);
-  }
-}
-
-type SharedTask = Omit<ServingTask, "keys" | "generation" | "counters" | "shared" | "thread" | "pending">;
-
-type Served = Pick<OpenState, "state" | "sharedGeneration" | "follow" | "sharedLimits"> &
+type Served = Pick<OpenState, "state" | "served" | "follower" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
-
-export interface ToldFigures {
-  readonly number: number;
-  /** Undefined when the thread did not answer in time. */
-  readonly figures: ThreadFigures | undefined;
-}
 
 interface Thread {
   readonly worker: Worker;
@@ -87,30 +75,24 @@ export class ServingThreads {
   #isDraining = false;
   #requests = 0;
 
-  private constructor(shared: SharedTask, served: Served) {
+  /** @param served its new keys and generations go to the threads from {@link start} on */
+  constructor(shared: SharedTask, served: Served) {
     this.#shared = shared;
     this.#served = served;
     this.#pending = createSharedPending(shared.settings.maxPendingSearches);
-  }
-
-  /**
-   * @param served its new keys and generations go to the threads from now on
-   * @throws {ServingThreadError} or the error of the system when the first cannot listen, with its code
-   */
-  static async start(count: number, shared: SharedTask, served: Served): Promise<ServingThreads> {
-    const threads = new ServingThreads(shared, served);
-    await threads.#startAll(count);
-    return threads;
   }
 
   get address(): AddressInfo {
     return this.#address!;
   }
 
-  /** Asks all threads for their figures, in order of their numbers. @param asked a page of a search that a cache may hold */
-  readonly tell = (asked?: CacheQuestion): Promise<readonly ToldFigures[]> => {
+  /**
+   * Asks all threads for their figures, in order of their numbers; a thread that does not answer in time has none.
+   * @param asked a page of a search that a cache may hold
+   */
+  readonly tell = (asked?: CacheQuestion) => {
     const threads = [...this.#threads].sort((a, b) => a.number - b.number);
-    const figuresOf = async (thread: Thread): Promise<ToldFigures> => {
+    const figuresOf = async (thread: Thread) => {
       const figures = this.#ask(thread, { kind: "tell", asked });
       const late = sleep(FIGURES_MS, undefined, { ref: false });
       return { number: thread.number, figures: await Promise.race([figures, late]) };
@@ -128,20 +110,19 @@ export class ServingThreads {
     for (const { worker } of this.#threads) void worker.terminate();
   }
 
-  async #startAll(count: number): Promise<void> {
-    const { follow, sharedGeneration } = this.#served;
+  /** @throws {ToldError} when a thread dies before it listens, or the error of the system, with its code */
+  async start(count: number): Promise<void> {
+    const { follower, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
-    follow({
-      takeKeys: (keys) => {
-        for (const thread of this.#threads) tell(thread, { kind: "keys", keys: keys.byHash });
-      },
-      takeGeneration: () => {
-        for (const thread of this.#threads)
-          tell(thread, { kind: "generation", generation: toServe(sharedGeneration()) });
-      },
-    });
-    this.#address = await this.#start(this.#shared.port, this.#shared.sharing);
-    const others = Array.from({ length: count - 1 }, () => this.#start(this.address.port, "anybody"));
+    follower.takeKeys = (keys) => {
+      for (const thread of this.#threads) tell(thread, { kind: "keys", keys: keys.byHash });
+    };
+    follower.takeGeneration = () => {
+      for (const thread of this.#threads)
+        tell(thread, { kind: "generation", generation: toServe(served.shared()) });
+    };
+    this.#address = await this.#start();
+    const others = Array.from({ length: count - 1 }, () => this.#start());
     await Promise.all(others).catch(async (error: unknown) => {
       this.#isDraining = true;
       for (const { worker } of this.#threads) await worker.terminate();
@@ -157,29 +138,31 @@ export class ServingThreads {
   }
 
   /** Starts a thread; resolves with its address, rejects when it dies or cannot listen before that. */
-  async #start(port: number, sharing: Sharing): Promise<AddressInfo> {
-    const { state, sharedGeneration, sharedLimits } = this.#served;
+  async #start(): Promise<AddressInfo> {
+    const { settings } = this.#shared;
+    const { state, served, sharedLimits } = this.#served;
     const number = this.#freeNumber();
     const task: ServingTask = {
       ...this.#shared,
-      port,
-      sharing,
+      port: this.#address?.port ?? settings.port,
+      sharing: this.#address !== undefined || settings.sharePort ? "anybody" : "threads",
       thread: number,
       pending: this.#pending,
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
       keys: state.gate.keys.byHash,
-      generation: toServe(sharedGeneration()),
+      generation: toServe(served.shared()),
     };
     const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
     return await new Promise((started, failed) => {
       const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
-      const thread: Thread = {
-        ...{ worker, number, hasListened: false, toShared, asked: new Map(), started, failed },
-      };
+      const asked: Thread["asked"] = new Map();
+      const thread: Thread = { worker, number, hasListened: false, toShared, asked, started, failed };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
-      whenEnded(worker, SERVING_THREAD, (cause) => this.#end(thread, cause));
+      whenEnded(worker, SERVING_THREAD, (cause, error) =>
+        this.#end(thread, cause, error?.syscall === "listen" ? error : undefined),
+      );
     });
   }
 
@@ -189,11 +172,6 @@ export class ServingThreads {
       case "listening":
         thread.hasListened = true;
         thread.started(message.address);
-        break;
-      case "not-listening":
-        this.#threads.delete(thread);
-        thread.failed(Object.assign(new Error(message.message), { code: message.code, syscall: "listen" }));
-        void thread.worker.terminate();
         break;
       case "observations":
         takeBatch(message, observe, writeAccess);
@@ -209,14 +187,15 @@ export class ServingThreads {
     }
   }
 
-  #end(thread: Thread, cause: string): void {
+  /** @param whyNot the error of a thread that could not listen */
+  #end(thread: Thread, cause: string, whyNot?: Error): void {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);
     }
     for (const resolve of thread.asked.values()) resolve(undefined);
-    thread.failed(new ServingThreadError(cause));
+    thread.failed(whyNot ?? new ToldError(`a serving thread died: ${cause}`));
     if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
     void this.#replace();
@@ -226,7 +205,7 @@ export class ServingThreads {
     const { observe } = this.#served;
     const began = performance.now();
     try {
-      await this.#start(this.address.port, "anybody");
+      await this.#start();
       observe({ kind: "thread-replaced", role: "serving", ms: Math.round(performance.now() - began) });
     } catch (error) {
       observe({ kind: "defect", where: "serving thread", error });

@@ -15,7 +15,7 @@
 // Not a named import of `crc32`: a Node without it would fail before the program can report its version.
 import zlib from "node:zlib";
 import { ROW_FILES } from "../../model/model.ts";
-import { isCount, isObject } from "../../util/json.ts";
+import { isCount, isObject, parsedJson } from "../../util/json.ts";
 import type { FileReport } from "../loaded.ts";
 import { BadFileError } from "../read.ts";
 import {
@@ -183,12 +183,8 @@ export interface DecodedHead extends PreparedHead {
 
 /** Parses the JSON of a head, and checks its form. */
 function parseHead(text: Buffer): PreparedHead {
-  let head: unknown;
-  try {
-    head = JSON.parse(text.toString());
-  } catch {
-    throw bad("the head is no JSON");
-  }
+  const head = parsedJson(text.toString());
+  if (head === undefined) throw bad("the head is no JSON");
   if (!isObject(head) || !isObject(head.values) || !Array.isArray(head.arrays))
     throw bad("the head is no head");
   const { createdAt, sources, values } = head;

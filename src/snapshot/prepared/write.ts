@@ -6,6 +6,7 @@ import zlib from "node:zlib";
 import { type NewFile, removeLeftovers, targetOfTemporary, writeNewFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { SearchIndex } from "../../search/search.ts";
+import { PlaceError } from "../../util/told-error.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { FORMAT } from "../manifest.ts";
@@ -24,11 +25,6 @@ export interface WriteOptions {
   readonly ready?: (() => Promise<void>) | undefined;
   /** Receives the share that was written, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
-}
-
-/** Another build was put in place, or is about to be. */
-export class OvertakenError extends Error {
-  override name = "OvertakenError";
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
@@ -89,7 +85,7 @@ function manifestOf({ store, createdAt, reports }: Loaded, file: { bytes: number
  * builds are removed.
  *
  * @returns number of bytes of the file
- * @throws {OvertakenError} when another build began to write into the folder meanwhile; any error of the file system.
+ * @throws {PlaceError} when another build began to write into the folder meanwhile; any error of the file system.
  *   Nothing was changed then
  */
 export async function writePrepared(
@@ -126,7 +122,7 @@ export async function writePrepared(
     for (const file of written) await file.discard();
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" || syscall !== "rename") throw error;
-    throw new OvertakenError("another build began to write here meanwhile");
+    throw new PlaceError("another build began to write here meanwhile");
   }
   return bytes;
 }

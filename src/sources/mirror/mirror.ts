@@ -164,7 +164,7 @@ export class Mirror {
     }
   }
 
-  /** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `BadRowsError`, `ShrunkError`, `OccupiedError`; errors of the file system */
+  /** Brings the snapshot up to date; nothing is collected when the server says that nothing has changed. @throws {SourceError}, `SnapshotError`, `PlaceError`; errors of the file system */
   async renew() {
     const { tokenFile, users: searches, tell, progress } = this.#options;
     const journal = this.#journal;

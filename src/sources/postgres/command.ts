@@ -14,7 +14,7 @@ async function readQueries(file: string | undefined): Promise<Queries> {
   try {
     return parseQueries(await readFile(file, "utf8"));
   } catch (error) {
-    throw failureAt(file, error, SourceError);
+    throw failureAt(file, error);
   }
 }
 

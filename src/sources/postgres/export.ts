@@ -9,9 +9,9 @@ import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile } from "../../snapshot/files.ts";
 import type { Before } from "../../snapshot/load.ts";
 import { refuseShrunk, type VisibleRows } from "../../snapshot/refusals.ts";
+import { SnapshotError } from "../../util/told-error.ts";
 import { type WrittenFile, writeRowFile } from "../row-file.ts";
 import {
-  BadRowsError,
   completeRows,
   generationOfRows,
   holdsSame,
@@ -149,7 +149,7 @@ async function prepareRows(
     signal,
     buildPrepared(rows, folder, { maxBytes, manifest: true, judge }),
   );
-  if (!prepared.ok) throw new BadRowsError(prepared.problems);
+  if (!prepared.ok) throw new SnapshotError(prepared.problems);
   await rm(rows, { recursive: true });
   signal.throwIfAborted();
   return prepared.bytes;
@@ -208,8 +208,8 @@ async function fillFolder(
 /**
  * Exports once.
  *
- * @throws {BadRowsError} when the rows would not load; `SourceError`, `OccupiedError`, `ShrunkError`,
- *   `CommandError`; errors of the file system; the signal's reason. After an error nothing is published and no file is left
+ * @throws {SnapshotError} when the rows would not load; `SourceError`, `PlaceError`, `CommandError`;
+ *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
   let exported: Exported | undefined;

@@ -2,8 +2,8 @@
 
 import { byTable, FIELDS, type FieldType, TABLES, type TableName } from "../../model/schema.ts";
 import { nearest } from "../../util/distance.ts";
-import { isObject, notJson } from "../../util/json.ts";
-import { SourceError } from "../../util/source-error.ts";
+import { isObject, notJson, parsedJson } from "../../util/json.ts";
+import { PlaceError } from "../../util/told-error.ts";
 
 /** One query per table. */
 export type Queries = Readonly<Record<TableName, string>>;
@@ -39,27 +39,23 @@ function bare(query: string): string {
   return query.replace(/[\s;]+$/, "");
 }
 
-/** Reads a file of queries: `{"users":"SELECT …", …}`. Other tables keep their defaults. @throws {SourceError} */
+/** Reads a file of queries: `{"users":"SELECT …", …}`. Other tables keep their defaults. @throws {PlaceError} */
 export function parseQueries(text: string): Queries {
   const json = text.replace(/^\uFEFF/, "");
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new SourceError(notJson(json));
-  }
-  if (!isObject(value)) throw new SourceError("must be an object with a query by table");
+  const value = parsedJson(json);
+  if (value === undefined) throw new PlaceError(notJson(json));
+  if (!isObject(value)) throw new PlaceError("must be an object with a query by table");
   const queries: Partial<Record<TableName, string>> = {};
   for (const [name, query] of Object.entries(value)) {
     const table = tableOf(name);
     if (table === undefined) {
       const meant = nearest(name, TABLES);
       const help = meant === undefined ? `one of ${TABLES.join(", ")}` : `did you mean "${meant}"?`;
-      throw new SourceError(`there is no table ${JSON.stringify(name)}; ${help}`);
+      throw new PlaceError(`there is no table ${JSON.stringify(name)}; ${help}`);
     }
-    if (queries[table] !== undefined) throw new SourceError(`${table}: there are two queries`);
+    if (queries[table] !== undefined) throw new PlaceError(`${table}: there are two queries`);
     if (typeof query !== "string" || bare(query).trim() === "")
-      throw new SourceError(`${table}: must be the text of a query`);
+      throw new PlaceError(`${table}: must be the text of a query`);
     queries[table] = bare(query);
   }
   return { ...DEFAULT_QUERIES, ...queries };

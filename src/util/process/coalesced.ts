@@ -20,15 +20,10 @@ export class Coalesced<Result = void> {
       });
       return this.#running;
     }
-    this.#queued ??= this.settled().then(() => {
+    this.#queued ??= Promise.allSettled([this.#running]).then(() => {
       this.#queued = undefined;
       return this.ask();
     });
     return this.#queued;
-  }
-
-  /** Resolves when all runs requested so far are over. */
-  async settled(): Promise<void> {
-    await Promise.allSettled([this.#queued ?? this.#running]);
   }
 }

@@ -7,8 +7,8 @@ import { runInNewContext } from "node:vm";
 export const RELEASE_MS = 1000;
 
 /**
- * Gives threads that start from now on the collector as a global. If a thread that makes one as below is ended meanwhile, V8
- * prints the code it was compiling to standard output: this happened to one in thirty programs that closed a replica at once.
+ * Gives threads that start from now on the collector as a global: if a thread is ended while it makes one as below, V8
+ * prints the code that it was compiling to standard output.
  */
 export function exposeCollector(): void {
   try {
@@ -20,14 +20,12 @@ export function exposeCollector(): void {
 
 /**
  * Collects all garbage of the calling thread. V8 does not count shared memory towards its heap, so a thread that makes little
- * garbage would keep one old generation after another: 20 reloads at 100,000 users grew a server from 490 to 1160 MB. It takes
- * about 10 ms on the serving thread with its small heap; a program with a large heap should not call it.
+ * garbage would keep one old generation after another. A program with a large heap should not call it: it takes long there.
  */
 export function collectGarbage(): void {
   try {
     exposeCollector();
-    const collect = globalThis.gc ?? (runInNewContext("gc") as () => void);
-    collect();
+    (globalThis.gc ?? (runInNewContext("gc") as () => void))();
   } catch {
     // Another engine, or a build without the collector: the engine frees memory at a time of its choice.
   }

@@ -12,7 +12,7 @@ const RESERVE = 24;
 /** For each serving thread. */
 const THREAD_RESERVE = 16;
 
-/** Bounds of the connection limit of the operators' listener, and its share of the descriptors that are free at its start. */
+/** For the operators' listener: bounds of its connection limit, and its share of the free descriptors. */
 const FEWEST_ADMIN = 32;
 const MOST_ADMIN = 512;
 const ADMIN_SHARE = 1 / 4;
@@ -53,7 +53,6 @@ export function adminConnectionLimit(): number {
  * with it.
  */
 export function whyNoThread(): string | undefined {
-  const free = freeDescriptors();
-  if (free === undefined || free >= THREAD_RESERVE) return undefined;
+  if ((freeDescriptors() ?? THREAD_RESERVE) >= THREAD_RESERVE) return undefined;
   return "no thread can be started: there are too few file descriptors left (EMFILE)";
 }

@@ -1,19 +1,14 @@
-/**
- * Handles signals that arrive while the server is still being imported. Without a listener, a signal would end the process
- * with a status of its own, or, for SIGUSR1, open node's inspector.
- */
+/** Handles signals that arrive while the server is still being imported: from the start on, each has a listener. */
 
-/** They would end a server without a message, or open a debugger's port. */
+/** Without a listener they would end a server without a message, or open a debugger's port. */
 export const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2", "SIGQUIT"] as const;
 
 /** Signals that stop a server. */
 export const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-type Handle = (signal: NodeJS.Signals) => void;
-
 /** Signals that were ignored before a log could report them. */
 const ignored: NodeJS.Signals[] = [];
-let handle: Handle = () => {};
+let handle = (_signal: NodeJS.Signals): void => {};
 
 /** From now on a stop signal ends the process at once, and other signals are ignored. */
 export function holdSignals(exit: (status: number) => never): void {
@@ -31,8 +26,8 @@ export function holdSignals(exit: (status: number) => never): void {
   }
 }
 
-/** Hands the signals that {@link holdSignals} held to another function. @returns the signals that were ignored */
-export function releaseSignals(to: Handle): readonly NodeJS.Signals[] {
+/** Hands signals to another function from now on. @returns the signals that were ignored before */
+export function releaseSignals(to: typeof handle): readonly NodeJS.Signals[] {
   handle = to;
   return ignored;
 }

@@ -17,12 +17,8 @@ const MARK = 256;
 /** Bun and Deno have the function, but it always returns 0. */
 const TELLS_UTILIZATION = !("bun" in process.versions || "deno" in process.versions);
 
-function rounded(ms: number): number {
-  return Math.round(ms * 100) / 100;
-}
-
 /** Watches for good; the timer does not keep the process alive. @param onDelay receives each delay, in milliseconds */
-export function watchEventLoop(onDelay: (ms: number) => void = () => {}) {
+export function watchEventLoop(onDelay: (ms: number) => void) {
   const delays = new Float64Array(SAMPLES);
   let count = 0;
   let last = performance.now();
@@ -41,7 +37,8 @@ export function watchEventLoop(onDelay: (ms: number) => void = () => {}) {
   }, INTERVAL_MS).unref();
   return () => {
     const seen = delays.slice(0, Math.min(count, SAMPLES)).sort();
-    const at = (share: number): number => rounded(seen[Math.floor(share * (seen.length - 1))]!);
+    const at = (share: number): number =>
+      Math.round(seen[Math.floor(share * (seen.length - 1))]! * 100) / 100;
     const delay = seen.length === 0 ? null : { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
     const busy = before && performance.eventLoopUtilization(before).utilization;
     // The busy share of the last 5 to 10 seconds, 0 to 1; null where the runtime does not report it.

@@ -3,21 +3,21 @@ export function growingPause(failures: number, firstMs: number, mostMs: number):
   return Math.min(firstMs * 2 ** (failures - 1), mostMs);
 }
 
+const MOST_MS = 300_000;
+
 /** Counts failures in a row, and computes the backoff after each. */
 export class GrowingPauses {
   readonly #firstMs: number;
-  readonly #mostMs: number;
   #failures = 0;
 
-  /** @param firstMs the first pause, in milliseconds; `mostMs` is the longest */
-  constructor(firstMs: number, mostMs = 300_000) {
+  /** @param firstMs the first pause, in milliseconds */
+  constructor(firstMs: number) {
     this.#firstMs = firstMs;
-    this.#mostMs = mostMs;
   }
 
   /** Counts a failure. @returns milliseconds to wait */
   next(): number {
-    return growingPause(++this.#failures, this.#firstMs, this.#mostMs);
+    return growingPause(++this.#failures, this.#firstMs, MOST_MS);
   }
 
   /** To be called after a success: the next failure counts as the first again. */

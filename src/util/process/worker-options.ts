@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import { getHeapStatistics } from "node:v8";
-import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads";
+import { type Transferable, Worker } from "node:worker_threads";
 import { missingFromBundle, workerEntry } from "../../install/package.ts";
 import { codeOf, damaged, damageOf } from "../system-error.ts";
 import { exposeCollector } from "./collect.ts";
@@ -11,23 +11,14 @@ import { exposeCollector } from "./collect.ts";
 export const GENERATION_THREAD = "server/threads/generation-thread";
 export const SERVING_THREAD = "server/threads/serving-thread";
 
-const MEBIBYTE = 2 ** 20;
-
 /** Heap limit of a thread, in mebibytes: the same as that of the calling thread. */
 function heapLimitMb(): number {
-  return Math.floor(getHeapStatistics().heap_size_limit / MEBIBYTE);
-}
-
-/** The heap has a limit of its own, so that a thread that fills it ends alone; V8's `--max-old-space-size` overrides it. */
-function workerOptions(task: unknown): WorkerOptions {
-  const options = { workerData: task, execArgv: [] };
-  // Bun does not use V8's heap.
-  if ("bun" in process.versions) return options;
-  return { ...options, resourceLimits: { maxOldGenerationSizeMb: heapLimitMb() } };
+  return Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20);
 }
 
 /**
- * Starts a worker thread of the program with a task.
+ * Starts a worker thread of the program with a task. Its heap has a limit of its own, so that a thread that fills it ends
+ * alone; V8's `--max-old-space-size` overrides it.
  *
  * @param thread its entry point, such as {@link GENERATION_THREAD}
  * @param transferList parts of the task to transfer instead of copying
@@ -35,10 +26,29 @@ function workerOptions(task: unknown): WorkerOptions {
 export function startWorker(thread: string, task: unknown, transferList: Transferable[] = []): Worker {
   const entry = workerEntry(thread);
   exposeCollector();
-  return new Worker(entry, { ...workerOptions(task), eval: typeof entry === "string", transferList });
+  // Bun does not use V8's heap.
+  const limits = "bun" in process.versions ? undefined : { maxOldGenerationSizeMb: heapLimitMb() };
+  const isText = typeof entry === "string";
+  const options = { workerData: task, execArgv: [], eval: isText, transferList };
+  return new Worker(entry, limits ? { ...options, resourceLimits: limits } : options);
 }
 
-export function causeOfDeath(thread: string, error: Error): string {
+/** Calls back with the cause when a worker has ended. @param thread its entry point */
+export function whenEnded(
+  worker: Worker,
+  thread: string,
+  ended: (cause: string, error: NodeJS.ErrnoException | undefined) => void,
+): void {
+  let failure: NodeJS.ErrnoException | undefined;
+  worker.on("error", (error) => {
+    failure = error;
+  });
+  worker.on("exit", (status) =>
+    ended((failure && causeOfDeath(thread, failure)) || `exit status ${status}`, failure),
+  );
+}
+
+function causeOfDeath(thread: string, error: Error): string {
   const missing = missingFromBundle(thread);
   if (missing !== undefined) {
     return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${basename(thread)}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
