@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { State } from "../src/api/answer.ts";
+import { createNodeListener } from "../src/http/node-server.ts";
 import { GRACE_MS } from "../src/http/server.ts";
 import { slowSearches } from "./support/hostile.ts";
 import { serve, serveOpen, type TestOptions } from "./support/http-server.ts";
+import { DEFAULTS } from "./support/options.ts";
 import { within } from "./support/patience.ts";
 import { until } from "./support/process.ts";
 import { dial, header, requestHead, type Wire } from "./support/raw.ts";
@@ -260,4 +262,12 @@ test("requests that a stop finds unread are answered, though they are read after
   }
   await wire.closed();
   await stopped;
+});
+
+test("a listener of node:http whose last connection ended long before leaves all the same", async () => {
+  const listener = createNodeListener({ observe() {} } as never, DEFAULTS);
+  await listener.listen("127.0.0.1", 0, "alone");
+  await listener.stopListening();
+  await sleep(20);
+  await within(listener.leave(), "the end");
 });

@@ -1,6 +1,5 @@
 /** A listener over node:http (`serve --http node`), with no limits beyond those of node:http. */
 
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -51,6 +50,8 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   if (limits.maxConnections !== undefined) server.maxConnections = limits.maxConnections;
   takeRequests(server, handle, (fault, socket) => responseText(app.refuse(fault, socket, undefined)));
   let stopBegan = 0;
+  // From the beginning: a thread may be told to leave long after its last connection has ended.
+  const ended = new Promise<true>((resolve) => server.once("close", () => resolve(true)));
   return {
     async listen(host, port, sharing) {
       const address = await bind(server, host, port, sharing);
@@ -65,7 +66,6 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
     },
     async leave() {
       stop.isDraining = true;
-      const ended = once(server, "close").then(() => true);
       const look = (): Promise<boolean> => Promise.race([ended, sleep(LOOK_MS, false)]);
       for (let ms = 0; ms < DEADLINE_MS && !(await look()); ms = performance.now() - stopBegan) {
         if (ms > GRACE_MS) server.closeIdleConnections();
