@@ -30,8 +30,7 @@ export const ADMIN_SETTINGS = [
     needs: "admin",
     path: "read",
     value: "FILE",
-    meaning:
-      "File with a bearer token that `--admin` asks for; required where others than this machine can reach it.",
+    meaning: "File with a bearer token that `--admin` asks for; required if other machines can reach it.",
   },
   {
     flag: "max-age",

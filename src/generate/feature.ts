@@ -20,8 +20,7 @@ export const GENERATE_SETTINGS = [
   {
     flag: "force",
     kind: "flag",
-    meaning:
-      "Replace a snapshot that this command created and that was not changed since; never anything else.",
+    meaning: "Replace an unchanged snapshot of this command, but never anything else.",
     commands: ["generate"],
   },
 ] as const satisfies readonly Setting[];

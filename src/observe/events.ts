@@ -111,14 +111,14 @@ export const CORE_EVENTS = {
       }),
     },
     meaning:
-      "A load is over: rows, bytes and milliseconds, which tables were read (`read`), and of which the rows of the generation before were used again (`kept`).",
+      "A load has ended: rows, bytes, milliseconds, the tables that were read (`read`), and the tables whose rows were reused from the previous generation (`kept`).",
   }),
   "snapshot-unchanged": event<LoadedTables & { generation: string; ms: number }>({
     level: "info",
     text: "snapshot unchanged",
     ends: "snapshot-refused",
     counts: { loads: "unchanged" },
-    meaning: "A load found what is served already.",
+    meaning: "A load found the served generation again.",
   }),
   "snapshot-refused": event<{
     problems: readonly string[];
@@ -142,18 +142,18 @@ export const CORE_EVENTS = {
     },
     counts: { loads: ({ changing }) => (changing ? "changing" : "refused") },
     meaning:
-      "A load failed, and why; warn when the files were still changing and will be read again. Tried again after `retryMs`.",
+      "A load failed, and why; the next attempt is after `retryMs`. Warn if the files were still changing.",
   }),
   "snapshot-shrunk": event<{ table: string; from: number; to: number }>({
     level: "warn",
     text: ({ table }) => `snapshot has less than half of the ${table} served before`,
-    meaning: "A table has less than half of the rows that it had.",
+    meaning: "A table has less than half of its previous rows.",
   }),
   "search-cache": event<{ generation: string } & CacheCounts>({
     level: "info",
     text: "search cache closed with its generation",
     meaning:
-      "Of a generation that is no longer served: searches answered from the cache (`hits`), that waited for the same search (`joined`) or were run (`misses`), and the contents of the cache. With `--threads` a line per thread.",
+      "The searches of a replaced generation: answered from the cache (`hits`), by waiting for the same search (`joined`) or by a search (`misses`); and the contents of its cache. With `--threads` a line per thread.",
   }),
   "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
     level: "info",
@@ -172,14 +172,14 @@ export const CORE_EVENTS = {
     level: "warn",
     text: "the keys file may not be what is meant",
     meaning:
-      "Of the keys just loaded (`problems`): unknown fields, which are kept and have no effect, and active API keys that can read nothing.",
+      "The loaded keys have unknown fields, which are kept and have no effect, or active API keys that can read nothing (`problems`).",
   }),
   "keys-unchanged": event<{ keys: number }>({
     level: "info",
     text: "keys unchanged",
     ends: "keys-refused",
     counts: { keysLoads: "unchanged" },
-    meaning: "The keys file was read again and holds the keys that are in force.",
+    meaning: "The keys file was read again; it holds the keys in force.",
   }),
   "keys-refused": event<{ problem: string }>({
     level: "error",
@@ -233,12 +233,13 @@ export const CORE_EVENTS = {
     level: "warn",
     text: ({ fault }) => `bad tokens from one address, the last one: ${FAULTS[fault].message}`,
     meaning:
-      "An address (`client`; of IPv6 a network of 64 bits) sent ten tokens or more within a minute that are unknown, malformed, disabled or expired; `count` says how many since its last line, of which there is one a minute at most, `fault` the error that the last one was answered with. Behind a proxy it is the proxy's, unless `--trusted-proxies` names that.",
+      "An address (`client`; of IPv6 a network of 64 bits) sent ten or more unknown, malformed, disabled or expired tokens within a minute; `count` is their number since its last line (at most one a minute), `fault` the error of the last one. Without `--trusted-proxies` it is the address of a proxy in front.",
   }),
   "state-restored": event<{ file: string; keys: number; reset: number }>({
     level: "info",
     text: "counts of the running window taken up",
-    meaning: "Counts of so many `keys` were taken from the file of `--state`; their window ends at `reset`.",
+    meaning:
+      "The counts of `keys` keys were restored from the file of `--state`; their window ends at `reset`.",
   }),
   "state-refused": event<{
     file: string;
@@ -251,13 +252,13 @@ export const CORE_EVENTS = {
     levelIf: ({ isOld }) => isOld && "info",
     text: "the file of counts cannot be used and will be replaced, counting anew",
     meaning:
-      "The file of `--state` cannot be used, and why; counting begins anew, and a file of counts is replaced. Info when it is only of an older window.",
+      "The file of `--state` cannot be used, and why; counts begin at 0, and a counts file is replaced. Info if the file is just of an older window.",
   }),
   "state-failed": event<{ file: string; problem: string }>({
     level: "error",
     text: "counts cannot be saved, trying again",
     meaning:
-      "The file of `--state` cannot be written (a file that holds no counts is never replaced), and why; told once for the same reason.",
+      "The file of `--state` cannot be written, and why (a file without counts is never replaced); logged once per reason.",
   }),
   "state-recovered": event<{ file: string }>({
     level: "info",
@@ -267,12 +268,13 @@ export const CORE_EVENTS = {
   "log-reopened": event<object>({
     level: "info",
     text: "log file opened",
-    meaning: "SIGUSR2 came: the file of `--log-file` was opened by its name.",
+    meaning: "The file of `--log-file` was opened again after a SIGUSR2.",
   }),
   "log-reopen-failed": event<{ problem: string }>({
     level: "error",
     text: "log file cannot be opened again, going on with the one before",
-    meaning: "SIGUSR2 came, and why the file could not be opened; lines go on to the file before.",
+    meaning:
+      "The file of `--log-file` could not be opened again after a SIGUSR2, and why; lines continue in the old file.",
   }),
   "log-lines-dropped": event<{ count: number }>({
     level: "warn",
@@ -280,37 +282,36 @@ export const CORE_EVENTS = {
     // Gaps in the log are never silent.
     isAlwaysLogged: true,
     counts: { droppedLines: ({ count }) => count },
-    meaning: "The reader of the log was too slow or gone; so many lines are missing.",
+    meaning: "The reader of the log was too slow or gone; `count` lines are missing.",
   }),
   "thread-died": event<{ role: ThreadRole; cause: string }>({
     level: "error",
     text: ({ role }) => `${role} thread died, restarting it`,
     // Counted even if no other thread can be started.
     counts: { restarts: ({ role }) => role },
-    meaning:
-      "A thread ended: one that searches, exactly (`search`) or for similar names, or one that answers requests.",
+    meaning: "A thread of exact searches (`search`), of similar searches, or of requests has died.",
   }),
   "thread-replaced": event<{ role: ThreadRole; ms: number }>({
     level: "info",
     text: ({ role }) => `${role} thread restarted`,
-    meaning: "Another thread took the place of one that died.",
+    meaning: "Another thread replaced a thread that died.",
   }),
   "connections-refused": event<{ limit: number }>({
     level: "warn",
     text: "connections refused: there are as many as the limit of open files (ulimit -n) allows",
     meaning:
-      "Clients were sent away, since the limit of open files (`ulimit -n`) has room for no more than `limit` connections; at most a line in ten seconds.",
+      "Clients were refused, since the limit of open files (`ulimit -n`) allows `limit` connections; at most a line in ten seconds.",
   }),
   "variable-unknown": event<{ variable: string; meant?: string }>({
     level: "warn",
     text: ({ variable, meant }) =>
       `${variable} is not a setting${meant === undefined ? "" : `; did you mean ${meant}?`}`,
-    meaning: "An environment variable looks like a setting and is none; the one that may be `meant`.",
+    meaning: "An environment variable looks like a setting but is none; `meant` is the most similar setting.",
   }),
   "settings-without-effect": event<{ settings: readonly string[]; why: string }>({
     level: "warn",
     text: ({ settings, why }) => `${settings.join(", ")}: without effect ${why}`,
-    meaning: "Settings were given that do nothing, and why: on this runtime, or without another setting.",
+    meaning: "Some settings have no effect, and why: on this runtime, or without another setting.",
   }),
   "signal-ignored": event<{ signal: string }>({
     level: "info",

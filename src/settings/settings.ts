@@ -71,8 +71,7 @@ export const MAX_SNAPSHOT_BYTES = {
 export const ALLOW_SHRINK = {
   flag: "allow-shrink",
   kind: "flag",
-  meaning:
-    "Accept a new snapshot that has less than half of the users or worlds of the one that it replaces.",
+  meaning: "Accept a new snapshot with less than half of the users or worlds of the previous one.",
 } as const;
 
 export const KEEP = {
@@ -81,7 +80,7 @@ export const KEEP = {
   value: "N",
   default: "3",
   max: 1_000_000,
-  meaning: "Earlier versions that are kept in `DIR.versions` for `orrery rollback`.",
+  meaning: "Number of earlier versions to keep in `DIR.versions` for `orrery rollback`.",
 } as const;
 
 export const OUT = {
@@ -171,7 +170,7 @@ export const CORE_SETTINGS = [
     flag: "rate-limit",
     isOption: true,
     default: "1000",
-    meaning: "Requests per window for an API key that has no limit of its own.",
+    meaning: "Requests per window for an API key without its own limit.",
   },
   {
     flag: "rate-window",
@@ -186,8 +185,7 @@ export const CORE_SETTINGS = [
   {
     ...WRITTEN_FILE,
     flag: "state",
-    meaning:
-      "File in which the counts of the running window are kept, so that a restart does not begin them anew. Default: none.",
+    meaning: "File for the counts of the current window, so that they survive a restart. Default: none.",
     commands: ["serve"],
   },
   {
@@ -203,12 +201,12 @@ export const CORE_SETTINGS = [
     isOption: true,
     default: "2",
     max: 86_400,
-    meaning: "How often the snapshot's files are checked for changes; 0 turns the check off.",
+    meaning: "Time between two checks of the snapshot's files; 0 turns the check off.",
   },
   { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build", "rollback"] },
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
   { ...KEEP, commands: ["build"] },
-  { ...COUNT, flag: "to", default: "1", meaning: "How many versions to go back.", commands: ["rollback"] },
+  { ...COUNT, flag: "to", default: "1", meaning: "Number of versions to go back.", commands: ["rollback"] },
   { ...PREFIX, flag: "api-key-prefix", default: "svc_sk_", meaning: "Prefix of every API key." },
   { ...PREFIX, flag: "cli-token-prefix", default: "svcx_", meaning: "Prefix of every CLI token." },
   {
@@ -235,7 +233,7 @@ export const CORE_SETTINGS = [
     default: "1",
     max: 1_000_000_000,
     meaning:
-      "Of the access log write one line in N; requests that were answered with a 5xx and slow ones are always written.",
+      "Write one line in N of the access log; requests with a 5xx and slow requests are always written.",
   },
   {
     flag: "slow-ms",
@@ -244,7 +242,7 @@ export const CORE_SETTINGS = [
     value: "MS",
     default: "500",
     max: 3_600_000,
-    meaning: "From how many milliseconds on a request is slow.",
+    meaning: "Duration from which a request is slow.",
   },
   {
     flag: "access-log-fields",
@@ -265,19 +263,19 @@ export const CORE_SETTINGS = [
     value: "LIST",
     problem: problemWithProxy,
     meaning:
-      "Proxies whose `X-Forwarded-For` says where a request comes from, for the log: addresses, ranges such as `10.0.0.0/8`, or `loopback`, joined by commas. Default: none.",
+      "Proxies whose `X-Forwarded-For` gives the client's address for the log: addresses, ranges such as `10.0.0.0/8`, or `loopback`, joined by commas. Default: none.",
   },
   {
     ...WRITTEN_FILE,
     flag: "log-file",
-    meaning: "File that the log is appended to, opened again on SIGUSR2. Default: standard error.",
+    meaning: "File to append the log to, opened again on SIGUSR2. Default: standard error.",
   },
   {
     flag: "log-level",
     kind: "choice",
     choices: ["debug", "info", "warn", "error", "silent"],
     default: "info",
-    meaning: "Lowest level of the lines that are logged.",
+    meaning: "Lowest level of the logged lines.",
   },
   {
     flag: "log-format",
@@ -293,7 +291,7 @@ export const CORE_SETTINGS = [
     choices: ["direct", "node"],
     default: "direct",
     meaning:
-      "What reads requests: `direct`, orrery's own HTTP, or `node`, the runtime's node:http, which bounds less and is slower.",
+      "Reader of requests: `direct`, orrery's own HTTP, or `node`, the runtime's node:http, which bounds less and is slower.",
   },
   {
     ...TIMEOUT,
@@ -312,19 +310,19 @@ export const CORE_SETTINGS = [
     flag: "timeout-check-interval",
     default: "2",
     min: 0.05,
-    meaning: "Longest time between two looks at the timeouts; at most a second with `--http direct`.",
+    meaning: "Longest time between two checks of the timeouts; at most a second with `--http direct`.",
   },
   {
     ...TIMEOUT,
     flag: "keep-alive-timeout",
     default: "65",
-    meaning: "How long an idle connection is kept open.",
+    meaning: "Time for which an idle connection stays open.",
   },
   {
     ...TIMEOUT,
     flag: "socket-timeout",
     default: "30",
-    meaning: "How long a connection with a request in progress may be inactive.",
+    meaning: "Time for which a connection with a request in progress may be inactive.",
   },
   {
     ...BYTES,
@@ -340,7 +338,12 @@ export const CORE_SETTINGS = [
     default: "1000000",
     meaning: "Maximum number of requests on one connection before it is closed.",
   },
-  { ...NAME, required: true, meaning: "Who or what the key is for.", commands: ["keys create"] },
+  {
+    ...NAME,
+    required: true,
+    meaning: "Name of the key, such as its owner or purpose.",
+    commands: ["keys create"],
+  },
   {
     flag: "kind",
     kind: "choice",
@@ -375,7 +378,7 @@ export const CORE_SETTINGS = [
   {
     ...SCOPE,
     meaning:
-      "A scope to grant, in place of all that were granted: `read:worlds`, `read:users` or `read:instances`. For several, repeat the option or join them with commas. Default: as before.",
+      "A scope to grant, in place of the previous scopes: `read:worlds`, `read:users` or `read:instances`. For several, repeat the option or join them with commas. Default: as before.",
     commands: ["keys update"],
   },
   {
@@ -402,14 +405,14 @@ export const CORE_SETTINGS = [
     value: "SPAN",
     default: "24h",
     meaning:
-      "How long the token before goes on working: `30m`, `12h`, `2d`, `1w`, or `0`, which ends it and all earlier ones at once.",
+      "Time for which the previous token stays valid: `30m`, `12h`, `2d`, `1w`, or `0`, which ends it and all earlier ones at once.",
     commands: ["keys rotate"],
   },
   { ...OUT, commands: ["build"] },
   {
     flag: "manifest",
     kind: "flag",
-    meaning: "Write a `manifest.json` too; one that is there is always renewed.",
+    meaning: "Write a `manifest.json` too; an existing one is always renewed.",
     commands: ["build"],
   },
   {
@@ -417,7 +420,7 @@ export const CORE_SETTINGS = [
     kind: "text",
     value: "URL",
     meaning:
-      "Ask the admin listener at this URL, such as `http://127.0.0.1:8788/`, what became of the requests of each key in this window, and when the last one came.",
+      "Show the use of each key in this window, and its last request, from the admin listener at this URL, such as `http://127.0.0.1:8788/`.",
     commands: ["keys list", "keys show"],
   },
   {

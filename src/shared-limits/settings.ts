@@ -59,7 +59,7 @@ export const SHARED_LIMITS_SETTINGS = [
     choices: ["share", "deny"],
     default: "share",
     meaning:
-      "What becomes of requests that no permit is left for while `--shared-limits` is away: counted within this " +
+      "Treatment of requests without a permit while `--shared-limits` is away: counted within this " +
       "replica's share, or refused with 429.",
     commands: ["serve"],
   },
@@ -79,13 +79,13 @@ export const SHARED_LIMITS_EVENTS = {
         : "the server of shared limits cannot be asked, refusing requests without a permit",
     counts: { limitsAway: 1, limitsLosses: 1 },
     meaning:
-      "The `server` of shared limits cannot be asked, and why (`problem`); `alone` says whether requests pass within this replica's share or are refused without a permit. Told once.",
+      "The `server` of shared limits cannot be asked, and why (`problem`); `alone` says whether requests pass within this replica's share or are refused without a permit. Logged once.",
   }),
   "limits-back": event<{ server: string; ms: number }>({
     level: "info",
     text: "the server of shared limits can be asked again",
     counts: { limitsAway: -1 },
-    meaning: "That `server` can be asked again, after so many `ms`.",
+    meaning: "That `server` can be asked again, after `ms` milliseconds.",
   }),
 } as const satisfies Record<string, EventRow<never>>;
 
@@ -99,14 +99,14 @@ export const SHARED_LIMITS_METRICS = {
   limitsLosses: {
     name: "orrery_shared_limits_losses_total",
     type: "counter",
-    help: "How often a server of --shared-limits went away.",
+    help: "Number of times that a server of --shared-limits went away.",
     counted: [],
   },
   limitsAsks: {
     name: "orrery_shared_limits_asks_total",
     type: "counter",
     labels: ["result"],
-    help: "Questions to the servers of --shared-limits: answered, or failed (no answer in time, or none that counts).",
+    help: "Questions to the servers of --shared-limits: answered, or failed (no valid answer in time).",
     values: ({ asks, failures }) => ({ answered: asks - failures, failed: failures }),
   },
   limitsRequests: {

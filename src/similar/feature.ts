@@ -35,7 +35,7 @@ export const SIMILAR_EVENTS = {
     level: "error",
     text: "similar search cannot be indexed, answering as the exact search does",
     meaning:
-      "Names cannot be indexed, and why; the exact search answers. Tried again after `retryMs`, or with the next generation.",
+      "Names cannot be indexed, and why; the exact search answers instead. The next attempt is after `retryMs`, or with the next generation.",
   }),
 } as const satisfies Record<string, EventRow<never>>;
 

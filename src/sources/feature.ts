@@ -18,8 +18,7 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     path: "written",
     value: "DIR",
-    meaning:
-      "Directory for copies of snapshots that are given by URL. Default: `orrery` in the user's cache directory.",
+    meaning: "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory.",
     commands: ["serve", "check"],
   },
   {
@@ -29,7 +28,7 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     path: "read",
     value: "FILE",
-    meaning: "File with a bearer token for a snapshot that is given by URL.",
+    meaning: "File with a bearer token for a snapshot by URL.",
     commands: ["serve", "check"],
   },
   { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
@@ -67,7 +66,7 @@ export const SOURCES_SETTINGS = [
   {
     flag: "every",
     ...PERIOD,
-    meaning: "Go on, and look for what is new every so many seconds. Default: once.",
+    meaning: "Repeat every so many seconds. Default: once.",
     commands: ["export", "mirror"],
   },
   {
@@ -88,7 +87,7 @@ export const SOURCES_SETTINGS = [
     value: "SEARCH",
     meaning:
       "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
-      "Default: those who own worlds.",
+      "Default: the owners of worlds.",
     commands: ["mirror"],
   },
   {
@@ -112,7 +111,7 @@ export const SOURCES_EVENTS = {
     level: "info",
     text: "snapshot downloaded",
     meaning:
-      "A new snapshot has come from its URL: files that were downloaded, their bytes, files that were here already (`reused`), milliseconds.",
+      "A new snapshot was downloaded from its URL: files, their bytes, files that were already here (`reused`), milliseconds.",
   }),
   "source-failed": event<{
     problem: string;
@@ -127,7 +126,7 @@ export const SOURCES_EVENTS = {
     problem: ({ problem, copy }) =>
       `The source of the snapshot cannot be used, and the copy of generation ${copy} is served: ${problem}`,
     meaning:
-      "The URL cannot be used, and why; the copy (its generation) is served, which was current `ageSeconds` ago. Asked again after `retryMs`; the same problem is told once.",
+      "The URL cannot be used, and why. The server goes on with its copy, generation `copy`, which was current `ageSeconds` ago. The next attempt is after `retryMs`; the same problem is logged once.",
   }),
   "source-recovered": event<{ ms: number }>({
     level: "info",
@@ -138,7 +137,7 @@ export const SOURCES_EVENTS = {
   "source-damaged": event<{ place: string }>({
     level: "warn",
     text: "the copy of the snapshot is damaged, downloading it again",
-    meaning: "The copy is not what was downloaded; damaged files are downloaded again.",
+    meaning: "The copy differs from the download; damaged files are downloaded again.",
   }),
 } as const satisfies Record<string, EventRow<never>>;
 
