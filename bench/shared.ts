@@ -95,8 +95,15 @@ async function compareCosts(): Promise<void> {
 }
 
 const BASE: History = {
-  ...{ seed: 1, limit: 1000, window: 3600, replicas: 3, announced: 3, denies: false },
-  ...{ offsets: [0, 1000, -1000, 0], loads: [], troubles: [] },
+  seed: 1,
+  limit: 1000,
+  window: 3600,
+  replicas: 3,
+  announced: 3,
+  denies: false,
+  offsets: [0, 1000, -1000, 0],
+  loads: [],
+  troubles: [],
 };
 
 /** The share for one key of a hundred: 100 requests a second, at one replica or spread over three. */

@@ -74,7 +74,9 @@ export async function runWrk(job: LoadJob, status: number): Promise<Run> {
       statuses: { [status]: requests - others, ...(others > 0 ? { others } : {}) },
       perCpuSecond: requests / cpuSeconds,
       perSecond: requests / (us / 1e6),
-      ...{ p50: summary.p50 / 1000, p99: summary.p99 / 1000, p999: summary.p999 / 1000 },
+      p50: summary.p50 / 1000,
+      p99: summary.p99 / 1000,
+      p999: summary.p999 / 1000,
       rss: Number(rss) * 1024,
     };
   } finally {

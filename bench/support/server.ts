@@ -26,8 +26,15 @@ const server = await startServer({
   tables: PROGRAM.tables,
   settings: {
     ...DEFAULTS,
-    ...{ snapshot: snapshot!, keys: keys!, port: 0, docs: false, watch: 0, rateLimit: 1_000_000_000 },
-    ...{ searchCacheBytes: Number(cacheBytes), similar: similar !== "", threads: Number(threads) },
+    snapshot: snapshot!,
+    keys: keys!,
+    port: 0,
+    docs: false,
+    watch: 0,
+    rateLimit: 1_000_000_000,
+    searchCacheBytes: Number(cacheBytes),
+    similar: similar !== "",
+    threads: Number(threads),
   },
   observe: (observation: Observation) => process.send!({ observation }),
 });

@@ -133,8 +133,9 @@ export async function changeRecords(
         const text = await readIfThere(real, false);
         if (text === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
         const before = text ?? '{"keys":[]}';
+        const records = parseKeys(before);
         const rest = JSON.parse(before.replace(/^\uFEFF/, "")) as object;
-        const keys = change(parseKeys(before)).map((record) => withoutExpired(record, Date.now()));
+        const keys = change(records).map((record) => withoutExpired(record, Date.now()));
         const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
         await removeLeftovers(real);
         const confirm = async (): Promise<void> => {

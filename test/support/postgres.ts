@@ -145,7 +145,14 @@ export async function startPostgres(settings = "", access?: string) {
 
   await start();
   return {
-    ...{ folder, port, url, connect, run, start, stop: () => stop(), pid: () => child!.pid! },
+    folder,
+    port,
+    url,
+    connect,
+    run,
+    start,
+    stop: () => stop(),
+    pid: () => child!.pid!,
     /** Makes a database with the tables above. */
     async makeDatabase(name: string) {
       await run(`CREATE DATABASE ${name}`);
