@@ -23,6 +23,7 @@ import {
   BASE,
   cleanUp,
   INSTANCE,
+  IS_ON_BUN,
   IS_ON_DENO,
   serve,
   serveAlone,
@@ -48,7 +49,10 @@ describe("slow peers", AT_ONCE, () => {
   const slow = (response: RawResponse): void => isBareRefusal(response, 408, "Request timeout");
 
   for (const http of ["direct", "node"] as const) {
-    test(`a head that may take longer than the whole request: the shorter time counts (--http ${http})`, async () => {
+    // See docs/runtimes.md.
+    const skip = IS_ON_BUN && http === "node" && "Bun's node:http ends no slow head";
+    const name = `a head that may take longer than the whole request: the shorter time counts (--http ${http})`;
+    test(name, { skip }, async () => {
       const times = { headersTimeout: 60, requestTimeout: 0.2, timeoutCheckInterval: 0.05 };
       const { port } = await serve({ http, ...times });
       slow(await lastWord(port, "GET /api"));

@@ -83,6 +83,7 @@ export const SERVING_THREADS = Number(process.env.ORRERY_TEST_SERVING_THREADS ??
 const RUNTIME = process.env.ORRERY_TEST_RUNTIME?.split(" ");
 
 export const IS_ON_DENO = RUNTIME !== undefined && basename(RUNTIME[0]!) === "deno";
+export const IS_ON_BUN = RUNTIME !== undefined && basename(RUNTIME[0]!) === "bun";
 
 /** Whether the servers speak HTTP through node:http unless a test sets another kind. */
 export const IS_NODE_HTTP = process.env.ORRERY_TEST_HTTP === "node";
