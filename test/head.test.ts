@@ -17,7 +17,6 @@ import {
   staysOpen,
 } from "../src/http/head.ts";
 import { IS_LONG, part, untilCovered } from "./support/long.ts";
-import { MALFORMED } from "./support/requests.ts";
 
 /** Reads a head as a connection does, with a size limit that no text here reaches. */
 function read(text: string, before?: Fields): Head | string {
@@ -463,12 +462,6 @@ describe("beside node:http", () => {
 // ---------------------------------------------------------------- rules
 
 describe("rules", () => {
-  for (const [name, bytes] of Object.entries(MALFORMED)) {
-    test(`${name} is refused`, () => {
-      assert.equal(refusalOf(bytes.toString("latin1")), "badRequest");
-    });
-  }
-
   test("control bytes but the tab are refused in a value, and nothing but tokens is a name", () => {
     for (let code = 0; code < 256; code++) {
       const one = String.fromCharCode(code);
