@@ -232,7 +232,6 @@ describe("a server that is not what it should be", () => {
       /redirects to http:\/\/elsewhere\.example; a token is not sent there/,
     ],
     ["401", send(401, '{"error":"Invalid API key"}'), /answered 401: Invalid API key \(see --token-file\)/],
-    ["403", send(403, '{"error":"Insufficient"}'), /answered 403: Insufficient \(see --token-file\)/],
     ["500 for ever", send(500, '{"error":"Internal server error"}'), /answered 500: Internal server error/],
     ["503 that asks for an hour", send(503, "", { "retry-after": "3600" }), /answered 503/],
     ["a list that is none", send(200, '{"data":{}}'), /it is not a list/],
