@@ -72,6 +72,7 @@ describe("values", () => {
       values;
     const { host, port, watch, cors, threads } = typed;
     assert.deepEqual([host, port, watch, cors, threads], ["127.0.0.1", 8787, 0.5, true, "auto"]);
+    assert.equal(read("serve", [...SERVE, "--threads", "64"]).values.threads, 64, "the most");
     const away: "share" | "deny" = values.limitsWhenAway;
     const none: string | undefined = values.sharedLimits;
     assert.deepEqual([away, none, names.watch], ["share", undefined, "--watch"]);
@@ -233,12 +234,6 @@ it("the nearest word is one by edits, swaps included, as far as a third of the w
   for (const [word, meant] of cases) assert.equal(nearest(word, words), meant, word);
 });
 
-it("lists are given one by one or joined by commas", () => {
-  const scopes = (...args: string[]) => read("keys create", [...CREATE, ...args]).values.scope;
-  assert.deepEqual(scopes(), []);
-  assert.deepEqual(scopes("--scope", "a,b", "--scope", " c"), ["a", "b", "c"]);
-});
-
 it("after a bare -- nothing is a flag", () => {
   for (const word of ["-5", "--json"]) assert.deepEqual(read("check", ["--", word]).positionals, [word]);
 });
@@ -331,12 +326,6 @@ for (const [command, given, says] of REFUSED) {
     else assert.match(message, says);
   });
 }
-
-it("the bounds of a number are values", () => {
-  assert.equal(serveOptions(["--threads", "64"]).values.threads, 64);
-  assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).values.threads, "auto");
-  assert.equal(problem("keys create", [...CREATE, "--limit", "5"]), "");
-});
 
 it("variables that no command reads are reported with the one that may be meant", () => {
   const seen: Observation[] = [];
