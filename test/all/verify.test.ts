@@ -87,21 +87,6 @@ function verify(samples = SAMPLES, seed = 1): Promise<Verified> {
   });
 }
 
-interface List {
-  data: Record<string, unknown>[];
-  pagination: { total: number; limit: number; offset: number };
-}
-
-/** Changes pages of 50 of the list of worlds. */
-function inWorlds(change: (list: List) => void): (reply: Passing) => void {
-  return (reply) => {
-    if (!/\/v1\/worlds\?limit=50&/.test(reply.target)) return;
-    const list = JSON.parse(reply.body) as List;
-    change(list);
-    reply.body = JSON.stringify(list);
-  };
-}
-
 /** Changes the server's whole list of rows, and answers with the requested page of it. */
 function asWhole(change: (ids: string[]) => string[]): (reply: Passing) => void {
   const { worlds } = here.state.generation.store;
@@ -140,7 +125,10 @@ describe("verifying", () => {
     ["missing row", () => asWhole((rows) => rows.toSpliced(77, 0, marked(rows[77]!))), ["total"]],
     ["extra row", () => asWhole((rows) => rows.toSpliced(77, 1)), ["total"]],
     ["order", () => asWhole((rows) => rows.with(77, rows[78]!).with(78, rows[77]!))],
-    ["total", () => inWorlds((list) => list.pagination.total++)],
+    [
+      "total",
+      () => (reply) => Object.assign(reply, { body: reply.body.replace(/"total":(?=\d)/, '"total":1') }),
+    ],
     [
       "header",
       () => (reply) => reply.status === 404 && Object.assign(reply.headers, { "x-ratelimit-limit": "5" }),
