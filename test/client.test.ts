@@ -518,13 +518,10 @@ describe("an iteration", () => {
   });
 
   it("starts over where that is asked for and nothing was given yet", async (t) => {
-    const steps = (): Step => pages(80, (at) => (at === 0 ? '"a"' : '"b"'));
-    const { client } = await faulty(t, [steps()]);
+    const { client } = await faulty(t, [pages(80, (at) => (at === 0 ? '"a"' : '"b"'))]);
     const items = await collect(client.worlds.list.all({ onChange: "restart" }));
     assert.equal(items.length, 80);
     for (const [at, { id }] of items.entries()) assert.equal(id, `"b":${at}`);
-    const other = await faulty(t, [steps()]);
-    await assert.rejects(collect(other.client.worlds.list.all()), SnapshotChangedError);
     // The client gives up on data that change all the time.
     const restless = await faulty(t, [pages(80, (at) => `"${at}"`)]);
     const all = collect(restless.client.worlds.list.all({ onChange: "restart" }));

@@ -67,8 +67,6 @@ describe("commands", { concurrency: 3 }, () => {
       [["serve", ...files, "more"], /"more"/],
       [["keys disable", "--keys", keys], /missing/],
       [["keys delete", "a", "b", "--keys", keys], /"b"/],
-      [["check", "a", "b"], /"b"/],
-      [["check"], /missing/],
     ];
     for (const [[command, ...args], message, variables] of wrongInside)
       assert.throws(() => optionsOf(command, args, variables), { name: "UsageError", message });
@@ -114,9 +112,7 @@ describe("commands", { concurrency: 3 }, () => {
       ],
       [serving(snapshot, keys, "--host", "192.0.2.1"), /192\.0\.2\.1/],
       [["keys", "list", "--keys", missing], noFile],
-      [["keys", "enable", "key_x", "--keys", missing], noFile],
       [["keys", "disable", "key_x", "--keys", keys], /key_x/],
-      [["keys", "delete", "key_x", "--keys", keys], /key_x/],
       [["keys", "create", "--keys", join(missing, "keys.json"), "--name", "n"], /ENOENT/],
       [["check", missing], noDirectory],
       [["check", keys], /keys\.json: is not a directory/],

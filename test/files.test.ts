@@ -52,10 +52,6 @@ async function countTo(file: string, times: number): Promise<void> {
 }
 
 describe("a lock", { concurrency: true }, () => {
-  it("lets one in at a time and leaves nothing behind", async (t) => {
-    await countTo(counter(t).file, 20);
-  });
-
   const left: readonly [what: string, leave: (lock: string) => void][] = [
     ["a folder", (lock) => mkdirSync(lock)],
     ["a file, as earlier versions made it", (lock) => writeFileSync(lock, "4711")],

@@ -252,19 +252,6 @@ describe("what is no HTTP, in a pipeline", () => {
       }
     });
   });
-
-  test("after the server has stopped reading for a while", async () => {
-    const some = ["half of the preface of HTTP/2", "RTSP", "a folded header", "two Hosts"];
-    await each(some, async (name) => {
-      const wire = await dial(server.port);
-      wire.socket.pause();
-      await sendApart(wire, [good(PAGE).repeat(40), MALFORMED[name] as string, good(STATS)]);
-      wire.socket.resume();
-      for (let at = 0; at < 40; at++) assert.equal((await wire.response()).status, 200);
-      assert.equal((await wire.response()).status, 400);
-      await wire.closed();
-    });
-  });
 });
 
 describe("a beginning of a request", () => {

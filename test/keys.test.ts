@@ -135,18 +135,6 @@ describe("keys create", () => {
   });
 });
 
-it("a token is shown before its key comes into force", async (t) => {
-  const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
-  let shown = "";
-  await run(["keys", "create", "--keys", keys, "--name", "n"], {
-    async deliver(text) {
-      shown = text.trim();
-      assert.equal(readKeys(keys).length, 1, "not yet");
-    },
-  });
-  assert.equal(readKeys(keys)[1]!.sha256, hashToken(shown));
-});
-
 for (const [what, redirection] of [
   ["closed", ">&-"],
   ["the null device", ">/dev/null"],

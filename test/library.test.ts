@@ -146,6 +146,8 @@ describe("setKeys", () => {
     assert.equal((await ask("svcx_cli")).status, 401);
     orrery.setKeys([]);
     assert.equal((await ask("svc_sk_new")).status, 401);
+    orrery.setKeys(KEYS);
+    assert.equal(remaining((await ask("svc_sk_limited")).headers), "2", "a key that comes back");
   });
 
   it("refuses a bad list, names the key, and changes nothing", async (t) => {

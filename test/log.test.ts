@@ -403,14 +403,6 @@ describe("observations of a thread", () => {
     assert.equal(kept() + dropped, 200_002);
   });
 
-  it("leave at the end, whatever runs", () => {
-    const batches: ObservationBatch[] = [];
-    const sender = new BatchSender((batch) => batches.push(batch));
-    for (let n = 0; n < 3000; n++) sender.observe(request);
-    sender.flush();
-    assert.equal(batches.flatMap(({ observations }) => observations).length, 3000);
-  });
-
   it("are told of one by one, and what was dropped at the end", () => {
     const seen: Observation[] = [];
     takeBatch({ lines: "", observations: [request], dropped: 7 }, (observation) => seen.push(observation));

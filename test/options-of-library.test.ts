@@ -62,7 +62,6 @@ describe("options of openOrrery", () => {
     const cases: readonly [options: object, says: RegExp][] = [
       [{ snapshot: 5 }, /^option "snapshot" must be the path of a folder, is 5$/],
       [{ snapshot: "" }, /"snapshot".* is ""$/],
-      [{ snapshot: new Date() }, /"snapshot".* is an object$/],
       [{ keys: {} }, /^option "keys" must be the path of a file or an array of keys, is an object$/],
       [{ keys: "" }, /"keys"/],
       [{ rateLimit: "5" }, /^option "rateLimit" must be a number, is "5"$/],
@@ -108,7 +107,6 @@ describe("options of openOrrery", () => {
     const cases: readonly [keys: unknown[], says: RegExp][] = [
       [["svc_sk_secret"], /^keys\[0\] must be an object, is a string$/],
       [[API, { ...CLI, scope: [] }], /^unknown field of keys\[1\] "scope"; did you mean "scopes"\?$/],
-      [[undefined], /^keys\[0\] must be an object, is undefined$/],
       [[API, null], /^keys\[1\] must be an object, is null$/],
       [[{ ...API, kind: undefined }], /^key "a": kind must be .*, is undefined$/],
       [[{ ...API, scopes: [undefined] }], /^key "a": there is no scope undefined, only/],

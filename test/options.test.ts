@@ -72,6 +72,7 @@ describe("values", () => {
       values;
     const { host, port, watch, cors, threads } = typed;
     assert.deepEqual([host, port, watch, cors, threads], ["127.0.0.1", 8787, 0.5, true, "auto"]);
+    assert.equal(read("serve", [...SERVE, "--threads", "64"]).values.threads, 64, "the most");
     const away: "share" | "deny" = values.limitsWhenAway;
     const none: string | undefined = values.sharedLimits;
     assert.deepEqual([away, none, names.watch], ["share", undefined, "--watch"]);
@@ -233,12 +234,6 @@ it("the nearest word is one by edits, swaps included, as far as a third of the w
   for (const [word, meant] of cases) assert.equal(nearest(word, words), meant, word);
 });
 
-it("lists are given one by one or joined by commas", () => {
-  const scopes = (...args: string[]) => read("keys create", [...CREATE, ...args]).values.scope;
-  assert.deepEqual(scopes(), []);
-  assert.deepEqual(scopes("--scope", "a,b", "--scope", " c"), ["a", "b", "c"]);
-});
-
 it("after a bare -- nothing is a flag", () => {
   for (const word of ["-5", "--json"]) assert.deepEqual(read("check", ["--", word]).positionals, [word]);
 });
@@ -282,7 +277,6 @@ test("settings of what is off are told, with what turns it on", () => {
 
 const THREADS = "must be auto or a whole number from 1 to 64, is";
 const PREFIX = "must be visible ASCII without spaces, is";
-const CLI_TOKEN = "a CLI token has neither a limit nor scopes";
 
 /** Usage that is refused: arguments and variables beside the required ones, and the message or a part of it. */
 type Refused = [command: "serve" | "keys create", args: readonly string[], says: string | RegExp];
@@ -293,8 +287,6 @@ const REFUSED: readonly Refused[] = [
   ["serve", ["--colour"], "Unknown option '--colour'"],
   // A flag of another command.
   ["keys create", ["--rate-limit", "5"], /^Unknown option '--rate-limit'/],
-  ["keys create", ["--kind", "cli", "--limit", "5"], `--limit: ${CLI_TOKEN}`],
-  ["keys create", ["--kind", "cli", "--scope", "read:users"], `--scope: ${CLI_TOKEN}`],
   ["keys create", ["--scope", ""], "--scope: must not be empty"],
   ["keys create", ["--scope", ","], "--scope: must not be empty"],
   ["keys create", ["--scope", "a,"], "--scope: must not be empty"],
@@ -334,12 +326,6 @@ for (const [command, given, says] of REFUSED) {
     else assert.match(message, says);
   });
 }
-
-it("the bounds of a number are values", () => {
-  assert.equal(serveOptions(["--threads", "64"]).values.threads, 64);
-  assert.equal(serveOptions([], { ORRERY_THREADS: "auto" }).values.threads, "auto");
-  assert.equal(problem("keys create", [...CREATE, "--limit", "5"]), "");
-});
 
 it("variables that no command reads are reported with the one that may be meant", () => {
   const seen: Observation[] = [];

@@ -84,8 +84,6 @@ describe("manifest", () => {
     ["no generation", has({ generation: undefined })],
     ["an empty generation", has({ generation: "" })],
     ["a generation of 65", has({ generation: "x".repeat(65) })],
-    ["a generation with a quote", has({ generation: 'a"b' })],
-    ["a generation with a space", has({ generation: "a b" })],
     ["a generation with a slash", has({ generation: "../x" })],
     ["a generation with a newline", has({ generation: "g\n" })],
     ["a generation of letters that are not ASCII", has({ generation: "gé" })],
@@ -112,7 +110,6 @@ describe("manifest", () => {
     ["itself listed", lists("manifest.json", EMPTY)],
     ["a name with ../", lists("../users.ndjson", EMPTY)],
     ["an absolute name", lists("/etc/passwd", EMPTY)],
-    ["a name with ./", lists("./users.ndjson", EMPTY)],
     ["an unknown name", lists("extra.ndjson", EMPTY)],
     ["a name that ends in .gz twice", lists("users.ndjson.gz.gz", EMPTY)],
     [
@@ -131,7 +128,6 @@ describe("manifest", () => {
     ["bytes that are not whole", says("instances.ndjson", { bytes: 0.5 })],
     ["another hash", says("worlds.ndjson", { sha256: "0".repeat(64) })],
     ["a hash too short", says("worlds.ndjson", { sha256: "0".repeat(63) })],
-    ["a hash that is no text", says("worlds.ndjson", { sha256: 0 })],
     ["no hash", says("worlds.ndjson", { sha256: undefined })],
     [
       "two files mixed up",

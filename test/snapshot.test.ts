@@ -266,10 +266,6 @@ describe("files", () => {
       assert.match(problems.join("|"), /^instances\.ndjson(\.gz)?: [^|]*$/);
     }
   });
-
-  test("a truncated file is a problem of its last line", async () => {
-    await assertProblems({ "users.ndjson": text.slice(0, -20) }, "users.ndjson:2: ");
-  });
 });
 
 // ---------------------------------------------------------------- manifest

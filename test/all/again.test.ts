@@ -28,19 +28,19 @@ const AGAIN: readonly {
     how: "in the long form, beside another node:http",
     node: other,
     variables: { ORRERY_TEST_LONG: "1" },
-    files: { head: 112 },
+    files: { head: 54 },
   },
   {
     how: "over node:http",
     node: here,
     variables: { ORRERY_TEST_HTTP: "node" },
-    files: { conformance: 30, http: 185 },
+    files: { conformance: 30, http: 150 },
   },
   {
     how: "over two serving threads",
     node: other,
     variables: { ORRERY_TEST_SERVING_THREADS: "2" },
-    files: { http: 360, "http-connections": 17, "all/http-stop": 4 },
+    files: { http: 295, "http-connections": 17, "all/http-stop": 4 },
   },
 ];
 

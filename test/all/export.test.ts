@@ -5,15 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { exportOnce } from "../../src/sources/postgres/export.ts";
@@ -245,10 +237,8 @@ describe("export from PostgreSQL", { skip }, () => {
     ["a file that is no JSON", "{", /queries\.json: not valid JSON at line 1, column 2$/m],
     ["no object", "[]", /queries\.json: must be an object with a query by table$/m],
     ["a table that there is not", { user: "SELECT" }, /there is no table "user"; did you mean "users"\?$/m],
-    ["no text", { users: 1 }, /: users: must be the text of a query$/m],
     ["no query", users(" ; "), /: users: must be the text of a query$/m],
     ["a table twice", { users: "SELECT 1", Users: "SELECT 1" }, /: users: there are two queries$/m],
-    ["a syntax error", { worlds: "SELEKT 1" }, /^orrery: worlds: syntax error at or near "1" \(42601\)$/m],
     [
       "a column that the table lacks",
       users("SELECT id, displayname, created_at FROM users"),
@@ -278,11 +268,6 @@ describe("export from PostgreSQL", { skip }, () => {
     ],
     ["a year before 1", createdAt("'0044-03-15 12:00 BC'"), /^instances\.ndjson:1: createdAt: /m],
     ["a moment at infinity", createdAt("'infinity'"), /^instances\.ndjson:1: createdAt: /m],
-    [
-      "a column with two rows of one id",
-      { instances: "SELECT i.* FROM instances i, generate_series(1, 2)" },
-      /^instances\.ndjson:2: id: /m,
-    ],
     [
       "an error half way",
       users(
@@ -331,16 +316,10 @@ describe("export from PostgreSQL", { skip }, () => {
       assertFailed(await exportFrom(url, out), line);
       assertNothing(out);
     }
-    for (const url of [
-      `postgres://orrery:${CANARY}@127.0.0.1/x`,
-      "postgres://orrery:canary?4711@h/x",
-      `mysql://${password}`,
-    ]) {
-      const { status, stderr } = await exportFrom(url, out);
-      assert.equal(status, 2, stderr);
-      assert.match(stderr, /^orrery: --postgres: [^\n]+\n$/);
-      assert.doesNotMatch(stderr, /canary|4711/);
-    }
+    const { status, stderr } = await exportFrom(`postgres://orrery:${CANARY}@127.0.0.1/x`, out);
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, /^orrery: --postgres: [^\n]+\n$/);
+    assert.doesNotMatch(stderr, /canary|4711/);
   });
 
   /** Users that take for ever, so that their export can be disturbed. */
@@ -377,12 +356,6 @@ describe("export from PostgreSQL", { skip }, () => {
     disturb: (program: Program, backend: number) => unknown,
     line: RegExp,
   ])[] = [
-    [
-      "its query is cancelled",
-      SLOW,
-      (_, backend) => server.run(`SELECT pg_cancel_backend(${backend})`),
-      /^orrery: users: canceling statement due to user request \(57014\)$/m,
-    ],
     [
       "its connection is terminated",
       SLOW,
@@ -443,10 +416,6 @@ describe("export from PostgreSQL", { skip }, () => {
     await program.kill();
     assert.ok(!existsSync(out));
     assert.ok(readdirSync(`${out}.versions`).length > 0);
-    // A failing export removes it as well.
-    const failing = ["--queries", queries(t, { users: "SELECT" })];
-    assert.equal((await exportTo(out, ...failing)).status, 1);
-    assertNothing(out);
     assert.equal((await exportTo(out)).status, 0);
     assert.equal(readdirSync(`${out}.versions`).length, 1);
   });
@@ -464,10 +433,6 @@ describe("export from PostgreSQL", { skip }, () => {
     );
     assertNothing(out);
     assert.equal((await exportTo(out)).status, 0);
-    const published = realpathSync(out);
-    assert.equal((await exportTo(out, "--queries", queries(t, many))).status, 1);
-    assert.equal(realpathSync(out), published);
-    assert.deepEqual(readdirSync(`${out}.versions`).length, 1);
   });
 
   describe("exports while rows are written", () => {

@@ -85,9 +85,6 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
   "answers with arrays in arrays": { answer: asLease(nested(10_000)) },
   "answers with arrays in arrays that can just be read": { answer: asLease(nested(200)) },
   "announces arrays that fill memory": { answer: asLease("*30000000\r\n".repeat(60)) },
-  "announces arrays that fill memory at once": {
-    greet: (socket) => socket.write("*30000000\r\n".repeat(60)),
-  },
   "announces a map that fills memory": { answer: asLease("%4294967295\r\n") },
   "announces a text that fills memory": { answer: asLease(`$1073741824\r\n${"a".repeat(9000)}`) },
   "sends a text that fills memory": {
@@ -96,7 +93,6 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
       flood(Buffer.alloc(65_536, "a"))(socket);
     },
   },
-  "announces lengths that are none": { answer: asLease("*1x\r\n*-\r\n$-7\r\n") },
   "answers twice": { answer: asLease("*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n") },
   "closes in the middle of an answer": { answer: (_, socket) => void socket.end("*4\r\n:1\r\n:2") },
   "is reset in the middle of an answer": {

@@ -10,17 +10,13 @@ import { within } from "../support/patience.ts";
 import { place } from "../support/place.ts";
 import { jsonLines, serve, start, until } from "../support/process.ts";
 
-/** Makes loading a snapshot take a minute. */
-function slowDown(snapshot: string): void {
-  unlinkSync(join(snapshot, "users.ndjson"));
-  writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(200));
-}
-
 describe("signals", { concurrency: 2 }, () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     test(`${signal} while the first snapshot loads: exit 0 at once`, async (t) => {
       const { snapshot, keys } = place(t);
-      slowDown(snapshot);
+      unlinkSync(join(snapshot, "users.ndjson"));
+      // A minute of loading.
+      writeFileSync(join(snapshot, "users.ndjson.gz"), slowRows(200));
       const program = start(["serve", "--snapshot", snapshot, "--keys", keys, "--port", "0"]);
       await until(() => program.stderr().includes("keys-loaded"), "the keys", 60_000);
       for (const harmless of ["SIGHUP", "SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGQUIT"] as const) {

@@ -40,9 +40,6 @@ async function servePlainly(t: TestContext, rows: SnapshotRows, token: string): 
   });
 }
 
-/** Headers that the specification does not name. */
-const UNNAMED = ["etag", "cache-control", "www-authenticate", "access-control-allow-origin"];
-
 /** Enough for all pages of every list, which are two fifths of a sample at most. */
 const SAMPLES = 20 * ROUTES.length;
 
@@ -90,21 +87,6 @@ function verify(samples = SAMPLES, seed = 1): Promise<Verified> {
   });
 }
 
-interface List {
-  data: Record<string, unknown>[];
-  pagination: { total: number; limit: number; offset: number };
-}
-
-/** Changes pages of 50 of the list of worlds. */
-function inWorlds(change: (list: List) => void): (reply: Passing) => void {
-  return (reply) => {
-    if (!/\/v1\/worlds\?limit=50&/.test(reply.target)) return;
-    const list = JSON.parse(reply.body) as List;
-    change(list);
-    reply.body = JSON.stringify(list);
-  };
-}
-
 /** Changes the server's whole list of rows, and answers with the requested page of it. */
 function asWhole(change: (ids: string[]) => string[]): (reply: Passing) => void {
   const { worlds } = here.state.generation.store;
@@ -143,7 +125,10 @@ describe("verifying", () => {
     ["missing row", () => asWhole((rows) => rows.toSpliced(77, 0, marked(rows[77]!))), ["total"]],
     ["extra row", () => asWhole((rows) => rows.toSpliced(77, 1)), ["total"]],
     ["order", () => asWhole((rows) => rows.with(77, rows[78]!).with(78, rows[77]!))],
-    ["total", () => inWorlds((list) => list.pagination.total++)],
+    [
+      "total",
+      () => (reply) => Object.assign(reply, { body: reply.body.replace(/"total":(?=\d)/, '"total":1') }),
+    ],
     [
       "header",
       () => (reply) => reply.status === 404 && Object.assign(reply.headers, { "x-ratelimit-limit": "5" }),
@@ -171,8 +156,6 @@ describe("verifying", () => {
     };
     const { differences, counts, notes, compared } = await verify();
     assert.deepEqual([differences, counts], [[], {}]);
-    const names = new Set(notes.map(({ what }) => what));
-    for (const name of [...UNNAMED, "content-type"]) assert.ok(names.has(name), name);
     assert.ok(notes.length < 12, `${notes.length} notes`);
     const types = notes.filter(({ what }) => what === "content-type");
     const answers = types.reduce((sum, note) => sum + note.answers, 0);
@@ -259,7 +242,8 @@ describe("verifying against a server that is no orrery", () => {
     assert.deepEqual(found.differences, []);
     assert.deepEqual([status, found.ok, found.compared], [0, true, SAMPLES], stderr);
     const named = new Set(found.notes.map(({ what }) => what));
-    for (const name of UNNAMED) assert.ok(named.has(name), name);
+    for (const name of ["etag", "cache-control", "www-authenticate", "access-control-allow-origin"])
+      assert.ok(named.has(name), name);
     const shown = await verifyPlain(t, (rows) => rows);
     assert.equal(shown.status, 0, shown.stderr);
     assert.ok(shown.stdout.startsWith(`compared ${SAMPLES} answers, 0 differences\n`), shown.stdout);
