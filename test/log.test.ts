@@ -24,8 +24,13 @@ import { AccessLog, createSampling } from "../src/observe/access-log.ts";
 import { event, type Observation, type Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
 import { openLogFile } from "../src/observe/log/log-file.ts";
-import { Sink } from "../src/observe/log/sink.ts";
-import { BatchSender, type ObservationBatch, takeBatch } from "../src/server/threads/serving-messages.ts";
+import { MAX_BULK_BYTES, Sink } from "../src/observe/log/sink.ts";
+import {
+  BatchSender,
+  MAX_LINES,
+  type ObservationBatch,
+  takeBatch,
+} from "../src/server/threads/serving-messages.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { cleanUp, serve, TOKENS } from "./support/http-server.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
@@ -310,6 +315,17 @@ describe("a status line", () => {
 });
 
 after(cleanUp);
+
+it("a text that is too long for an idle log is reported as dropped, and later lines are written", async () => {
+  const file = join(folder, "too-long.log");
+  const { log, dropped } = await openCounting(file);
+  assert.ok(MAX_LINES + 100_000 < MAX_BULK_BYTES, "a batch of a thread");
+  log.write("x\n".repeat(MAX_BULK_BYTES), true);
+  assert.equal(dropped(), MAX_BULK_BYTES);
+  log.write("a line\n", true);
+  await log.flush();
+  assert.equal(readFileSync(file, "utf8"), "a line\n");
+});
 
 describe("a sample", () => {
   it("has one of each block", () => {

@@ -232,6 +232,11 @@ describe("a port that is shared", { skip: why }, () => {
       const options = await testOptions({ servingThreads, host: "192.0.2.1", threads: true }, []);
       const wanted = { code: "EADDRNOTAVAIL", syscall: "listen", errno: -constants.errno.EADDRNOTAVAIL };
       await assert.rejects(startServer(options), wanted);
+      const unknown = await testOptions({ servingThreads, host: "no.such.host.invalid", threads: true }, []);
+      await assert.rejects(startServer(unknown), {
+        syscall: "getaddrinfo",
+        hostname: "no.such.host.invalid",
+      });
     }
   });
 

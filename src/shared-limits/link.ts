@@ -163,7 +163,11 @@ export class Link {
     this.#upSince = performance.now();
     const connection = opened;
     this.#timer = setInterval(() => {
-      this.#inTime(check(connection)).catch((error) => this.#loseIf(connection, error.message));
+      if (this.#state !== "up") return;
+      this.#inTime(check(connection)).catch((error) => {
+        if (error instanceof LateError) this.#loseSoon(connection, say(error));
+        else this.#loseIf(connection, say(error));
+      });
     }, CHECK_MS);
     this.#toldAway = false;
     onUp();

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandIo } from "../cli/command.ts";
-import { failureAt, type Options } from "../cli/options.ts";
+import { CommandError, failureAt, type Options } from "../cli/options.ts";
 import { HeldError } from "../files/ownership.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
@@ -63,9 +63,10 @@ async function attempt(
   } catch (error) {
     if (signal.aborted) return undefined;
     const explained = failureAt(out, error);
-    // A defect and an occupied place persist.
+    // A defect, a missing package and an occupied place persist.
     if (explained === error && !(error instanceof ToldError)) throw error;
-    if (error instanceof OccupiedError || error instanceof HeldError) throw error;
+    if (error instanceof CommandError || error instanceof OccupiedError || error instanceof HeldError)
+      throw error;
     return failureOf(explained);
   }
 }

@@ -171,12 +171,13 @@ describe("the package", () => {
 
   it("names the packages that an export needs, which it does not bring", () => {
     const args = ["export", "--postgres", "postgres://127.0.0.1:1/x", "--out", "exported"];
-    const ran = runHere(command, args);
-    assert.equal(
-      ran.stderr,
-      "orrery: export needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)\n",
-    );
-    assert.deepEqual([ran.status, ran.stdout], [1, ""]);
+    const why =
+      "orrery: export needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)\n";
+    for (const more of [[], ["--every", "60"]]) {
+      const ran = runHere(command, [...args, ...more]);
+      assert.deepEqual([ran.status, ran.stdout], [1, ""], more.join(" "));
+      assert.ok(ran.stderr.endsWith(why), ran.stderr);
+    }
     assert.equal(existsSync(join(npmProject, "exported.versions")), false);
   });
 

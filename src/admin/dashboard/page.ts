@@ -65,8 +65,8 @@ function showFailure(failure: Failure): void {
 
 let failures = 0;
 
-/** Asks once; first for the server's history if the page lacks the last seconds. @returns the pause before the next time */
-async function askAll(): Promise<number> {
+/** Asks once; first for the server's history if the page lacks the last seconds. @returns the pause before the next time; undefined until the token is given */
+async function askAll(): Promise<number | undefined> {
   if (seen === undefined || Date.now() - seen.getTime() > GAP_SECONDS * 1000) {
     const { value } = await ask<TimelineReply>("GET", "history", PAST_LIMIT_MS);
     if (value !== undefined) tryTo(() => extend(history, value.moments));
@@ -78,16 +78,25 @@ async function askAll(): Promise<number> {
     return EVERY_MS;
   }
   showFailure(failure);
+  if (failure.kind === "token") return undefined;
   return Math.min(MOST_EVERY_MS, EVERY_MS * 2 ** failures++);
 }
 
-/** Ends the pause, if there is one. */
+/** Whether the page must ask again at once: the answer that it waits for may be of before. */
+let isWoken = false;
 let endPause = (): void => {};
-const wake = (): void => endPause();
+
+/** Ends the pause, or skips the next one. */
+function wake(): void {
+  isWoken = true;
+  endPause();
+}
 
 async function poll(): Promise<never> {
   for (;;) {
+    isWoken = false;
     const pause = isPaused || document.hidden ? undefined : await askAll();
+    if (isWoken) continue;
     await new Promise<void>((resolve) => {
       endPause = resolve;
       if (pause !== undefined) setTimeout(resolve, pause);

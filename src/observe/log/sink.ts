@@ -13,7 +13,7 @@ const CHUNK_BYTES = 262_144;
 const UNIT_BYTES = 3;
 /** Maximum number of bytes that wait for the reader. */
 const MAX_BYTES = 4_194_304;
-const MAX_BULK_BYTES = 3_145_728;
+export const MAX_BULK_BYTES = 3_145_728;
 /** After a drop, bulk lines are accepted again below this, so that gaps are few and their counts arrive. */
 const RESUME_BYTES = MAX_BULK_BYTES / 2;
 
@@ -136,6 +136,8 @@ export class Sink {
     if ((isBulk && this.#skipsBulk) || this.#waiting + text.length > most) {
       this.#skipsBulk = true;
       this.#dropped += linesIn(text);
+      // Otherwise the next write reports it.
+      if (this.#waiting === 0) this.#reportDropped();
       return;
     }
     if (this.#waiting === 0) this.#stuckSince = performance.now();
@@ -251,7 +253,11 @@ export class Sink {
     this.#next = undefined;
     if (before === undefined) return;
     this.#endLine(before);
-    closeSync(before);
+    try {
+      closeSync(before);
+    } catch {
+      // A network file system may report here that it lost earlier lines.
+    }
   }
 
   /** Ends a partly written line, if possible at once: its end is useless in another file. */

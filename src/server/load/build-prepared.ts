@@ -52,6 +52,7 @@ export async function buildPrepared(
   const loaded = await loadAsServed(from, options);
   if (!loaded.ok) return loaded;
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
+  options.signal?.throwIfAborted();
   const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready });
   return { ok: true, generation: loaded.store.id, bytes };
 }

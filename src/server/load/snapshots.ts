@@ -273,7 +273,11 @@ export class SnapshotKeeper {
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(): Promise<boolean> {
     const before = this.served.serving!;
-    const renewed = await loadSnapshot(this.#folder, { before, readsNothing: true });
+    const renewed = await loadSnapshot(this.#folder, {
+      before,
+      maxBytes: this.#options.maxBytes,
+      readsNothing: true,
+    });
     if (!renewed.ok || renewed.store.id !== before.store.id || this.#loads.isRunning) return false;
     this.#createdAt = renewed.createdAt;
     this.#loadedFingerprint = renewed.fingerprint;

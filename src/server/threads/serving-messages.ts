@@ -95,8 +95,8 @@ export function figuresOfThread(eventLoop: EventLoopFigures, searches: CacheCoun
 const MAX_REQUESTS = 8192;
 /** The same for any other observation: these are few and matter more. */
 const MAX_ALL = 2 * MAX_REQUESTS;
-/** The same for lines of the access log, in characters of all. */
-const MAX_LINES = 4_194_304;
+/** The same for lines of the access log, in characters of all: a log's sink that has room must take the batch as one text. */
+export const MAX_LINES = 2_097_152;
 
 /** Lines of the access log and observations for the main thread, and the number of dropped ones. */
 export interface ObservationBatch {

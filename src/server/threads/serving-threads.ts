@@ -26,6 +26,8 @@ import {
 
 /** Milliseconds between attempts to replace a thread. */
 const RETRY_MS = 500;
+/** System calls whose errors mean that a thread cannot listen at its address. */
+const LISTENING = new Set(["listen", "getaddrinfo"]);
 
 const FIGURES_MS = 200;
 
@@ -158,7 +160,7 @@ export class ServingThreads {
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>
-        this.#end(thread, cause, error?.syscall === "listen" ? error : undefined),
+        this.#end(thread, cause, LISTENING.has(error?.syscall ?? "") ? error : undefined),
       );
     });
   }

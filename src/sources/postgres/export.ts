@@ -68,16 +68,16 @@ async function untouched({ folder, before }: LastPublished): Promise<ReadonlySet
 }
 
 /**
- * Copies every table that has a query to a file, and links the files of tables that have the rows of the last publication.
+ * Copies every table that has a query and may have changed to a file.
  *
  * @param last has the same form, compressed or not
- * @returns the files, and the marks for the next export
+ * @returns the files, the names of unchanged ones to link, and the marks for the next export
  */
 async function copyRows(
   folder: string,
   { from, queries, gzip, signal }: Task,
   last: LastPublished | undefined,
-): Promise<Pick<LastPublished, "files" | "marks">> {
+): Promise<Pick<LastPublished, "files" | "marks"> & { readonly shared: readonly string[] }> {
   const nameOf = (table: TableName): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
   const usable = last === undefined ? new Set() : await untouched(last);
   const before = [...(last?.marks ?? [])];
@@ -90,14 +90,19 @@ async function copyRows(
   };
   const marks = await copyTables(from, { queries, take, marks: new Map(known) }, signal);
   const files = new Map<string, WrittenFile>();
+  const shared: string[] = [];
   for (const table of TABLES) {
     const name = nameOf(table);
     const copied = written.get(table);
     files.set(name, copied ?? last!.files.get(name)!);
     if (copied === undefined || (usable.has(name) && last!.files.get(name)!.sha256 === copied.sha256))
-      await linkInto(folder, last!.folder, name);
+      shared.push(name);
   }
-  return { files, marks: new Map([...before.filter(([table]) => queries[table] === undefined), ...marks]) };
+  return {
+    files,
+    shared,
+    marks: new Map([...before.filter(([table]) => queries[table] === undefined), ...marks]),
+  };
 }
 
 /** Builds the prepared snapshot, then removes the rows. Loading them is the check. @returns its bytes */
@@ -127,7 +132,7 @@ async function fillFolder(folder: string, current: string | undefined, task: Tas
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
   const began = performance.now();
-  const { files, marks } = await copyRows(place, task, last);
+  const { files, shared, marks } = await copyRows(place, task, last);
   const copied = performance.now();
   const generation = generationOfRows("pg", files);
   const all = [...files.values()];
@@ -142,6 +147,7 @@ async function fillFolder(folder: string, current: string | undefined, task: Tas
     const published = build ? undefined : { folder: current!, files, createdAt, before: last?.before, marks };
     return { ...came, checkMs: 0, isNew: false, published };
   }
+  for (const name of shared) await linkInto(place, last!.folder, name);
   if (build) {
     await writeManifest(place, files, fields);
     const bytes = await prepareRows(place, folder, current, task);
