@@ -27,7 +27,7 @@ export interface Counters {
   elsewhere: BigUint64Array;
 }
 
-/** State of the limit after a request, for its caller. It stands alone, as pages' types come here. */
+/** State of the limit after a request, for its caller. */
 export interface Quota {
   readonly passed: boolean;
   readonly limit: number;

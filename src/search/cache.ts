@@ -136,7 +136,7 @@ export function whyBusy(caller: Caller): SearchOutcome {
 }
 
 /** A search in progress, and its callers. */
-interface UnderWay {
+interface RunningSearch {
   readonly result: Promise<ResultSet | Busy>;
   readonly callers: Caller[];
 }
@@ -157,7 +157,7 @@ export class CachedSearch {
   readonly #pending: PendingSearches;
   readonly #count: CountSearch | undefined;
   /** By key and search. Callers with another key do not join: they would wait in the queue of the first key. */
-  readonly #underWay = new Map<string, UnderWay>();
+  readonly #running = new Map<string, RunningSearch>();
   readonly #counts = { hits: 0, joined: 0, misses: 0 };
 
   /** @param maxBytes 0 keeps none */
@@ -187,7 +187,7 @@ export class CachedSearch {
       return known;
     }
     const asked = { name, key, term, page, caller };
-    const coming = this.#underWay.size > 0 ? this.#underWay.get(`${caller.key} ${key}`) : undefined;
+    const coming = this.#running.size > 0 ? this.#running.get(`${caller.key} ${key}`) : undefined;
     return coming === undefined ? this.#search(asked) : this.#join(coming, asked);
   };
 
@@ -205,8 +205,8 @@ export class CachedSearch {
     const found = this.#find(name, term, page, { key: caller.key, isGone });
     if (!(found instanceof Promise)) return this.#searched(found, asked);
     const joint = `${caller.key} ${key}`;
-    const result = found.finally(() => this.#underWay.delete(joint));
-    if (this.#keepsResults) this.#underWay.set(joint, { result, callers });
+    const result = found.finally(() => this.#running.delete(joint));
+    if (this.#keepsResults) this.#running.set(joint, { result, callers });
     return result.then((results) => this.#searched(results, asked));
   }
 
@@ -215,7 +215,7 @@ export class CachedSearch {
     return this.#pageOf(results, asked, "searched");
   }
 
-  #join({ result, callers }: UnderWay, asked: Asked): Answer {
+  #join({ result, callers }: RunningSearch, asked: Asked): Answer {
     const { name, term, page, caller } = asked;
     const leave = this.#pending.enter(caller.key);
     if (leave === undefined) return this.#pageOf(BUSY, asked, "busy");

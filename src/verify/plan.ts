@@ -7,8 +7,7 @@ import { RESOURCES } from "../model/schema.ts";
 import { formatUuid } from "../model/uuid.ts";
 import { fold } from "../search/fold.ts";
 import type { Store } from "../store/generation.ts";
-import type { Block } from "../store/table.ts";
-import { idText } from "../store/table.ts";
+import { type Block, idText } from "../store/table.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { createRandom, type Random } from "../util/random.ts";
 

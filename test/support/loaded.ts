@@ -5,11 +5,9 @@ import { rmSync } from "node:fs";
 import system from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import type { Loaded, Refused } from "../../src/snapshot/load.ts";
-import { type LoadOptions, loadSnapshot } from "../../src/snapshot/load.ts";
+import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
 import { type Block, rowObject } from "../../src/store/table.ts";
-import type { RawRow } from "./folders.ts";
-import { type Files, snapshotFiles, temporaryFolder, writeFiles } from "./folders.ts";
+import { type Files, type RawRow, snapshotFiles, temporaryFolder, writeFiles } from "./folders.ts";
 
 export function mustLoad(result: Loaded | Refused): Loaded {
   assert.deepEqual(result.ok ? [] : result.problems, []);

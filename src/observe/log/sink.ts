@@ -136,7 +136,7 @@ export class Sink {
     if ((isBulk && this.#skipsBulk) || this.#waiting + text.length > most) {
       this.#skipsBulk = true;
       this.#dropped += linesIn(text);
-      // Otherwise the next write reports it.
+      // While lines wait, the end of their write reports it.
       if (this.#waiting === 0) this.#reportDropped();
       return;
     }

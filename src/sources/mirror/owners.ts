@@ -12,8 +12,7 @@
 import type { User, World } from "../../model/model.ts";
 import { fold } from "../../search/fold.ts";
 import { runAll } from "../../upstream/upstream.ts";
-import type { Replies } from "./replies.ts";
-import { PAGE_SIZE, pageTarget } from "./replies.ts";
+import { PAGE_SIZE, pageTarget, type Replies } from "./replies.ts";
 import { readUserOf, readUsers } from "./rows.ts";
 
 /** Search only while a random page is expected to hold more than this many wanted users. */

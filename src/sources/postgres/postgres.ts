@@ -6,8 +6,7 @@ import { CommandError } from "../../cli/options.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
-import type { Queries } from "./queries.ts";
-import { type Column, copyStatement, nested, TYPES_QUERY } from "./queries.ts";
+import { type Column, copyStatement, nested, type Queries, TYPES_QUERY } from "./queries.ts";
 import { isOnDisk, isUnchanged, momentOf, type RunQuery, type TableMark } from "./unchanged.ts";
 
 const CONNECT_MS = 15_000;
@@ -72,7 +71,7 @@ type TakeTable = (table: TableName, lines: AsyncIterable<Buffer>) => Promise<{ r
 /** Marks by table; see `unchanged.ts`. */
 export type TableMarks = ReadonlyMap<TableName, TableMark>;
 
-export interface Copying {
+interface Copying {
   readonly queries: Partial<Queries>;
   readonly take: TakeTable;
   /** Marks of an earlier export. A table that they prove unchanged is not copied. */

@@ -39,7 +39,7 @@ const DEFINITION = `
 const MOST_AGE = 2n ** 31n;
 
 /** The moment of a transaction, and the definitions of the tables that it can mark. */
-export interface DatabaseMoment {
+interface DatabaseMoment {
   readonly oldest: bigint;
   readonly next: bigint;
   readonly log: string;
