@@ -1,11 +1,11 @@
-/** The shape of the code: rooms, sole importers, dependencies; and the words of comments and documents. */
+/** The shape of the code: rooms, sole importers, dependencies. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { DOCUMENTS, documentOf } from "./support/documents.ts";
+import { documentOf } from "./support/documents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SRC = join(ROOT, "src");
@@ -19,7 +19,6 @@ function sources(folder = SRC): string[] {
 
 const files = sources().filter((file) => file.endsWith(".ts"));
 const textOf = (file: string): string => readFileSync(join(SRC, file), "utf8");
-const linesOf = (file: string): number => textOf(file).split("\n").length - 1;
 
 /** What a file imports or exports from, types included. */
 function importsOf(file: string): string[] {
@@ -52,36 +51,6 @@ const THREADS = ["server/threads/serving-thread.ts"];
 
 /** Imports that break the rule, from room to room, with the files that hold one. This list only shrinks. */
 const EXCEPTIONS = { "root → client": ["mod.ts"], "observe → api": ["observe/metrics/counters.ts"] };
-
-/** Line limits: of each room with all its files, of the core, and of everything. */
-const MOST: Readonly<Record<string, number>> = {
-  admin: 3790,
-  all: 35_000,
-  api: 1050,
-  core: 22_000,
-  auth: 1830,
-  cli: 1770,
-  client: 600,
-  "docs-page": 880,
-  files: 790,
-  generate: 960,
-  http: 1840,
-  install: 180,
-  root: 440,
-  model: 800,
-  observe: 1460,
-  search: 3920,
-  server: 2610,
-  settings: 620,
-  "shared-limits": 2110,
-  similar: 640,
-  snapshot: 3300,
-  sources: 2870,
-  store: 920,
-  upstream: 860,
-  util: 730,
-  verify: 710,
-};
 
 const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "root");
 
@@ -126,18 +95,6 @@ describe("rooms", () => {
       }
     }
     assert.deepEqual(found, EXCEPTIONS);
-  });
-
-  it("stay within their budgets", () => {
-    const lines: Record<string, number> = {};
-    for (const file of sources()) {
-      const room = roomOf(file);
-      for (const name of [room, "all", ...(isFeature(room) || isShared(room) ? [] : ["core"])])
-        lines[name] = (lines[name] ?? 0) + linesOf(file);
-    }
-    for (const [room, count] of Object.entries(lines)) {
-      assert.ok(count <= (MOST[room] ?? 0), `${room} has ${count} lines; its budget is ${MOST[room]}`);
-    }
   });
 });
 
@@ -192,17 +149,6 @@ it("exported names mean one thing each", () => {
   assert.deepEqual(twice, []);
 });
 
-/** Line limit of a file; one with a reason at its top ("Long: …") may exceed it. */
-const MOST_LINES = 300;
-
-it("files are short, or say at their top why they are not", () => {
-  for (const file of files) {
-    if (linesOf(file) <= MOST_LINES) continue;
-    const [top = ""] = textOf(file).split("*/");
-    assert.match(top, /^\/\*\*[\s\S]*\bLong: \w/, `${file} has ${linesOf(file)} lines`);
-  }
-});
-
 describe("packages", () => {
   it("are imported in one place each", () => {
     const importers = {
@@ -251,68 +197,6 @@ it("the process is read by main.ts alone, but for the user's cache folder, which
     const text = file === "mod.ts" ? textOf(file).replace("process.env.XDG_CACHE_HOME", "") : textOf(file);
     assert.doesNotMatch(text, /process\.(argv|env|exit)\b/, file);
   }
-});
-
-/** Words that comments and documents avoid: plain English has a noun, or "after" for time. */
-const UNWANTED: Readonly<Record<string, RegExp>> = {
-  "behind, for time": /\bbehind (it|them|each|those|that|the (other|page|last|first))\b|\bcomes? behind\b/gi,
-  "under way": /\bunder way\b/gi,
-  whoever: /\bwhoever\b/gi,
-  "of those": /\bof those\b/gi,
-  "that is all": /\bthat is all\b/gi,
-  "those that": /\bthose that\b/gi,
-  "who asks": /\bwho asks\b/gi,
-  "a sentence that begins with Of": /\bOf (?=[a-z\d`])/g,
-};
-
-/** Comments of a file, each joined into one line. */
-function commentsOf(text: string): string {
-  const comments = text.match(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm) ?? [];
-  return comments.map((comment) => comment.replace(/\s+(?:\*+\/?)?\s*/g, " ")).join("\n");
-}
-
-/** A document's own prose, without code and without text that `npm run docs` writes. */
-function proseOf(text: string): string {
-  return text
-    .replace(/^```[\s\S]*?^```$/gm, "")
-    .replace(/^<!-- generated: [\s\S]*?^<!-- end -->$/gm, "")
-    .replace(/`[^`\n]*`/g, "`")
-    .replace(/\n\s*(?=[^\s|#-])/g, " ");
-}
-
-/** Matches in a text, with some words around them. */
-function placesOf(text: string, unwanted: RegExp): string[] {
-  return Array.from(text.matchAll(unwanted), ({ index }) => text.slice(Math.max(0, index - 40), index + 40));
-}
-
-describe("words", () => {
-  it("that are unwanted stand in no document", () => {
-    const written = DOCUMENTS.filter(({ name }) => name !== "bench/RESULTS.md");
-    for (const { name, text } of written) {
-      for (const unwanted of Object.values(UNWANTED)) {
-        assert.deepEqual(placesOf(proseOf(text), unwanted), [], name);
-      }
-    }
-  });
-
-  it("that are unwanted stand in no comment", () => {
-    const beside = ["test", "bench", "tools"].flatMap((folder) => sources(join(ROOT, folder)));
-    const others = beside.filter((file) => /\.m?ts$/.test(file) && file !== "../test/architecture.test.ts");
-    assert.ok(others.length > 150);
-    for (const [name, unwanted] of Object.entries(UNWANTED)) {
-      const places = [...files, ...others].flatMap((file) =>
-        placesOf(commentsOf(textOf(file)), unwanted).map((place) => `${file}: ${place}`),
-      );
-      assert.deepEqual(places, [], name);
-    }
-  });
-
-  it("are found in comments and prose, not in code", () => {
-    const unwanted = UNWANTED["under way"]!;
-    const code = '/**\n * A load is under\n * way. */\nf("under way"); // under way';
-    assert.equal(placesOf(commentsOf(code), unwanted).length, 2);
-    assert.equal(placesOf(proseOf("A load under\nway.\n\n```\nunder way\n```\n"), unwanted).length, 1);
-  });
 });
 
 it("the tests that .ci/run names exist", () => {
