@@ -19,11 +19,11 @@ import { describe, it, type TestContext } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe/events.ts";
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
-import { createLocalLoader, type Loader } from "../src/server/load/loader.ts";
+import { type Loader, loadHere } from "../src/server/load/loader.ts";
 import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { mustLoad } from "./support/loaded.ts";
+import { mustLoad, SEARCH_BOUNDS } from "./support/loaded.ts";
 import { replace } from "./support/place.ts";
 import { until } from "./support/process.ts";
 
@@ -49,10 +49,9 @@ function publish(link: string, version: string): void {
 async function follow(t: TestContext, folder: string) {
   const seen: Observation[] = [];
   const state = { loads: 0, createdAt: undefined as string | undefined, confirmed: 0, seen };
-  const real = createLocalLoader();
   const load: Loader = (...call) => {
     state.loads++;
-    return real(...call);
+    return loadHere(...call);
   };
   const events = {
     began() {},
@@ -63,7 +62,8 @@ async function follow(t: TestContext, folder: string) {
     },
   };
   const observe = (observation: Observation): void => void seen.push(observation);
-  const keeper = await SnapshotKeeper.open({ folder, load, allowShrink: false, observe, events }, () => {});
+  const options = { folder, load, allowShrink: false, searchBounds: SEARCH_BOUNDS, observe, events };
+  const keeper = await SnapshotKeeper.open(options, () => {});
   t.after(() => keeper.close());
   keeper.watch(WATCH_MS);
   const looks = async (count: number): Promise<void> => {

@@ -11,17 +11,13 @@ import { createCounters } from "../src/auth/limit.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { indexTrigrams } from "../src/search/index-trigrams.ts";
-import {
-  createLocalLoader,
-  indexLoaded,
-  type Loader,
-  type LoaderOptions,
-} from "../src/server/load/loader.ts";
+import { indexUsers } from "../src/search/users.ts";
+import { indexLoaded, type Loader, type LoaderOptions, loadHere } from "../src/server/load/loader.ts";
 import { SnapshotKeeper, type SnapshotOptions } from "../src/server/load/snapshots.ts";
 import { fingerprintOf } from "../src/snapshot/files.ts";
 import { GrowingPauses } from "../src/util/process/pauses.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { SEARCH_BOUNDS } from "./support/loaded.ts";
 import { deferred, PATIENCE_MS } from "./support/patience.ts";
 import { keyRecord } from "./support/place.ts";
 import { until } from "./support/process.ts";
@@ -44,7 +40,8 @@ async function settle(): Promise<void> {
 }
 
 function watched(where: string, load: Loader, seen: Observation[]): SnapshotOptions {
-  return { folder: where, load, allowShrink: true, observe: (observation) => void seen.push(observation) };
+  const observe = (observation: Observation): void => void seen.push(observation);
+  return { folder: where, load, allowShrink: true, searchBounds: SEARCH_BOUNDS, observe };
 }
 
 const DIED = { ok: false, problems: ["out of memory"], fingerprint: undefined, died: true } as const;
@@ -53,13 +50,12 @@ describe("a load that dies", () => {
   it("is tried again after growing pauses, and at once when the files change", async (t) => {
     const where = join(folder, "dying");
     cpSync(snapshot, where, { recursive: true });
-    const real = createLocalLoader();
     let loads = 0;
     let isDying = false;
     const seen: Observation[] = [];
     const load: Loader = (...call) => {
       loads++;
-      return isDying ? Promise.resolve(DIED) : real(...call);
+      return isDying ? Promise.resolve(DIED) : loadHere(...call);
     };
     const keeper = await SnapshotKeeper.open(watched(where, load, seen), () => {});
     t.after(() => keeper.close());
@@ -96,9 +92,8 @@ describe("a load that dies", () => {
   });
 
   it("is not tried again once the keeper has stopped", async (t) => {
-    const real = createLocalLoader();
     let loads = 0;
-    const load: Loader = (...call) => (loads++ === 0 ? real(...call) : Promise.resolve(DIED));
+    const load: Loader = (...call) => (loads++ === 0 ? loadHere(...call) : Promise.resolve(DIED));
     const keeper = await SnapshotKeeper.open(watched(snapshot, load, []), () => {});
     t.mock.timers.enable({ apis: ["setTimeout"] });
     await keeper.reload();
@@ -134,34 +129,11 @@ test("pauses double up to a limit, and begin anew when something worked", () => 
   assert.equal(pauses.next(), 5000);
 });
 
-test("an old generation is let go when the new one was handed out, and not before", async (t) => {
-  const where = join(folder, "retiring");
-  cpSync(snapshot, where, { recursive: true });
-  const retired: string[] = [];
-  const real = createLocalLoader();
-  const load: Loader = async (...call) => {
-    const loaded = await real(...call);
-    return loaded.ok ? { ...loaded, retire: () => void retired.push(loaded.store.id) } : loaded;
-  };
-  let retiredBefore: string[] | undefined;
-  const keeper = await SnapshotKeeper.open(watched(where, load, []), () => {
-    retiredBefore = [...retired];
-  });
-  t.after(() => keeper.close());
-  const first = keeper.served.generation!.store.id;
-  cpSync(other, where, { recursive: true });
-  await keeper.reload();
-  assert.notEqual(keeper.served.generation!.store.id, first);
-  assert.deepEqual(retiredBefore, []);
-  assert.deepEqual(retired, [first]);
-});
-
 it("close ends a running load; reloads that wait settle, and nothing is loaded any more", async () => {
-  const real = createLocalLoader();
   let loads = 0;
   let aborted = 0;
   const load: Loader = (where, options) => {
-    if (loads++ === 0) return real(where, options);
+    if (loads++ === 0) return loadHere(where, options);
     return new Promise((resolve) => {
       options.signal!.addEventListener("abort", () => {
         aborted++;
@@ -182,14 +154,12 @@ it("close ends a running load; reloads that wait settle, and nothing is loaded a
 
 describe("indexing", () => {
   it("refuses more than an index can hold until the files change", async () => {
-    const starts = new Uint32Array(2 ** 25 + 2);
-    const texts = { count: 2 ** 25 + 1, units: new Uint16Array(0), starts };
     const refused = await indexLoaded("DIR", { fingerprint: "seen" }, () => {
-      indexTrigrams(texts);
+      indexUsers(2 ** 25 + 1, () => "");
       throw new Error("it was indexed");
     });
     assert.ok("problems" in refused);
-    const problem = /^DIR: cannot be indexed for search: more than 33554432 names, or distinct words/;
+    const problem = /^DIR: cannot be indexed for search: more than 33554432 names of users$/;
     assert.match(refused.problems[0]!, problem);
     assert.equal(refused.fingerprint, "seen");
   });
@@ -322,10 +292,9 @@ test("progress is told at the start and not in a reload, when it would wake the 
   const where = join(folder, "told");
   cpSync(snapshot, where, { recursive: true });
   const loads: LoaderOptions[] = [];
-  const real = createLocalLoader();
   const load: Loader = (from, options) => {
     loads.push(options);
-    return real(from, options);
+    return loadHere(from, options);
   };
   const options = { ...watched(where, load, []), onProgress: () => {} };
   const keeper = await SnapshotKeeper.open(options, () => {});

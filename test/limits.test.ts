@@ -4,21 +4,18 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
-import { indexTrigrams } from "../src/search/index-trigrams.ts";
-import { TextsBuilder } from "../src/search/texts.ts";
-import { NUMBER_SHIFT } from "../src/search/trigrams.ts";
+import { wordsFor } from "../src/search/grams.ts";
+import { joinTexts } from "../src/search/texts.ts";
 import { indexUsers } from "../src/search/users.ts";
-import { WordDictionary } from "../src/search/word-dictionary.ts";
-import { WordIndexBuilder } from "../src/search/word-index.ts";
+import { indexWorlds } from "../src/search/worlds.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { TextColumn } from "../src/store/bytes.ts";
 import { ArrivingIds } from "../src/store/ids.ts";
 import {
   checkLimit,
-  LimitError,
   MOST_CODE_UNITS,
-  MOST_FOUND_BYTES,
-  MOST_OCCURRENCES,
+  MOST_GRAMS,
+  MOST_LIST_WORDS,
   MOST_ROWS,
   MOST_TABLE_BYTES,
   MOST_TEXTS,
@@ -41,12 +38,14 @@ test("the limits are within what numbers and arrays can hold", () => {
   assert.ok(MOST_ROWS * 4 <= WORD && MOST_ROWS + 1 < WORD);
   // The offset after the last byte.
   assert.ok(MOST_TABLE_BYTES - 1 < WORD);
-  assert.equal(MOST_TEXTS, 2 ** (32 - NUMBER_SHIFT));
-  // Positions and posting numbers are 32-bit, and so is the sum of two in a binary search.
-  assert.ok(MOST_CODE_UNITS * 2 <= WORD);
-  // The index of an occurrence plus one must fit.
-  assert.ok(MOST_OCCURRENCES + 1 < WORD);
-  assert.ok(MOST_FOUND_BYTES / Uint32Array.BYTES_PER_ELEMENT < WORD);
+  // A difference in a list has at most 28 bits.
+  assert.ok(MOST_TEXTS <= 2 ** 28);
+  assert.equal(wordsFor(MOST_TEXTS), 2 ** 20);
+  // One gram begins at each unit, and one before each text.
+  assert.ok(MOST_CODE_UNITS + MOST_TEXTS < WORD);
+  // The key of a gram is its number times 65,536, plus a unit.
+  assert.ok(MOST_GRAMS * 65_536 <= Number.MAX_SAFE_INTEGER && MOST_GRAMS * 2 < WORD);
+  assert.ok(MOST_LIST_WORDS - 1 < WORD);
 });
 
 describe("columns and tables", () => {
@@ -83,42 +82,16 @@ describe("columns and tables", () => {
 });
 
 describe("an index", () => {
-  it("takes so many code units of names", () => {
-    const names = new TextsBuilder(2000);
-    names.add("x".repeat(1000));
-    names.add("y".repeat(998));
-    assert.throws(() => names.add(""), told(2000, "characters of names"));
-    assert.equal(names.finish().units.length, 2001 - 1);
+  it("takes so many code units of texts", () => {
+    const texts = ["x".repeat(1000), "y".repeat(1000), ""];
+    assert.equal(joinTexts(3, (at) => texts[at]!, 2000).units.length, 2000);
+    assert.throws(() => joinTexts(3, (at) => texts[at]!, 1999), told(1999, "UTF-16 units of searched texts"));
   });
 
-  it("takes so many names", () => {
-    const never = (): string => assert.fail("a name was read");
+  it("takes so many names and worlds", () => {
+    const never = (): string => assert.fail("a text was read");
     assert.throws(() => indexUsers(MOST_TEXTS + 1, never), told(MOST_TEXTS, "names of users"));
-    const texts = new TextsBuilder();
-    for (const text of ["a", "b", "x".repeat(129)]) texts.add(text);
-    const all = texts.finish();
-    // Five chunks: two texts of one, and one of three.
-    assert.equal(indexTrigrams(all, undefined, 5).postings.length, 131);
-    assert.throws(() => indexTrigrams(all, undefined, 4), LimitError);
-  });
-
-  it("takes so many distinct words", () => {
-    const words = new WordDictionary(2, 4100);
-    const numbers = ["aa", "bb", "aa"].map((word) => words.numberOf(word, 0, 2));
-    assert.deepEqual(numbers, [0, 1, 0]);
-    assert.throws(() => words.numberOf("cc", 0, 2), told(2, "distinct words"));
-    const units = new WordDictionary(100, 4100);
-    units.numberOf("x".repeat(4099), 0, 4099);
-    assert.throws(() => units.numberOf("y", 0, 1), told(4100, "characters of distinct words"));
-  });
-
-  it("takes so many words of worlds", () => {
-    const builder = new WordIndexBuilder(3);
-    builder.beginDocument();
-    builder.addField("a b a", true);
-    builder.beginDocument();
-    builder.addField("a", false);
-    assert.throws(() => builder.addField("b", false), told(3, "words of worlds, each counted once a world"));
+    assert.throws(() => indexWorlds(MOST_TEXTS + 1, never, never), told(MOST_TEXTS, "worlds"));
   });
 });
 

@@ -26,6 +26,7 @@ import {
 } from "../src/settings/settings.ts";
 import { nearest } from "../src/util/distance.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { SEARCH_BOUNDS } from "./support/loaded.ts";
 import { DEFAULTS, optionsOf as read } from "./support/options.ts";
 import { until } from "./support/process.ts";
 
@@ -353,7 +354,7 @@ it("variables that no command reads are reported with the one that may be meant"
 
 const folder = temporaryFolder({ after });
 const counts = { rows: 0 };
-const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts };
+const store = { id: "g", contents: "c", users: counts, worlds: counts, instances: counts, popular: {} };
 const changed = { ok: false, problems: ["changed"], fingerprint: undefined, changed: true } as const;
 
 /** The report of a reload of such a snapshot, which is a warning if it says that the files change. */
@@ -364,11 +365,12 @@ async function reportOf(isWatched: boolean): Promise<Observation> {
     {
       folder,
       allowShrink: false,
+      searchBounds: SEARCH_BOUNDS,
       observe: (observation) => seen.push(observation),
       load: async () => {
         if (!isFirst) return changed;
         isFirst = false;
-        return { ok: true, store, search: {}, unchanged: new Set(), fingerprint: "", retire() {} } as never;
+        return { ok: true, store, index: {}, unchanged: new Set(), fingerprint: "" } as never;
       },
     },
     () => undefined,

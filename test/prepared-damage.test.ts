@@ -15,7 +15,7 @@ import { BadFileError } from "../src/snapshot/read.ts";
 import { listed, temporaryFolder, user, writeSnapshot } from "./support/folders.ts";
 import { mustLoad, problemsOf } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
-import { type Entry, forge, forgeHead, type Head, partsOf, prepare, refusalOf } from "./support/prepared.ts";
+import { forge, partsOf, prepare, refusalOf } from "./support/prepared.ts";
 
 const root = temporaryFolder();
 const good = join(root, "good");
@@ -77,106 +77,24 @@ describe("damage", () => {
       const flipped = Buffer.from(file);
       // The last byte of the padding, which is zero.
       flipped[start + Math.ceil((offset + bytes) / 64) * 64 - 1]! ^= 1;
-      const line = await refusalOf(bad, flipped);
-      // This path shares its array with another one.
-      if (path !== "index.worlds.nameOrder.rows")
-        assert.equal(line, `generation.orrery: ${path} has a wrong checksum`);
+      assert.equal(await refusalOf(bad, flipped), `generation.orrery: ${path} has a wrong checksum`);
     }
     const newer = Buffer.from(file);
     newer.writeUInt32LE(PREPARED_VERSION + 1, 16);
     newer.writeUInt32LE(crc32(newer.subarray(0, 28)), 28);
     assert.match(
       await refusalOf(bad, newer),
-      /^generation\.orrery: has format version \d+, .*reads version \d+; build it again$/,
+      /^generation\.orrery: has format version \d+, .*reads version \d+; make it again with orrery build$/,
     );
   });
 });
 
-describe("a forged head, whose checksums are right,", () => {
-  const edit = ({ arrays }: Head, at: number, field: number, change: (old: unknown) => unknown): void => {
-    const entry: unknown[] = arrays.at(at)!;
-    entry[field] = change(entry[field]);
-  };
-
-  const forgeries: Readonly<Record<string, (head: Head) => unknown>> = {
-    "that is no object": () => [],
-    "without values": (head) => ({ ...head, values: undefined }),
-    "without arrays": (head) => ({ ...head, arrays: {} }),
-    "without sources": (head) => ({ ...head, sources: [] }),
-    "with a source too few": (head) => void head.sources.pop(),
-    "with sources in another order": (head) => void head.sources.reverse(),
-    "with a source that is none": (head) => ({
-      ...head,
-      sources: [...head.sources.slice(0, 3), { table: "x" }],
-    }),
-    "with a wrong date": (head) => ({ ...head, createdAt: 1 }),
-    "with a value too few": (head) => delete head.values["store.id"],
-    "with a value too many": (head) => Object.assign(head.values, { more: 1 }),
-    "with a value for an array": (head) => Object.assign(head.values, { "store.popular.all": 1 }),
-    "with a negative count": (head) => Object.assign(head.values, { "store.users.rows": -1 }),
-    "with a count of another type": (head) => Object.assign(head.values, { "store.users.rows": "2" }),
-    "with other rows than its arrays": (head) => Object.assign(head.values, { "store.users.rows": 3 }),
-    "with a prototype": (head) =>
-      Object.defineProperty(head.values, "__proto__", { value: 1, enumerable: true }),
-    "with an array too few": (head) => void head.arrays.pop(),
-    "with an array that is none": (head) => void head.arrays.push({} as Entry),
-    "with an unknown array": (head) => edit(head, 0, 0, () => "constructor.prototype.x"),
-    "with an array twice": (head) => void head.arrays.push([...head.arrays[0]!]),
-    "with another type": (head) => edit(head, -1, 1, () => "Float64Array"),
-    "with an array that is a function": (head) => edit(head, 0, 1, () => "constructor"),
-    "with overlapping arrays": (head) => edit(head, 3, 2, (old) => Number(old) - 64),
-    "with a gap": (head) => edit(head, 3, 2, (old) => Number(old) + 64),
-    "with a place in front of all": (head) => edit(head, 0, 2, () => -64),
-    "with a broken place": (head) => edit(head, 1, 2, (old) => Number(old) + 0.5),
-    "with half an item": (head) => edit(head, 1, 3, (old) => Number(old) + 1),
-    "with an array beyond the end": (head) => edit(head, 0, 3, () => 2 ** 45),
-    "with no checksum": (head) => edit(head, 0, 4, () => "xyz"),
-    "with a name that breaks headers": (head) => Object.assign(head.values, { "store.id": "a\r\nb" }),
-  };
-
-  for (const [what, change] of Object.entries(forgeries)) {
-    test(what, async () => {
-      const parts = partsOf(good);
-      const { head } = parts;
-      const changed = change(head);
-      const forged = forge(parts, typeof changed === "object" && changed !== head.values ? changed : head);
-      const line = await refusalOf(bad, forged);
-      assert.match(line, /^generation\.orrery: (impossible layout: |is truncated)/, line);
-      assert.ok(!line.includes("\r"));
-    });
-  }
-
-  test("that is no JSON, or anything else", async () => {
-    const parts = partsOf(good);
-    assert.match(await refusalOf(bad, forge(parts, "{")), /impossible layout: .* no JSON$/);
-    const { head } = parts;
-    const leaf = fc.oneof(
-      fc.constantFrom(-1, 0, 1, 64, 2 ** 31, 2 ** 53, 1e300, null, true, "", "x"),
-      fc.jsonValue(),
-    );
-    const { arrays } = head;
-    fc.assert(
-      fc.property(fc.nat(arrays.length - 1), fc.nat(4), leaf, (at, field, value) => {
-        const entry: unknown[] = [...arrays[at]!];
-        entry[field] = value;
-        const stored = forgeHead({ ...head, arrays: arrays.with(at, entry as Entry) }, file);
-        try {
-          decode(stored);
-        } catch (error) {
-          assert.ok(error instanceof BadFileError, String(error));
-        }
-      }),
-      { numRuns: part(300) },
-    );
-  });
-
-  test("is not believed that this runtime folds its text as the one did that built it", async () => {
-    const parts = partsOf(good);
-    const { values } = parts.head;
-    values.folding = (Number(values.folding) ^ 1) >>> 0;
-    const line = await refusalOf(bad, forge(parts, parts.head));
-    assert.match(line, /^generation\.orrery: .*Unicode.*build it again/);
-  });
+test("a file is not believed that this runtime folds its text as the one did that built it", async () => {
+  const parts = partsOf(good);
+  const { values } = parts.head;
+  values.folding = (Number(values.folding) ^ 1) >>> 0;
+  const line = await refusalOf(bad, forge(parts, parts.head));
+  assert.match(line, /^generation\.orrery: .*Unicode.*build it again/);
 });
 
 test("the characters beyond ASCII are found in any UTF-8", () => {

@@ -153,7 +153,7 @@ test("the format has the version that its layout had when it was made: a golden 
     ...head.arrays.map(([path, type]) => `${path} ${type}\n`),
     ...Object.entries(head.values).map(([path, value]) => `${path} ${typeof value}\n`),
   ];
-  const layout = Array.from(LAYOUT, ([path, { type }]) => `${path} ${type}\n`);
+  const layout = Array.from(LAYOUT, ([path, type]) => `${path} ${type}\n`);
   assert.deepEqual(types.sort(), layout.toSorted(), hint);
   assert.equal(
     layout.join(""),

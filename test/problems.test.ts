@@ -142,9 +142,6 @@ describe("problems", () => {
     assert.equal(problems.list()[0]!.since, new Date(NOW).toISOString());
     pass(2000);
     assert.deepEqual(kinds(), []);
-    see({ kind: "thread-died", role: "search", cause: "x" }, LOADED);
-    pass(601_000);
-    assert.deepEqual(kinds(), [], "the new generation has its own thread");
   });
 });
 

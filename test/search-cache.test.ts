@@ -1,4 +1,4 @@
-/** Searches on a serving thread: short ones inline, long ones offloaded, the cache, and the bound on waiting searches. */
+/** The cache of searches, and the bound on waiting ones. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -6,8 +6,7 @@ import { describe, it, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { sliceAll } from "../src/model/body.ts";
-import { CachedSearch, type FindResults } from "../src/search/cache.ts";
-import { ListedResults, PartialResults, type ResultSet } from "../src/search/result-set.ts";
+import { CachedSearch } from "../src/search/cache.ts";
 import {
   createPendingSearches,
   createSharedPending,
@@ -15,159 +14,91 @@ import {
   type PendingSearches,
   releasePending,
   sharePending,
-} from "../src/search/schedule/pending.ts";
-import type { Work } from "../src/search/work.ts";
-import { createInlineSearch, createOffloadedSearch } from "../src/server/search/inline-search.ts";
-import type { Caller, Found, PageOf, SearchName } from "../src/store/generation.ts";
+} from "../src/search/pending.ts";
+import { Scheduler } from "../src/search/schedule.ts";
+import type { Caller, Found, PageOf } from "../src/store/generation.ts";
 import { createRandom } from "../src/util/random.ts";
 
 const STAYS: Caller = { key: 0, isGone: () => false };
 
-type Find = (term: string, page: PageOf) => ReturnType<FindResults>;
-
-describe("searches where requests are answered", () => {
-  const PAGE = { limit: 2, offset: 0 };
-  /** Work of `milliseconds` that finds one row. */
-  function* busy(milliseconds: number, row: number, isLong = false): Work<ResultSet> {
-    if (isLong) yield "long";
-    const until = performance.now() + milliseconds;
-    while (performance.now() < until) yield;
-    return new ListedResults(Uint32Array.of(row));
-  }
-
-  /** A term is a duration in milliseconds; one that ends in "!" yields "long". */
-  function inlineSearch() {
-    const asked: string[] = [];
-    const begun: string[] = [];
-    const work = (term: string): Work<ResultSet> => {
-      begun.push(term);
-      if (term === "no") throw new Error("no");
-      return busy(Number.parseFloat(term), 1, term.endsWith("!"));
-    };
-    const searches = { users: work, worlds: work };
-    const offloaded = createOffloadedSearch(searches, async (name, term, page) => {
-      asked.push(`${name} ${term} ${page.limit} ${page.offset}`);
-      return term.startsWith("1") ? undefined : { total: 3000, rows: new Uint32Array(page.limit).fill(2) };
-    });
-    const inline = createInlineSearch(searches, offloaded);
-    const find = (name: SearchName, term: string, page: PageOf = PAGE) =>
-      inline(name, term, page, STAYS) as ResultSet | Promise<ResultSet>;
-    return { find, asked, begun };
-  }
-
-  test("short ones are done inline, long ones are offloaded", async () => {
-    const { find, asked } = inlineSearch();
-    const results = find("users", "0");
-    assert.ok(!(results instanceof Promise));
-    assert.deepEqual([...results.page(PAGE)], [1]);
-    for (const term of ["0!", "30"]) {
-      await new Promise(setImmediate);
-      const far = await find("worlds", term);
-      assert.deepEqual([far.total, ...far.page(PAGE)], [3000, 2, 2]);
-    }
-    await find("users", "0!", { limit: 50, offset: 2000 });
-    // Without a thread to ask, the search runs inline after all.
-    assert.deepEqual([...(await find("users", "1!")).page(PAGE)], [1]);
-    assert.deepEqual(asked, ["worlds 0! 1024 0", "worlds 30 1024 0", "users 0! 50 2000", "users 1! 1024 0"]);
-  });
-
-  test("many of them leave room for others in every turn, come in order, and fail alone", async () => {
-    const { find, asked, begun } = inlineSearch();
-    const found = Array.from({ length: 30 }, (_, at) => find("users", at === 20 ? "no" : `0.${200 + at}`));
-    const soon = begun.length;
-    assert.ok(soon < 10, `${soon} in the first turn`);
-    let turns = 0;
-    let counting = true;
-    const count = (): void => {
-      turns++;
-      if (counting) setImmediate(count);
-    };
-    setImmediate(count);
-    const settled = await Promise.allSettled(found);
-    counting = false;
-    assert.ok(turns >= 5, `${turns} turns`);
-    const failed = settled.flatMap(({ status }, at) => (status === "rejected" ? [at] : []));
-    assert.deepEqual(failed, [20]);
-    const inOrder = begun.filter((term) => term !== "no");
-    assert.deepEqual(inOrder.toSorted(), inOrder);
-    assert.ok(asked.length < 29, "a busy machine may make some of them long, not all");
-  });
-});
-
 describe("the cache", () => {
-  const rows = (count: number): ResultSet => new ListedResults(new Uint32Array(count));
   const PAGE = { limit: 2, offset: 0 };
-  const nobody = (): ResultSet => rows(0);
+  const TOTAL = 5000;
 
-  /** A cache of so many bytes, asked by one caller. A search that waits gives a promise. */
-  function open(users: Find, worlds: Find = nobody, bytes = 1_000_000) {
-    const cache = new CachedSearch(
-      (name, term, page) => (name === "users" ? users : worlds)(term, page),
-      bytes,
-    );
-    const { find } = cache;
-    return {
-      users: (term: string, page: PageOf = PAGE) => find("users", term, page, STAYS) as Found,
-      worlds: (term: string, page: PageOf = PAGE) => find("worlds", term, page, STAYS) as Found,
-      counts: () => cache.counts(),
-    };
-  }
-
-  /** A search that finds 1,000 rows, and the terms it was asked for. */
-  function recorded() {
+  /** A cache of so many bytes over searches that find rows 0 to 4,999, the term's first unit added; what it was asked for. */
+  function open(cacheBytes = 1_000_000) {
     const asked: string[] = [];
-    const find = (term: string): ResultSet => {
-      asked.push(term);
-      return rows(1000);
+    const cached = new CachedSearch(
+      // biome-ignore lint/correctness/useYield: it needs no pause
+      function* search(name, term, { limit, offset }) {
+        asked.push(`${name} ${term} ${offset}`);
+        if (term === "no") throw new Error("no");
+        const count = Math.max(0, Math.min(limit, TOTAL - offset));
+        const first = offset + term.charCodeAt(0);
+        return { classes: [1, TOTAL - 1], rows: Uint32Array.from({ length: count }, (_, at) => first + at) };
+      },
+      { cacheBytes, scheduler: new Scheduler(undefined, () => 0), count: undefined },
+    );
+    return {
+      asked,
+      users: (term: string, page: PageOf = PAGE) => cached.find("users", term, page, STAYS) as Found,
+      worlds: (term: string, page: PageOf = PAGE) => cached.find("worlds", term, page, STAYS) as Found,
+      holds: (term: string, page: PageOf) => cached.holds("users", term, page),
+      counts: () => cached.counts(),
     };
-    return { asked, find };
   }
 
-  test("searches once for many pages, users and worlds apart", () => {
-    const users = recorded();
-    const worlds = recorded();
-    const search = open(users.find, worlds.find);
-    for (const offset of [0, 500, 999, 1000, 2 ** 53 - 1]) {
-      const page = search.users("a", { limit: 2, offset });
-      assert.deepEqual([page.total, page.rows.length], [1000, Math.max(0, Math.min(2, 1000 - offset))]);
-      search.worlds("a", { limit: 2, offset });
+  test("searches once for a thousand results, users and worlds apart, and gives each page", () => {
+    const search = open();
+    for (const offset of [0, 500, 1000, 1023, 1024, 2000, 4990, 4999, 5000, 2 ** 53 - 1]) {
+      for (const table of ["users", "worlds"] as const) {
+        const { total, rows } = search[table]("a", { limit: 50, offset });
+        const count = Math.max(0, Math.min(50, TOTAL - offset));
+        assert.deepEqual(
+          [total, ...rows],
+          [TOTAL, ...Array.from({ length: count }, (_, at) => offset + 97 + at)],
+        );
+      }
     }
-    assert.deepEqual([users.asked, worlds.asked], [["a"], ["a"]]);
-    const { hits, joined, misses, entries } = search.counts();
-    assert.deepEqual({ hits, joined, misses, entries }, { hits: 8, joined: 0, misses: 2, entries: 2 });
+    const ofUsers = search.asked.filter((one) => one.startsWith("users"));
+    assert.deepEqual(
+      ofUsers,
+      [0, 1024, 4096, 2 ** 53 - 1024].map((offset) => `users a ${offset}`),
+    );
+    assert.equal(search.asked.length, 2 * ofUsers.length);
+    // A part without results is not kept.
+    assert.deepEqual({ ...search.counts(), bytes: 0 }, { hits: 12, misses: 8, entries: 6, bytes: 0 });
+    assert.ok(
+      search.holds("a", { limit: 1, offset: 1500 }) && !search.holds("a", { limit: 1, offset: 3000 }),
+    );
   });
 
   test("is bounded in bytes, and forgets what was not asked for longest", () => {
-    const users = recorded();
-    const search = open(users.find, nobody, 20_000);
+    const search = open(20_000);
     for (const term of "abcdefgh") search.users(term);
     assert.ok(search.counts().bytes <= 20_000);
     assert.ok(search.counts().entries >= 3 && search.counts().entries < 8);
     search.users("h");
-    assert.equal(users.asked.length, 8);
+    assert.equal(search.asked.length, 8);
     search.users("a");
-    assert.equal(users.asked.length, 9);
+    assert.equal(search.asked.length, 9);
   });
 
-  test("keeps nothing when it has no room, or of a result that is larger than all of it", () => {
+  test("keeps nothing when it has no room, or of a result that is larger than all of it, or fails", () => {
     for (const bytes of [0, 1000]) {
-      const users = recorded();
-      const search = open(users.find, nobody, bytes);
+      const search = open(bytes);
       search.users("a");
       search.users("a");
-      assert.equal(users.asked.length, 2);
+      assert.equal(search.asked.length, 2);
       assert.equal(search.counts().entries, 0);
     }
+    const search = open();
+    for (let times = 0; times < 2; times++) assert.throws(() => search.users("no"), /no/);
+    assert.deepEqual([search.asked.length, search.counts().entries], [2, 0]);
   });
 
   test("keeps the JSON of a page that is asked for again and again, and gives it for no other", () => {
-    const users = recorded();
-    const numbers = (term: string): ResultSet => {
-      users.find(term);
-      const first = term.charCodeAt(0) * 10_000;
-      return new ListedResults(Uint32Array.from({ length: 1000 }, (_, row) => first + row));
-    };
-    const search = open(numbers);
+    const search = open();
     let kept = 0;
     let given = 0;
     const random = createRandom(7, "pages");
@@ -176,9 +107,9 @@ describe("the cache", () => {
       const page = { limit: 1 + random.below(3), offset: random.below(2) };
       for (let again = random.below(5); again >= 0; again--) {
         const { total, rows: shown, json, keepJson } = search.users(term, page);
-        const first = page.offset + term.charCodeAt(0) * 10_000;
+        const first = page.offset + term.charCodeAt(0);
         const right = [0, 1, 2].slice(0, page.limit).map((at) => first + at);
-        assert.deepEqual([total, ...shown], [1000, ...right]);
+        assert.deepEqual([total, ...shown], [TOTAL, ...right]);
         if (json !== undefined) given++;
         assert.equal(String(json ?? right), String(right));
         if (keepJson !== undefined) kept++;
@@ -186,64 +117,29 @@ describe("the cache", () => {
       }
     }
     assert.ok(kept > 500 && given > kept, `${kept} kept, ${given} given`);
-    assert.deepEqual(users.asked.toSorted(), ["a", "b"]);
+    assert.equal(search.asked.length, 2);
     const { bytes } = search.counts();
     search.users("c");
     const before = search.counts().bytes;
-    search.users("c");
     search.users("c").keepJson!(sliceAll(Buffer.alloc(5000)));
     assert.equal(search.counts().bytes - before, 5000);
     assert.ok(bytes < before);
   });
 
-  test("waits for a running search, and forgets one that failed", async () => {
+  test("is looked into again when a search begins that waited", async () => {
     let asked = 0;
-    let fail = true;
-    const search = open(async () => {
-      asked++;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      if (fail) throw new Error("no");
-      return rows(2);
-    });
-    const both = await Promise.allSettled([search.users("a"), search.users("a")]);
-    for (const { status } of both) assert.equal(status, "rejected");
-    assert.equal(asked, 1);
-    fail = false;
-    assert.equal((await Promise.all([search.users("a"), search.users("a")]))[1]!.total, 2);
-    assert.equal(asked, 2);
-    await search.users("a");
-    const { hits, joined, misses } = search.counts();
-    assert.deepEqual({ hits, joined, misses }, { hits: 1, joined: 2, misses: 2 });
-  });
-
-  test("asks again for what another thread did not tell, and keeps what it told first", async () => {
-    const pages: PageOf[] = [];
-    const all = Uint32Array.from({ length: 100 }, (_, row) => row);
-    /** Returns the first ten rows if they cover the page, else the page alone. */
-    const tell = async (total: number, { limit, offset }: PageOf): Promise<PartialResults> => {
-      const told = offset + limit <= 10 ? { limit: 10, offset: 0 } : { limit, offset };
-      pages.push(told);
-      const rows = all.subarray(0, total).subarray(told.offset, told.offset + told.limit);
-      return new PartialResults({ total, rows }, told.offset);
-    };
-    const search = open(
-      (_term, page) => tell(100, page),
-      (_term, page) => tell(3, page),
+    const cached = new CachedSearch(
+      function* search() {
+        asked++;
+        for (let at = 0; at < 3; at++) yield;
+        return { classes: [1], rows: Uint32Array.of(7) };
+      },
+      { cacheBytes: 100_000, scheduler: new Scheduler(undefined, () => 1), count: undefined },
     );
-    for (const offset of [0, 4, 8, 9, 50, 99, 100]) {
-      const { total, rows: shown } = await search.users("a", { limit: 2, offset });
-      assert.deepEqual([total, ...shown], [100, ...[offset, offset + 1].filter((row) => row < 100)]);
-    }
-    const offsets = pages.map(({ offset }) => offset);
-    assert.deepEqual(offsets, [0, 9, 50, 99]);
-    // A caller that joins a search with too few rows asks once more.
-    const both = [0, 50].map((offset) => search.users("b", { limit: 2, offset }));
-    const shown = await Promise.all(both).then(([one, other]) => [...one!.rows, ...other!.rows]);
-    assert.deepEqual(shown, [0, 1, 50, 51]);
-    // A result with all its rows needs no further question.
-    assert.equal((await search.worlds("a", { limit: 2, offset: 0 })).total, 3);
-    assert.deepEqual([...(await search.worlds("a", { limit: 50, offset: 2 })).rows], [2]);
-    assert.deepEqual(search.counts(), { ...search.counts(), hits: 4, joined: 1, misses: 7 });
+    // Its clock makes each step last for a slice.
+    const found = await Promise.all([1, 2, 3].map(() => cached.find("users", "a", PAGE, STAYS)));
+    for (const one of found) assert.deepEqual([...(one as Found).rows], [7]);
+    assert.equal(asked, 1);
   });
 });
 

@@ -1,205 +1,225 @@
-/** Structures of the search index, compared with plain code: sets of documents, words, reordered indexes. */
+/** The parts of the search index: its grams and their lists, sets of documents, and what is used again. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, it, test } from "node:test";
 import fc from "fast-check";
-import { BitsetLoan } from "../src/search/bitset.ts";
+import { fold } from "../src/search/fold.ts";
+import { BEGIN, type Grams, isDense, longerGram, MOST_UNITS, ROOT } from "../src/search/grams.ts";
+import { indexGrams } from "../src/search/index-grams.ts";
+import { type DocumentSet, documentsOf, intersect, listOf, subtract } from "../src/search/sets.ts";
+import { joinTexts } from "../src/search/texts.ts";
+import { indexUsers } from "../src/search/users.ts";
+import { runNow, type Work } from "../src/search/work.ts";
+import { indexWorlds } from "../src/search/worlds.ts";
 import {
-  type DocumentSet,
-  type OpenPostings,
-  openPostings,
-  type SetOrWords,
-  sizeOf,
-  unite,
-} from "../src/search/document-sets.ts";
-import { intersect } from "../src/search/intersect.ts";
-import { findNgramDocuments, indexNgramDocuments } from "../src/search/ngram-documents.ts";
-import { isWhiteSpace } from "../src/search/texts.ts";
-import { type WordIndex, WordIndexBuilder } from "../src/search/word-index.ts";
-import { runNow } from "../src/search/work.ts";
-import { indexWorlds, rankWorldsAnew, type WorldIndex } from "../src/search/worlds.ts";
-import { createRandom } from "../src/util/random.ts";
+  checkPages,
+  openUsersOf,
+  openWorldsOf,
+  scan,
+  someText,
+  worldClassOf,
+} from "./support/search-scan.ts";
 
-test("white space is what \\s matches", () => {
-  for (let unit = 0; unit < 65_536; unit++) {
-    assert.equal(isWhiteSpace(unit), /\s/u.test(String.fromCharCode(unit)), unit.toString(16));
+const listed = (set: DocumentSet): number[] => [...runNow(listOf(set))];
+
+/** Every gram of an index, by its units; "^" stands for the beginning. */
+function gramsOf(index: Grams): Map<string, number> {
+  const texts = ["", "^"];
+  for (let gram = BEGIN + 1; gram < index.keys.length; gram++) {
+    const key = index.keys[gram]!;
+    texts.push(texts[Math.floor(key / 65_536)]! + String.fromCharCode(key % 65_536));
+    assert.equal(longerGram(index, Math.floor(key / 65_536), key % 65_536), gram);
   }
+  return new Map(texts.slice(BEGIN + 1).map((text, at) => [text, at + BEGIN + 1]));
+}
+
+/** The grams that texts should have, and their documents. */
+function naiveGrams(texts: readonly string[], few: number, by: "words" | "texts"): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  const pieces = texts.map((text) => (by === "words" ? text.split(/[ \n]/) : [`^${text}`]));
+  const add = (gram: string): boolean => {
+    const inGram = (piece: string) => piece.includes(gram);
+    const documents = [...pieces.keys()].filter((at) => pieces[at]!.some(inGram));
+    found.set(gram, documents);
+    return documents.length > few;
+  };
+  for (const piece of new Set(pieces.flat())) {
+    for (let from = 0; from < piece.length; from++) {
+      const begins = piece[from] === "^" && by === "texts" && from === 0;
+      for (let length = begins ? 2 : 1; length <= MOST_UNITS && from + length <= piece.length; length++) {
+        const gram = piece.slice(from, from + length);
+        if (found.has(gram) ? found.get(gram)!.length <= few : !add(gram)) break;
+      }
+    }
+  }
+  return found;
+}
+
+describe("an index of grams", () => {
+  it("has every gram up to the first rare one, and the documents of each", () => {
+    const few = new Set<number>();
+    const kinds = { dense: 0, sparse: 0, shared: 0 };
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(someText, fc.stringMatching(/^[ab ]{0,30}$/)), {
+          minLength: 1,
+          maxLength: 120,
+          size: "max",
+        }),
+        fc.constantFrom("words" as const, "texts" as const),
+        fc.constantFrom(1, 100, 1000),
+        (some, by, mostRead) => {
+          const texts = some.map((text) => fold(text).replaceAll("^", ""));
+          const index = indexGrams(
+            joinTexts(texts.length, (at) => texts[at]!),
+            by,
+            mostRead,
+          );
+          few.add(index.few);
+          const grams = gramsOf(index);
+          const naive = naiveGrams(texts, index.few, by);
+          assert.deepEqual([...grams.keys()].sort(), [...naive.keys()].sort());
+          const places = new Set<number>();
+          for (const [text, gram] of grams) {
+            const set = runNow(documentsOf(index, gram));
+            assert.deepEqual(listed(set), naive.get(text), JSON.stringify({ text, texts }));
+            assert.equal(set.count, index.counts[gram]);
+            kinds[isDense(set.count, texts.length) ? "dense" : "sparse"]++;
+            if (places.has(index.places[gram]!)) kinds.shared++;
+            places.add(index.places[gram]!);
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+    assert.ok(
+      few.size > 3 && Math.min(...Object.values(kinds)) > 1000,
+      JSON.stringify({ few: [...few], kinds }),
+    );
+  });
+
+  it("has differences of one to four bytes", () => {
+    const documents = 2 ** 21 + 300;
+    const marked = [0, 1, 128, 129 + 2 ** 14, documents - 1];
+    const texts = joinTexts(documents, (at) => (marked.includes(at) ? "b" : "a"));
+    const index = indexGrams(texts, "words");
+    const gram = longerGram(index, ROOT, "b".charCodeAt(0));
+    assert.deepEqual(listed(runNow(documentsOf(index, gram))), marked);
+  });
+
+  it("of no texts, and of empty ones, has no gram", () => {
+    for (const texts of [[], ["", ""]]) {
+      const index = indexGrams(
+        joinTexts(texts.length, (at) => texts[at]!),
+        "texts",
+      );
+      assert.equal(longerGram(index, BEGIN, 97), 0);
+      assert.equal(longerGram(index, ROOT, 97), 0);
+    }
+  });
 });
 
-describe("sets of documents", () => {
+it("sets of documents are combined as sets are, lists and bitsets alike", () => {
   const DOCUMENTS = 200;
-  /** Lists of entries, each ascending, no document twice. */
-  const listsOf = (least: number, most: number): fc.Arbitrary<number[][]> =>
-    fc.array(
-      fc
-        .uniqueArray(fc.nat(DOCUMENTS - 1), { minLength: least, maxLength: most })
-        .chain((documents) =>
-          fc
-            .array(fc.boolean(), { minLength: documents.length, maxLength: documents.length })
-            .map((flags) =>
-              documents.sort((a, b) => a - b).map((document, at) => document * 2 + Number(flags[at])),
-            ),
-        ),
-      { minLength: 1, maxLength: 4 },
-    );
-  // The second alternative: fast-check alone makes so few large lists that two of them hardly ever meet.
-  const someLists = fc.oneof(listsOf(0, 60), listsOf(30, 60));
-
-  function naiveUnion(lists: readonly (readonly number[])[]): Map<number, boolean> {
-    const union = new Map<number, boolean>();
-    for (const entry of lists.flat())
-      union.set(entry >> 1, (union.get(entry >> 1) ?? false) || (entry & 1) === 1);
-    return union;
-  }
-
-  function postingsOf(lists: readonly (readonly number[])[]): OpenPostings {
-    const starts = new Uint32Array(lists.length + 1);
-    lists.forEach((list, at) => {
-      starts[at + 1] = starts[at]! + list.length;
-    });
-    return openPostings({ documents: DOCUMENTS, starts, entries: Uint32Array.from(lists.flat()) });
-  }
-
-  function setOf(lists: readonly (readonly number[])[]): DocumentSet {
-    const postings = postingsOf(lists);
-    return runNow(unite(postings, [...lists.keys()], new BitsetLoan(postings.pool)));
-  }
-
-  const has = (bits: Uint32Array, at: number): boolean => ((bits[at >>> 5]! >>> (at & 31)) & 1) === 1;
-  const entriesIn = (set: DocumentSet): number[] => {
-    if (set.kind === "list") return [...set.entries];
-    const all = Array.from({ length: DOCUMENTS }, (_, at) => at).filter((at) => has(set.any, at));
-    return all.map((at) => at * 2 + (has(set.inName, at) ? 1 : 0));
+  const some = fc
+    .uniqueArray(fc.nat(DOCUMENTS - 1), { maxLength: 60 })
+    .map((list) => list.sort((a, b) => a - b));
+  const setOf = (list: readonly number[], isList: boolean): DocumentSet => {
+    if (isList) return { count: list.length, list: Uint32Array.from(list) };
+    const bits = new Uint32Array(Math.ceil(DOCUMENTS / 32));
+    for (const document of list) bits[document >>> 5]! |= 1 << document;
+    return { count: list.length, bits };
   };
-  const naiveEntries = (union: Map<number, boolean>): number[] =>
-    [...union].sort(([a], [b]) => a - b).map(([document, flag]) => document * 2 + Number(flag));
+  fc.assert(
+    fc.property(some, some, fc.boolean(), fc.boolean(), (a, b, isListA, isListB) => {
+      const [setA, setB] = [setOf(a, isListA), setOf(b, isListB)];
+      const both = a.filter((document) => b.includes(document));
+      const found = runNow(intersect(setA, setB));
+      assert.deepEqual([found.count, ...listed(found)], [both.length, ...both]);
+      const left = a.filter((document) => !both.includes(document));
+      const rest = runNow(subtract(setA, setOf(both, isListB)));
+      assert.deepEqual([rest.count, ...listed(rest)], [left.length, ...left]);
+      assert.deepEqual([listed(setA), listed(setB)], [a, b], "neither is changed");
+    }),
+  );
+});
 
-  test("are the union of their lists, large or small", () => {
-    const kinds = new Set<string>();
-    fc.assert(
-      fc.property(someLists, (lists) => {
-        const set = setOf(lists);
-        kinds.add(set.kind);
-        const naive = naiveEntries(naiveUnion(lists));
-        assert.deepEqual(entriesIn(set), naive);
-        assert.equal(sizeOf(set), naive.length);
-      }),
-      { numRuns: 300 },
+it("an index is used again if its texts are the same", () => {
+  const names = ["Ann", "Bob"];
+  const users = indexUsers(2, (row) => names[row]!);
+  assert.equal(
+    indexUsers(2, (row) => names[row]!.toUpperCase(), { earlier: users }),
+    users,
+  );
+  for (const others of [["Ann", "Bo"], ["AnnB", "ob"], ["Ann"]])
+    assert.notEqual(
+      indexUsers(others.length, (row) => others[row]!, { earlier: users }),
+      users,
     );
-    assert.deepEqual([...kinds].sort(), ["bits", "list"]);
+  const worldsOf = (name: string, description: string, earlier?: ReturnType<typeof indexWorlds>) =>
+    indexWorlds(
+      1,
+      () => name,
+      () => description,
+      { earlier },
+    );
+  const worlds = worldsOf("a", "b c");
+  assert.equal(worldsOf("A", "b C", worlds), worlds);
+  assert.notEqual(worldsOf("a b", "c", worlds), worlds);
+});
+
+/** Runs work, and measures its longest stretch without a pause in milliseconds of CPU time: the least of some runs. */
+function longestStretch(start: () => Work<unknown>): { readonly longest: number; readonly pauses: number } {
+  let least = Number.POSITIVE_INFINITY;
+  let pauses = 0;
+  for (let run = 0; run < 5; run++) {
+    const work = start();
+    let longest = 0;
+    pauses = -1;
+    for (let isDone = false; !isDone; pauses++) {
+      const began = process.cpuUsage();
+      isDone = work.next().done === true;
+      const { user, system } = process.cpuUsage(began);
+      longest = Math.max(longest, (user + system) / 1000);
+    }
+    least = Math.min(least, longest);
+  }
+  return { longest: least, pauses };
+}
+
+const PAGE = { limit: 1074, offset: 0 };
+
+describe("searches pause", () => {
+  const check = (start: () => Work<unknown>, leastPauses: number, message: string): void => {
+    const { longest, pauses } = longestStretch(start);
+    assert.ok(pauses >= leastPauses, `${message}: ${pauses} pauses`);
+    // A stretch takes half a millisecond; the bound is loose for busy machines.
+    assert.ok(longest < 5, `${message}: ${longest} ms`);
+  };
+
+  test("in texts of a megabyte, and in texts that nearly fit at each place", () => {
+    const worlds = [
+      { name: "long", description: `b${"a".repeat(1_000_000)}` },
+      { name: "word", description: Array.from({ length: 100_000 }, (_, at) => `w${at}`).join(" ") },
+    ];
+    const find = openWorldsOf(worlds);
+    for (const term of [`${"a".repeat(200)}b`, "a".repeat(250), "w9 w88 w777", `${"a".repeat(25)}`]) {
+      const naive = scan(2, (row) => worldClassOf(worlds[row]!, term));
+      checkPages(find, term, naive);
+    }
+    check(() => find(`${"a".repeat(200)}b`, PAGE), 5, "one long text");
   });
 
-  test("intersect to what is in both, whatever their kinds", () => {
-    const kinds = new Set<string>();
-    fc.assert(
-      fc.property(someLists, someLists, fc.boolean(), (a, b, isSet) => {
-        const postings = postingsOf(b);
-        const foundA = setOf(a);
-        const foundB: SetOrWords = isSet ? setOf(b) : { kind: "words", words: Uint32Array.from(b.keys()) };
-        kinds.add(`${foundA.kind} ${foundB.kind}`);
-        const naiveB = naiveUnion(b);
-        const both = [...naiveUnion(a)]
-          .filter(([document]) => naiveB.has(document))
-          .map(([document, flag]): [number, boolean] => [document, flag && naiveB.get(document)!]);
-        const naive = naiveEntries(new Map(both));
-        const found = intersect(foundA, foundB, postings, new BitsetLoan(postings.pool));
-        assert.deepEqual(entriesIn(found), naive);
-      }),
-      { numRuns: 1000 },
-    );
-    assert.equal(kinds.size, 6);
+  test("in very many texts, with a common term longer than a gram", () => {
+    const names = Array.from({ length: 30_000 }, (_, row) => `${"a".repeat(40)}${row.toString(36)}`);
+    const find = openUsersOf(names);
+    for (const term of ["a".repeat(30), `${"a".repeat(39)}1`, "a".repeat(41), "a"]) {
+      const naive = [...names.keys()].filter((row) => names[row]!.includes(term));
+      const first = naive.filter((row) => names[row]!.startsWith(term));
+      const rest = naive.filter((row) => !names[row]!.startsWith(term));
+      checkPages(find, term, [...first, ...rest]);
+    }
+    check(() => find("a".repeat(30), PAGE), 5, "all texts are read");
+    check(() => find("a", { limit: 1074, offset: 25_000 }), 0, "a late page");
   });
-});
-
-const wordRandom = createRandom(4, "words");
-
-const someWord = (units: number): string =>
-  Array.from({ length: 1 + wordRandom.below(units) }, () => "abcdefgh"[wordRandom.below(8)]).join("");
-
-function wordsOf(documents: number, words: number, least: number): WordIndex {
-  const builder = new WordIndexBuilder();
-  for (let document = 0; document < documents; document++) {
-    builder.beginDocument();
-    for (let word = 0; word < words; word++) builder.addField(someWord(120), false);
-  }
-  return builder.finish(least);
-}
-
-test("the documents of short n-grams take no more memory than is given for them: those of the most work are kept", () => {
-  const { trigrams, wordPostings } = wordsOf(500, 20, 64);
-  const bytesOf = (mostBytes?: number): { bytes: number; keys: number[]; sizes: (number | undefined)[] } => {
-    const kept = indexNgramDocuments(trigrams, wordPostings, 64, mostBytes);
-    const { dense, sparse } = kept;
-    const sizes = ["a", "b", "ab", "abc", "hh"].map((ngram) => {
-      const found = findNgramDocuments(kept, ngram);
-      return found === undefined ? undefined : sizeOf(found);
-    });
-    const bytes = dense.any.byteLength + dense.inName.byteLength + sparse.entries.byteLength;
-    return { bytes, keys: [...dense.keys, ...sparse.keys], sizes };
-  };
-  const all = bytesOf();
-  const some = bytesOf(20_000);
-  assert.ok(all.bytes > 40_000 && some.bytes <= 20_000 && some.bytes > 15_000, `${all.bytes}, ${some.bytes}`);
-  assert.ok(some.keys.every((key) => all.keys.includes(key)));
-  // More words hold a given letter than a given trigram.
-  assert.equal(some.sizes[0], all.sizes[0]);
-  assert.equal(some.sizes[3], undefined);
-  assert.equal(bytesOf(0).keys.length, 0);
-});
-
-const random = createRandom(5, "ranked");
-
-const WORDS = [..."moon moonbeam beam 東京タワー カフェ a ab 😀x naïve".split(" "), "x".repeat(150)];
-
-/** A text of up to `most` words; some texts are equal. @param known the share of frequent words */
-function textOf(most: number, known: number, rows: number): string {
-  const word = (): string =>
-    random.chance(known) ? WORDS[random.below(WORDS.length)]! : `w${random.below(rows * 3)}`;
-  return Array.from({ length: random.below(most + 1) }, word).join(" ");
-}
-
-function shuffled(order: Uint32Array): Uint32Array {
-  const mixed = order.slice();
-  for (let at = mixed.length - 1; at > 0; at--) {
-    const other = random.below(at + 1);
-    [mixed[at], mixed[other]] = [mixed[other]!, mixed[at]!];
-  }
-  return mixed;
-}
-
-function check(rows: number, known: number, mostTrigrams?: number): WorldIndex {
-  const names = Array.from({ length: rows }, () => textOf(2, known, rows));
-  const texts = Array.from({ length: rows }, () => textOf(20, known, rows));
-  const nameOf = (row: number): string => names[row]!;
-  const textAt = (row: number): string => texts[row]!;
-  const indexIn = (ranking: Uint32Array) => indexWorlds(ranking, nameOf, textAt, 4, mostTrigrams);
-  const first = Uint32Array.from({ length: rows }, (_, row) => row);
-  const before = indexIn(shuffled(first));
-  const kept = structuredClone(before);
-  const moved = before.nameOrder.rows.slice();
-  moved.copyWithin(1, 0, rows - 1);
-  if (rows > 0) moved[0] = before.nameOrder.rows[rows - 1]!;
-  for (const ranking of [shuffled(first), moved, before.nameOrder.rows]) {
-    const anew = rankWorldsAnew(before, ranking);
-    assert.deepEqual(anew, indexIn(ranking));
-    // Texts are not indexed again.
-    assert.equal(anew.words.trigrams, before.words.trigrams);
-    assert.equal(anew.nameOrder.names, before.nameOrder.names);
-  }
-  assert.deepEqual(before, kept, "others still search what was there before");
-  return before;
-}
-
-test("an index in the order of another ranking is that of its worlds in this order", () => {
-  const { dense, sparse } = check(500, 0.4).words.ngramDocuments;
-  const counts = [dense.keys.length, sparse.keys.length];
-  assert.ok(Math.min(...counts) > 20, `there is something to get wrong: ${counts}`);
-});
-
-test("so is one of bigrams", () => {
-  assert.equal(check(200, 0.4, 0).words.trigrams.gram, 2);
-});
-
-test("so is one of hardly any world", () => {
-  for (const rows of [0, 1, 2]) check(rows, 1);
 });

@@ -5,9 +5,8 @@ import { once } from "node:events";
 import { after, describe, it } from "node:test";
 import { MessageChannel } from "node:worker_threads";
 import fc from "fast-check";
-import { MOST_RUNNING, Scheduler } from "../src/search/schedule/scheduler.ts";
+import { MOST_RUNNING, Scheduler } from "../src/search/schedule.ts";
 import type { Work } from "../src/search/work.ts";
-import { FairQueue } from "../src/server/search/inline-search.ts";
 import { type AskPage, type Question, Questions } from "../src/server/search/questions.ts";
 import { askOver, passOn } from "../src/server/threads/serving-messages.ts";
 import { BUSY, type Caller, type Found } from "../src/store/generation.ts";
@@ -19,10 +18,9 @@ const STEP_MS = 0.5;
 interface FakeSearch {
   readonly name: string;
   readonly key: number;
-  readonly result: Promise<unknown>;
+  readonly result: unknown;
   begunAt?: number;
   endedAt?: number;
-  wasReturned: boolean;
   steps: number;
   gone: boolean;
 }
@@ -30,34 +28,31 @@ interface FakeSearch {
 /** A scheduler with fake work, and a record of its choices. */
 function createBench() {
   let now = 0;
-  const scheduler = new Scheduler<string>(() => now);
+  const scheduler = new Scheduler(undefined, () => now);
   const all: FakeSearch[] = [];
   /** Most searches running at a time, of all keys and of one key. */
   const most = { all: 0, ofKey: 0 };
 
   function* work(search: FakeSearch, steps: number): Work<string> {
     search.begunAt = now;
-    search.wasReturned = true;
-    const open = all.filter(({ begunAt, endedAt }) => begunAt !== undefined && endedAt === undefined);
+    const open = all.filter(
+      ({ begunAt, endedAt, gone }) => begunAt !== undefined && endedAt === undefined && !gone,
+    );
     most.all = Math.max(most.all, open.length);
     most.ofKey = Math.max(most.ofKey, open.filter(({ key }) => key === search.key).length);
-    try {
-      while (search.steps < steps) {
-        now += STEP_MS;
-        search.steps++;
-        yield;
-      }
-      search.wasReturned = false;
-      return search.name;
-    } finally {
-      search.endedAt = now;
+    while (search.steps < steps) {
+      now += STEP_MS;
+      search.steps++;
+      yield;
     }
+    search.endedAt = now;
+    return search.name;
   }
 
   function run(key: number, name: string, steps: number): FakeSearch {
-    const result = scheduler.run(() => work(search, steps), { key, isGone: () => search.gone });
-    const search: FakeSearch = { name, key, result, wasReturned: false, steps: 0, gone: false };
+    const search = { name, key, steps: 0, gone: false, result: undefined as unknown };
     all.push(search);
+    search.result = scheduler.run(work(search, steps), { key, isGone: () => search.gone });
     return search;
   }
   return { run, all, most, now: () => now };
@@ -123,7 +118,7 @@ describe("the scheduler", () => {
     for (const search of [begun, ...waiting]) search.gone = true;
     assert.equal(await next.result, "next");
     assert.equal(await begun.result, BUSY);
-    assert.ok(begun.wasReturned, "what it holds is given back");
+    assert.ok(begun.steps < 20, "it is not gone on with");
     for (const search of waiting) {
       assert.equal(await search.result, BUSY);
       assert.equal(search.begunAt, undefined);
@@ -131,22 +126,34 @@ describe("the scheduler", () => {
     assert.equal(now() - before, 3 * STEP_MS);
   });
 
-  it("fails a search alone, when it begins and when it runs", async () => {
-    const scheduler = new Scheduler<string>();
+  it("does short searches at once, up to a slice in a turn", async () => {
+    const { run } = createBench();
+    assert.equal(run(1, "first", 0).result, "first");
+    assert.equal(run(1, "second", 0).result, "second");
+    const long = run(1, "long", 10).result;
+    assert.ok(long instanceof Promise);
+    assert.ok(run(2, "behind it", 0).result instanceof Promise);
+    assert.equal(await long, "long");
+    await turn();
+    assert.equal(run(1, "later", 0).result, "later");
+  });
+
+  it("fails a search alone, at once or later", async () => {
+    const scheduler = new Scheduler();
     const caller = { key: 1, isGone: () => false };
-    const beginning = scheduler.run(() => {
-      throw new Error("cannot begin");
-    }, caller);
-    // biome-ignore lint/correctness/useYield: it fails before it could
-    const running = scheduler.run(function* (): Work<string> {
-      throw new Error("cannot go on");
-    }, caller);
-    // biome-ignore lint/correctness/useYield: it needs no pause
-    const good = scheduler.run(function* (): Work<string> {
-      return "good";
-    }, caller);
-    await assert.rejects(beginning, /cannot begin/);
-    await assert.rejects(running, /cannot go on/);
+    function* work(steps: number, result?: string): Work<string> {
+      for (let step = 0; step < steps; step++) {
+        const until = performance.now() + 1;
+        while (performance.now() < until);
+        yield;
+      }
+      if (result === undefined) throw new Error("cannot go on");
+      return result;
+    }
+    assert.throws(() => scheduler.run(work(0), caller), /cannot go on/);
+    const failing = [scheduler.run(work(2), caller), scheduler.run(work(0), caller)];
+    const good = scheduler.run(work(2, "good"), caller);
+    for (const one of failing) await assert.rejects(async () => one, /cannot go on/);
     assert.equal(await good, "good");
   });
 
@@ -191,16 +198,6 @@ describe("the scheduler", () => {
     );
     assert.ok(gone > 50, `${gone} left before their turn`);
   });
-});
-
-it("a fair queue takes one of each key in turn, in order of arrival within a key", () => {
-  const queue = new FairQueue<string>();
-  for (const item of ["a1", "a2", "a3", "b1", "a4", "c1", "b2"]) queue.push(item.charCodeAt(0), item);
-  const taken = [queue.shift(), queue.shift()];
-  queue.push("d".charCodeAt(0), "d1");
-  while (!queue.isEmpty) taken.push(queue.shift());
-  assert.deepEqual(taken, ["a1", "b1", "c1", "a2", "b2", "d1", "a3", "a4"]);
-  assert.equal(queue.shift(), undefined);
 });
 
 const PAGE = { limit: 2, offset: 0 };
@@ -288,7 +285,7 @@ function open() {
       searches.push({ term, caller, resolve, reject });
       wake();
     });
-  passOn({ ask: find, askSimilar: undefined }, port1);
+  passOn(find, port1);
   const asker = askOver(port2);
   /** Resolves once `count` searches have begun. */
   const begun = async (count: number): Promise<void> => {
@@ -296,14 +293,14 @@ function open() {
       await within(new Promise<void>((resolve) => (wake = resolve)), "a search");
     }
   };
-  const ask = (term: string, similar = false) => asker.ask("users", term, PAGE, SOMEBODY, similar);
+  const ask = (term: string) => asker.ask("users", term, PAGE, SOMEBODY);
   return { asker, ask, searches, begun, port1, port2 };
 }
 
 describe("questions over a port", () => {
   it("are answered each with its own answer, whichever comes first", async () => {
     const { ask, searches, begun } = open();
-    const [a, b, c, d] = [ask("a"), ask("b"), ask("c"), ask("d", true)];
+    const [a, b, c] = [ask("a"), ask("b"), ask("c")];
     await begun(3);
     searches[1]!.resolve(FOUND);
     searches[0]!.reject(new Error("no"));
@@ -311,8 +308,6 @@ describe("questions over a port", () => {
     await assert.rejects(a, /no/);
     assert.deepEqual(await b, FOUND);
     assert.equal(await c, undefined);
-    // Without a similar search the request goes on.
-    assert.equal(await d, undefined);
   });
 
   it("what was asked is answered after the end of its generation, and what is asked later is given back", async () => {

@@ -5,11 +5,11 @@ import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { drawDisplayName } from "../src/generate/text.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { ListedResults } from "../src/search/result-set.ts";
+import { placesOf } from "../src/search/results.ts";
 import { runNow } from "../src/search/work.ts";
 import { gramsOf, indexSimilarNames, LONGEST_NAME } from "../src/similar/names.ts";
 import { MOST_SIMILAR, openSimilar } from "../src/similar/similar.ts";
-import type { Store } from "../src/store/generation.ts";
+import type { PageOf, SearchName, Store } from "../src/store/generation.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/util/distance.ts";
 import { createRandom } from "../src/util/random.ts";
 import { modelFold } from "./support/model.ts";
@@ -84,30 +84,31 @@ function searchesOf(names: readonly string[]) {
     const classes = new Map(rows.map((row) => [row, modelClass(names[row]!, term, isWorld)]));
     return rows.sort((a, b) => classes.get(a)! - classes.get(b)! || a - b);
   };
-  const yieldNothing = <Value>(value: Value) =>
-    (function* () {
-      yield undefined;
-      return value;
-    })();
-  return openSimilar(
+  const rowsOf = (table: SearchName, term: string): number[] => {
+    if (table === "users") return exact(false)(term);
+    const named = exact(true)(term).map((place) => popular.all[place]!);
+    return [...named, ...[...names.keys()].filter((row) => !named.includes(row)).slice(0, 5)];
+  };
+  const search = openSimilar(
     { popular: popular as Store["popular"] },
+    { places: placesOf(popular.all, new Uint32Array(names.length)) },
     { users: index, worlds },
-    {
-      users: (term) => yieldNothing(new ListedResults(Uint32Array.from(exact(false)(term)))),
-      worlds: (term) => {
-        const named = exact(true)(term).map((place) => popular.all[place]!);
-        const others = [...names.keys()].filter((row) => !named.includes(row)).slice(0, 5);
-        return yieldNothing(new ListedResults(Uint32Array.from([...named, ...others])));
-      },
+    function* (table, term) {
+      yield undefined;
+      const rows = Uint32Array.from(rowsOf(table, term));
+      return { classes: [rows.length], rows };
     },
   );
+  return (table: SearchName, term: string, page: PageOf = EVERYTHING) => [
+    ...runNow(search(table, term, page)).rows,
+  ];
 }
 
 const EVERYTHING = { limit: MOST_SIMILAR, offset: 0 };
 
 /** The rows of all users that a query finds. */
 function rowsOf(names: readonly string[], query: string): number[] {
-  return [...runNow(searchesOf(names).users(query, EVERYTHING)).page(EVERYTHING)];
+  return searchesOf(names)("users", query);
 }
 
 /** Compares the hits of a query with the model. @returns their number */
@@ -118,7 +119,7 @@ function judge(
   searches = searchesOf(names),
 ): number {
   const term = readTerm(query);
-  const rows = [...runNow(searches[table](term, EVERYTHING)).page(EVERYTHING)];
+  const rows = searches(table, term);
   // A world's row counts from the end of `names`.
   const places = table === "users" ? rows : rows.map((row) => names.length - 1 - row);
   const ranks = places.map((place): [number, number] => {
@@ -187,7 +188,7 @@ describe("similar search", () => {
       ];
       kinds[random.below(4)]!();
       const term = readTerm(points.join(""));
-      const rows = runNow(searches.users(term, EVERYTHING)).page({ limit: 20, offset: 0 });
+      const rows = searches("users", term, { limit: 20, offset: 0 });
       asked++;
       if (rows.some((row) => fold(names[row]!) === fold(names[at]!))) found++;
     }
@@ -205,8 +206,7 @@ describe("similar search", () => {
       for (const table of ["users", "worlds"] as const) judge(short, query, table, shortSearches);
     }
     const searches = searchesOf(names);
-    for (const query of queries)
-      if (readTerm(query) !== "") runNow(searches.users(readTerm(query), EVERYTHING));
+    for (const query of queries) if (readTerm(query) !== "") searches("users", readTerm(query));
   });
 
   it("counts a thousand at most, and has the better ones", () => {

@@ -1,4 +1,4 @@
-/** One thread for each generation: its answers, its death without harm, and the guard against a shrunken snapshot. */
+/** The thread that loads a generation, and the guard against a shrunken snapshot. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { type Observation, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { indexStore } from "../src/search/search.ts";
-import { createThreadedLoader } from "../src/server/load/threaded-loader.ts";
+import { loadInThread } from "../src/server/load/threaded-loader.ts";
 import { collectGarbage } from "../src/util/process/collect.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { IS_LONG } from "./support/long.ts";
@@ -54,12 +54,11 @@ async function search(orrery: Orrery, table: "users" | "worlds", query: string):
 // This test must be the first: one thread exposes the collector for all.
 test("a thread has a collector from its start, and makes no context for one", async () => {
   const types = [runInNewContext("typeof gc")];
-  const loading = createThreadedLoader(() => {})(small, {});
+  const loading = loadInThread(small, {});
   // Before the thread runs.
   types.push(runInNewContext("typeof gc"));
   const loaded = await loading;
   assert.ok(!("problems" in loaded));
-  loaded.retire();
   assert.deepEqual(types, ["undefined", "function"]);
   const worker = new Worker("require('node:worker_threads').parentPort.postMessage(typeof gc)", {
     eval: true,
@@ -74,42 +73,31 @@ test("a thread has a collector from its start, and makes no context for one", as
 });
 
 test("what two threads index together is what one thread indexes", async () => {
-  const load = createThreadedLoader(() => {}, { mostAlone: 1 });
-  const first = await load(large, {});
-  assert.ok(!("problems" in first));
-  const later = await load(large, {});
-  assert.ok(!("problems" in later));
-  try {
-    assert.ok(
-      first.index.worlds.words.trigrams.postings.length > 1000 &&
-        first.index.users.trigrams.postings.length > 1000,
-    );
-    assert.deepEqual(first.index, indexStore(first.store));
-    assert.deepEqual(later.index, first.index);
-  } finally {
-    first.retire();
-    later.retire();
-  }
+  const loaded = await loadInThread(large, {}, 1);
+  assert.ok(!("problems" in loaded));
+  const { users, worlds } = loaded.index;
+  assert.ok(users.texts.units.length > 1000 && worlds.texts.units.length > 1000);
+  assert.deepEqual(loaded.index, indexStore(loaded.store));
 });
 
-it("a thread that dies is replaced, and the searches that waited for it are answered", async (t) => {
-  const [opened, workers] = await workersOf(() => open(t, large, { searchCacheBytes: 0 }));
-  assert.equal(workers.length, 1);
+it("a loading thread ends after its load, and one that dies refuses it", async (t) => {
+  const [opened, first] = await workersOf(() => open(t, large, { searchCacheBytes: 0 }));
   const { orrery, observed } = opened;
-  const before = await search(orrery, "users", "a");
-  const asked = Promise.all(QUERIES.map((query) => search(orrery, "users", query)));
-  await workers[0]!.terminate();
-  await observed("thread-died");
-  const answers = await asked;
-  await observed("thread-replaced");
-  assert.equal(answers[0], before);
-  assert.equal(await search(orrery, "users", "a"), before);
-  // Requests without a search are answered all the while, and a reload works.
+  await until(() => first.every(({ threadId }) => threadId === -1), "the end of the thread");
+  for (const query of QUERIES) assert.match(await search(orrery, "users", query), /^\{"data":\[/);
   const manifest = JSON.parse(readFileSync(join(large, "manifest.json"), "utf8")) as object;
-  replace(join(large, "manifest.json"), JSON.stringify({ ...manifest, generation: "after-the-death" }));
-  await orrery.reload();
-  assert.equal(orrery.generation(), "after-the-death");
-  assert.equal(JSON.parse(await search(orrery, "users", "a")).pagination.total > 0, true);
+  replace(join(large, "manifest.json"), JSON.stringify({ ...manifest, generation: "later" }));
+  const [reloaded] = await workersOf(async (workers) => {
+    const loading = orrery.reload();
+    await until(() => workers.length > 0, "a thread");
+    await workers[0]!.terminate();
+    return await loading;
+  });
+  assert.equal(reloaded.snapshot, "refused");
+  assert.match(reloaded.problems[0]!, /: the loading thread died: /);
+  await observed("snapshot-refused");
+  assert.equal((await orrery.reload()).snapshot, "loaded");
+  assert.equal(orrery.generation(), "later");
 });
 
 // Only the long form tries the allowed case.

@@ -5,10 +5,10 @@
 
 import { createRequire } from "node:module";
 import { fold } from "../../src/search/fold.ts";
-import type { ResultSet } from "../../src/search/result-set.ts";
-import { indexUsers, openUsers, searchUsers } from "../../src/search/users.ts";
+import { placesOf, type Results } from "../../src/search/results.ts";
+import { indexUsers, searchUsers } from "../../src/search/users.ts";
 import { runNow } from "../../src/search/work.ts";
-import { indexWorlds, openWorlds, searchWorlds } from "../../src/search/worlds.ts";
+import { indexWorlds, searchWorlds } from "../../src/search/worlds.ts";
 
 /** The texts to search: names alone, or names and descriptions. */
 export interface Corpus {
@@ -53,25 +53,24 @@ function ours(corpus: Corpus): Engine {
   const { names, descriptions } = corpus;
   if (descriptions === undefined) {
     const users = indexUsers(names.length, (row) => names[row]!);
-    const index = openUsers(users);
-    const find: Find = (query) => firstPage(runNow(searchUsers(index, query, FIRST_PAGE)));
+    const find: Find = (query) => firstPage(runNow(searchUsers(users, query, FIRST_PAGE)));
     return { find, nativeBytes: sharedBytes(users) };
   }
-  const ranking = Uint32Array.from(names, (_, row) => row);
+  const rows = Uint32Array.from(names.keys());
+  const ranking = { rows, places: placesOf(rows, new Uint32Array(rows.length)) };
   const worlds = indexWorlds(
-    ranking,
+    rows.length,
     (row) => names[row]!,
     (row) => descriptions[row]!,
   );
-  const index = openWorlds(worlds);
-  const find: Find = (query) => firstPage(runNow(searchWorlds(index, query, FIRST_PAGE)));
+  const find: Find = (query) => firstPage(runNow(searchWorlds(worlds, ranking, query, FIRST_PAGE)));
   return { find, nativeBytes: sharedBytes(worlds) };
 }
 
 const FIRST_PAGE = { limit: PAGE, offset: 0 };
 
-function firstPage(matches: ResultSet): Found {
-  return { total: matches.total, page: [...matches.page(FIRST_PAGE)] };
+function firstPage({ classes, rows }: Results): Found {
+  return { total: classes.reduce((sum, count) => sum + count, 0), page: [...rows] };
 }
 
 /** Scans every text: so simple that its results count as right. */

@@ -1,15 +1,12 @@
 /** The searches of an explanation: they use no cache and count all hits by rank class. */
 
-import { fold } from "../search/fold.ts";
-import { pageOf, type ResultSet } from "../search/result-set.ts";
-import { Scheduler } from "../search/schedule/scheduler.ts";
-import { openSearch, type Searches } from "../search/search.ts";
+import type { Results } from "../search/results.ts";
+import { Scheduler } from "../search/schedule.ts";
+import { openSearch } from "../search/search.ts";
 import type { Work } from "../search/work.ts";
 import { termsOf } from "../search/worlds.ts";
 import type { OpenState } from "../server/open.ts";
-import { BUSY, type Generation, type SearchName, type Store } from "../store/generation.ts";
-import { displayNameOf, worldNameOf } from "../store/texts.ts";
-import { endWhere } from "../util/sorted.ts";
+import { BUSY, type Generation, type SearchName } from "../store/generation.ts";
 import type { WatchedServer } from "./watched.ts";
 
 /** How a search would be answered. */
@@ -48,65 +45,26 @@ const MEANINGS: Readonly<Record<SearchName, readonly string[]>> = {
   ],
 };
 
-/** Maximum number of results to list at once. */
-const LISTED = 16_384;
-
-/** Larger than any page, so that the search finds all hits. */
-const EVERYTHING = { limit: 2 ** 32, offset: 0 } as const;
-
 function termsIn(table: SearchName, term: string): readonly string[] {
   return table === "users" ? [term] : termsOf(term);
 }
 
-interface CountedResults extends Pick<SearchExplanation, "classes" | "durationMs"> {
-  readonly results: ResultSet;
+interface TimedResults {
+  readonly results: Results;
+  readonly durationMs: number;
 }
 
-/** Creates the function that returns the rank class of a hit. */
-function rankOf(table: SearchName, { users, worlds }: Store, term: string): (row: number) => number {
-  const terms = termsIn(table, term);
-  return (row) => {
-    const name = fold(table === "users" ? displayNameOf(users, row) : worldNameOf(worlds, row));
-    if (name === term) return 0;
-    if (name.startsWith(term)) return 1;
-    return terms.every((one) => name.includes(one)) ? 2 : 3;
-  };
-}
-
-/** Counts results by rank class. They are sorted by class, so a binary search finds the end of each. */
-function* countClasses(
-  meanings: readonly string[],
-  results: ResultSet,
-  rank: (row: number) => number,
-): Work<readonly ClassExplanation[]> {
-  const { total } = results;
-  const listed = total <= LISTED ? results.page({ limit: total, offset: 0 }) : undefined;
-  const rowAt = (at: number): number => listed?.[at] ?? results.page({ limit: 1, offset: at })[0]!;
-  const classes: ClassExplanation[] = [];
-  let begin = 0;
-  for (const [number, meaning] of meanings.entries()) {
-    yield;
-    const end = endWhere(begin, total, (at) => rank(rowAt(at)) <= number);
-    classes.push({ rank: number, meaning, matches: end - begin });
-    begin = end;
-  }
-  return classes;
-}
-
-function* searchAndCount(
-  searches: Searches,
-  store: Store,
-  table: SearchName,
-  term: string,
-): Work<CountedResults> {
+function* timed(search: Work<Results>): Work<TimedResults> {
   const began = performance.now();
-  const results = yield* searches[table](term, EVERYTHING);
-  const durationMs = Math.round((performance.now() - began) * 1000) / 1000;
-  const classes = yield* countClasses(MEANINGS[table], results, rankOf(table, store, term));
-  return { results, classes, durationMs };
+  const results = yield* search;
+  return { results, durationMs: Math.round((performance.now() - began) * 1000) / 1000 };
 }
 
-const scheduler = new Scheduler<CountedResults>();
+function classesOf(table: SearchName, { classes }: Results): readonly ClassExplanation[] {
+  return MEANINGS[table].map((meaning, rank) => ({ rank, meaning, matches: classes[rank]! }));
+}
+
+const scheduler = new Scheduler();
 
 /** The searches of a generation as requests run them, but without a cache. @param take receives each explanation */
 export function explainedSearches(
@@ -116,15 +74,20 @@ export function explainedSearches(
 ): Pick<Generation, "search" | "similar"> {
   const { similar } = state.generation;
   const { store, index } = served.shared();
-  const searches = openSearch(index);
+  const search = openSearch(store, index);
   return {
     search: async (table, term, page, caller) => {
-      const done = await scheduler.run(() => searchAndCount(searches, store, table, term), caller);
-      const { classes, durationMs } = done === BUSY ? { classes: null, durationMs: null } : done;
+      const done = await scheduler.run(timed(search(table, term, page)), caller);
       const cache = await askHolding({ table, term, page: { limit: page.limit, offset: page.offset } });
-      const total = done === BUSY ? null : done.results.total;
-      take({ table, match: "exact", term, terms: termsIn(table, term), total, classes, cache, durationMs });
-      return done === BUSY ? BUSY : pageOf(done.results, page);
+      const asked = { table, match: "exact", term, terms: termsIn(table, term), cache } as const;
+      if (done === BUSY) {
+        take({ ...asked, total: null, classes: null, durationMs: null });
+        return BUSY;
+      }
+      const classes = classesOf(table, done.results);
+      const total = classes.reduce((sum, { matches }) => sum + matches, 0);
+      take({ ...asked, total, classes, durationMs: done.durationMs });
+      return { total, rows: done.results.rows };
     },
     similar:
       similar &&

@@ -76,10 +76,6 @@ export class RecentProblems {
       this.#lasting.set(kind, { kind, since, message });
     }
     switch (observation.kind) {
-      case "snapshot-loaded":
-        // The new generation has its own search thread.
-        this.#replaced("search");
-        break;
       case "thread-died":
         this.#died(observation.role, observation.cause);
         break;

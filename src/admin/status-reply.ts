@@ -43,7 +43,6 @@ async function askThreads(
     },
     searchCache: {
       hits: sum(counting, ({ searches }) => searches.hits),
-      joined: sum(counting, ({ searches }) => searches.joined),
       misses: sum(counting, ({ searches }) => searches.misses),
       entries: sum(answers, ({ searches }) => searches.entries),
       bytes: sum(answers, ({ searches }) => searches.bytes),

@@ -207,9 +207,7 @@ export interface Status {
    * The search result cache of the served generation: searches answered from it, searches that waited for the same running
    * search, searches that had to run; cached results, their memory, and its limit.
    */
-  readonly searchCache: Readonly<
-    Record<"hits" | "joined" | "misses" | "entries" | "bytes" | "maxBytes", number>
-  >;
+  readonly searchCache: Readonly<Record<"hits" | "misses" | "entries" | "bytes" | "maxBytes", number>>;
   /** Memory of the process: heaps of the main and the serving threads; array buffers are a part of the external memory. */
   readonly memory: Readonly<
     Record<"rssBytes" | "heapUsedBytes" | "heapTotalBytes" | "externalBytes" | "arrayBuffersBytes", number>

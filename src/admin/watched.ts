@@ -108,7 +108,7 @@ export class WatchedServer implements Watched {
   async askThreads(asked?: CacheQuestion) {
     const served = this.opened?.served;
     const holds = asked !== undefined && (served?.search.holds(asked.table, asked.term, asked.page) ?? false);
-    const searches = served?.search.counts() ?? { hits: 0, joined: 0, misses: 0, entries: 0, bytes: 0 };
+    const searches = served?.search.counts() ?? { hits: 0, misses: 0, entries: 0, bytes: 0 };
     const figures = figuresOfThread(this.#eventLoop(), searches, holds);
     const told = await this.tell(asked);
     return [

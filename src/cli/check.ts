@@ -1,7 +1,7 @@
 /** `orrery check` tries to load a snapshot and reports its contents; `orrery diff` reports the changes of a reload to another. */
 
 import { PERIODS } from "../model/model.ts";
-import { loadAsServed } from "../server/load/threaded-loader.ts";
+import { loadInThread } from "../server/load/threaded-loader.ts";
 import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { SnapshotError } from "../util/told-error.ts";
@@ -59,7 +59,7 @@ export async function checkSnapshot(
 ): Promise<void> {
   const { folder, repair } = await fetchSnapshot(options, io, program);
   const bar = startProgress(io, "reading");
-  const load = options.values.noIndex ? loadSnapshot : loadAsServed;
+  const load = options.values.noIndex ? loadSnapshot : loadInThread;
   const loadOptions = { maxBytes: options.values.maxSnapshotBytes, onProgress: bar.show };
   let result = await load(folder, loadOptions);
   if (!result.ok) {

@@ -67,7 +67,6 @@ interface LoadedTables {
 export interface CacheCounts {
   readonly hits: number;
   /** Waited for the same search. */
-  readonly joined: number;
   readonly misses: number;
   readonly entries: number;
   readonly bytes: number;
@@ -153,7 +152,7 @@ export const CORE_EVENTS = {
     level: "info",
     text: "search cache closed with its generation",
     meaning:
-      "The searches of a replaced generation: answered from the cache (`hits`), by waiting for the same search (`joined`) or by a search (`misses`); and the contents of its cache. With `--threads` a line per thread.",
+      "The searches of a replaced generation: answered from the cache (`hits`) or by a search (`misses`); and the contents of its cache. With `--threads` a line per thread.",
   }),
   "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
     level: "info",

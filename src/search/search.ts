@@ -1,34 +1,19 @@
 /** Both searches over one store. */
 
-import type { PageOf, Store } from "../store/generation.ts";
+import { sharedUint32 } from "../store/bytes.ts";
+import type { PageOf, SearchName, Store } from "../store/generation.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
-import type { ResultSet } from "./result-set.ts";
-import { indexUsers, type NameIndex, openUsers, searchUsers } from "./users.ts";
+import { placesOf, type Results } from "./results.ts";
+import { indexUsers, searchUsers, type UserIndex } from "./users.ts";
 import type { Work } from "./work.ts";
-import { indexWorlds, openWorlds, rankWorldsAnew, searchWorlds, type WorldIndex } from "./worlds.ts";
+import { indexWorlds, searchWorlds, type WorldIndex } from "./worlds.ts";
 
 /** The indexes of a store, all in shared memory: other threads can use them. */
 export interface SearchIndex {
-  readonly users: NameIndex;
+  readonly users: UserIndex;
   readonly worlds: WorldIndex;
-}
-
-/** Both searches as work for the caller to run, at once or in slices. Results after the requested page may be incomplete. */
-export interface Searches {
-  users(term: string, page: PageOf): Work<ResultSet>;
-  worlds(term: string, page: PageOf): Work<ResultSet>;
-}
-
-export function indexUsersOf({ users }: Store): NameIndex {
-  return indexUsers(users.rows, (row) => displayNameOf(users, row));
-}
-
-export function indexWorldsOf({ worlds, popular }: Store): WorldIndex {
-  return indexWorlds(
-    popular.all,
-    (row) => worldNameOf(worlds, row),
-    (row) => descriptionOf(worlds, row),
-  );
+  /** By world row: its place in the ranking of all times. */
+  readonly places: Uint32Array;
 }
 
 export interface Indexed {
@@ -36,14 +21,34 @@ export interface Indexed {
   readonly index: SearchIndex;
 }
 
-/** Indexes a store for both searches. @param earlier parts of its index are used again if both stores have the same sources of them */
+export function indexUsersOf({ users }: Store, earlier?: UserIndex): UserIndex {
+  return indexUsers(users.rows, (row) => displayNameOf(users, row), { earlier });
+}
+
+export function indexWorldsOf({ worlds }: Store, earlier?: WorldIndex): WorldIndex {
+  return indexWorlds(
+    worlds.rows,
+    (row) => worldNameOf(worlds, row),
+    (row) => descriptionOf(worlds, row),
+    { earlier },
+  );
+}
+
+/** The places of worlds in the ranking of all times. */
+export function rankedPlaces({ popular }: Store): Uint32Array {
+  return placesOf(popular.all, sharedUint32(popular.all.length));
+}
+
+/** Indexes a store for both searches. @param earlier parts of its index are used again if they were made from the same */
 export function indexStore(store: Store, earlier?: Indexed): SearchIndex {
-  const users = store.users === earlier?.store.users ? earlier.index.users : indexUsersOf(store);
-  if (store.worlds !== earlier?.store.worlds) return { users, worlds: indexWorldsOf(store) };
-  const { worlds } = earlier.index;
-  if (store.popular.all === earlier.store.popular.all) return { users, worlds };
-  // Only the ranking has changed: the words of the documents are the same.
-  return { users, worlds: rankWorldsAnew(worlds, store.popular.all) };
+  const before = earlier?.store;
+  const index = earlier?.index;
+  const isSame = (part: "users" | "worlds"): boolean => store[part] === before?.[part];
+  return {
+    users: isSame("users") ? index!.users : indexUsersOf(store, index?.users),
+    worlds: isSame("worlds") ? index!.worlds : indexWorldsOf(store, index?.worlds),
+    places: store.popular.all === before?.popular.all ? index!.places : rankedPlaces(store),
+  };
 }
 
 /** The parts of an index that an earlier one lacks. */
@@ -52,11 +57,11 @@ export function partsMade(index: SearchIndex, earlier: SearchIndex | undefined):
   return Object.fromEntries(parts.filter(([name, part]) => part !== earlier?.[name]));
 }
 
-export function openSearch(index: SearchIndex): Searches {
-  const users = openUsers(index.users);
-  const worlds = openWorlds(index.worlds);
-  return {
-    users: (term, page) => searchUsers(users, term, page),
-    worlds: (term, page) => searchWorlds(worlds, term, page),
-  };
+/** Both searches as work for the caller to run, at once or in slices. */
+export type Searches = (name: SearchName, term: string, page: PageOf) => Work<Results>;
+
+export function openSearch({ popular }: Pick<Store, "popular">, index: SearchIndex): Searches {
+  const ranking = { rows: popular.all, places: index.places };
+  return (name, term, page) =>
+    name === "users" ? searchUsers(index.users, term, page) : searchWorlds(index.worlds, ranking, term, page);
 }

@@ -1,245 +1,167 @@
-/** Texts as plain numbers: their UTF-16 code units one after the other, in shared memory. */
+/** Folded texts as UTF-16 code units in shared memory, and the distinct pieces that they consist of. */
 
 import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
-import { countUp } from "../store/order.ts";
-import type { Work } from "./work.ts";
+import type { RowLists } from "../store/lists.ts";
 
-/** Stands after a text. The second half of a surrogate pair: no text ends with it but after a first half. */
-export const PAD = 0xdc00;
-export const PAD_TEXT = String.fromCharCode(PAD);
-
-/** Texts with numbers from 0. */
+/** Texts by document. */
 export interface Texts {
-  readonly count: number;
-  /** Each text is followed by a {@link PAD}. */
+  /** The code units of all texts, one text after the other. */
   readonly units: Uint16Array;
-  /** Text n begins at `starts[n]`; one more start is after the last pad. */
+  /** Text d is `units[starts[d]]` to `units[ends[d] - 1]`. */
   readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
 }
 
-export function lengthOf({ starts }: Texts, number: number): number {
-  return starts[number + 1]! - starts[number]! - 1;
+/** Joins texts. @param most code units of all texts together @throws {LimitError} when there are more */
+export function joinTexts(
+  documents: number,
+  textOf: (document: number) => string,
+  most = MOST_CODE_UNITS,
+): Texts {
+  let units = new Uint16Array(1024);
+  const starts = sharedUint32(documents);
+  const ends = sharedUint32(documents);
+  let to = 0;
+  for (let document = 0; document < documents; document++) {
+    const text = textOf(document);
+    checkLimit(to + text.length, most, "UTF-16 units of searched texts");
+    while (to + text.length > units.length) units = enlarge(units, MOST_CODE_UNITS);
+    starts[document] = to;
+    for (let at = 0; at < text.length; at++) units[to++] = text.charCodeAt(at);
+    ends[document] = to;
+  }
+  const all = sharedUint16(to);
+  all.set(units.subarray(0, to));
+  return { units: all, starts, ends };
 }
 
-export class TextsBuilder {
+/** Whether two lists of texts are the same. */
+export function areSameTexts(a: Texts, b: Texts): boolean {
+  return isSameArray(a.starts, b.starts) && isSameArray(a.ends, b.ends) && isSameArray(a.units, b.units);
+}
+
+function isSameArray(a: Uint16Array | Uint32Array, b: Uint16Array | Uint32Array): boolean {
+  if (a.length !== b.length) return false;
+  const bytesOf = ({ buffer, byteOffset, byteLength }: typeof a): Buffer =>
+    Buffer.from(buffer, byteOffset, byteLength);
+  return bytesOf(a).equals(bytesOf(b));
+}
+
+/** The distinct pieces of some texts: whole texts, or words. Needed only while they are indexed. */
+export interface Pieces {
+  readonly units: Uint16Array;
+  /** Where each piece stands first. */
+  readonly starts: Uint32Array;
+  readonly lengths: Uint32Array;
+  /** The documents of each piece, ascending. */
+  readonly documents: RowLists;
+}
+
+/** White space in folded texts: the space, and the line break between a name and its description. */
+const SPACE = 0x20;
+const LINE_BREAK = 0x0a;
+
+/** Cuts texts into pieces. @param isWords cuts at white space; otherwise a piece is a whole text */
+export function cutPieces({ units, starts, ends }: Texts, isWords: boolean): Pieces {
+  const table = new PieceTable(units);
+  /** The pieces of all documents, one document after the other, each piece once in a document. */
+  const pieces = new Uint32Column();
+  const pieceEnds = new Uint32Array(starts.length);
+  /** By piece: the newest document with it, plus one. */
+  let newest = new Uint32Array(1024);
+  for (let document = 0; document < starts.length; document++) {
+    const end = ends[document]!;
+    for (let at = starts[document]!; at < end; at++) {
+      const from = at;
+      if (isWords) while (at < end && units[at] !== SPACE && units[at] !== LINE_BREAK) at++;
+      else at = end;
+      if (at === from) continue;
+      const piece = table.numberOf(from, at);
+      if (piece >= newest.length) newest = enlarge(newest);
+      if (newest[piece] === document + 1) continue;
+      newest[piece] = document + 1;
+      pieces.push(piece);
+    }
+    pieceEnds[document] = pieces.length;
+  }
+  return { units, ...table.finish(), documents: documentsByPiece(pieces, pieceEnds, table.count) };
+}
+
+function documentsByPiece(pieces: Uint32Column, ends: Uint32Array, count: number): RowLists {
+  const starts = new Uint32Array(count + 1);
+  for (let at = 0; at < pieces.length; at++) starts[pieces.values[at]! + 1]!++;
+  for (let piece = 0; piece < count; piece++) starts[piece + 1]! += starts[piece]!;
+  const rows = new Uint32Array(pieces.length);
+  const next = starts.slice();
+  for (let document = 0, at = 0; document < ends.length; document++)
+    for (; at < ends[document]!; at++) rows[next[pieces.values[at]!]!++] = document;
+  return { starts, rows };
+}
+
+/** Numbers pieces in the order in which they come first. */
+class PieceTable {
+  readonly #units: Uint16Array;
+  /** Random, so that nobody can choose texts that collide. */
+  readonly #seed = Math.floor(Math.random() * 2 ** 32) | 1;
   readonly #starts = new Uint32Column();
-  readonly #most: number;
-  readonly #kind: string;
-  #units = new Uint16Array(1024);
-  #length = 0;
+  readonly #lengths = new Uint32Column();
+  readonly #hashes = new Uint32Column();
+  /** By hash: the number of a piece, plus one; 0 if free. */
+  #slots = new Uint32Array(4096);
 
-  /** @param most code units, with one more for each text @param kind name of the texts for the error */
-  constructor(most = MOST_CODE_UNITS, kind = "names") {
-    this.#most = most;
-    this.#kind = kind;
+  constructor(units: Uint16Array) {
+    this.#units = units;
   }
 
   get count(): number {
     return this.#starts.length;
   }
 
-  /** Adds a text, given as a part of one; it gets the next number. @throws {LimitError} when there are too many code units */
-  add(text: string, from = 0, to = text.length): void {
-    const end = this.#length + to - from;
-    checkLimit(end + 1, this.#most, `characters of ${this.#kind}`);
-    this.#starts.push(this.#length);
-    while (end >= this.#units.length) this.#units = enlarge(this.#units, this.#most);
-    for (let at = from; at < to; at++) this.#units[this.#length++] = text.charCodeAt(at);
-    this.#units[this.#length++] = PAD;
+  numberOf(from: number, end: number): number {
+    let hash = this.#seed;
+    for (let at = from; at < end; at++) {
+      hash = Math.imul(hash ^ this.#units[at]!, this.#seed);
+      hash ^= hash >>> 15;
+    }
+    hash >>>= 0;
+    const mask = this.#slots.length - 1;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const piece = this.#slots[slot]! - 1;
+      if (piece < 0) return this.#add(from, end - from, hash);
+      if (this.#hashes.values[piece] === hash && this.#isAt(piece, from, end - from)) return piece;
+    }
   }
 
-  /** Whether an added text equals a part of another one. */
-  isEqual(number: number, text: string, from: number, to: number): boolean {
-    const units = this.#units;
-    const start = this.#starts.values[number]!;
-    const end = number + 1 < this.count ? this.#starts.values[number + 1]! : this.#length;
-    if (end - start - 1 !== to - from) return false;
-    for (let at = from; at < to; at++) if (units[start + at - from] !== text.charCodeAt(at)) return false;
+  finish(): Pick<Pieces, "starts" | "lengths"> {
+    const used = ({ values, length }: Uint32Column): Uint32Array => values.subarray(0, length);
+    return { starts: used(this.#starts), lengths: used(this.#lengths) };
+  }
+
+  #isAt(piece: number, from: number, length: number): boolean {
+    if (this.#lengths.values[piece] !== length) return false;
+    const start = this.#starts.values[piece]!;
+    for (let at = 0; at < length; at++) if (this.#units[start + at] !== this.#units[from + at]) return false;
     return true;
   }
 
-  finish(): Texts {
-    const count = this.#starts.length;
-    const starts = sharedUint32(count + 1);
-    starts.set(this.#starts.values.subarray(0, count));
-    starts[count] = this.#length;
-    const units = sharedUint16(this.#length);
-    units.set(this.#units.subarray(0, this.#length));
-    // Not kept here: the caller may drop the texts as soon as they are in order.
-    this.#units = new Uint16Array(0);
-    return { count, units, starts };
-  }
-}
-
-export const WHITE_SPACE = /\s+/u;
-
-/** Whether a code unit is white space, as `\s` has it, without the cost of a regular expression. */
-export function isWhiteSpace(unit: number): boolean {
-  if (unit < 0x80) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
-  if (unit < 0x1680) return unit === 0xa0;
-  if (unit < 0x3000) return OTHER_WHITE_SPACE.has(unit) || (unit >= 0x2000 && unit <= 0x200a);
-  return unit === 0x3000 || unit === 0xfeff;
-}
-
-const OTHER_WHITE_SPACE: ReadonlySet<number> = new Set([0x1680, 0x2028, 0x2029, 0x202f, 0x205f]);
-
-/** Compares a text from a position on with some code units of a term: 0 when they are equal, below 0 when the text sorts first. */
-export function compare(units: Uint16Array, at: number, term: string, from: number, to: number): number {
-  for (let unit = from; unit < to; unit++) {
-    // A text that ends has a pad here, which a term cannot have in this position.
-    const difference = units[at + unit]! - term.charCodeAt(unit);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
-/** Positions of a text tried between two pauses: at each, all code units of a term may have to be compared. */
-const MOST_TRIED = 1024;
-
-export function* containsTerm({ units, starts }: Texts, text: number, term: string): Work<boolean> {
-  const end = starts[text + 1]! - term.length;
-  for (let at = starts[text]!; at < end; at++) {
-    if (compare(units, at, term, 0, term.length) === 0) return true;
-    // `at` counts through all texts, so a run of short texts pauses, too.
-    if (at % MOST_TRIED === 0) yield;
-  }
-  return false;
-}
-
-/*
- * Sorting texts by their code units: a three-way quicksort on keys of three code units, then on the next three of equal
- * ones (multikey quicksort). It keeps nothing on the engine's heap, where many millions of strings do not fit.
- */
-
-const KEY_UNITS = 3;
-/** Values of a code unit in a key: none, which comes first, or any. */
-const KEY_BASE = 65_537;
-/** Insertion sort up to this length. */
-const SHORT = 12;
-
-/** Three code units of a text as a number; texts that end come first. */
-function keyAt({ units, starts }: Texts, text: number, depth: number): number {
-  const from = starts[text]! + depth;
-  const left = starts[text + 1]! - 1 - from;
-  const first = left > 0 ? units[from]! + 1 : 0;
-  const second = left > 1 ? units[from + 1]! + 1 : 0;
-  const third = left > 2 ? units[from + 2]! + 1 : 0;
-  return (first * KEY_BASE + second) * KEY_BASE + third;
-}
-
-/** Whether texts end within a key: then texts with this key are equal. */
-function endsIn(key: number): boolean {
-  return key % KEY_BASE === 0;
-}
-
-/** The numbers of texts in order of their code units, equal ones in order of their numbers. */
-export function sortTexts(texts: Texts): Uint32Array {
-  const order = countUp(texts.count);
-  const keys = new Float64Array(texts.count);
-  for (let text = 0; text < texts.count; text++) keys[text] = keyAt(texts, text, 0);
-  const parts: Part[] = [{ from: 0, to: texts.count, depth: 0 }];
-  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-    if (part.to - part.from <= SHORT) sortShort(texts, order, part);
-    else splitPart(texts, order, keys, part, parts);
-  }
-  return order;
-}
-
-/** Texts still to be sorted, equal in their first `depth` code units. Their keys are taken at that depth. */
-interface Part {
-  readonly from: number;
-  readonly to: number;
-  readonly depth: number;
-}
-
-/** Splits a part into texts below, equal to and above a key, and adds these parts to the list; equal texts get their next keys. */
-function splitPart(
-  texts: Texts,
-  order: Uint32Array,
-  keys: Float64Array,
-  { from, to, depth }: Part,
-  parts: Part[],
-): void {
-  const pivot = pivotOf(keys, from, to);
-  let below = from;
-  let above = to;
-  for (let at = from; at < above; ) {
-    const key = keys[at]!;
-    if (key < pivot) swap(order, keys, at++, below++);
-    else if (key > pivot) swap(order, keys, at, --above);
-    else at++;
-  }
-  if (below - from > 1) parts.push({ from, to: below, depth });
-  if (to - above > 1) parts.push({ from: above, to, depth });
-  if (above - below < 2) return;
-  if (endsIn(pivot)) {
-    order.subarray(below, above).sort();
-    return;
-  }
-  for (let at = below; at < above; at++) keys[at] = keyAt(texts, order[at]!, depth + KEY_UNITS);
-  parts.push({ from: below, to: above, depth: depth + KEY_UNITS });
-}
-
-function swap(order: Uint32Array, keys: Float64Array, a: number, b: number): void {
-  const text = order[a]!;
-  const key = keys[a]!;
-  order[a] = order[b]!;
-  keys[a] = keys[b]!;
-  order[b] = text;
-  keys[b] = key;
-}
-
-function median(a: number, b: number, c: number): number {
-  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
-}
-
-/** A key that is likely to be in the middle: the median of medians of nine keys, drawn at random so that no data can foil it. */
-function pivotOf(keys: Float64Array, from: number, to: number): number {
-  const any = (): number => keys[from + Math.floor(Math.random() * (to - from))]!;
-  return median(median(any(), any(), any()), median(any(), any(), any()), median(any(), any(), any()));
-}
-
-function sortShort(texts: Texts, order: Uint32Array, { from, to: end, depth }: Part): void {
-  for (let at = from + 1; at < end; at++) {
-    const text = order[at]!;
-    let to = at;
-    for (; to > from && compareFrom(texts, order[to - 1]!, text, depth) > 0; to--) {
-      order[to] = order[to - 1]!;
+  #add(start: number, length: number, hash: number): number {
+    const piece = this.count;
+    this.#starts.push(start);
+    this.#lengths.push(length);
+    this.#hashes.push(hash);
+    if (this.count * 2 > this.#slots.length) {
+      this.#slots = new Uint32Array(this.#slots.length * 2);
+      for (let each = 0; each < piece; each++) this.#enter(each);
     }
-    order[to] = text;
+    this.#enter(piece);
+    return piece;
   }
-}
 
-/** Compares texts that are equal up to a depth; never 0, since equal texts are in order of their numbers. */
-function compareFrom(texts: Texts, a: number, b: number, depth: number): number {
-  const { units, starts } = texts;
-  const lengthA = lengthOf(texts, a);
-  const lengthB = lengthOf(texts, b);
-  const shorter = Math.min(lengthA, lengthB);
-  for (let at = depth; at < shorter; at++) {
-    const difference = units[starts[a]! + at]! - units[starts[b]! + at]!;
-    if (difference !== 0) return difference;
+  #enter(piece: number): void {
+    const mask = this.#slots.length - 1;
+    let slot = this.#hashes.values[piece]! & mask;
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+    this.#slots[slot] = piece + 1;
   }
-  return lengthA - lengthB || a - b;
-}
-
-/** By number: its rank in an order. */
-export function ranksIn(order: Uint32Array, ranks: Uint32Array = new Uint32Array(order.length)): Uint32Array {
-  for (let rank = 0; rank < order.length; rank++) ranks[order[rank]!] = rank;
-  return ranks;
-}
-
-/** Texts in another order, in shared memory. @param order their numbers */
-export function reorderTexts(texts: Texts, order: Uint32Array): Texts {
-  const starts = sharedUint32(texts.count + 1);
-  const units = sharedUint16(texts.starts[texts.count]!);
-  let next = 0;
-  for (let number = 0; number < order.length; number++) {
-    starts[number] = next;
-    const end = texts.starts[order[number]! + 1]!;
-    for (let at = texts.starts[order[number]!]!; at < end; at++) units[next++] = texts.units[at]!;
-  }
-  starts[texts.count] = next;
-  return { count: texts.count, units, starts };
 }

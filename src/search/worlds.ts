@@ -1,106 +1,73 @@
-/**
- * Search over names and descriptions of worlds. Documents are numbered in order of the all-time ranking.
- *
- * A query is split into terms: the documents of a single term are found and ranked at once, the sets of several terms
- * are intersected first.
- */
+/** Search over names and descriptions of worlds. Documents are the rows of worlds; the ranking orders what is found. */
 
+import { sharedUint32 } from "../store/bytes.ts";
 import type { PageOf } from "../store/generation.ts";
-import { BitsetLoan } from "./bitset.ts";
-import { findAll, withoutContained } from "./conjunction.ts";
-import { AT_ONCE, countEntries } from "./document-sets.ts";
+import { checkLimit, MOST_TEXTS } from "../store/limits.ts";
+import { findAll, findBeginning, keepWithLength } from "./find.ts";
 import { fold } from "./fold.ts";
-import { type NameOrder, orderNames, renumberNames } from "./name-order.ts";
-import { rankList, rankSet, rankWords } from "./rank.ts";
-import { type ResultSet, retainPage } from "./result-set.ts";
-import { documentsOf, findTerm, isSet } from "./terms.ts";
-import { ranksIn, TextsBuilder, WHITE_SPACE } from "./texts.ts";
-import {
-  type OpenWordIndex,
-  openWords,
-  renumberWords,
-  type WordIndex,
-  WordIndexBuilder,
-} from "./word-index.ts";
+import type { Grams } from "./grams.ts";
+import { indexGrams } from "./index-grams.ts";
+import { type Ranking, type Results, takeResults } from "./results.ts";
+import { areSameTexts, joinTexts, type Texts } from "./texts.ts";
+import type { IndexOptions } from "./users.ts";
 import type { Work } from "./work.ts";
 
-/** The indexes of all worlds, all in shared memory: other threads can use them. */
+/** Indexed worlds, all in shared memory. */
 export interface WorldIndex {
-  readonly words: WordIndex;
-  readonly nameOrder: NameOrder;
+  /** Name, line break, description. A folded text has no line break. */
+  readonly texts: Texts;
+  /** By row: where the name ends. */
+  readonly nameEnds: Uint32Array;
+  readonly names: Grams;
+  /** Of names and descriptions, by words. */
+  readonly grams: Grams;
 }
 
-/**
- * Indexes worlds.
- * @param ranking world rows, most popular first
- * @param least see {@link indexNgramDocuments}
- * @param mostTrigrams see {@link indexTrigrams}
- */
+/** Indexes worlds. @throws {LimitError} when there are too many, or when their texts are too long */
 export function indexWorlds(
-  ranking: Uint32Array,
+  rows: number,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
-  least?: number,
-  mostTrigrams?: number,
+  { earlier, mostRead }: IndexOptions<WorldIndex> = {},
 ): WorldIndex {
-  const builder = new WordIndexBuilder();
-  const names = new TextsBuilder();
-  for (const row of ranking) {
+  checkLimit(rows, MOST_TEXTS, "worlds");
+  const nameEnds = sharedUint32(rows);
+  const texts = joinTexts(rows, (row) => {
     const name = fold(nameOf(row));
-    names.add(name);
-    builder.beginDocument();
-    builder.addField(name, true);
-    builder.addField(fold(descriptionOf(row)), false);
-  }
-  return { words: builder.finish(least, mostTrigrams), nameOrder: orderNames(names.finish(), ranking) };
+    nameEnds[row] = name.length;
+    return `${name}\n${fold(descriptionOf(row))}`;
+  });
+  // Then their line breaks, and so the ends of names, are the same, too.
+  if (earlier !== undefined && areSameTexts(texts, earlier.texts)) return earlier;
+  for (let row = 0; row < rows; row++) nameEnds[row]! += texts.starts[row]!;
+  const names = indexGrams({ ...texts, ends: nameEnds }, "texts", mostRead);
+  return { texts, nameEnds, names, grams: indexGrams(texts, "words", mostRead) };
 }
 
-/** Renumbers indexed worlds by another ranking of the same rows, in a fraction of the time of indexing them. */
-export function rankWorldsAnew({ words, nameOrder }: WorldIndex, ranking: Uint32Array): WorldIndex {
-  const ofRow = ranksIn(ranking);
-  const numbers = nameOrder.rows.map((row) => ofRow[row]!);
-  return {
-    words: renumberWords(words, numbers),
-    nameOrder: renumberNames(nameOrder, numbers, ranking),
-  };
-}
+/** Most terms of a query that count. */
+const MOST_TERMS = 10;
 
-export interface OpenWorldIndex extends WorldIndex {
-  readonly words: OpenWordIndex;
+/** The terms that a match must all contain. @param term folded and trimmed */
+export function termsOf(term: string): string[] {
+  return [...new Set(term.split(/\s+/u))].slice(0, MOST_TERMS);
 }
-
-export function openWorlds({ words, nameOrder }: WorldIndex): OpenWorldIndex {
-  return { words: openWords(words), nameOrder };
-}
-
-const MAX_TERMS = 10;
 
 /**
- * Finds the worlds that contain every term of a query in name or description.
+ * Finds the worlds that contain every term of a query in name or description: first names equal to the query, then names
+ * that begin with it, then names with every term, then the rest, each in order of the ranking.
  * @param term folded and trimmed, not empty
- * @param page results outside of it may be unknown
- * @returns world rows: names equal to the query, names that begin with it, names with every term, the rest
  */
-export function* searchWorlds(index: OpenWorldIndex, term: string, page: PageOf): Work<ResultSet> {
-  const { words, nameOrder } = index;
+export function* searchWorlds(
+  index: WorldIndex,
+  ranking: Ranking,
+  term: string,
+  page: PageOf,
+): Work<Results> {
   const terms = termsOf(term);
-  const loan = new BitsetLoan(words.pool);
-  try {
-    const found = terms.length === 1 ? yield* findTerm(words, terms[0]!) : yield* findAll(words, terms, loan);
-    if (found.kind === "words") {
-      const entries = countEntries(words.wordPostings, found.words);
-      if (entries <= AT_ONCE) return rankWords(words, found.words, entries, nameOrder, term);
-    }
-    const set = isSet(found) ? found : yield* documentsOf(words, terms[0]!, found, loan);
-    if (set.kind === "list" && set.entries.length <= AT_ONCE) return rankList(set.entries, nameOrder, term);
-    return retainPage(yield* rankSet(set, nameOrder, term, loan), page, loan);
-  } finally {
-    loan.end();
-  }
-}
-
-/** The terms of a query, without terms that another term contains. */
-export function termsOf(query: string): readonly string[] {
-  const terms = query.split(WHITE_SPACE);
-  return terms.length === 1 ? terms : withoutContained([...new Set(terms)].slice(0, MAX_TERMS));
+  const names = { texts: { ...index.texts, ends: index.nameEnds }, grams: index.names };
+  const all = yield* findAll(index, terms);
+  const named = all.count === 0 ? all : yield* findAll(names, terms);
+  const first = named.count === 0 ? named : yield* findBeginning(names, term);
+  const equal = yield* keepWithLength(names.texts, first, term.length);
+  return yield* takeResults([equal, first, named, all], page, ranking);
 }

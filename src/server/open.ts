@@ -13,7 +13,8 @@ import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { countersOf, type RequestCells, searchCounter } from "../observe/metrics/counters.ts";
-import { createPendingSearches } from "../search/schedule/pending.ts";
+import { createPendingSearches } from "../search/pending.ts";
+import { Scheduler } from "../search/schedule.ts";
 import type { Settings } from "../settings/settings.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { composeState } from "./compose.ts";
@@ -22,7 +23,7 @@ import type { Loader, SnapshotEvents } from "./load/loader.ts";
 import type { TakeGeneration } from "./load/served.ts";
 import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
-import { createThreadedLoader } from "./load/threaded-loader.ts";
+import { loadInThread } from "./load/threaded-loader.ts";
 
 export interface OpenStateOptions {
   readonly settings: Settings;
@@ -89,8 +90,8 @@ async function isSmall(folder: string): Promise<boolean> {
 }
 
 /**
- * Makes a loader that runs a small first load, and its long searches, on the serving thread: no request is served yet,
- * and starting a thread with its own copy of the program takes more time and memory than the work.
+ * Makes a loader that runs a small first load on the serving thread: no request is served yet, and starting a thread with
+ * its own copy of the program takes more time and memory than the work.
  * @param elsewhere runs all other loads: later ones must not hold up requests
  */
 export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<Loader>): Loader {
@@ -100,29 +101,25 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
   };
 }
 
-/** Opens the loader and the similar search. */
+/** Opens the loader and the searches. */
 async function openSearching(options: OpenStateOptions, { requestCounters }: State) {
   const { settings, features, threads = true, startsHere, servesElsewhere, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
   const pending = createPendingSearches(maxPendingSearches);
   const count = requestCounters && searchCounter(requestCounters);
-  // Half of the memory for results is for the threads that only search, which keep whole results of long searches.
-  const half = Math.floor(searchCacheBytes / 2);
-  const given = { threads, cacheBytes: half, pending, observe, count };
+  const given = { threads, cacheBytes: searchCacheBytes, pending, observe, count };
   const similar = await features.openSimilar?.(settings, given);
-  const cacheBytes = searchCacheBytes - half;
-  const threadCacheBytes = half - (similar?.cacheBytes ?? 0);
+  const cacheBytes = searchCacheBytes - (similar?.cacheBytes ?? 0);
+  const searchBounds = { cacheBytes, scheduler: new Scheduler(pending), count };
   // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
-  const importLocal = async (): Promise<Loader> =>
-    (await import("./load/loader.ts")).createLocalLoader({
-      cacheBytes: cacheBytes + threadCacheBytes,
-      pending,
-      count,
-    });
-  if (!threads) return { similar, load: await importLocal() };
-  const threaded = createThreadedLoader(observe, { cacheBytes, threadCacheBytes, pending, count });
-  const load = startsHere && !servesElsewhere ? createFirstLoader(threaded, importLocal) : threaded;
-  return { similar, load };
+  const importHere = async (): Promise<Loader> => (await import("./load/loader.ts")).loadHere;
+  if (!threads) return { similar, searchBounds, load: await importHere() };
+  const isFirstHere = startsHere && !servesElsewhere;
+  return {
+    similar,
+    searchBounds,
+    load: isFirstHere ? createFirstLoader(loadInThread, importHere) : loadInThread,
+  };
 }
 
 /** A state and its keepers. */
@@ -174,12 +171,13 @@ async function openKeepers(options: OpenStateOptions, state: State, sharedLimits
   const keys = records ? undefined : await keepKeys(settings.keys, counters, observe, takeKeys);
   try {
     const saving = await openSaving(options, counters, sharedLimits);
-    const { similar, load } = await openSearching(options, state);
+    const { similar, searchBounds, load } = await openSearching(options, state);
     const snapshots = await SnapshotKeeper.open(
       {
         folder: settings.snapshot,
         source: options.source?.({ observe, onDownload }),
         load,
+        searchBounds,
         openSimilar: similar?.open,
         maxBytes: settings.maxSnapshotBytes,
         allowShrink: settings.allowShrink,

@@ -13,7 +13,6 @@
  */
 
 import { Index } from "flexsearch";
-import { WordDictionary } from "../search/word-dictionary.ts";
 import type { Work } from "../search/work.ts";
 import { groupRows, NO_GROUP, type RowLists } from "../store/lists.ts";
 
@@ -39,19 +38,22 @@ export function* indexSimilarNames(
   nameOf: (document: number) => string,
 ): Work<SimilarNames> {
   const candidates = new Candidates();
-  const names = new WordDictionary();
+  const numbers = new Map<string, number>();
   const numberOf = new Uint32Array(documents).fill(NO_GROUP);
   for (let document = 0; document < documents; document++) {
     const name = nameOf(document);
     if (name !== "" && name.length <= LONGEST_NAME) {
-      const { count } = names;
-      const number = names.numberOf(name, 0, name.length);
-      if (number === count) candidates.add(number, name);
+      const known = numbers.get(name);
+      const number = known ?? numbers.size;
+      if (known === undefined) {
+        numbers.set(name, number);
+        candidates.add(number, name);
+      }
       numberOf[document] = number;
     }
     if (document % AT_ONCE === AT_ONCE - 1) yield;
   }
-  const { count } = names;
+  const count = numbers.size;
   return { candidates, count, nameOf, documents: groupRows(numberOf, count) };
 }
 

@@ -37,9 +37,13 @@ function indexNames(): SimilarIndex | undefined {
 stepBack();
 const index = indexNames();
 if (index !== undefined) {
+  const searches = keepSimilar({ ...task, store }, index);
   port.on(
     "message",
-    answerInSlices(keepSimilar({ ...task, store }, index), (answer) => say({ kind: "answer", answer })),
+    answerInSlices(
+      (name, term, page) => searches.search(name, term, page),
+      (answer) => say({ kind: "answer", answer }),
+    ),
   );
   say({ kind: "ready", names: namesIn(index) });
 }

@@ -12,16 +12,14 @@
  */
 
 import type { Observe } from "../observe/events.ts";
-import { keepingResults } from "../search/cache.ts";
+import { ResultCache } from "../search/cache.ts";
 import { fold } from "../search/fold.ts";
-import { ListedResults } from "../search/result-set.ts";
-import { Scheduler } from "../search/schedule/scheduler.ts";
+import { Scheduler } from "../search/schedule.ts";
 import { openSearch, type Searches, type SearchIndex } from "../search/search.ts";
-import { ranksIn } from "../search/texts.ts";
 import type { Work } from "../search/work.ts";
 import { termsOf } from "../search/worlds.ts";
 import type { AskPage, SearchAnswer } from "../server/search/questions.ts";
-import { BUSY, type Found, type Store } from "../store/generation.ts";
+import { BUSY, type Store } from "../store/generation.ts";
 import { rowsOf } from "../store/lists.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../util/distance.ts";
@@ -66,23 +64,29 @@ export function namesIn({ users, worlds }: SimilarIndex): number {
 /** Opens both similar searches, which find {@link MOST_SIMILAR} at most. @param exact finds the names at distance 0 */
 export function openSimilar(
   { popular }: Pick<Store, "popular">,
+  { places }: Pick<SearchIndex, "places">,
   index: SimilarIndex,
   exact: Searches,
 ): Searches {
-  const positions = ranksIn(popular.all);
-  return {
-    *users(term) {
-      const found = (yield* exact.users(term, FIRST_OF_EXACT)).page(FIRST_OF_EXACT);
-      return new ListedResults(yield* findSimilar(index.users, term, found, classOfUser));
-    },
-    *worlds(term) {
-      const found = (yield* exact.worlds(term, FIRST_OF_EXACT)).page(FIRST_OF_EXACT);
-      const exactDocuments = Array.from(found, (row) => positions[row]!);
-      const terms = termsOf(term);
-      const classOf = (name: string): number => classOfWorld(name, term, terms);
-      const similar = yield* findSimilar(index.worlds, term, exactDocuments, classOf);
-      return new ListedResults(similar.map((document) => popular.all[document]!));
-    },
+  function* users(term: string): Work<Uint32Array> {
+    const { rows } = yield* exact("users", term, FIRST_OF_EXACT);
+    return yield* findSimilar(index.users, term, rows, classOfUser);
+  }
+  function* worlds(term: string): Work<Uint32Array> {
+    const { rows } = yield* exact("worlds", term, FIRST_OF_EXACT);
+    const terms = termsOf(term);
+    const classOf = (name: string): number => classOfWorld(name, term, terms);
+    const similar = yield* findSimilar(
+      index.worlds,
+      term,
+      rows.map((row) => places[row]!),
+      classOf,
+    );
+    return similar.map((document) => popular.all[document]!);
+  }
+  return function* search(name, term, { limit, offset }) {
+    const rows = yield* name === "users" ? users(term) : worlds(term);
+    return { classes: [rows.length], rows: rows.subarray(offset, offset + limit) };
   };
 }
 
@@ -101,11 +105,8 @@ function classOfWorld(name: string, term: string, terms: readonly string[]): num
 }
 
 /** Opens both searches with a cache in front, so that turning pages takes one search. */
-export function keepSimilar(
-  { store, index, cacheBytes }: SimilarTask,
-  made: SimilarIndex,
-): ReturnType<typeof keepingResults> {
-  return keepingResults(openSimilar(store, made, openSearch(index)), cacheBytes);
+export function keepSimilar({ store, index, cacheBytes }: SimilarTask, made: SimilarIndex): ResultCache {
+  return new ResultCache(openSimilar(store, index, made, openSearch(store, index)), cacheBytes);
 }
 
 /** Finds documents whose names are similar to a term. @param found by the exact search, in names and other texts */
@@ -212,24 +213,23 @@ export type FromSimilar =
 /** Similar search on the calling thread: names are indexed and searched in slices. */
 export function openSimilarHere(options: SimilarOptions): SimilarEngine {
   const { store, generation, observe } = options;
-  const scheduler = new Scheduler<Found>();
-  let search: ReturnType<typeof keepSimilar> | undefined;
+  const scheduler = new Scheduler();
+  let searches: ResultCache | undefined;
   let retired = false;
 
   async function build(): Promise<void> {
     const began = performance.now();
-    const indexing = new Scheduler<SimilarIndex>();
-    const made = await indexing.run(() => indexSimilar(store), { key: 0, isGone: () => retired });
+    const indexing = new Scheduler();
+    const made = await indexing.run(indexSimilar(store), { key: 0, isGone: () => retired });
     if (made === BUSY) return;
-    search = keepSimilar(options, made);
+    searches = keepSimilar(options, made);
     const ms = Math.round(performance.now() - began);
     observe({ kind: "similar-ready", generation: generation(), names: namesIn(made), ms });
   }
 
   return {
     async ask(name, term, page, caller) {
-      const find = search;
-      return find && (await scheduler.run(() => find(name, term, page), caller));
+      return searches && (await scheduler.run(searches.search(name, term, page), caller));
     },
     start() {
       if (retired) return;

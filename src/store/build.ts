@@ -2,7 +2,7 @@
 
 import type { Period, RowFile, WorldStats } from "../model/model.ts";
 import { type Float64Column, isSame, sharedUint32, TextColumn, type Uint32Column } from "./bytes.ts";
-import { FOUND_WORLD_CUT, platformStatsOf } from "./encode.ts";
+import { platformStatsOf } from "./encode.ts";
 import { ENCODERS } from "./encoders.ts";
 import type { Store } from "./generation.ts";
 import { type ArrivingIds, compareWords, copyWords, createIdMap } from "./ids.ts";
@@ -139,7 +139,6 @@ export function buildStore(
       kept("users.ndjson", "worlds.ndjson")?.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
     instancesByWorld:
       kept("instances.ndjson")?.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
-    foundWorldTail: FOUND_WORLD_CUT.tail,
     platformStats: platformStatsOf({ users: users.table, worlds: worlds.table, instances: instances.table }),
   };
 }

@@ -22,8 +22,6 @@ export interface Store {
   readonly worldsByOwner: RowLists;
   /** Instance rows by world row. */
   readonly instancesByWorld: RowLists;
-  /** The fewest bytes at the end of a world's JSON that a search item lacks, the closing brace included. */
-  readonly foundWorldTail: number;
   readonly platformStats: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Limits of a generation, set by 32-bit offsets and the bits of a posting. Each limit is checked while rows arrive, before more
+ * Limits of a generation, set by 32-bit offsets. Each limit is checked while rows arrive, before more
  * memory is allocated; its message becomes a problem of the snapshot.
  */
 
@@ -14,17 +14,17 @@ export const MOST_ROWS = 2 ** 28;
 /** Most bytes of a table's visible rows: the reach of 32-bit offsets. A world's statistics take fewer bytes than the world. */
 export const MOST_TABLE_BYTES = 2 ** 32;
 
-/** Most names, or distinct words, further chunks of long ones included: the range of the number in a posting. */
+/** Most users or worlds that are searched: a pass over a bitset of so many takes a millisecond. */
 export const MOST_TEXTS = 2 ** 25;
 
-/** Most code units of all names, or of all distinct words, together. */
+/** Most UTF-16 units of all folded names, or of all folded names and descriptions of worlds. */
 export const MOST_CODE_UNITS = 2 ** 31;
 
-/** Most words of all worlds together, each counted once per world. */
-export const MOST_OCCURRENCES = 2 ** 31 - 1;
+/** Most grams of an index: the hash table of its grams has at least twice as many slots. */
+export const MOST_GRAMS = 2 ** 30;
 
-/** Most bytes of the documents that are precomputed by n-gram. */
-export const MOST_FOUND_BYTES = 2 ** 33;
+/** Most 32-bit words of all lists of an index: the reach of their places. */
+export const MOST_LIST_WORDS = 2 ** 32;
 
 /** @param what the counted items, in the plural @throws {LimitError} when the count is above the limit */
 export function checkLimit(count: number, most: number, what: string): void {

@@ -5,6 +5,8 @@ import { rmSync } from "node:fs";
 import system from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
+import type { SearchBounds } from "../../src/search/cache.ts";
+import { Scheduler } from "../../src/search/schedule.ts";
 import { type Loaded, type LoadOptions, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
 import { type Block, rowObject } from "../../src/store/table.ts";
 import { type Files, type RawRow, snapshotFiles, temporaryFolder, writeFiles } from "./folders.ts";
@@ -76,3 +78,6 @@ export async function assertProblems(given: Files, ...starts: string[]): Promise
   assert.deepEqual(problems, starts.length === matching.length ? matching : starts);
   return problems;
 }
+
+/** Searches of a keeper's generations that keep nothing and count nothing. */
+export const SEARCH_BOUNDS: SearchBounds = { cacheBytes: 0, scheduler: new Scheduler(), count: undefined };

@@ -38,7 +38,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
     { problems: ["out of memory"], serving: "g", retryMs: 5000 },
     { problems: ["users.ndjson: changed"], serving: "g", changing: true },
   ],
-  "search-cache": [{ generation: "g", hits: 1, joined: 0, misses: 1, entries: 1, bytes: 300 }],
+  "search-cache": [{ generation: "g", hits: 1, misses: 1, entries: 1, bytes: 300 }],
   "source-downloaded": [{ generation: "g", files: 1, bytes: 9, reused: 3, ms: 1 }],
   "source-failed": [{ problem: "no answer", copy: "g", ageSeconds: 1, retryMs: 1 }],
   "source-recovered": [{ ms: 1 }],
@@ -48,7 +48,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
     { generation: "g", problem: "out of memory", retryMs: 5000 },
     { generation: "g", problem: "out of memory" },
   ],
-  "thread-died": [{ role: "search", cause: "out of memory" }],
+  "thread-died": [{ role: "serving", cause: "out of memory" }],
   "thread-replaced": [{ role: "serving", ms: 1 }],
   "connections-refused": [{ limit: 15 }],
   "keys-loaded": [

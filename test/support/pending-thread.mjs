@@ -4,7 +4,7 @@ import { workerData } from "node:worker_threads";
 import { register } from "tsx/esm/api";
 
 register();
-const { sharePending } = await import("../../src/search/schedule/pending.ts");
+const { sharePending } = await import("../../src/search/pending.ts");
 const { cells, thread, seen } = workerData;
 const pending = sharePending(cells, thread);
 const inside = [];

@@ -84,22 +84,3 @@ export function forgeHead(head: unknown, from: Buffer): Buffer {
 export function forge({ file, body }: Parts, head: unknown): Buffer {
   return Buffer.concat([forgeHead(head, file), body]);
 }
-
-/** A prepared file with other contents of one array and correct checksums. @param change gets the array's bytes */
-export function forgeArray(
-  { file, head, body }: Parts,
-  path: string,
-  change: (bytes: Buffer) => void,
-): Buffer {
-  const changed = Buffer.from(body);
-  const [, , offset, bytes] = head.arrays.find(([own]) => own === path)!;
-  change(changed.subarray(offset, offset + bytes));
-  const filled = changed.subarray(offset, Math.ceil((offset + bytes) / 64) * 64);
-  const checksum = crc32(filled).toString(16).padStart(8, "0");
-  // Arrays at the same place change with it.
-  const arrays = head.arrays.map((entry): Entry => {
-    const isSame = entry[2] === offset && entry[3] === bytes;
-    return isSame ? [entry[0], entry[1], offset, bytes, checksum] : entry;
-  });
-  return forge({ file, head, body: changed }, { ...head, arrays });
-}

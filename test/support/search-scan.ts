@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { fold, readTerm } from "../../src/search/fold.ts";
-import type { ResultSet } from "../../src/search/result-set.ts";
-import { type Texts, TextsBuilder } from "../../src/search/texts.ts";
-import { type OpenNameIndex, searchUsers } from "../../src/search/users.ts";
+import { placesOf, type Results } from "../../src/search/results.ts";
+import { indexUsers, searchUsers } from "../../src/search/users.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
-import { indexWorlds, type OpenWorldIndex, openWorlds } from "../../src/search/worlds.ts";
+import { indexWorlds, searchWorlds } from "../../src/search/worlds.ts";
 import type { PageOf } from "../../src/store/generation.ts";
 
 /** Snippets in which scripts, foldings and code units differ most. */
@@ -60,20 +59,33 @@ export function worldClassOf({ name, description }: SomeWorld, query: string, te
   return terms.every((term) => name.includes(term)) ? classOf(name, query) : 3;
 }
 
-/** The index of worlds, the most popular first. @param more the last arguments of {@link indexWorlds} */
-export function openWorldsOf(
-  worlds: readonly SomeWorld[],
-  ...more: readonly [least?: number | undefined, mostTrigrams?: number]
-): OpenWorldIndex {
-  const ranking = Uint32Array.from(worlds, (_, row) => row);
-  const nameOf = (row: number): string => worlds[row]!.name;
-  return openWorlds(indexWorlds(ranking, nameOf, (row) => worlds[row]!.description, ...more));
+/** A search of an index. */
+export type Find = (term: string, page: PageOf) => Work<Results>;
+
+/** Indexes names. @param mostRead see `indexGrams`: with a small number, grams of small texts are common, too */
+export function openUsersOf(names: readonly string[], mostRead?: number): Find {
+  const index = indexUsers(names.length, (row) => names[row]!, { mostRead });
+  return (term, page) => searchUsers(index, term, page);
 }
 
-export function textsOf(all: readonly string[]): Texts {
-  const builder = new TextsBuilder();
-  for (const text of all) builder.add(text);
-  return builder.finish();
+/** Indexes worlds. @param rows the most popular first; in order if absent */
+export function openWorldsOf(
+  worlds: readonly SomeWorld[],
+  mostRead?: number,
+  rows = Uint32Array.from(worlds.keys()),
+): Find {
+  const index = indexWorlds(
+    worlds.length,
+    (row) => worlds[row]!.name,
+    (row) => worlds[row]!.description,
+    { mostRead },
+  );
+  const ranking = { rows, places: placesOf(rows, new Uint32Array(rows.length)) };
+  return (term, page) => searchWorlds(index, ranking, term, page);
+}
+
+export function totalOf({ classes }: Results): number {
+  return classes.reduce((sum, count) => sum + count, 0);
 }
 
 /** Numbers of the hits, by rank class; class -1 is no hit. */
@@ -83,54 +95,37 @@ export function scan(count: number, classAt: (at: number) => number): number[] {
     .sort((a, b) => classAt(a) - classAt(b) || a - b);
 }
 
-/** Checks all pages of some results, a first page of few, and one from anywhere. */
-export function checkResults(results: ResultSet, naive: readonly number[], message: string): void {
-  assert.equal(results.total, naive.length, message);
-  const offset = naive.length >> 1;
-  for (const page of [
-    { limit: 3, offset: 0 },
-    { limit: 50, offset },
-    { limit: 2 ** 20, offset: 0 },
-  ]) {
-    assert.ok(results.has(page));
-    assert.deepEqual([...results.page(page)], naive.slice(page.offset, page.offset + page.limit), message);
-  }
-}
-
-export const EVERYTHING: PageOf = { limit: 2 ** 32, offset: 0 };
-
-/** Pages as clients ask for them. The hits that a search retains for the first page end within another page. */
-const PAGES = [
+/** Pages as clients ask for them, and all results at once. */
+const PAGES: readonly PageOf[] = [
   { limit: 20, offset: 0 },
   { limit: 5, offset: 3 },
-  { limit: 32, offset: 0 },
   { limit: 20, offset: 20 },
   { limit: 50, offset: 0 },
+  { limit: 2 ** 32, offset: 0 },
 ];
 
-export function checkPages(
-  find: (page: PageOf) => Work<ResultSet>,
-  naive: readonly number[],
-  message: string,
-): void {
-  for (const page of [...PAGES, { limit: 20, offset: Math.max(0, naive.length - 3) }]) {
-    const results = runNow(find(page));
-    assert.equal(results.total, naive.length, message);
-    assert.ok(results.has(page));
-    assert.deepEqual([...results.page(page)], naive.slice(page.offset, page.offset + page.limit), message);
+/** Checks pages of a search. @param naive the rows that it should find, in order */
+export function checkPages(find: Find, term: string, naive: readonly number[], message = term): void {
+  const { length } = naive;
+  const late = [length >> 1, Math.max(0, length - 3), length + 7, 2 ** 53 - 1];
+  for (const page of [...PAGES, ...late.map((offset) => ({ limit: 50, offset }))]) {
+    const results = runNow(find(term, page));
+    assert.equal(totalOf(results), length, message);
+    assert.deepEqual([...results.rows], naive.slice(page.offset, page.offset + page.limit), message);
   }
 }
 
 /**
  * Searches random names by an index and by a scan, and compares.
- *
- * @param open makes the index of some names
  * @returns the number of hits
  */
-export function checkUserSearch(
-  open: (names: readonly string[], folded: readonly string[]) => OpenNameIndex,
-  { mostNames, numRuns }: { readonly mostNames: number; readonly numRuns: number },
-): number {
+export function checkUserSearch({
+  mostNames,
+  numRuns,
+}: {
+  readonly mostNames: number;
+  readonly numRuns: number;
+}): number {
   let found = 0;
   fc.assert(
     fc.property(
@@ -138,20 +133,19 @@ export function checkUserSearch(
         fc.record({
           names: fc.constant(names),
           queries: fc.array(queriesOf(names), { minLength: 30, maxLength: 30 }),
+          mostRead: someMostRead,
         }),
       ),
-      ({ names, queries }) => {
+      ({ names, queries, mostRead }) => {
         const folded = names.map(fold);
-        const index = open(names, folded);
+        const find = openUsersOf(names, mostRead);
         for (const query of queries) {
           const term = readTerm(query);
           if (term === "") continue;
           const naive = scan(names.length, (at) =>
             folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
           );
-          const message = JSON.stringify({ term, names });
-          checkResults(runNow(searchUsers(index, term, EVERYTHING)), naive, message);
-          checkPages((page) => searchUsers(index, term, page), naive, message);
+          checkPages(find, term, naive, JSON.stringify({ term, names, mostRead }));
           found += naive.length;
         }
       },
@@ -160,3 +154,6 @@ export function checkUserSearch(
   );
   return found;
 }
+
+/** From no rare gram but those of one document, to none but rare ones. */
+export const someMostRead = fc.constantFrom(1, 200, 1000, undefined);

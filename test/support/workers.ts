@@ -3,8 +3,10 @@
 import { Worker } from "node:worker_threads";
 import { type ServerOptions, startServer } from "../../src/server/server.ts";
 
-/** Calls a function. @returns its result, and the worker threads that it started */
-export async function workersOf<T>(run: () => Promise<T>): Promise<[result: T, workers: Worker[]]> {
+/** Calls a function with the growing list of the worker threads that it starts. @returns its result, and the list */
+export async function workersOf<T>(
+  run: (workers: readonly Worker[]) => Promise<T>,
+): Promise<[result: T, workers: Worker[]]> {
   const workers: Worker[] = [];
   const { on } = Worker.prototype;
   // Every thread gets a listener as soon as it is made.
@@ -13,7 +15,7 @@ export async function workersOf<T>(run: () => Promise<T>): Promise<[result: T, w
     return on.apply(this, args);
   } as typeof on;
   try {
-    return [await run(), workers];
+    return [await run(workers), workers];
   } finally {
     Worker.prototype.on = on;
   }

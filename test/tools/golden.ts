@@ -15,4 +15,4 @@ const to = `${folder}prepared-${PREPARED_VERSION}`;
 mkdirSync(to, { recursive: true });
 const built = await buildPrepared(`${folder}rows`, to);
 if (!built.ok) throw new Error(built.problems.join("\n"));
-writeFileSync(`${to}/layout.txt`, Array.from(LAYOUT, ([path, { type }]) => `${path} ${type}\n`).join(""));
+writeFileSync(`${to}/layout.txt`, Array.from(LAYOUT, ([path, type]) => `${path} ${type}\n`).join(""));

@@ -79,12 +79,11 @@ function limitsText({ limits }: Status): string {
 }
 
 function searchFacts({ searchCache }: Status): readonly Child[] {
-  const { hits, joined, misses, entries, maxBytes } = searchCache;
-  const searches = hits + joined + misses;
+  const { hits, misses, entries, maxBytes } = searchCache;
+  const searches = hits + misses;
   const facts: Fact[] = [
     ["Hit rate", searches === 0 ? "no search yet" : percent(hits / searches)],
     ["Hits", count(hits)],
-    ["Waited for the same search", count(joined)],
     ["Searched", count(misses)],
     ["Results kept", count(entries)],
     ["Memory", maxBytes === 0 ? "turned off" : bytes(searchCache.bytes)],

@@ -55,10 +55,9 @@ export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] a
 export type SearchKind = (typeof SEARCHES)[number];
 
 /**
- * `joined` searches waited for the same running search; `busy` ones were refused, since too many wait; `dropped` ones
- * lost their client. Similar searches count as `searched`: it is unknown whether a cache had the result.
+ * `busy` searches were refused, since too many wait; `dropped` ones lost their client. Similar searches count as `searched`: it is unknown whether a cache had the result.
  */
-export const OUTCOMES = ["cached", "joined", "searched", "busy", "dropped"] as const;
+export const OUTCOMES = ["cached", "searched", "busy", "dropped"] as const;
 export type SearchOutcome = (typeof OUTCOMES)[number];
 
 /** Called once for each search, at its end; not for a search that failed with an error. */

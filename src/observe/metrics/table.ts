@@ -48,7 +48,7 @@ export const CORE_METRICS = {
     name: "orrery_searches_total",
     type: "counter",
     labels: ["search", "outcome"],
-    help: "Searches by outcome: cached, joined (waited for the same search), searched, busy (refused by --max-pending-searches), dropped (the client left).",
+    help: "Searches by outcome: cached, searched, busy (refused by --max-pending-searches), dropped (the client left).",
   },
   build: {
     name: "orrery_build_info",
@@ -125,7 +125,7 @@ export const CORE_METRICS = {
     type: "counter",
     labels: ["role"],
     help: "Threads that died and were started again.",
-    counted: ["search", "serving", "similar"],
+    counted: ["serving", "similar"],
   },
   delay: {
     name: "orrery_event_loop_delay_seconds",

@@ -9,7 +9,7 @@ import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
 import { isObject, parsedJson } from "../../util/json.ts";
-import { loadAsServed } from "./threaded-loader.ts";
+import { loadInThread } from "./threaded-loader.ts";
 
 export interface BuildOptions extends Pick<LoadOptions, "maxBytes" | "onProgress" | "signal"> {
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
@@ -49,7 +49,7 @@ export async function buildPrepared(
 ): Promise<Refused | { readonly ok: true; readonly generation: string; readonly bytes: number }> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
-  const loaded = await loadAsServed(from, options);
+  const loaded = await loadInThread(from, options);
   if (!loaded.ok) return loaded;
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
   options.signal?.throwIfAborted();

@@ -1,6 +1,5 @@
-/** Loaders make stores with searches from folders: their types, and the one that loads and searches on the calling thread. */
+/** Loaders make stores and indexes from folders: their types, and the one that loads on the calling thread. */
 
-import type { CachedSearch } from "../../search/cache.ts";
 import { type Indexed, indexStore, type SearchIndex } from "../../search/search.ts";
 import {
   type Before,
@@ -10,8 +9,6 @@ import {
   type Refused,
 } from "../../snapshot/load.ts";
 import { LimitError } from "../../store/limits.ts";
-import { openCachedSearch, type SearchBounds } from "../search/inline-search.ts";
-import type { AskPage } from "../search/questions.ts";
 
 /** The parts of the served generation that the next load can use again. All can be sent to other threads. */
 export type Serving = Before & Indexed;
@@ -21,14 +18,8 @@ export interface LoaderOptions extends LoadOptions {
 }
 
 export interface LoadedSearchable extends Loaded {
-  readonly search: CachedSearch;
-  /** Asks its thread; absent without one. */
-  readonly ask?: AskPage;
-  /** For other threads that search. */
   readonly index: SearchIndex;
   readonly indexMs: number;
-  /** Releases the resources of the search after its last answer. */
-  readonly retire: () => void;
 }
 
 /** Loads a folder. Never rejects for faults of a snapshot or the file system. */
@@ -61,15 +52,11 @@ export async function indexLoaded(
   }
 }
 
-/** Makes a loader that loads and searches on the calling thread: for hosts without worker threads. */
-export function createLocalLoader(bounds: SearchBounds = {}): Loader {
-  return async (folder, options) => {
-    const result = await loadSnapshot(folder, options);
-    if (!result.ok) return result;
-    const { store } = result;
-    const indexed = await indexLoaded(folder, result, () => indexStore(store, options.before));
-    if ("problems" in indexed) return indexed;
-    const search = openCachedSearch(indexed.index, bounds);
-    return { ...result, ...indexed, search, retire: () => {} };
-  };
-}
+/** Loads on the calling thread: for hosts without worker threads, and for small first snapshots. */
+export const loadHere: Loader = async (folder, options) => {
+  const result = await loadSnapshot(folder, options);
+  if (!result.ok) return result;
+  const { store } = result;
+  const indexed = await indexLoaded(folder, result, () => indexStore(store, options.before));
+  return "problems" in indexed ? indexed : { ...result, ...indexed };
+};

@@ -2,7 +2,8 @@
 
 import { ROW_FILES } from "../../model/model.ts";
 import type { Observation, Observe } from "../../observe/events.ts";
-import { type CachedSearch, observeSearches } from "../../search/cache.ts";
+import { CachedSearch, observeSearches, type SearchBounds } from "../../search/cache.ts";
+import { openSearch } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
@@ -10,10 +11,11 @@ import type { LoadedSearchable, Serving } from "./loader.ts";
 
 export type TakeGeneration = (generation: Generation) => void;
 
-/** A generation for other threads that serve: its memory, and its threads that search. */
+/** A generation for other threads that serve: its memory, and its thread that searches for similar names. */
 export type SharedGeneration = ReturnType<ServedGeneration["shared"]>;
 
 export interface ServedOptions {
+  readonly searchBounds: SearchBounds;
   /** Makes the similar search of a generation; absent without similar search. */
   readonly openSimilar?: SimilarSearching["open"] | undefined;
   /** Called once an old generation can be collected. */
@@ -27,6 +29,7 @@ export class ServedGeneration {
   readonly #onGeneration: TakeGeneration;
   generation: Generation | undefined;
   #loaded: LoadedSearchable | undefined;
+  #search: CachedSearch | undefined;
   #similar: OpenSimilar | undefined;
 
   /** @param onGeneration called with every generation, the first included */
@@ -43,19 +46,19 @@ export class ServedGeneration {
   }
 
   shared() {
-    const { store, index, ask } = this.#loaded!;
-    return { store, index, ask, askSimilar: this.#similar?.ask };
+    const { store, index } = this.#loaded!;
+    return { store, index, askSimilar: this.#similar?.ask };
   }
 
   /** Its exact search. */
   get search(): CachedSearch {
-    return this.#loaded!.search;
+    return this.#search!;
   }
 
   /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {
-    const { store, search } = loaded;
-    const { onReleased, observe } = this.#options;
+    const { store, index } = loaded;
+    const { searchBounds, onReleased, observe } = this.#options;
     const before = this.#loaded;
     const retireSimilar = this.#replaceSimilar(loaded);
     if (before) {
@@ -63,10 +66,9 @@ export class ServedGeneration {
       this.#observeSearches();
     }
     this.#loaded = loaded;
-    this.generation = createGeneration(store, search.find, this.#similar?.search);
+    this.#search = new CachedSearch(openSearch(store, index), searchBounds);
+    this.generation = createGeneration(store, this.#search.find, this.#similar?.search);
     this.#onGeneration(this.generation);
-    // Callers of the old one get answers while any of its searches is open; later callers search by themselves.
-    before?.retire();
     retireSimilar?.();
     if (before && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
@@ -79,7 +81,6 @@ export class ServedGeneration {
   /** Releases the resources of the searches; no search may follow. */
   retire(): void {
     this.#observeSearches();
-    this.#loaded!.retire();
     this.#similar?.retire();
   }
 

@@ -139,9 +139,8 @@ export class SnapshotKeeper {
     // A load that dies cannot say which files it read: these or newer ones.
     this.#loadedFingerprint = await this.#fingerprint().catch(() => UNSEEN);
     const result = await this.#read();
-    if (this.#closing.signal.aborted) {
-      if (result.ok) result.retire();
-    } else if (result.ok) this.#take(result, ageMs, began);
+    if (this.#closing.signal.aborted) return;
+    if (result.ok) this.#take(result, ageMs, began);
     else this.#refuse(result);
   }
 
@@ -185,7 +184,6 @@ export class SnapshotKeeper {
     if (!result.ok || generation === undefined) return result;
     const isSame = result.store.id === generation.store.id;
     const problems = refusalsOf(generation.store, result.store, allowShrink);
-    if (isSame || problems.length > 0) result.retire();
     if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
     if (isSame) this.served.keep(result);
     return result;

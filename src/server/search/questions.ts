@@ -1,6 +1,6 @@
-/** Long searches that one thread asks of another: the asking end and the answering end. */
+/** Searches for similar names that one thread asks of another: the asking end and the answering end. */
 
-import { Scheduler } from "../../search/schedule/scheduler.ts";
+import { Scheduler } from "../../search/schedule.ts";
 import type { Work } from "../../search/work.ts";
 import {
   BUSY,
@@ -20,7 +20,6 @@ interface SearchRequest {
   readonly name: SearchName;
   readonly term: string;
   readonly page: PageOf;
-  readonly similar: boolean;
 }
 
 /** A search, or the number of an earlier one whose caller is gone; that one gets no answer. */
@@ -88,15 +87,13 @@ export class Questions {
   }
 
   /** Resolves with {@link BUSY} when the caller is gone, and with undefined when there is no thread. */
-  readonly ask = (
-    ...[name, term, page, caller, similar = false]: [...Parameters<AskPage>, similar?: boolean]
-  ): ReturnType<AskPage> => {
+  readonly ask: AskPage = (name, term, page, caller) => {
     // While questions are open, the thread lives or is being replaced.
     if (this.isDone || this.#isDown) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const { limit, offset } = page;
       const number = this.#numbers++;
-      const request = { number, key: caller.key, name, term, page: { limit, offset }, similar };
+      const request = { number, key: caller.key, name, term, page: { limit, offset } };
       this.#open.set(number, { request, caller, deaths: 0, resolve, reject });
       this.#thread?.postMessage(request);
       this.#timer ??= setInterval(() => this.#dropGone(), LOOK_MS);
@@ -114,7 +111,10 @@ export class Questions {
     this.#thread = undefined;
     for (const question of this.#open.values()) {
       if (++question.deaths < MOST_DEATHS) continue;
-      this.settle({ number: question.request.number, problem: `the search thread died: ${cause}` });
+      this.settle({
+        number: question.request.number,
+        problem: `the thread of similar search died: ${cause}`,
+      });
     }
   }
 
@@ -195,9 +195,9 @@ export function answerInSlices(
   search: (name: SearchName, term: string, page: PageOf) => Work<Found>,
   send: (answer: SearchAnswer) => void,
 ): (question: Question) => void {
-  const scheduler = new Scheduler<Found>();
+  const scheduler = new Scheduler();
   return answerQuestions(
-    ({ name, term, page }, caller) => scheduler.run(() => yieldingCpu(search(name, term, page)), caller),
+    async ({ name, term, page }, caller) => scheduler.run(yieldingCpu(search(name, term, page)), caller),
     (answer) => {
       send(answer);
       yieldCpu();

@@ -3,7 +3,7 @@
 import type { Observe } from "../../observe/events.ts";
 import type { CountSearch } from "../../observe/metrics/counters.ts";
 import { whyBusy } from "../../search/cache.ts";
-import type { PendingSearches } from "../../search/schedule/pending.ts";
+import type { PendingSearches } from "../../search/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import { BUSY, type FoundSimilar, type SimilarSearch, type Store } from "../../store/generation.ts";
 import type { AskPage } from "./questions.ts";

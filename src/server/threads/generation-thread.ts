@@ -1,13 +1,12 @@
-/** The thread of a generation: loads a folder, indexes it, and answers its searches. Its end frees all garbage of the load. */
+/** The thread that loads and indexes one folder. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { keepingResults } from "../../search/cache.ts";
 import {
   indexStore,
   indexUsersOf,
   indexWorldsOf,
-  openSearch,
   partsMade,
+  rankedPlaces,
   type SearchIndex,
 } from "../../search/search.ts";
 import type { WorldIndex } from "../../search/worlds.ts";
@@ -18,7 +17,6 @@ import { GENERATION_THREAD, startWorker } from "../../util/process/worker-option
 import { stepBack, yieldCpu } from "../../util/process/yield-cpu.ts";
 import { indexLoaded } from "../load/loader.ts";
 import type { Ready, Task, ThreadMessage } from "../load/threaded-loader.ts";
-import { answerInSlices } from "../search/questions.ts";
 
 const port = parentPort!;
 
@@ -42,25 +40,21 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
   // On any failure worlds are indexed here, which reports an error of its own.
   const elsewhere = indexWorldsElsewhere(store).catch(() => undefined);
   const users = indexUsersOf(store);
-  return { users, worlds: (await elsewhere) ?? indexWorldsOf(store) };
+  return { users, worlds: (await elsewhere) ?? indexWorldsOf(store), places: rankedPlaces(store) };
 }
 
 /** Bytes of row files above which garbage is collected before indexing. */
 const MUCH_BYTES = 2 ** 25;
 
-/** Takes an index, or loads a folder and indexes it; the temporary data are garbage afterwards. */
-async function prepare(
-  task: Exclude<Task, { kind: "index-worlds" }>,
-): Promise<Refused | (Ready & { readonly index: SearchIndex })> {
-  if (task.kind === "search") return { loaded: undefined, index: task.index, made: task.index, indexMs: 0 };
+type LoadTask = Extract<Task, { kind: "load" }>;
+
+async function load(task: LoadTask): Promise<Refused | Ready> {
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
   const loaded = await loadSnapshot(task.folder, {
     maxBytes: task.maxBytes,
     before,
     onProgress: progressOf(task),
   });
-  // The task lives as long as the thread does.
-  task.before = undefined;
   if (!loaded.ok) return loaded;
   const { store } = loaded;
   // Frees staged rows, so that the index can use their memory.
@@ -70,7 +64,7 @@ async function prepare(
     isMuch ? indexInTwo(store) : indexStore(store, before),
   );
   if ("problems" in indexed) return indexed;
-  return { loaded, made: partsMade(indexed.index, before?.index), ...indexed };
+  return { loaded, made: partsMade(indexed.index, before?.index), indexMs: indexed.indexMs };
 }
 
 async function run(task: Task): Promise<void> {
@@ -78,23 +72,12 @@ async function run(task: Task): Promise<void> {
     port.postMessage(indexWorldsOf(reviveStore(task.store)));
     return;
   }
-  const prepared = await prepare(task);
-  if ("problems" in prepared) {
-    say({ kind: "refused", refused: prepared });
-    return;
-  }
-  const { index, ...ready } = prepared;
-  const search = keepingResults(openSearch(index), task.cacheBytes);
-  port.on(
-    "message",
-    answerInSlices(search, (answer) => say({ kind: "answer", answer })),
-  );
-  say({ kind: "ready", ...ready });
-  // An idle thread never collects its garbage.
-  setImmediate(collectGarbage);
+  const result = await load(task);
+  if ("problems" in result) say({ kind: "refused", refused: result });
+  else say({ kind: "ready", ...result });
 }
 
-function progressOf({ before, tellsProgress }: Extract<Task, { kind: "load" }>): (share: number) => void {
+function progressOf({ before, tellsProgress }: LoadTask): (share: number) => void {
   let told = 0;
   const isServing = before !== undefined;
   return (share) => {

@@ -8,20 +8,19 @@ import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
 import type { RequestCells } from "../../observe/metrics/counters.ts";
-import type { SharedPending } from "../../search/schedule/pending.ts";
+import type { SharedPending } from "../../search/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
 import type { PageOf, SearchName, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
-import type { SharedGeneration } from "../load/served.ts";
-import { answerQuestions, Questions, type SearchAnswer } from "../search/questions.ts";
+import { type AskPage, answerQuestions, Questions, type SearchAnswer } from "../search/questions.ts";
 
-/** A generation; long searches go over its port. */
+/** A generation. */
 export interface StoreToServe {
-  readonly questions: MessagePort;
   readonly store: Store;
   readonly index: SearchIndex;
-  readonly hasSimilar: boolean;
+  /** Searches for similar names go over it; absent where there are none. */
+  readonly similar: MessagePort | undefined;
 }
 
 /** The map of a key ring; the ring itself stays in its thread. */
@@ -160,8 +159,8 @@ export function takeBatch(
 }
 
 /**
- * Asks the main thread for long searches of a generation, over a port of its own. The port is closed with the generation,
- * so that users of an old one need not be counted. After that the asking thread searches itself.
+ * Asks the main thread for similar names of a generation, over a port of its own. The port is closed with the generation,
+ * so that users of an old one need not be counted. After that nothing is found.
  */
 export function askOver(port: MessagePort): Questions {
   const questions = new Questions(() => port.close());
@@ -171,18 +170,14 @@ export function askOver(port: MessagePort): Questions {
   return questions;
 }
 
-/** Passes questions on to the threads of a generation, until the other end is closed or its thread is gone. */
-export function passOn(
-  { ask, askSimilar }: Pick<SharedGeneration, "ask" | "askSimilar">,
-  port: MessagePort,
-): void {
+/** Passes questions on to the similar search of a generation, until the other end is closed. */
+export function passOn(ask: AskPage, port: MessagePort): void {
   let isClosed = false;
   port.on("close", () => {
     isClosed = true;
   });
   const take = answerQuestions(
-    async ({ name, term, page, similar }, caller) =>
-      await (similar ? askSimilar : ask)?.(name, term, page, caller),
+    ({ name, term, page }, caller) => ask(name, term, page, caller),
     (answer) => port.postMessage(answer),
     () => isClosed,
   );

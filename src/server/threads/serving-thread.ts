@@ -1,18 +1,23 @@
-/** A serving thread. Long searches go to the main thread, which passes them on to a search thread. */
+/** A serving thread. Searches for similar names go to the main thread, which passes them on to their thread. */
 
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { KeyRing } from "../../auth/keys.ts";
 import { IN_THREADS } from "../../features.ts";
 import { createListener } from "../../http/listener.ts";
 import { countersOf, searchCounter, watchVitals } from "../../observe/metrics/counters.ts";
-import { type CachedSearch, observeSearches } from "../../search/cache.ts";
-import { sharePending } from "../../search/schedule/pending.ts";
-import { createGeneration, type Generation, reviveStore } from "../../store/generation.ts";
+import { CachedSearch, observeSearches } from "../../search/cache.ts";
+import { sharePending } from "../../search/pending.ts";
+import { Scheduler } from "../../search/schedule.ts";
+import { openSearch } from "../../search/search.ts";
+import {
+  createGeneration,
+  type Generation,
+  reviveStore,
+  type SimilarSearch,
+} from "../../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "../../util/process/collect.ts";
 import { watchEventLoop } from "../../util/process/event-loop.ts";
 import { composeState } from "../compose.ts";
-import { openCachedSearch } from "../search/inline-search.ts";
-import type { AskPage } from "../search/questions.ts";
 import { boundedSimilar } from "../search/similar.ts";
 import {
   askOver,
@@ -42,19 +47,24 @@ const countSearch = requestCounters && searchCounter(requestCounters);
 /** Figures are requested only where requests are counted. */
 const eventLoop = requestCounters && watchEventLoop(watchVitals(requestCounters));
 
+const searchBounds = { cacheBytes: task.cacheBytes, scheduler: new Scheduler(pending), count: countSearch };
+
 let cached: CachedSearch;
 /** Releases the previous generation. */
 let retire = (): void => {};
 
-function take({ questions, store, index, hasSimilar }: StoreToServe): Generation {
-  retire();
+function openSimilar(questions: MessagePort): SimilarSearch {
   const asker = askOver(questions);
   retire = asker.retire;
-  const bounds = { cacheBytes: task.cacheBytes, pending, count: countSearch };
-  cached = openCachedSearch(index, bounds, asker.ask);
-  const askSimilar: AskPage = (...asked) => asker.ask(...asked, true);
-  const similar = hasSimilar ? boundedSimilar(askSimilar, pending, countSearch) : undefined;
-  return createGeneration(reviveStore(store), cached.find, similar);
+  return boundedSimilar(asker.ask, pending, countSearch);
+}
+
+function take({ store: sent, index, similar: questions }: StoreToServe): Generation {
+  retire();
+  retire = () => {};
+  const store = reviveStore(sent);
+  cached = new CachedSearch(openSearch(store, index), searchBounds);
+  return createGeneration(store, cached.find, questions && openSimilar(questions));
 }
 
 const shared =

@@ -5,9 +5,9 @@
 
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { MessageChannel, type Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
 import { forgetThread } from "../../observe/metrics/counters.ts";
-import { createSharedPending, releasePending, type SharedPending } from "../../search/schedule/pending.ts";
+import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
 import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { ToldError } from "../../util/told-error.ts";
 import type { SharedGeneration } from "../load/served.ts";
@@ -55,14 +55,18 @@ interface Thread {
 }
 
 function tell({ worker }: Thread, message: ToServing): void {
-  worker.postMessage(message, message.kind === "generation" ? [message.generation.questions] : []);
+  worker.postMessage(message, message.kind === "generation" ? portsOf(message.generation) : []);
 }
 
-function toServe(generation: SharedGeneration): StoreToServe {
-  const { store, index, askSimilar } = generation;
+function toServe({ store, index, askSimilar }: SharedGeneration): StoreToServe {
+  if (askSimilar === undefined) return { store, index, similar: undefined };
   const { port1, port2 } = new MessageChannel();
-  passOn(generation, port1);
-  return { store, index, questions: port2, hasSimilar: askSimilar !== undefined };
+  passOn(askSimilar, port1);
+  return { store, index, similar: port2 };
+}
+
+function portsOf({ similar }: StoreToServe): MessagePort[] {
+  return similar === undefined ? [] : [similar];
 }
 
 export class ServingThreads {
@@ -152,7 +156,7 @@ export class ServingThreads {
       keys: state.gate.keys.byHash,
       generation: toServe(served.shared()),
     };
-    const worker = startWorker(SERVING_THREAD, task, [task.generation.questions]);
+    const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
       const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
       const asked: Thread["asked"] = new Map();

@@ -14,19 +14,9 @@
 
 // Not a named import of `crc32`: a Node without it would fail before the program can report its version.
 import zlib from "node:zlib";
-import { ROW_FILES } from "../../model/model.ts";
-import { isCount, isObject, parsedJson } from "../../util/json.ts";
 import type { FileReport } from "../loaded.ts";
 import { BadFileError } from "../read.ts";
-import {
-  ARRAY_TYPES,
-  ARRAYS,
-  type ArrayType,
-  LAYOUT,
-  PREPARED_VERSION,
-  SHARED,
-  type SizeOf,
-} from "./layout.ts";
+import { type ArrayType, PREPARED_VERSION } from "./layout.ts";
 
 export const PREPARED_BEGINNING = "orrery prepared\n";
 const MAGIC = Buffer.from(PREPARED_BEGINNING);
@@ -54,23 +44,6 @@ export type ArrayEntry = readonly [
 
 export function hexOf(crc32: number): string {
   return crc32.toString(16).padStart(8, "0");
-}
-
-/**
- * Gives the arrays of the layout their places, one after the other.
- *
- * @param bytes the bytes of each
- * @returns their offsets, and the end of the last
- */
-export function placeArrays(bytes: readonly number[]): { offsets: number[]; end: number } {
-  const offsets: number[] = [];
-  let end = 0;
-  for (const [at, { path }] of ARRAYS.entries()) {
-    const isShared = path === SHARED.path && bytes[at]! > 0;
-    offsets.push(isShared ? offsets[ARRAYS.findIndex((other) => other.path === SHARED.as)]! : end);
-    if (!isShared) end = aligned(end + bytes[at]!);
-  }
-  return { offsets, end };
 }
 
 /** The JSON of the head. */
@@ -109,7 +82,7 @@ export function decodePrefix(prefix: Buffer): number {
   const version = prefix.readUInt32LE(16);
   if (version !== PREPARED_VERSION) {
     throw new BadFileError(
-      `has format version ${version}, and this orrery reads version ${PREPARED_VERSION}; build it again`,
+      `has format version ${version}, and this orrery reads version ${PREPARED_VERSION}; make it again with orrery build`,
     );
   }
   const bytes = prefix.readUInt32LE(20);
@@ -118,87 +91,19 @@ export function decodePrefix(prefix: Buffer): number {
   return bytes;
 }
 
-function bad(what: string): BadFileError {
-  return new BadFileError(`impossible layout: ${what}`);
-}
-
-/** Whether a value is the report on the row file of number `at`. */
-function isReport(value: unknown, at: number): value is FileReport {
-  if (!isObject(value)) return false;
-  const { file, table, bytes, rows, hidden, dangling } = value;
-  return (
-    typeof file === "string" &&
-    table === ROW_FILES[at] &&
-    isCount(bytes) &&
-    isCount(rows) &&
-    isObject(hidden) &&
-    Object.values(hidden).every(isCount) &&
-    isObject(dangling) &&
-    isCount(dangling.count) &&
-    Array.isArray(dangling.examples) &&
-    dangling.examples.every((example) => typeof example === "string")
-  );
-}
-
-/** Checks the entries of the arrays. @returns the end of the last */
-function checkArrays(entries: readonly unknown[]): number {
-  for (const [at, entry] of entries.entries()) {
-    const { path, type } = ARRAYS[at] ?? {};
-    if (!Array.isArray(entry) || path === undefined || type === undefined)
-      throw bad("an entry is no array, or too many");
-    const [name, kind, , bytes, checksum] = entry as unknown[];
-    if (name !== path || kind !== type) throw bad(`${path} is missing, or of a wrong type`);
-    if (!isCount(bytes) || bytes % ARRAY_TYPES[type].itemBytes !== 0)
-      throw bad(`${path} has no possible size`);
-    if (typeof checksum !== "string" || !/^[0-9a-f]{8}$/.test(checksum)) throw bad(`${path} has no checksum`);
-  }
-  if (entries.length < ARRAYS.length) throw bad("an array is missing");
-  const arrays = entries as readonly ArrayEntry[];
-  const { offsets, end } = placeArrays(arrays.map(([, , , bytes]) => bytes));
-  const astray = arrays.find(([, , offset], at) => offset !== offsets[at]);
-  if (astray !== undefined) throw bad(`${astray[0]} has no possible place`);
-  return end;
-}
-
-const VALUES = [...LAYOUT].filter(([, { type }]) => type === "number" || type === "string");
-
-function areValues(values: object): boolean {
-  const given = new Map<string, unknown>(Object.entries(values));
-  const isGood = ([path, { type }]: (typeof VALUES)[number]): boolean => {
-    const value = given.get(path);
-    return typeof value === type && (type === "string" || isCount(value));
-  };
-  return given.size === VALUES.length && VALUES.every(isGood);
-}
-
-export type DecodedHead = ReturnType<typeof decodeHead>;
-
-/** Parses the JSON of a head, and checks its form. */
-function parseHead(text: Buffer): PreparedHead {
-  const head = parsedJson(text.toString());
-  if (head === undefined) throw bad("the head is no JSON");
-  if (!isObject(head) || !isObject(head.values) || !Array.isArray(head.arrays))
-    throw bad("the head is no head");
-  const { createdAt, sources, values } = head;
-  if (createdAt !== undefined && typeof createdAt !== "string") throw bad("createdAt is no text");
-  if (!Array.isArray(sources) || sources.length < ROW_FILES.length || !sources.every(isReport))
-    throw bad("sources are no reports");
-  if (!areValues(values)) throw bad("a value is missing, unknown, or of a wrong type");
-  return head as unknown as PreparedHead;
-}
-
-/** Reads the JSON of a head, and checks all of it. @param stored the whole head @returns it, and the bytes after it @throws {BadFileError} */
-export function decodeHead(stored: Buffer) {
+/**
+ * Reads the JSON of a head. With a right checksum it is trusted.
+ * @param stored the whole head
+ * @throws {BadFileError} when its checksum is wrong
+ */
+export function decodeHead(stored: Buffer): PreparedHead {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
-  const head = parseHead(text);
-  const bodyBytes = checkArrays(head.arrays);
-  const sizes = new Map<string, number>();
-  for (const [path, value] of Object.entries(head.values)) sizes.set(path, Number(value));
-  for (const [path, type, , bytes] of head.arrays) sizes.set(path, bytes / ARRAY_TYPES[type].itemBytes);
-  const sizeOf: SizeOf = (path) => sizes.get(path)!;
-  for (const [path, { type, fits }] of LAYOUT)
-    if (fits?.(sizeOf(path), sizeOf) === false)
-      throw bad(`${path} ${type === "number" ? "fits nothing else" : "has a wrong length"}`);
-  return { ...head, bodyBytes, sizeOf };
+  return JSON.parse(text.toString()) as PreparedHead;
+}
+
+/** The bytes after a head. */
+export function bodyBytesOf({ arrays }: PreparedHead): number {
+  const [, , offset, bytes] = arrays.at(-1)!;
+  return aligned(offset + bytes);
 }

@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { ROW_FILES } from "../../model/model.ts";
 import { CORE_DEFAULTS } from "../../settings/settings.ts";
-import { platformStatsOf } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
 import {
@@ -14,12 +13,11 @@ import {
   type LoadInput,
   type LoadOptions,
 } from "../loaded.ts";
-import { compareWithManifest, isGenerationName, type Manifest } from "../manifest.ts";
+import { compareWithManifest, type Manifest } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
-import { decodeHead, decodePrefix, PREFIX_BYTES, type PreparedHead } from "./head.ts";
-import { PREPARED_VERSION, type PreparedContents, putTogether, SHARED } from "./layout.ts";
+import { bodyBytesOf, decodeHead, decodePrefix, PREFIX_BYTES, type PreparedHead } from "./head.ts";
+import { PREPARED_VERSION, type PreparedContents, putTogether } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
-import { misfitRows } from "./packed-rows.ts";
 import { readArrays, readInto } from "./read.ts";
 
 /** A prepared file that was read, and its contents: the store alone if it was not read again. */
@@ -39,7 +37,6 @@ function rename(store: Store, { generation }: Manifest): Store {
 function sectionsOf({ arrays }: PreparedHead): Record<string, number> {
   const sections: Record<string, number> = {};
   for (const [path, , , bytes] of arrays) {
-    if (path === SHARED.path) continue;
     const name = path.split(".").slice(0, 2).join(".");
     sections[name] = (sections[name] ?? 0) + bytes;
   }
@@ -55,25 +52,17 @@ async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   return Buffer.concat([prefix, json]);
 }
 
-async function checkContents(
-  { store, letters, folding }: PreparedContents,
-  onTurn: () => void,
-): Promise<void> {
-  if (!isGenerationName(store.id)) throw new BadFileError("impossible layout: store.id is no generation");
-  if (store.platformStats !== platformStatsOf(store))
-    throw new BadFileError("impossible layout: store.platformStats does not count its rows");
-  const misfit = await misfitRows(store, onTurn);
-  if (misfit !== undefined) throw new BadFileError(`impossible layout: ${misfit} holds other than rows`);
-  if (foldingOf(letters) !== folding) {
-    throw new BadFileError(
-      "its index was made with other Unicode data, which folds characters of this snapshot otherwise than this " +
-        "runtime; build it again with this one",
-    );
-  }
+/** Refuses an index of text that this runtime folds otherwise. */
+function checkFolding({ letters, folding }: PreparedContents): void {
+  if (foldingOf(letters) === folding) return;
+  throw new BadFileError(
+    "its index was made with other Unicode data, which folds characters of this snapshot otherwise than this " +
+      "runtime; build it again with this one",
+  );
 }
 
 /**
- * Reads a file and checks all of it. Allocates memory of the file's size, but only if its head fits that size.
+ * Reads a file and checks its checksums. Allocates memory of the file's size, but only if its head fits that size.
  *
  * @param hashes whether to hash the file
  * @throws {BadFileError} saying what is wrong; any error of the file system; the reason of the signal
@@ -88,7 +77,7 @@ async function readPrepared(
   if (size > maxBytes) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
   const stored = await readHead(handle, size);
   const head = decodeHead(stored);
-  const bytes = stored.length + head.bodyBytes;
+  const bytes = stored.length + bodyBytesOf(head);
   if (size < bytes) throw new BadFileError(`is truncated: ${size} of ${bytes} bytes are there`);
   if (size > bytes) throw new BadFileError(`there are ${size - bytes} bytes after its end`);
 
@@ -103,7 +92,7 @@ async function readPrepared(
   take(stored);
   const arrays = await readArrays(handle, head, stored.length, take);
   const contents = putTogether({ ...head, arrays });
-  await checkContents(contents, () => signal?.throwIfAborted());
+  checkFolding(contents);
 
   const { store, index, hiddenWorlds } = contents;
   const known = {

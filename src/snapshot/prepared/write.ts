@@ -11,7 +11,7 @@ import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { manifestText } from "../manifest.ts";
 import { hashFile } from "../read.ts";
-import { type ArrayEntry, aligned, encodeHead, hexOf, placeArrays } from "./head.ts";
+import { type ArrayEntry, aligned, encodeHead, hexOf } from "./head.ts";
 import { ARRAYS, takeApart } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
@@ -51,24 +51,18 @@ async function writeContents(
   const letters = lettersOf([store.users.bytes, store.worlds.bytes]);
   const folding = foldingOf(letters);
   const { values, arrays } = takeApart({ store, index, hiddenWorlds: hiddenWorlds!, letters, folding });
-  const { offsets } = placeArrays(Array.from(arrays.values(), ({ byteLength }) => byteLength));
-  const entries = ARRAYS.map(({ path, type }, at): ArrayEntry => {
+  let end = 0;
+  const entries = ARRAYS.map(({ path, type }): ArrayEntry => {
     const array = arrays.get(path)!;
-    return [path, type, offsets[at]!, array.byteLength, checksumOf(array)];
+    const offset = end;
+    end = aligned(offset + array.byteLength);
+    return [path, type, offset, array.byteLength, checksumOf(array)];
   });
   const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
     return { file, table, bytes, rows, hidden, dangling };
   });
   await writeAll(handle, encodeHead({ createdAt, sources, values, arrays: entries }));
-  let written = 0;
-  for (const [path, , offset] of entries) {
-    // Already written for another path.
-    if (offset < written) continue;
-    for (const chunk of chunksOf(arrays.get(path)!)) {
-      await writeAll(handle, chunk);
-      written += chunk.length;
-    }
-  }
+  for (const array of arrays.values()) for (const chunk of chunksOf(array)) await writeAll(handle, chunk);
 }
 
 /** The text of a manifest that lists the prepared file alone. */

@@ -1,0 +1,215 @@
+/** Finds the documents whose texts contain terms, or begin with one. */
+
+import { BEGIN, type Grams, isDense, longerGram, MOST_UNITS, ROOT } from "./grams.ts";
+import { DOCUMENTS_AT_ONCE, type DocumentSet, documentsOf, intersect, listOf, NO_DOCUMENTS } from "./sets.ts";
+import type { Texts } from "./texts.ts";
+import type { Work } from "./work.ts";
+
+/** Texts and their index. */
+export interface IndexedTexts {
+  readonly texts: Texts;
+  readonly grams: Grams;
+}
+
+/** Grams that every text with a term contains, the rarest first. `isExact` if every text with the first contains the term. */
+interface Located {
+  readonly grams: readonly number[];
+  readonly isExact: boolean;
+}
+
+/** The longest gram at a place of a term; undefined if no text contains its units. @param start see {@link locate} */
+function longestGram(
+  index: Grams,
+  term: string,
+  from: number,
+  start: number,
+): { readonly gram: number; readonly end: number } | undefined {
+  const { counts, few } = index;
+  let gram = start;
+  let end = from;
+  for (let length = start === BEGIN ? 1 : 0; end < term.length && length < MOST_UNITS; end++, length++) {
+    const next = longerGram(index, gram, term.charCodeAt(end));
+    if (next === 0) {
+      // A common gram is continued by every unit that follows it in a text.
+      const isCommon = gram === start || counts[gram]! > few;
+      return isCommon ? undefined : { gram, end };
+    }
+    gram = next;
+  }
+  return { gram, end };
+}
+
+/** Finds the grams of a term; undefined if no text contains it. @param start {@link BEGIN}, or {@link ROOT} for a term anywhere */
+function locate(index: Grams, term: string, start: typeof BEGIN | typeof ROOT): Located | undefined {
+  const { counts, few } = index;
+  const found: number[] = [];
+  for (let from = 0, before = 0; from < term.length; from++) {
+    const longest = longestGram(index, term, from, start);
+    if (longest === undefined) return undefined;
+    const { gram, end } = longest;
+    if (from === 0 && (end === term.length || start === BEGIN))
+      return { grams: [gram], isExact: end === term.length };
+    // A gram that ends where the one before ends is a part of that one.
+    if (end > before) found.push(gram);
+    before = end;
+  }
+  found.sort((a, b) => counts[a]! - counts[b]!);
+  const rare = found.filter((gram) => counts[gram]! <= few);
+  // Without a rare one, all have the most units: grams that overlap much tell little.
+  const some = rare.length > 0 ? rare : found.filter((_, at) => at % MOST_UNITS === 0);
+  return { grams: some, isExact: false };
+}
+
+/** The documents whose texts contain every term. */
+export function* findAll({ texts, grams: index }: IndexedTexts, terms: readonly string[]): Work<DocumentSet> {
+  const { counts } = index;
+  const located = terms.map((term) => locate(index, term, ROOT));
+  const all = new Set<number>();
+  for (const one of located) {
+    if (one === undefined) return NO_DOCUMENTS;
+    for (const gram of one.grams) all.add(gram);
+  }
+  const [first, ...others] = [...all].sort((a, b) => counts[a]! - counts[b]!);
+  let set = yield* documentsOf(index, first!);
+  const used = new Set([first]);
+  for (const gram of others) {
+    if (set.count === 0) return set;
+    const listed = isDense(counts[gram]!, index.documents) ? 0 : counts[gram]!;
+    // Beside a long list, the texts are read sooner.
+    if (listed > set.count * LIST_WORTH) break;
+    set = yield* intersect(set, yield* documentsOf(index, gram));
+    used.add(gram);
+    yield;
+  }
+  const unsure = terms.filter((_, at) => !located[at]!.isExact || !used.has(located[at]!.grams[0]!));
+  return unsure.length === 0 ? set : yield* keepWithTerms(texts, set, unsure);
+}
+
+/** Documents of a list that are read in the time of looking into a text. */
+const LIST_WORTH = 64;
+
+/** The documents whose texts begin with a term. */
+export function* findBeginning({ texts, grams }: IndexedTexts, term: string): Work<DocumentSet> {
+  const located = locate(grams, term, BEGIN);
+  if (located === undefined) return NO_DOCUMENTS;
+  const set = yield* documentsOf(grams, located.grams[0]!);
+  return located.isExact ? set : yield* keepWithBeginning(texts, set, term);
+}
+
+/** The documents of a set whose texts have a length. */
+export function* keepWithLength(
+  { starts, ends }: Texts,
+  set: DocumentSet,
+  length: number,
+): Work<DocumentSet> {
+  const list = yield* listOf(set);
+  const kept: number[] = [];
+  for (let at = 0; at < list.length; ) {
+    const stop = Math.min(at + DOCUMENTS_AT_ONCE, list.length);
+    for (; at < stop; at++) {
+      const document = list[at]!;
+      if (ends[document]! - starts[document]! === length) kept.push(document);
+    }
+    if (at < list.length) yield;
+  }
+  return kept.length === 0 ? NO_DOCUMENTS : { count: kept.length, list: Uint32Array.from(kept) };
+}
+
+/** Code units that are read between two pauses, and those of a single part of a long text. */
+const UNITS_AT_ONCE = 2 ** 17;
+const PART_UNITS = 2 ** 14;
+/** Looking up a text takes as long as reading so many of its units. */
+const LOOK_UP = 64;
+
+/** The documents of a set whose texts contain all terms. */
+function* keepWithTerms(texts: Texts, set: DocumentSet, terms: readonly string[]): Work<DocumentSet> {
+  const { units, starts, ends } = texts;
+  const finders = terms.map((term) => new TermFinder(term));
+  const list = yield* listOf(set);
+  const kept = new Uint32Array(list.length);
+  let count = 0;
+  let read = 0;
+  for (const document of list) {
+    const end = ends[document]!;
+    let isThere = true;
+    for (let number = 0; isThere && number < finders.length; number++) {
+      const finder = finders[number]!;
+      finder.begin();
+      isThere = false;
+      for (let from = starts[document]!; !isThere && from < end; from += PART_UNITS) {
+        const partEnd = Math.min(from + PART_UNITS, end);
+        isThere = finder.isIn(units, from, partEnd);
+        read += LOOK_UP + partEnd - from;
+        if (read < UNITS_AT_ONCE) continue;
+        read = 0;
+        yield;
+      }
+    }
+    if (isThere) kept[count++] = document;
+  }
+  return { count, list: kept.slice(0, count) };
+}
+
+/** Finds a term in texts that may be read in parts, by the algorithm of Knuth, Morris and Pratt: a unit is read once. */
+class TermFinder {
+  readonly #term: Uint16Array;
+  /** By number of units that fit: the units that still fit after the next one does not. */
+  readonly #borders: Uint16Array;
+  #fits = 0;
+
+  constructor(term: string) {
+    this.#term = Uint16Array.from({ length: term.length }, (_, at) => term.charCodeAt(at));
+    this.#borders = new Uint16Array(term.length + 1);
+    for (let at = 1, fits = 0; at < term.length; at++) {
+      while (fits > 0 && this.#term[fits] !== this.#term[at]) fits = this.#borders[fits]!;
+      if (this.#term[fits] === this.#term[at]) fits++;
+      this.#borders[at + 1] = fits;
+    }
+  }
+
+  /** Begins with another text. */
+  begin(): void {
+    this.#fits = 0;
+  }
+
+  /** Whether the term ends in the next part of the text. */
+  isIn(units: Uint16Array, from: number, end: number): boolean {
+    const term = this.#term;
+    const borders = this.#borders;
+    const first = term[0]!;
+    let fits = this.#fits;
+    for (let at = from; at < end; at++) {
+      const unit = units[at]!;
+      if (fits === 0 && unit !== first) continue;
+      while (fits > 0 && term[fits] !== unit) fits = borders[fits]!;
+      if (term[fits] === unit) fits++;
+      if (fits === term.length) return true;
+    }
+    this.#fits = fits;
+    return false;
+  }
+}
+
+/** The documents of a set whose texts begin with a term. */
+function* keepWithBeginning(
+  { units, starts, ends }: Texts,
+  set: DocumentSet,
+  term: string,
+): Work<DocumentSet> {
+  const list = yield* listOf(set);
+  const kept = new Uint32Array(list.length);
+  let count = 0;
+  let read = 0;
+  for (const document of list) {
+    const start = starts[document]!;
+    let same = 0;
+    if (ends[document]! - start >= term.length)
+      while (same < term.length && units[start + same] === term.charCodeAt(same)) same++;
+    if (same === term.length) kept[count++] = document;
+    read += LOOK_UP + same;
+    if (read < UNITS_AT_ONCE) continue;
+    read = 0;
+    yield;
+  }
+  return { count, list: kept.slice(0, count) };
+}
