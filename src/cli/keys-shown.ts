@@ -16,7 +16,7 @@ const PAGE_TIMEOUT_MS = 15_000;
 /** Most bytes of a page; a server's page has a twentieth of that. */
 const MOST_BYTES = 16_777_216;
 
-/** A key's requests in the current window. */
+/** A key's requests since the start of the server. */
 interface KeyUsage {
   readonly passed: number;
   readonly refused: Readonly<Record<string, number>>;

@@ -72,7 +72,7 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   if (open === undefined) return { options: given };
   const servingThreads = threadsFrom(settings.threads);
   const requestCells = createRequestCells(servingThreads);
-  const keyUse = createKeyUse(servingThreads, settings.rateWindow);
+  const keyUse = createKeyUse(servingThreads);
   const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, tables, observe });
   const { watched, url } = admin;
   observe({ kind: "admin-listening", url });

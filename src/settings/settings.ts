@@ -420,7 +420,7 @@ export const CORE_SETTINGS = [
     kind: "text",
     value: "URL",
     meaning:
-      "Show the use of each key in this window, and its last request, from the admin listener at this URL, such as `http://127.0.0.1:8788/`.",
+      "Show the use of each key since the start of the server, and its last request, from the admin listener at this URL, such as `http://127.0.0.1:8788/`.",
     commands: ["keys list", "keys show"],
   },
   {

@@ -139,7 +139,7 @@ export const CARDS: readonly Card[] = [
     ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
     table<KeyStatus>({
       id: "keys",
-      caption: "Requests of each key in the window that runs",
+      caption: "Use of each key since the start, and its limit in this window",
       columns: [
         ["Key", describeKey],
         [
@@ -150,7 +150,7 @@ export const CARDS: readonly Card[] = [
         ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
       ],
       items: ({ keys }) => keys.busiest,
-      empty: "No key has sent a request in this window.",
+      empty: "No key has sent a request since the start.",
     }),
     note("limits", limitsText, ({ limits }) => limits.server === "away"),
   ),
