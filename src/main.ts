@@ -32,6 +32,24 @@ function print(text: string): void {
   }
 }
 
+/** Far more than a token has. */
+const MOST_INPUT = 16_384;
+
+async function readInput(): Promise<string> {
+  const isTyped = isatty(0);
+  if (isTyped) complain("orrery: enter the token\n");
+  let text = "";
+  try {
+    for await (const bytes of process.stdin as AsyncIterable<Buffer>) {
+      text += bytes.toString("latin1");
+      if (text.length > MOST_INPUT || (isTyped && text.includes("\n"))) break;
+    }
+  } catch (error) {
+    throw new CommandError(`cannot read standard input: ${problemText(error)}`);
+  }
+  return text;
+}
+
 function complain(text: string): void {
   try {
     if (isServer) writeWhole(openWithoutBlocking(2), text, PATIENCE_MS);
@@ -43,6 +61,7 @@ function complain(text: string): void {
 
 const io: CommandIo = {
   environment: process.env,
+  readInput,
   print,
   deliver: async (text) => {
     if (leadsNowhere(1)) throw new PlaceError("it is closed or the null device");

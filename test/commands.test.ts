@@ -178,7 +178,13 @@ describe("commands", { concurrency: 3 }, () => {
     assert.ok(Date.parse(createdAt) >= began && Date.parse(createdAt) <= Date.now());
     const scopes = ["read:worlds", "read:users", "read:instances"];
     const nothingElse = { limit: null, active: true, expiresAt: null };
-    assert.deepEqual(rest, { kind: "api", name: "first", scopes, ...nothingElse });
+    assert.deepEqual(rest, {
+      kind: "api",
+      name: "first",
+      hint: first.token.slice(-4),
+      scopes,
+      ...nothingElse,
+    });
     const cli = await create("--name", "名前", "--kind", "cli", "--expires", "2031-01-01T09:00+09:00");
     assert.match(cli.token, /^svcx_[\w-]{32,}$/);
     assert.equal(cli.record.expiresAt, "2031-01-01T00:00:00.000Z");

@@ -16,6 +16,7 @@ import {
 } from "../src/cli/options.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
+import { readToken } from "../src/files/token-file.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { settingsOf } from "../src/settings/settings.ts";
@@ -134,6 +135,12 @@ describe("a file of a token or password that will not do is named with what name
   }
 });
 
+it("a token file may begin with a byte order mark", async (t) => {
+  const file = join(temporaryFolder(t), "token");
+  writeFileSync(file, `\uFEFF${CANARY}\r\n`);
+  assert.equal(await readToken(file, "--token-file"), CANARY);
+});
+
 it("--admin where the API listens is a usage error that says so", async () => {
   for (const args of [
     ["--admin", "8787"],
@@ -154,6 +161,7 @@ const REQUIRED: Readonly<Record<string, string>> = {
   out: "/nowhere/out",
   postgres: "postgres://a.example/b",
   from: "http://127.0.0.1:1",
+  name: "n",
   "token-file": "/nowhere/token",
 };
 

@@ -2,6 +2,7 @@
 
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
+import { nearest } from "../util/distance.ts";
 import { KEY_FIELDS, type KeyRecord, type KeyRing } from "./keys.ts";
 
 /** Keys share sets of scopes, so equal sets are identical. */
@@ -25,38 +26,45 @@ const MOST_LINES = 10;
 const MOST_NAME = 64;
 
 function firstLines(lines: readonly string[], count: number): string[] {
-  return count <= MOST_LINES ? [...lines] : [...lines, `… and ${count - MOST_LINES} more`];
+  return count <= MOST_LINES
+    ? [...lines]
+    : [...lines.slice(0, MOST_LINES), `… and ${count - MOST_LINES} more`];
 }
 
 const quoted = (text: string): string =>
   JSON.stringify(text.length > MOST_NAME ? `${text.slice(0, MOST_NAME)}…` : text);
 
-/** Names of a record's unknown fields. */
-export function unknownFieldsOf(record: KeyRecord): string[] {
-  const names = Object.keys(record);
-  // Most records have the required fields alone.
-  if (names.length === KEY_FIELDS.length - 1 && !Object.hasOwn(record, "previous")) return [];
-  return names.filter((name) => !KEY_FIELDS.includes(name));
+const KNOWN: ReadonlySet<string> = new Set(KEY_FIELDS);
+
+/** A record's unknown fields. */
+export function unknownFieldsOf(record: KeyRecord): [name: string, value: unknown][] {
+  return Object.entries(record).filter(([name]) => !KNOWN.has(name));
 }
 
-/** One line for each unknown field, which is kept without effect: it is often misspelt. */
-export function unknownFieldWarnings(records: readonly KeyRecord[]): string[] {
+/** An unknown field that differs in more letters from every known one is the operator's own. */
+const MOST_EDITS = 2;
+
+/** One line for each unknown field that is probably misspelt. */
+export function misspeltFieldWarnings(records: readonly KeyRecord[]): string[] {
   const seen = new Map<string, { readonly id: string; keys: number }>();
   for (const record of records) {
-    for (const name of unknownFieldsOf(record)) {
+    for (const [name] of unknownFieldsOf(record)) {
       const known = seen.get(name);
       if (known) known.keys++;
       else seen.set(name, { id: record.id, keys: 1 });
     }
   }
-  const lines = Array.from([...seen].slice(0, MOST_LINES), ([name, { id, keys }]) => {
+  const lines = Array.from(seen, ([name, { id, keys }]) => {
+    const meant = nearest(name, KEY_FIELDS, MOST_EDITS);
     const others = keys === 1 ? "" : ` and ${keys - 1} more`;
-    return `unknown field ${quoted(name)} of ${quoted(id)}${others}: it is kept and has no effect`;
-  });
-  return firstLines(lines, seen.size);
+    return meant === undefined
+      ? []
+      : `unknown field ${quoted(name)} of ${quoted(id)}${others} has no effect; did you mean ${meant}?`;
+  }).flat();
+  return firstLines(lines, lines.length);
 }
 
-/** Lines for operators: unknown fields, and API keys that are valid but can read nothing. */
+/** Lines for operators: misspelt fields, and API keys that are valid but can read nothing. */
 export function keyWarnings(records: readonly KeyRecord[], now: number): string[] {
   const lines: string[] = [];
   let count = 0;
@@ -66,5 +74,5 @@ export function keyWarnings(records: readonly KeyRecord[], now: number): string[
     if (++count > MOST_LINES) continue;
     lines.push(`${quoted(id)} (${quoted(name)}) can read nothing: it has no scope that is known here`);
   }
-  return [...unknownFieldWarnings(records), ...firstLines(lines, count)];
+  return [...misspeltFieldWarnings(records), ...firstLines(lines, count)];
 }

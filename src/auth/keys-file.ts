@@ -11,33 +11,30 @@ import { codeOf, systemErrorText } from "../util/system-error.ts";
 import { type GivenKey, recordOf } from "./given-keys.ts";
 import { hashToken, type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
 
-export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256"> {
+export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256">, Pick<KeyRecord, "owner" | "note"> {
   readonly prefix: string;
 }
+
+/** Enough to recognise a token by, too little to guess it. */
+const hintOf = (token: string): string => token.slice(-4);
 
 export const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
 
 /** Makes a key: its token, which is not stored, and its record for a keys file. */
-export function makeKey({ prefix, ...key }: NewKey): { readonly token: string; readonly record: KeyRecord } {
+export function makeKey({ prefix, owner, note, ...key }: NewKey): {
+  readonly token: string;
+  readonly record: KeyRecord;
+} {
   const token = makeToken(prefix);
-  return { token, record: recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token }) };
+  const record = recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token });
+  return { token, record: { ...record, hint: hintOf(token), owner, note } };
 }
 
-async function replaceKeys(
-  file: string,
-  text: string,
-  ready: () => Promise<void>,
-  tell: ((text: string) => void) | undefined,
-): Promise<void> {
+async function replaceKeys(file: string, text: string, ready: () => Promise<void>): Promise<void> {
   const before = await stat(file).catch(() => undefined);
   // An operator who edits as root must not lock the server's own user out.
-  await replaceFile(file, text, { mode: 0o600, keepsOwner: true, ready });
-  const mode = before === undefined ? 0 : before.mode & 0o777;
-  if ((mode & 0o077) !== 0) {
-    tell?.(
-      `orrery: warning: ${file} had mode ${mode.toString(8).padStart(4, "0")} and has 0600 now: only its owner can read it\n`,
-    );
-  }
+  const mode = before === undefined ? 0o600 : before.mode & 0o777;
+  await replaceFile(file, text, { mode, keepsOwner: true, ready });
 }
 
 /**
@@ -87,7 +84,7 @@ function foundIn(records: readonly KeyRecord[], id: string): KeyRecord {
   const found = records.find((record) => record.id === id);
   if (found !== undefined) return found;
   // A whole token, pasted by mistake, must not end up in a log.
-  const shown = id.startsWith("key_") ? id : `${id.slice(0, 8)}…`;
+  const shown = id.startsWith("key_") || id.length <= 8 ? id : `${id.slice(0, 8)}…`;
   throw new KeysFileError(`there is no key ${JSON.stringify(shown)}`);
 }
 
@@ -109,7 +106,7 @@ export interface ChangeOptions {
   readonly create?: boolean;
   /** Called when the new file is complete on disk, before it takes effect, perhaps again; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
-  /** Receives lines for the user: the command waits for the lock, or others can no longer read the file. */
+  /** Receives lines for the user: the command waits for the lock. */
   readonly tell?: ((text: string) => void) | undefined;
 }
 
@@ -142,7 +139,7 @@ export async function changeRecords(
           await ready?.();
           await assertHeld();
         };
-        await replaceKeys(real, changed, confirm, tell);
+        await replaceKeys(real, changed, confirm);
       },
       tell,
     );
@@ -163,5 +160,10 @@ export function changeRecord(
 export function rotatedRecord(old: KeyRecord, token: string, overlapMs: number): KeyRecord {
   const { sha256, previous = [] } = old;
   const ended = { sha256, expiresAt: formatTime(Date.now() + overlapMs) };
-  return { ...old, sha256: hashToken(token), previous: overlapMs === 0 ? [] : [...previous, ended] };
+  return {
+    ...old,
+    sha256: hashToken(token),
+    hint: hintOf(token),
+    previous: overlapMs === 0 ? [] : [...previous, ended],
+  };
 }

@@ -34,6 +34,10 @@ export interface KeyRecord {
   createdAt: string;
   /** Earlier tokens of the key; none works longer than the key does. */
   previous?: PreviousToken[];
+  /** The token's last four characters. */
+  hint?: string;
+  owner?: string | undefined;
+  note?: string | undefined;
 }
 
 /** @internal */
@@ -123,11 +127,13 @@ const isTime = (v: unknown): boolean => typeof v === "string" && !Number.isNaN(p
 const HASH: Check = [(v) => typeof v === "string" && /^[0-9a-f]{64}$/i.test(v), "64 hex digits"];
 const TIME: Check = [isTime, "a time"];
 
-/** @internal Test of each field of a record, and the description of a valid value. */
-export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> = {
+const TEXT: Check = [(v) => typeof v === "string", "a string"];
+
+/** @internal Test of each field that every record has, and the description of a valid value. */
+export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous" | keyof typeof OPTIONAL>, Check> = {
   id: [(v) => typeof v === "string" && v !== "", "a non-empty string"],
   kind: [(v) => v === "api" || v === "cli", '"api" or "cli"'],
-  name: [(v) => typeof v === "string", "a string"],
+  name: TEXT,
   sha256: HASH,
   scopes: [(v) => Array.isArray(v) && v.every((s) => typeof s === "string"), "an array of strings"],
   limit: [
@@ -138,20 +144,28 @@ export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> 
   expiresAt: [(v) => v === null || isTime(v), "null or an ISO 8601 time"],
   createdAt: TIME,
 };
+const OPTIONAL = { hint: TEXT, owner: TEXT, note: TEXT };
 const FIELDS = Object.entries(RECORD_CHECKS);
+const OPTIONAL_FIELDS = Object.entries(OPTIONAL);
 const PREVIOUS_FIELDS = Object.entries({ sha256: HASH, expiresAt: TIME });
 
 /** All known fields of a record. */
-export const KEY_FIELDS: readonly string[] = [...Object.keys(RECORD_CHECKS), "previous"];
+export const KEY_FIELDS: readonly string[] = [
+  ...Object.keys(RECORD_CHECKS),
+  ...Object.keys(OPTIONAL),
+  "previous",
+];
 
 function checkFields(
   record: Record<string, unknown>,
   fields: readonly (readonly [string, Check])[],
   where: string,
+  areOptional = false,
 ): void {
   for (const [field, [test, wanted]] of fields) {
-    if (!Object.hasOwn(record, field)) fail(`${where}.${field}: is missing`);
-    if (!test(record[field])) fail(`${where}.${field}: must be ${wanted}`);
+    const isGiven = Object.hasOwn(record, field);
+    if (!isGiven && !areOptional) fail(`${where}.${field}: is missing`);
+    if (isGiven && !test(record[field])) fail(`${where}.${field}: must be ${wanted}`);
   }
 }
 
@@ -188,6 +202,7 @@ export function parseKeys(text: string): KeyRecord[] {
     if (!isObject(record)) fail(`keys[${at}]: must be an object`);
     const where = `keys[${at}]`;
     checkFields(record, FIELDS, where);
+    checkFields(record, OPTIONAL_FIELDS, where, true);
     const previous = previousOf(record, where);
     const { id, sha256 } = record as unknown as KeyRecord;
     if (ids.has(id)) fail(`${where}.id: duplicate id`);

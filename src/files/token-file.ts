@@ -1,4 +1,4 @@
-/** Reads the token for a source from a file. */
+/** Reads tokens from files. */
 
 import { open } from "node:fs/promises";
 import { SourceError } from "../util/source-error.ts";
@@ -7,7 +7,16 @@ import { problemText } from "../util/system-error.ts";
 const MOST_BYTES = 16_384;
 
 /**
- * Reads a bearer token; white space around it is ignored.
+ * The token in the text of a file, without a byte order mark and white space around it.
+ *
+ * @param text one character per byte
+ */
+export function tokenIn(text: string): string {
+  return text.replace(/^\xef\xbb\xbf/, "").trim();
+}
+
+/**
+ * Reads a bearer token; a byte order mark and white space around it are ignored.
  *
  * @param name the option or variable that named the file
  * @throws {SourceError} naming both, when the file cannot be read or holds no token; its contents are not quoted
@@ -26,7 +35,7 @@ export async function readToken(file: string, name: string): Promise<string> {
   } catch (error) {
     throw bad(`cannot be read: ${problemText(error)}`);
   }
-  const token = buffer.toString("latin1", 0, bytes).trim();
+  const token = tokenIn(buffer.toString("latin1", 0, bytes));
   // Fetch would refuse any other token, and quote it in the message.
   if (!/^[\x21-\x7e]+$/.test(token) || bytes === MOST_BYTES) {
     throw bad("must hold one token, of visible ASCII characters");

@@ -172,7 +172,7 @@ export const CORE_EVENTS = {
     level: "warn",
     text: "the keys file may not be what is meant",
     meaning:
-      "The loaded keys have unknown fields, which are kept and have no effect, or active API keys that can read nothing (`problems`).",
+      "The loaded keys have fields that are probably misspelt and have no effect, or active API keys that can read nothing (`problems`).",
   }),
   "keys-unchanged": event<{ keys: number }>({
     level: "info",

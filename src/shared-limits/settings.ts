@@ -136,7 +136,7 @@ export interface SharedLimitsOptions {
 async function readPassword(file: string): Promise<string> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
   } catch (error) {
     throw badPasswordFile(file, `cannot be read: ${problemText(error)}`);
   }
