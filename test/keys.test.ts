@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -247,17 +248,43 @@ describe("a change of the keys file", () => {
     assert.equal(shows, 1, "the token is shown once");
     const names = readKeys(keys).map(({ name }) => name);
     assert.deepEqual(names, ["test", "test", "n"]);
-    assert.equal(statSync(keys).mode & 0o777, 0o600);
   });
 });
 
-it("the keys file has mode 0600 after a change, and who could read it before is told", async (t) => {
-  const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord("svc_sk_1"));
-  chmodSync(keys, 0o640);
-  const { stderr } = await create(keys);
-  assert.match(stderr, /^orrery: warning: .*keys\.json had mode 0640 and has 0600 now/m);
-  assert.equal(statSync(keys).mode & 0o777, 0o600);
-  assert.doesNotMatch((await create(keys)).stderr, /warning/);
+describe("the access to the keys file", () => {
+  it("stays as it was: mode, owner and group; a new file is its owner's alone", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = join(folder, "keys.json");
+    await create(keys);
+    assert.equal(statSync(keys).mode & 0o777, 0o600);
+    chmodSync(keys, 0o640);
+    if (process.getuid?.() === 0) chownSync(keys, 4711, 4712);
+    const before = statSync(keys);
+    assert.equal((await create(keys)).stderr.split("\n").length, 2, "no warning");
+    const { mode, uid, gid } = statSync(keys);
+    assert.deepEqual({ mode, uid, gid }, { mode: before.mode, uid: before.uid, gid: before.gid });
+  });
+
+  it("of another file does not change, however its folder's owner swaps names", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
+    if (process.getuid?.() === 0) chownSync(keys, 4711, 4712);
+    chmodSync(keys, 0o644);
+    const victim = join(folder, "victim");
+    writeFileSync(victim, "");
+    chmodSync(victim, 0o600);
+    const before = statSync(victim);
+    await run(["keys", "create", "--keys", keys, "--name", "n"], {
+      async deliver() {
+        const [temporary] = readdirSync(folder).filter((name) => name.endsWith(".tmp"));
+        assert.equal(statSync(join(folder, temporary!)).mode, statSync(keys).mode, "all is set by now");
+        rmSync(join(folder, temporary!));
+        symlinkSync(victim, join(folder, temporary!));
+      },
+    });
+    const { mode, uid, gid } = statSync(victim);
+    assert.deepEqual({ mode, uid, gid }, { mode: before.mode, uid: before.uid, gid: before.gid });
+  });
 });
 
 it("keys list marks keys that are over or grant nothing, as text and as JSON", async (t) => {
