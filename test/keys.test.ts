@@ -280,21 +280,40 @@ describe("a change of the keys file", () => {
   });
 });
 
-it("a new keys file has mode 0600; an existing one keeps its mode, owner and group", async (t) => {
-  const keys = join(temporaryFolder(t), "keys.json");
-  const place = () => {
+describe("the access to the keys file", () => {
+  it("stays as it was: mode, owner and group; a new file is its owner's alone", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = join(folder, "keys.json");
+    await create(keys);
+    assert.equal(statSync(keys).mode & 0o777, 0o600);
+    chmodSync(keys, 0o640);
+    if (process.getuid?.() === 0) chownSync(keys, 4711, 4712);
+    const before = statSync(keys);
+    assert.equal((await create(keys, "--name", "other")).stderr.split("\n").length, 2, "no warning");
     const { mode, uid, gid } = statSync(keys);
-    return [mode & 0o777, uid, gid];
-  };
-  await create(keys);
-  assert.equal(place()[0], 0o600);
-  chmodSync(keys, 0o640);
-  if (process.getuid?.() === 0) chownSync(keys, 4711, 4712);
-  const before = place();
-  await create(keys);
-  const [{ id }] = readKeys(keys) as [KeyRecord];
-  for (const verb of ["rotate", "disable", "delete"]) await run(["keys", verb, id, "--keys", keys]);
-  assert.deepEqual(place(), before);
+    assert.deepEqual({ mode, uid, gid }, { mode: before.mode, uid: before.uid, gid: before.gid });
+  });
+
+  it("of another file does not change, however its folder's owner swaps names", async (t) => {
+    const folder = temporaryFolder(t);
+    const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
+    if (process.getuid?.() === 0) chownSync(keys, 4711, 4712);
+    chmodSync(keys, 0o644);
+    const victim = join(folder, "victim");
+    writeFileSync(victim, "");
+    chmodSync(victim, 0o600);
+    const before = statSync(victim);
+    await run(["keys", "create", "--keys", keys, "--name", "n"], {
+      async deliver() {
+        const [temporary] = readdirSync(folder).filter((name) => name.endsWith(".tmp"));
+        assert.equal(statSync(join(folder, temporary!)).mode, statSync(keys).mode, "all is set by now");
+        rmSync(join(folder, temporary!));
+        symlinkSync(victim, join(folder, temporary!));
+      },
+    });
+    const { mode, uid, gid } = statSync(victim);
+    assert.deepEqual({ mode, uid, gid }, { mode: before.mode, uid: before.uid, gid: before.gid });
+  });
 });
 
 it("keys list marks keys that are over or grant nothing, as text and as JSON", async (t) => {
@@ -541,8 +560,10 @@ describe("--token-out", () => {
     const { id, sha256 } = readKeys(keys).at(-1)!;
     assert.deepEqual([stdout, stderr], ["", `orrery: created ${id}; its token is in ${out}\n`]);
     assert.equal(hashToken(text().trim()), sha256);
-    // A file may be made beforehand, empty.
+    // A file may be made beforehand, empty; perhaps by somebody who waits for a token.
+    rmSync(out);
     writeFileSync(out, "", { mode: 0o644 });
+    if (process.getuid?.() === 0) chownSync(out, 4711, 4712);
     const rotated = await rotate();
     assert.equal(rotated.stdout, "");
     assert.match(
@@ -550,14 +571,17 @@ describe("--token-out", () => {
       /^orrery: gave key_abcdef a new token, which is in \S+token; the one before/,
     );
     assert.equal(hashToken(text().trim()), record().sha256);
-    assert.equal(statSync(out).mode & 0o777, 0o600);
+    assert.deepEqual([statSync(out).mode & 0o777, statSync(out).uid], [0o600, process.getuid?.()]);
     assert.deepEqual(readdirSync(folder), ["token"]);
   });
 
   it("replaces a token of the same key, the current one or an earlier one, and nothing else", async (t) => {
     const { keys, record, folder, out, text, make, rotate } = placeOf(t);
     writeFileSync(out, `\uFEFF${TOKEN}\r\n`);
+    if (process.getuid?.() === 0) chownSync(out, 4711, 4712);
+    const { uid, gid } = statSync(out);
     for (const overlap of ["1h", "1h"]) await rotate("--overlap", overlap);
+    assert.deepEqual([statSync(out).uid, statSync(out).gid], [uid, gid], "its reader stays");
     assert.equal(hashToken(text().trim()), record().sha256);
     writeFileSync(out, TOKEN);
     await rotate();
@@ -566,7 +590,8 @@ describe("--token-out", () => {
       await assert.rejects(run, { name: "CommandError", message: says });
       assert.equal(readFileSync(keys, "utf8"), before);
     };
-    const exists = /^--token-out: \S+token: exists and does not hold a token of/;
+    const exists =
+      /^--token-out: \S+token: (exists and does not hold a token of|is larger than|is not a regular)/;
     await refused(make, exists);
     for (const foreign of ["svcx_tool", "text of another program", "x".repeat(100_000)]) {
       writeFileSync(out, foreign);

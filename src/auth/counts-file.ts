@@ -12,12 +12,12 @@
  * lines before it. The file contains no data of keys but their ids and counts.
  */
 
-import { constants } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { type FileHandle, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import zlib from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { isForeign } from "../files/foreign.ts";
+import { openRegular } from "../files/given.ts";
 import { isCount, isObject, parsedJson } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
@@ -92,15 +92,14 @@ function endLine(keys: number, crc32: number): string {
 
 /** Reads a file's lines in parts. @throws {CountsFileError} or the error of the system */
 async function* readLines(file: string): AsyncGenerator<readonly string[]> {
-  // Opening a pipe would wait for a writer.
-  const stats = await stat(file);
-  if (!stats.isFile()) throw new CountsFileError("is not a regular file");
-  if (stats.size === 0) throw new CountsFileError("is empty");
-  if (stats.size > MAX_FILE_BYTES) throw new CountsFileError("is too large for a file of counts");
-  // It may have become a pipe since.
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const { handle, stats } = await openRegular(file);
+  const size = Number(stats.size);
+  if (size === 0 || size > MAX_FILE_BYTES) {
+    await handle.close();
+    throw new CountsFileError(size === 0 ? "is empty" : "is too large for a file of counts");
+  }
   let rest = "";
-  for await (const part of handle.createReadStream({ encoding: "utf8", end: stats.size })) {
+  for await (const part of handle.createReadStream({ encoding: "utf8", end: size })) {
     const lines = `${rest}${part}`.split("\n");
     rest = lines.pop()!;
     if (rest.length > MAX_LINE_LENGTH) throw new CountsFileError("is damaged: a line has no end");

@@ -88,6 +88,9 @@ export class KeyRing {
   }
 }
 
+/** Longest keys file, in bytes: more than a million keys. V8 has no longer texts. */
+export const MOST_KEYS_BYTES = 500_000_000;
+
 /** The keys file cannot be used; the message says why and quotes no hash. */
 export class KeysFileError extends ToldError {
   override name = "KeysFileError";

@@ -1,23 +1,30 @@
 /** Keeps the keys current: reads the keys file, and checks it for changes. */
 
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { stat } from "node:fs/promises";
+import { answered, readGiven, whyUnread } from "../files/given.ts";
 import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
-import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { codeOf } from "../util/system-error.ts";
 import { compareKeys, keyWarnings } from "./key-changes.ts";
-import { createKeyRing, KeyRing, KeysFileError, parseKeys } from "./keys.ts";
+import { createKeyRing, KeyRing, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
 const LOOK_MS = 500;
 
 interface ReadKeys {
+  /** Of the file, before it was read. */
+  readonly fingerprint: string;
   readonly digest: string;
   readonly keys: KeyRing;
   /** Warnings for operators; empty if the text is already in force. */
   readonly warnings: readonly string[];
 }
+
+const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
+  `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
 
 /**
  * @param before its keys are returned again if the file still holds them
@@ -29,28 +36,25 @@ async function readKeyRing(
   before: ReadKeys | undefined,
 ): Promise<ReadKeys> {
   try {
-    const text = await readFile(file, "utf8");
-    const digest = createHash("sha256").update(text).digest("base64");
-    if (digest === before?.digest) return { ...before, warnings: [] };
-    const records = parseKeys(text);
-    return { digest, keys: createKeyRing(records, counters), warnings: keyWarnings(records, Date.now()) };
+    const { bytes, stats } = await readGiven(file, MOST_KEYS_BYTES);
+    const fingerprint = fingerprintOf(stats);
+    const digest = createHash("sha256").update(bytes).digest("base64");
+    if (digest === before?.digest) return { ...before, fingerprint, warnings: [] };
+    const records = parseKeys(bytes.toString());
+    const warnings = keyWarnings(records, Date.now());
+    return { fingerprint, digest, keys: createKeyRing(records, counters), warnings };
   } catch (error) {
-    if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
-    const why = systemErrorText(error) ?? codeOf(error);
+    const isMissing = codeOf(error) === "ENOENT";
+    const unread = isMissing ? "file does not exist (ENOENT)" : whyUnread(error);
+    const why = error instanceof KeysFileError ? error.message : unread;
     if (why === undefined) throw error;
-    throw new KeysFileError(
-      `${file}: ${codeOf(error) === "ENOENT" ? "file does not exist (ENOENT)" : `cannot be read: ${why}`}`,
-    );
+    throw new KeysFileError(`${file}: ${why}`);
   }
 }
 
-async function fingerprintOfFile(file: string): Promise<string> {
-  try {
-    const s = await stat(file, { bigint: true });
-    return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
-  } catch (error) {
-    return String(codeOf(error));
-  }
+/** A file that cannot be looked at has none of a file that was read. */
+function fingerprintOfFile(file: string): Promise<string> {
+  return answered(file, async () => fingerprintOf(await stat(file, { bigint: true }))).catch(String);
 }
 
 /**
@@ -74,13 +78,12 @@ export async function keepKeys(
 
   async function load(): Promise<void> {
     fingerprint = undefined;
-    const seen = await fingerprintOfFile(file);
     const before = inForce;
     const read = await readKeyRing(file, counters, before);
     const { keys, warnings } = read;
     if (keys !== before?.keys) onKeys(keys);
     inForce = read;
-    fingerprint = seen;
+    fingerprint = read.fingerprint;
     problem = "";
     result = keys === before?.keys ? "unchanged" : "loaded";
     if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });

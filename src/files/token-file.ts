@@ -1,8 +1,7 @@
 /** Reads tokens from files. */
 
-import { open } from "node:fs/promises";
 import { SourceError } from "../util/source-error.ts";
-import { problemText } from "../util/system-error.ts";
+import { readGiven, whyUnread } from "./given.ts";
 
 const MOST_BYTES = 16_384;
 
@@ -23,21 +22,12 @@ export function tokenIn(text: string): string {
  */
 export async function readToken(file: string, name: string): Promise<string> {
   const bad = (why: string): SourceError => new SourceError(`${name}: ${file}: ${why}`, { isLasting: true });
-  const buffer = Buffer.alloc(MOST_BYTES);
-  let bytes = 0;
-  try {
-    const handle = await open(file);
-    try {
-      ({ bytesRead: bytes } = await handle.read(buffer, 0, MOST_BYTES, 0));
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    throw bad(`cannot be read: ${problemText(error)}`);
-  }
-  const token = tokenIn(buffer.toString("latin1", 0, bytes));
+  const { bytes } = await readGiven(file, MOST_BYTES).catch((error: unknown) => {
+    throw bad(whyUnread(error) ?? String(error));
+  });
+  const token = tokenIn(bytes.toString("latin1"));
   // Fetch would refuse any other token, and quote it in the message.
-  if (!/^[\x21-\x7e]+$/.test(token) || bytes === MOST_BYTES) {
+  if (!/^[\x21-\x7e]+$/.test(token)) {
     throw bad("must hold one token, of visible ASCII characters");
   }
   return token;

@@ -1,8 +1,9 @@
 /** The log file (`--log-file`), which log rotation moves away. No failure of the file blocks the server. */
 
-import { constants, open } from "node:fs";
+import { closeSync, constants, fstatSync, open } from "node:fs";
 import { promisify } from "node:util";
-import { isForeign } from "../../files/foreign.ts";
+import { hasOther } from "../../files/foreign.ts";
+import { openRegular } from "../../files/given.ts";
 import { codeOf, problemText } from "../../util/system-error.ts";
 import { PlaceError } from "../../util/told-error.ts";
 import { LOG_BEGINNING } from "./log.ts";
@@ -18,11 +19,31 @@ const RETRY_MS = 500;
 /** Codes of temporary failures: a pipe without a reader, a full disk, too many open files. */
 const PASSING = ["ENXIO", "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EIO", "EINTR", "ENOMEM"];
 
-/** Opens a file that may be a log: of an unreadable one, a user may have the right to append alone. @returns its descriptor */
+/** Checks an open file, which its name may no longer lead to. @throws {PlaceError} unless it may be a log */
+async function checkIsLog(file: string, fd: number): Promise<void> {
+  const opened = fstatSync(fd, { bigint: true });
+  if (!opened.isFile() || opened.size === 0n) return;
+  const found = await openRegular(file).catch((error: unknown) => {
+    if (error instanceof PlaceError) throw error;
+  });
+  // A user may have the right to append alone.
+  if (found === undefined) return;
+  const isOther = await hasOther(found.handle, LOG_BEGINNING);
+  if (found.stats.ino !== opened.ino || found.stats.dev !== opened.dev)
+    throw new PlaceError("was replaced while it was opened");
+  if (isOther) throw new PlaceError("is no log of orrery, and nothing is appended to it");
+}
+
+/** Opens a file that may be a log. @returns its descriptor @throws {PlaceError} for another file; errors of the file system */
 async function openToAppend(file: string): Promise<number> {
-  if (await isForeign(file, LOG_BEGINNING).catch(() => false))
-    throw new PlaceError("is no log of orrery, and nothing is appended to it");
-  return await promisify(open)(file, FLAGS, MODE);
+  const fd = await promisify(open)(file, FLAGS, MODE);
+  try {
+    await checkIsLog(file, fd);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 export class LogFile extends Sink {

@@ -1,8 +1,9 @@
 /** Prepares a snapshot: loads its rows as a server does, and writes the result to a file. */
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isForeign } from "../../files/foreign.ts";
+import { readGiven } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
@@ -24,7 +25,8 @@ async function problemOf(folder: string): Promise<string | undefined> {
   const [row] = (await readdir(folder).catch(() => [])).filter(isRowFile).sort();
   if (row !== undefined)
     return `${folder}: holds ${row}; a folder holds rows or a prepared snapshot (${PREPARED})`;
-  const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => "");
+  const given = await readGiven(join(folder, MANIFEST)).catch(() => undefined);
+  const text = given?.bytes.toString() ?? "";
   let foreign = text === "" || isManifest(text) ? undefined : MANIFEST;
   if (await isForeign(join(folder, PREPARED), PREPARED_BEGINNING)) foreign = PREPARED;
   return (

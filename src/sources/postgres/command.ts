@@ -1,8 +1,8 @@
 /** `orrery export`: snapshots from PostgreSQL, once or repeatedly. */
 
-import { readFile } from "node:fs/promises";
 import type { CommandIo } from "../../cli/command.ts";
 import { failureAt, type Options, UsageError } from "../../cli/options.ts";
+import { readGiven } from "../../files/given.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { runRounds } from "../rounds.ts";
 import { exportLive, exportOnce, type LastPublished } from "./export.ts";
@@ -12,7 +12,7 @@ import { DEFAULT_QUERIES, parseQueries, type Queries } from "./queries.ts";
 async function readQueries(file: string | undefined): Promise<Queries> {
   if (file === undefined) return DEFAULT_QUERIES;
   try {
-    return parseQueries(await readFile(file, "utf8"));
+    return parseQueries((await readGiven(file)).bytes.toString());
   } catch (error) {
     throw failureAt(file, error);
   }
