@@ -146,8 +146,7 @@ describe("keys create", () => {
     assert.equal(await warnings("create", "--name", "Crawler"), "");
     assert.equal(await warnings("update", CLI_ID, "--note", "n"), "");
     await keys("delete", CLI_ID);
-    const { stderr } = await keys("update", ID, "--name", "own");
-    assert.equal(stderr, "orrery: updated key_abcdef\n");
+    for (const name of ["own", "own"]) assert.equal(await warnings("update", ID, "--name", name), "");
   });
 
   it("makes the file behind a link that leads to none yet", async (t) => {
