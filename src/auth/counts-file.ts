@@ -193,8 +193,8 @@ export async function refuseForeign(file: string): Promise<void> {
 }
 
 /**
- * Replaces the file in one step, mode 0600; counts of windows before the head's are left out. @throws {PlaceError} or the error of the system; the old file stays
- * then
+ * Replaces the file in one step, mode 0600; counts of windows before the head's are left out. @throws {PlaceError} or the
+ * error of the system; the old file stays then
  */
 export async function writeCounts(file: string, head: CountsHead, counts: Iterable<Count>): Promise<void> {
   await refuseForeign(file);

@@ -5,7 +5,7 @@
  * clock was set back, are set aside: they stay in the file, and are taken up when their window comes.
  *
  * If one server replaces another that still runs, both write the file. Before the younger one writes, it adds what the
- * older one has counted since; so it knows all counts once the older one has stopped, and no lock outlives a process.
+ * older one has counted since; so it knows all counts soon after the older one has stopped, and no lock outlives a process.
  */
 
 import { resolve } from "node:path";
@@ -21,7 +21,7 @@ import { type Counters, slotOf, takeUsage, usageOf, windowAt } from "./limit.ts"
 /** Interval between two writes. A write takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
 /** Interval of looks at the clock while counts are set aside: a clock that is corrected jumps into their window. */
-const ASIDE_MS = 50;
+const ASIDE_MS = 20;
 const LAST_MS = 2000;
 const LEFTOVER_MS = 60_000;
 /** Most key ids whose counts are kept, including ids that are not in the keys file at the moment. Counts of more ids are dropped. */
@@ -87,8 +87,9 @@ export class CountsKeeper {
     }
   }
 
+  /** Not written at once: a server that is being replaced may not have read the last file of the one before it yet. */
   begin(): void {
-    this.#timer = setTimeout(() => this.#tick(), 0);
+    this.#wait(this.#everyMs);
   }
 
   /** Writes the file for the last time; call it when all requests were answered. */
@@ -113,10 +114,12 @@ export class CountsKeeper {
   async #tick(): Promise<void> {
     const began = performance.now();
     await this.#saveNext();
-    if (this.#isStopped) return;
+    if (!this.#isStopped) this.#wait(Math.max(0, this.#everyMs - (performance.now() - began)));
+  }
+
+  #wait(pause: number): void {
     if (this.#aside.size > 0) this.#asideTimer ??= setInterval(() => this.#takeAside(), ASIDE_MS);
-    const pause = this.#everyMs - (performance.now() - began);
-    this.#timer = setTimeout(() => this.#tick(), Math.max(0, pause));
+    this.#timer = setTimeout(() => this.#tick(), pause);
   }
 
   #saveNext(): Promise<void> {
@@ -195,9 +198,11 @@ export class CountsKeeper {
   /** Adds the counts whose window has come, and drops those of windows that were skipped. */
   #takeAside(): void {
     const current = this.#window();
+    // A little early, so that no request is the first of its window.
+    const soon = windowAt(this.#counters, this.#windowClock() + 2 * ASIDE_MS);
     let added = 0;
     for (const [name, count] of this.#aside) {
-      if (count.window > current) continue;
+      if (count.window > soon) continue;
       this.#aside.delete(name);
       if (count.window < current) continue;
       this.#add(count);
