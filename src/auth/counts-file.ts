@@ -194,9 +194,14 @@ export async function refuseForeign(file: string): Promise<void> {
 
 /**
  * Replaces the file in one step, mode 0600; counts of windows before the head's are left out. @throws {PlaceError} or the
- * error of the system; the old file stays then
+ * error of the system, or what `ready` throws, which is called before the old file goes; the old file stays then
  */
-export async function writeCounts(file: string, head: CountsHead, counts: Iterable<Count>): Promise<void> {
+export async function writeCounts(
+  file: string,
+  head: CountsHead,
+  counts: Iterable<Count>,
+  ready: () => Promise<void>,
+): Promise<void> {
   await refuseForeign(file);
-  await replaceFile(file, (handle) => writeTo(handle, head, counts), { mode: 0o600 });
+  await replaceFile(file, (handle) => writeTo(handle, head, counts), { mode: 0o600, ready });
 }

@@ -8,6 +8,7 @@
  * older one has counted since; so it knows all counts soon after the older one has stopped, and no lock outlives a process.
  */
 
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import zlib from "node:zlib";
@@ -35,6 +36,11 @@ export interface KeepCountsOptions {
   readonly now?: () => number;
   /** Milliseconds since the epoch by the clock that cuts windows; `now` when absent. */
   readonly windowClock?: () => number;
+}
+
+/** Tells files apart that replaced each other; undefined if there is none. */
+async function inodeOf(file: string): Promise<number | undefined> {
+  return (await stat(file).catch(() => undefined))?.ino;
 }
 
 export class CountsKeeper {
@@ -132,16 +138,7 @@ export class CountsKeeper {
   async #save(): Promise<void> {
     const file = this.#file;
     try {
-      const writer = await readCountsHead(file).catch(() => undefined);
-      if (writer !== undefined && writer.started < this.#started) await this.#take().catch(() => undefined);
-      const window = this.#window();
-      const saved = `${window} ${this.#sumOfCells()} ${this.#aside.size}`;
-      // If the file is gone, damaged or another server's, it must be written again.
-      if (writer?.started !== this.#started || saved !== this.#saved) {
-        const { windowSeconds } = this.#counters;
-        await writeCounts(file, { windowSeconds, window, started: this.#started }, this.#counts());
-        this.#saved = saved;
-      }
+      await this.#replace();
       if (this.#problem !== "") this.#observe({ kind: "state-recovered", file });
       this.#problem = "";
     } catch (error) {
@@ -149,6 +146,29 @@ export class CountsKeeper {
       this.#problem = problemText(error);
       if (this.#problem !== before) this.#observe({ kind: "state-failed", file, problem: this.#problem });
     }
+  }
+
+  async #replace(): Promise<void> {
+    const file = this.#file;
+    const seen = await inodeOf(file);
+    const writer = await readCountsHead(file).catch(() => undefined);
+    if (writer !== undefined && writer.started < this.#started) await this.#take().catch(() => undefined);
+    const window = this.#window();
+    const saved = `${window} ${this.#sumOfCells()} ${this.#aside.size}`;
+    // If the file is gone, damaged or another server's, it must be written again.
+    if (writer?.started === this.#started && saved === this.#saved) return;
+    const head = { windowSeconds: this.#counters.windowSeconds, window, started: this.#started };
+    let isReplaced = false;
+    const ready = async (): Promise<void> => {
+      isReplaced = (await inodeOf(file)) !== seen;
+      if (isReplaced) throw new CountsFileError("was replaced by another server meanwhile");
+    };
+    await writeCounts(file, head, this.#counts(), ready).catch((error: unknown) => {
+      if (!isReplaced) throw error;
+    });
+    // What was written meanwhile may be the last file of a server that stops: its counts must be added first.
+    if (isReplaced) await this.#replace();
+    else this.#saved = saved;
   }
 
   *#counts(): Generator<Count> {
