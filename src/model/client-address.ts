@@ -79,7 +79,7 @@ export function readClients(proxies: readonly string[]): ClientOf {
     // The proxy that wrote the entry.
     let writer = proxy;
     let end = forwarded.length;
-    for (let read = 0; read < MAX_ENTRIES && end > 0; read++) {
+    for (let read = 0; read < MAX_ENTRIES && end >= 0; read++) {
       const comma = forwarded.lastIndexOf(",", end - 1);
       const entry = forwarded.slice(comma + 1, end).trim();
       const found = entry.length > MAX_ENTRY ? undefined : addressIn(entry);
