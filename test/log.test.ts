@@ -61,7 +61,7 @@ describe("the log", () => {
 
   it("leaves out what is below its level", () => {
     assert.equal(logged("error").length, 13 + 3);
-    assert.equal(logged("warn").length, 25 + 3);
+    assert.equal(logged("warn").length, 26 + 3);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {

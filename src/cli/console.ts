@@ -46,10 +46,10 @@ export async function openConsole(logFile?: string, format = "auto") {
     onDropped: (listener) => (file ?? errors).onDropped(listener),
   };
   return {
-    /** Standard error, or a file. On a terminal a status line stays below the lines of the log. */
+    /** Standard error, or a file. A status line stays below the lines of the log. */
     log,
-    /** Whether standard error is a terminal and the log goes there. */
-    isTerminal,
+    /** Whether standard error is a terminal with a log for people: a log in JSON has lines alone, on a terminal too. */
+    takesStatus: isTerminal && isPretty,
     status,
     /** Prints to standard output, below the earlier lines of standard error. */
     async announce(text: string): Promise<void> {

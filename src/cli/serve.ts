@@ -43,7 +43,7 @@ async function start(
   { columns }: CommandIo,
   console: Console,
 ): Promise<RunningServer> {
-  const place = { isTerminal: console.isTerminal, complain: console.status, columns };
+  const place = { isTerminal: console.takesStatus, complain: console.status, columns };
   const download = startProgress(place, `downloading ${options.settings.snapshot}`, "checking");
   const bar = startProgress(place, `loading ${options.settings.snapshot}`);
   let isOver = false;

@@ -229,7 +229,7 @@ export function readHead(
     fields = new Fields(ownText(text, fieldsAt, last + 4));
   }
   const end = fieldsAt + fields.text.length;
-  if (end - from > most) return "headTooLarge";
+  if (end - from > most) return partial(text, from, most);
   const line = readRequestLine(text, from, lineEnd);
   if (line === undefined || fields.isMalformed) return "badRequest";
   return { method: line.method, target: line.target, minor: line.minor, fields, end };
@@ -269,14 +269,18 @@ export function headOf(
   return head === "partial" ? "badRequest" : head;
 }
 
-/** Judges a head whose end has not arrived: refuses bytes that cannot become a head without waiting for the rest. */
+/**
+ * Judges a head without an end in the bytes that are allowed: refuses those that cannot become a head, however many bytes
+ * have arrived, without waiting for the rest.
+ */
 function partial(text: string, from: number, most: number): NoHead {
-  const lineEnd = text.indexOf("\r\n", from);
-  const rest = lineEnd < 0 ? from : text.lastIndexOf("\r\n") + 2;
-  if (!LINE_START.test(text.slice(rest))) return "badRequest";
+  const start = text.slice(from, from + most);
+  const lineEnd = start.indexOf("\r\n");
+  const rest = lineEnd < 0 ? 0 : start.lastIndexOf("\r\n") + 2;
+  if (!LINE_START.test(start.slice(rest))) return "badRequest";
   if (lineEnd >= 0) {
-    if (readRequestLine(text, from, lineEnd) === undefined) return "badRequest";
-    if (!FIELD_LINES.test(text.slice(lineEnd + 2, rest))) return "badRequest";
+    if (readRequestLine(start, 0, lineEnd) === undefined) return "badRequest";
+    if (!FIELD_LINES.test(start.slice(lineEnd + 2, rest))) return "badRequest";
   }
   return text.length - from > most ? "headTooLarge" : "partial";
 }

@@ -241,6 +241,12 @@ export const CORE_EVENTS = {
     meaning:
       "The counts of `keys` keys were restored from the file of `--state`; their window ends at `reset`.",
   }),
+  "state-set-aside": event<{ file: string; counts: number; begins: number }>({
+    level: "warn",
+    text: "the clock is behind the file of counts; its counts are kept for their window",
+    meaning:
+      "The file of `--state` has `counts` of windows that have not begun, because the clock is, or was, wrong. They stay in the file, and apply when their window comes; the first one begins at `begins`.",
+  }),
   "state-refused": event<{
     file: string;
     problem: string;

@@ -219,8 +219,18 @@ export const CORE_SETTINGS = [
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
   { ...KEEP, commands: ["build"] },
   { ...COUNT, flag: "to", default: "1", meaning: "Number of versions to go back.", commands: ["rollback"] },
-  { ...PREFIX, flag: "api-key-prefix", default: "svc_sk_", meaning: "Prefix of every API key." },
-  { ...PREFIX, flag: "cli-token-prefix", default: "svcx_", meaning: "Prefix of every CLI token." },
+  {
+    ...PREFIX,
+    flag: "api-key-prefix",
+    default: "svc_sk_",
+    meaning: "Prefix of every API key: letters, digits, `.`, `_`, `~` and `-`.",
+  },
+  {
+    ...PREFIX,
+    flag: "cli-token-prefix",
+    default: "svcx_",
+    meaning: "Prefix of every CLI token, of the same characters.",
+  },
   {
     ...BYTES,
     flag: "search-cache-bytes",
@@ -630,8 +640,9 @@ type ForPrefixes = { readonly [Name in "apiKeyPrefix" | "cliTokenPrefix"]: strin
 /** @returns why the kind of a token cannot be told from its prefix, or undefined @param names of both, for messages */
 export function problemWithPrefixes(prefixes: ForPrefixes, names: ForPrefixes): string | undefined {
   for (const kind of ["apiKeyPrefix", "cliTokenPrefix"] as const) {
-    if (!/^[\x21-\x7e]+$/.test(prefixes[kind])) {
-      return `${names[kind]}: must be visible ASCII without spaces, is ${JSON.stringify(prefixes[kind])}`;
+    // Other characters end a part of a query or a path, where the log masks tokens, or may be written in several ways.
+    if (!/^[A-Za-z0-9._~-]+$/.test(prefixes[kind])) {
+      return `${names[kind]}: must be letters, digits, ".", "_", "~" and "-", is ${JSON.stringify(prefixes[kind])}`;
     }
   }
   const { apiKeyPrefix: api, cliTokenPrefix: cli } = prefixes;

@@ -59,6 +59,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "keys-unchanged": [{ keys: 1 }],
   "keys-refused": [{ problem: "keys.json: not valid JSON" }],
   "state-restored": [{ file: "/state", keys: 1, reset: 3600 }],
+  "state-set-aside": [{ file: "/state", counts: 1, begins: 7200 }],
   "state-refused": [
     { file: "/state", problem: "is empty" },
     { file: "/state", problem: "is of a window that is over", isOld: true },
