@@ -4,7 +4,7 @@
  */
 
 import { BlockList, isIP } from "node:net";
-import type { Ask } from "./message.ts";
+import { type Ask, MAX_ELEMENTS } from "./message.ts";
 
 /** Returns the address of a request's client; undefined without a connection. */
 export type ClientOf = (ask: Pick<Ask, "peer" | "headers">) => string | undefined;
@@ -64,7 +64,7 @@ export function readClients(proxies: readonly string[]): ClientOf {
     const proxy = peer?.remoteAddress;
     if (proxy === undefined || !isTrusted(proxy)) return proxy;
     const forwarded = headers?.get("x-forwarded-for") ?? "";
-    for (let end = forwarded.length; end > 0; ) {
+    for (let end = forwarded.length, left = MAX_ELEMENTS; end > 0 && left > 0; left--) {
       const comma = forwarded.lastIndexOf(",", end - 1);
       const address = addressIn(forwarded.slice(comma + 1, end));
       if (address !== undefined && !isTrusted(address)) return address;
