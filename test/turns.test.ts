@@ -17,7 +17,7 @@ it("are hurried for this turn and the next, and serve a shorter slice", async ()
   };
   assert.equal(turns.isHurried, false);
   turns.hurry();
-  for (let at = 0; at < 3; at++) turns.add(slow);
+  for (let at = 0; at < 3; at++) turns.add(slow, true);
   assert.equal(turns.isHurried, true);
   await turn();
   assert.deepEqual({ served, isHurried: turns.isHurried }, { served: 1, isHurried: true });

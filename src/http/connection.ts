@@ -162,24 +162,25 @@ export class Connection {
     const text = chunk.toString("latin1");
     this.#text = this.#at === this.#text.length ? text : this.#text.slice(this.#at) + text;
     this.#at = 0;
-    if (this.#wait === undefined && this.#host.turns.isHurried) this.#waitFor("turn");
-    else if (this.#wait === undefined) this.#parse();
+    if (this.#wait === undefined) this.#parse(0);
     else if (this.#text.length > MAX_UNREAD_BYTES) this.socket.destroy();
   }
 
   proceed(): void {
     if (this.#wait === undefined || this.#isClosing()) return;
     this.#wait = undefined;
-    this.#parse();
+    this.#parse(1);
     // It may wait again, or be closing; then reading resumes elsewhere.
     if (this.#wait === undefined) this.socket.resume();
   }
 
-  #parse(): void {
+  /** @param least requests to take however long the turn is */
+  #parse(least: 0 | 1): void {
+    const { turns } = this.#host;
     for (let taken = 0; this.#at < this.#text.length; taken++) {
-      const wait = this.#isFull() ? "room" : this.#host.turns.isOver(taken) ? "turn" : undefined;
+      const wait = this.#isFull() ? "room" : taken >= least && turns.isOver(taken) ? "turn" : undefined;
       if (wait !== undefined) {
-        this.#waitFor(wait);
+        this.#waitFor(wait, taken === 0);
         return;
       }
       this.#at = skipEmptyLines(this.#text, this.#at);
@@ -205,12 +206,12 @@ export class Connection {
     return this.#answers.length >= MAX_ANSWERS || unsent >= MAX_UNSENT_BYTES;
   }
 
-  #waitFor(what: "turn" | "room"): void {
+  #waitFor(what: "turn" | "room", hasArrived: boolean): void {
     this.#wait = what;
     this.#state = "busy";
     this.#writer.flush();
     this.socket.pause();
-    if (what === "turn") this.#host.turns.add(this);
+    if (what === "turn") this.#host.turns.add(this, hasArrived);
     // The flush may have made room.
     else if (!this.#isFull()) this.#makeRoom();
   }
@@ -218,7 +219,7 @@ export class Connection {
   #makeRoom(): void {
     if (this.#wait !== "room" || this.#isFull()) return;
     this.#wait = "turn";
-    this.#host.turns.add(this);
+    this.#host.turns.add(this, false);
   }
 
   #take(head: Head): void {
