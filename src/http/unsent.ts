@@ -1,7 +1,7 @@
 /** Bounds the unsent bytes of all connections of a listener together: pages that nobody reads must not fill the memory. */
 
 /** Most unsent bytes of all connections. One connection alone may have more: a page is made whole. */
-const MAX_TOTAL_BYTES = 268_435_456;
+export const MAX_UNSENT_BYTES = 268_435_456;
 
 interface Holder {
   readonly socket: { readonly destroy: () => void };
@@ -13,7 +13,7 @@ export class Unsent {
   /** Unsent bytes of each connection that has some; the one that has read nothing for the longest time is first. */
   readonly #held = new Map<Holder, number>();
 
-  constructor(most = MAX_TOTAL_BYTES) {
+  constructor(most = MAX_UNSENT_BYTES) {
     this.#most = most;
   }
 
