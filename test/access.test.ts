@@ -133,7 +133,9 @@ it("fields that are asked for are the query and the User-Agent, without tokens a
   const four = await sent(`/svc%5fsk_canary?x=%73vc_sk_canary&y=${"z".repeat(5000)}`, "u".repeat(5000));
   assert.equal(four.path, "/***");
   assert.match(four.query!, /^\*\*\*&y=z+\.\.\.$/);
-  assert.deepEqual([four.query!.length, four.userAgent!.length], [515, 515]);
+  assert.equal(four.userAgent!.length, 515);
+  // It is cut before it is masked.
+  assert.equal(four.query!.length, 515 - "%73vc_sk_canary".length + "***".length - 1);
   const five = await sent(
     "/x?%2573vc_sk_canary&b=%2%35%37%33vc%255Fsk_canary&c=%252573vc_sk_canary-svc_sk_canary",
   );
@@ -148,11 +150,14 @@ it("a token is masked at every level of percent-encoding, at a cost that is line
   let path = "svc_sk_canary";
   for (let level = 1; level < 6; level++) {
     path = encoded(path);
-    assert.equal(
-      loggedPath(`/${path}/b`, "", PREFIXES),
-      path.length > 2040 ? "/***..." : "/***/b",
-      `${level}`,
-    );
+    let shown = loggedPath(`/${path}/b`, "", PREFIXES);
+    // A longer text is cut before it is masked.
+    if (path.length < 512) assert.equal(shown, "/***/b", `${level}`);
+    for (let decoded = ""; decoded !== shown; ) {
+      decoded = shown;
+      shown = shown.replace(/%([0-9a-f]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+    }
+    assert.doesNotMatch(shown, /sk_c/, `${level}`);
   }
   // A prefix that the next level would destroy.
   const hex = { api: "abc_", cli: "svcx_" };

@@ -198,7 +198,7 @@ const DIFFERENCES: Readonly<
     applies: (head) => valuesOf(head, "transfer-encoding").includes(""),
     example: ["POST / HTTP/1.1", "Host: a", "Transfer-Encoding:"],
   },
-  "more than 64 fields": {
+  "more than 128 fields": {
     applies: ({ fields }) => fields.length > 2 * MAX_FIELDS,
     example: ["GET / HTTP/1.1", "Host: a", ...Array.from({ length: MAX_FIELDS }, () => "a: b")],
   },

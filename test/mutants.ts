@@ -216,7 +216,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a write that the system has not taken is overwritten by the next reply",
     file: "src/http/write.ts",
-    text: "if (canReuse && this.#socket.writableLength > 0) scratch = Buffer.alloc(0);",
+    text: "if (canReuse && this.unsent > 0) scratch = Buffer.alloc(0);",
     becomes: "",
     tests: { parts: "peers that read slowly get every byte while others are answered (our own HTTP)" },
   },

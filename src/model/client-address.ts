@@ -4,7 +4,7 @@
  */
 
 import { BlockList, isIP } from "node:net";
-import type { Ask } from "./message.ts";
+import { type Ask, MAX_ELEMENTS } from "./message.ts";
 
 /** Returns the address of a request's client; undefined without a connection. */
 export type ClientOf = (ask: Pick<Ask, "peer" | "headers">) => string | undefined;
@@ -40,8 +40,7 @@ function addressIn(entry: string): string | undefined {
   return isIP(address) === 0 ? undefined : address.toLowerCase().replace(/^::ffff:(?=[\d.]+$)/, "");
 }
 
-/** Most entries of `X-Forwarded-For` that are read, and characters of one: an address with a zone and a port. */
-const MAX_ENTRIES = 64;
+/** Most characters of an entry that are read: an address with a zone and a port. */
 const MAX_ENTRY = 80;
 /** Most looked-up addresses that are remembered. */
 const MAX_KNOWN = 4096;
@@ -79,7 +78,7 @@ export function readClients(proxies: readonly string[]): ClientOf {
     // The proxy that wrote the entry.
     let writer = proxy;
     let end = forwarded.length;
-    for (let read = 0; read < MAX_ENTRIES && end >= 0; read++) {
+    for (let read = 0; read < MAX_ELEMENTS && end >= 0; read++) {
       const comma = forwarded.lastIndexOf(",", end - 1);
       const entry = forwarded.slice(comma + 1, end).trim();
       const found = entry.length > MAX_ENTRY ? undefined : addressIn(entry);

@@ -52,9 +52,8 @@ function nextId(): string {
   return high + LOW[low]!;
 }
 
-/** Maximum length of a client's text in the log, of the part that is read of it, and of a method, in characters. */
+/** Maximum length of a client's text in the log, and of a method, in characters. */
 const MAX_TEXT = 512;
-const MAX_READ = 4 * MAX_TEXT;
 const MAX_METHOD = 32;
 
 const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
@@ -74,6 +73,7 @@ const MAX_LEVELS = 4;
 
 /** Whether a prefix appears once a text is decoded, at any level; true as well if it has too many levels. */
 function mayHideToken(text: string, prefixes: Prefixes): boolean {
+  if (!text.includes("%")) return false;
   let plain = text;
   for (let level = 0; level < MAX_LEVELS; level++) {
     const before = plain;
@@ -98,14 +98,15 @@ function redacted(part: string, prefixes: Prefixes): string {
 
 /** A client's text, safe to log: no token, only visible ASCII and spaces, bounded. @param separator of parts */
 function loggedText(text: string, separator: string, prefixes: Prefixes): string {
-  const safe = text
-    .slice(0, MAX_READ)
+  // Cut first: splitting and masking a long text would cost more than the rest of its request.
+  const start = text.slice(0, MAX_TEXT + 1);
+  const safe = start
     .split(separator)
     .map((part) => redacted(part, prefixes))
     .join(separator)
     .slice(0, MAX_TEXT + 1)
     .replace(/[^ -~]/g, encodeUnit);
-  return safe.length > MAX_TEXT || text.length > MAX_READ ? `${safe.slice(0, MAX_TEXT)}...` : safe;
+  return safe.length > MAX_TEXT || start !== text ? `${safe.slice(0, MAX_TEXT)}...` : safe;
 }
 
 /** The path of a target, safe to log: no query, authority or token, bounded. @param route that it matched, or "" */

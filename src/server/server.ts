@@ -6,6 +6,7 @@ import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
 import { rationNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
+import { MAX_UNSENT_BYTES } from "../http/unsent.ts";
 import { BASE_PATH } from "../model/model.ts";
 import type { Tables } from "../observe/events.ts";
 import { createRequestCells, type RequestCells } from "../observe/metrics/counters.ts";
@@ -167,6 +168,7 @@ async function listenInThreads(
   const task = {
     settings,
     maxConnections: connectionLimit(count, admin?.maxConnections),
+    maxUnsentBytes: MAX_UNSENT_BYTES / count,
     writesAccess: writeAccess !== undefined,
     requestCells,
     keyUse,

@@ -33,6 +33,7 @@ export interface ServingTask {
   readonly port: number;
   readonly sharing: Sharing;
   readonly maxConnections: number | undefined;
+  readonly maxUnsentBytes: number;
   /** Whether it sends lines of the access log in place of an observation per request. */
   readonly writesAccess: boolean;
   /** Request counters in shared memory; when absent, nothing is counted and no figures are requested. */
