@@ -520,7 +520,7 @@ describe("a record's unknown fields", () => {
     assert.doesNotMatch(stdout, /limt":/);
   });
 
-  it("are told by the log with keys that can read nothing, in few lines", () => {
+  it("are told by the log with keys that can read nothing, in few lines", async () => {
     const past = "2020-01-01T00:00:00Z";
     const records = [
       keyRecord("svc_sk_000001", { scopes: ["read:everything"] }),
@@ -530,14 +530,14 @@ describe("a record's unknown fields", () => {
       keyRecord("svc_sk_000005", { note: 1, previous: [] } as Partial<KeyRecord>),
       keyRecord("svc_sk_000006", { note: 1 } as Partial<KeyRecord>),
     ];
-    assert.deepEqual(keyWarnings(records, Date.now()), [
+    assert.deepEqual(await keyWarnings(records, Date.now()), [
       'unknown field "note" of "key_000005" and 1 more: it is kept and has no effect',
       '"key_000001" ("test") can read nothing: it has no scope that is known here',
     ]);
     const many = Array.from({ length: 5000 }, (_, at) =>
       keyRecord(`svc_sk_${at}`, { scopes: [], [`x${at}`.padEnd(500, "y")]: 1 }),
     );
-    const lines = keyWarnings(many, 0);
+    const lines = await keyWarnings(many, 0);
     assert.equal(lines.length, 22);
     assert.ok(lines.every((line) => line.length < 200));
     assert.equal(lines.at(-1), "… and 4990 more");
@@ -580,7 +580,7 @@ describe("a reload of the keys file", () => {
     assert.equal(rings.length, 4);
   });
 
-  it("sees each change of a field that matters, previous tokens included", () => {
+  it("sees each change of a field that matters, previous tokens included", async () => {
     const counters = createCounters(3600);
     const ringOf = (...records: KeyRecord[]): KeyRing => createKeyRing(records, counters);
     const previous = [{ sha256: hashToken("old"), expiresAt: "2030-01-01T00:00:00Z" }];
@@ -601,14 +601,14 @@ describe("a reload of the keys file", () => {
     for (const change of changes) {
       const after = ringOf({ ...one, ...change }, other);
       const told = JSON.stringify(change);
-      assert.deepEqual(compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
-      assert.deepEqual(compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
+      assert.deepEqual(await compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
+      assert.deepEqual(await compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
     }
-    assert.deepEqual(compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
-    assert.deepEqual(compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
+    assert.deepEqual(await compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
+    assert.deepEqual(await compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
     // Two keys that swap their tokens.
     const swapped = ringOf({ ...one, sha256: other.sha256 }, { ...other, sha256: one.sha256 });
-    assert.equal(compareKeys(before, swapped).changed, 2);
+    assert.equal((await compareKeys(before, swapped)).changed, 2);
   });
 });
 
