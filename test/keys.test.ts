@@ -24,6 +24,7 @@ import { findKey, judgeKey } from "../src/auth/admit.ts";
 import { compareKeys, keyWarnings } from "../src/auth/key-changes.ts";
 import { createKeyRing, hashToken, type KeyRecord, KeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
+import { keysOf } from "../src/auth/parsed-keys.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
@@ -658,5 +659,38 @@ describe("a look-up with previous tokens", () => {
         }
       }),
     );
+  });
+});
+
+describe("a large keys file", () => {
+  const records = Array.from({ length: 2000 }, (_, at) =>
+    keyRecord(`svc_sk_${at}`, { id: `key_${at}`, name: `a "name" \\ with ] } , ${at} ü` }),
+  );
+  const ringOf = (text: string) => keysOf(Buffer.from(text), createCounters(60));
+
+  it("gives the same keys as one that is read at once, however it is written", async () => {
+    const wanted = createKeyRing(records, createCounters(60));
+    for (const text of [
+      JSON.stringify({ keys: records }),
+      `\uFEFF${JSON.stringify({ a: { keys: [1] }, keys: records, b: ["keys"] }, null, 2)}`,
+    ]) {
+      const { keys } = await ringOf(text);
+      assert.deepEqual([...keys.byHash], [...wanted.byHash]);
+    }
+  });
+
+  it("is refused for what is refused in a small one", async () => {
+    const good = JSON.stringify({ keys: records });
+    for (const [text, message] of [
+      [good.slice(0, -1), /not valid JSON/],
+      [good.slice(0, -2), /not valid JSON/],
+      [good.slice(0, -10), /not valid JSON/],
+      [good.replace("]}", ",]}"), /not valid JSON/],
+      [`${good.slice(0, -1)},"keys":[1]}`, /one array "keys"/],
+      [`${good}}`, /not valid JSON/],
+      [JSON.stringify({ keys: [...records, records[0]] }), /keys\[2000\]\.id: duplicate id/],
+      [JSON.stringify({ keys: [...records, 1] }), /keys\[2000\]: must be an object/],
+    ] as const)
+      await assert.rejects(ringOf(text), { name: "KeysFileError", message });
   });
 });
