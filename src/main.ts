@@ -6,10 +6,12 @@ import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, nameSetting, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
+import { isHanging } from "./files/given.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
+import { endThreads } from "./util/process/end.ts";
 import { codeOf, damaged, damageOf, problemText } from "./util/system-error.ts";
 import { PlaceError, SnapshotError, ToldError } from "./util/told-error.ts";
 
@@ -59,6 +61,16 @@ function complain(text: string): void {
   }
 }
 
+/** Ends the process; by SIGKILL if a thread hangs, since `process.exit` would wait for it for ever. */
+async function exit(status: number): Promise<never> {
+  if (!(await endThreads())) {
+    // The log writes its last lines.
+    process.emit("exit", status);
+    process.kill(process.pid, "SIGKILL");
+  }
+  process.exit(status);
+}
+
 const io: CommandIo = {
   environment: process.env,
   readInput,
@@ -71,7 +83,7 @@ const io: CommandIo = {
   isTerminal: isatty(2),
   // Only a terminal has a width, and making node's stream for anything else would change its mode.
   columns: isatty(2) ? process.stderr.columns : undefined,
-  exit: (status) => process.exit(status),
+  exit,
 };
 
 function version(): string {
@@ -152,4 +164,5 @@ run(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof ToldError)) crash(error);
   io.complain(error instanceof SnapshotError ? `${error.message}\n` : `orrery: ${error.message}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
+  if (isHanging()) void exit(process.exitCode);
 });

@@ -152,7 +152,7 @@ it("a token is masked at every level of percent-encoding, at a cost that is line
     path = encoded(path);
     let shown = loggedPath(`/${path}/b`, "", PREFIXES);
     // A longer text is cut before it is masked.
-    if (path.length < 512) assert.equal(shown, "/***/b", `${level}`);
+    if (path.length < 500) assert.equal(shown, "/***/b", `${level}`);
     for (let decoded = ""; decoded !== shown; ) {
       decoded = shown;
       shown = shown.replace(/%([0-9a-f]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
@@ -163,7 +163,7 @@ it("a token is masked at every level of percent-encoding, at a cost that is line
   const hex = { api: "abc_", cli: "svcx_" };
   assert.equal(loggedPath("/%25abc_canary", "", hex), "/***");
   // As many levels as fit: they are not read, and not shown.
-  assert.equal(loggedPath(`/%${"25".repeat(900)}abc_canary`, "", hex), "/***");
+  assert.equal(loggedPath(`/%${"25".repeat(900)}abc_canary`, "", hex), "/***...");
   assert.equal(loggedPath("/100%2525", "", PREFIXES), "/100%2525");
   const long = `/${"%25".repeat(1_000_000)}`;
   const began = process.cpuUsage().user;

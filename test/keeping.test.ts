@@ -63,8 +63,9 @@ describe("a load that dies", () => {
     };
     const keeper = await SnapshotKeeper.open(watched(where, load, seen), () => {});
     t.after(() => keeper.close());
+    // In the mocked time, the file system may seem not to answer: such a refusal has no pause.
     const pauses = (): (number | undefined)[] =>
-      seen.flatMap((one) => (one.kind === "snapshot-refused" ? [one.retryMs] : []));
+      seen.flatMap((one) => (one.kind === "snapshot-refused" ? (one.retryMs ?? []) : []));
 
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const tick = async (ms: number): Promise<void> => {

@@ -24,6 +24,7 @@ import { findKey, judgeKey } from "../src/auth/admit.ts";
 import { compareKeys, keyWarnings } from "../src/auth/key-changes.ts";
 import { createKeyRing, hashToken, type KeyRecord, KeyRing, parseKeys } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
+import { keysOf } from "../src/auth/parsed-keys.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
@@ -692,7 +693,7 @@ describe("a record's unknown fields", () => {
     );
   });
 
-  it("are told by the log with keys that can read nothing, in few lines", () => {
+  it("are told by the log with keys that can read nothing, in few lines", async () => {
     const past = "2020-01-01T00:00:00Z";
     const records = [
       keyRecord("svc_sk_000001", { scopes: ["read:everything"] }),
@@ -702,7 +703,7 @@ describe("a record's unknown fields", () => {
       keyRecord("svc_sk_000005", { notes: 1, previous: [] } as Partial<KeyRecord>),
       keyRecord("svc_sk_000006", { notes: 1, EXPIRESON: 2, team: 3, comment: 4 } as Partial<KeyRecord>),
     ];
-    assert.deepEqual(keyWarnings(records, Date.now()), [
+    assert.deepEqual(await keyWarnings(records, Date.now()), [
       'unknown field "notes" of "key_000005" and 1 more has no effect; did you mean note?',
       'unknown field "EXPIRESON" of "key_000006" has no effect; did you mean expiresAt?',
       '"key_000001" ("test") can read nothing: it has no scope that is known here',
@@ -714,7 +715,7 @@ describe("a record's unknown fields", () => {
         [`active${String.fromCharCode(at + 999)}`]: 1,
       }),
     );
-    const lines = keyWarnings(many, 0);
+    const lines = await keyWarnings(many, 0);
     assert.equal(lines.length, 22);
     assert.ok(lines.every((line) => line.length < 200));
     assert.equal(lines.at(-1), "… and 4990 more");
@@ -757,7 +758,7 @@ describe("a reload of the keys file", () => {
     assert.equal(rings.length, 4);
   });
 
-  it("sees each change of a field that matters, previous tokens included", () => {
+  it("sees each change of a field that matters, previous tokens included", async () => {
     const counters = createCounters(3600);
     const ringOf = (...records: KeyRecord[]): KeyRing => createKeyRing(records, counters);
     const previous = [{ sha256: hashToken("old"), expiresAt: "2030-01-01T00:00:00Z" }];
@@ -778,14 +779,14 @@ describe("a reload of the keys file", () => {
     for (const change of changes) {
       const after = ringOf({ ...one, ...change }, other);
       const told = JSON.stringify(change);
-      assert.deepEqual(compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
-      assert.deepEqual(compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
+      assert.deepEqual(await compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
+      assert.deepEqual(await compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
     }
-    assert.deepEqual(compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
-    assert.deepEqual(compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
+    assert.deepEqual(await compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
+    assert.deepEqual(await compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
     // Two keys that swap their tokens.
     const swapped = ringOf({ ...one, sha256: other.sha256 }, { ...other, sha256: one.sha256 });
-    assert.equal(compareKeys(before, swapped).changed, 2);
+    assert.equal((await compareKeys(before, swapped)).changed, 2);
   });
 });
 
@@ -835,5 +836,38 @@ describe("a look-up with previous tokens", () => {
         }
       }),
     );
+  });
+});
+
+describe("a large keys file", () => {
+  const records = Array.from({ length: 2000 }, (_, at) =>
+    keyRecord(`svc_sk_${at}`, { id: `key_${at}`, name: `a "name" \\ with ] } , ${at} ü` }),
+  );
+  const ringOf = (text: string) => keysOf(Buffer.from(text), createCounters(60));
+
+  it("gives the same keys as one that is read at once, however it is written", async () => {
+    const wanted = createKeyRing(records, createCounters(60));
+    for (const text of [
+      JSON.stringify({ keys: records }),
+      `\uFEFF${JSON.stringify({ a: { keys: [1] }, keys: records, b: ["keys"] }, null, 2)}`,
+    ]) {
+      const { keys } = await ringOf(text);
+      assert.deepEqual([...keys.byHash], [...wanted.byHash]);
+    }
+  });
+
+  it("is refused for what is refused in a small one", async () => {
+    const good = JSON.stringify({ keys: records });
+    for (const [text, message] of [
+      [good.slice(0, -1), /not valid JSON/],
+      [good.slice(0, -2), /not valid JSON/],
+      [good.slice(0, -10), /not valid JSON/],
+      [good.replace("]}", ",]}"), /not valid JSON/],
+      [`${good.slice(0, -1)},"keys":[1]}`, /one array "keys"/],
+      [`${good}}`, /not valid JSON/],
+      [JSON.stringify({ keys: [...records, records[0]] }), /keys\[2000\]\.id: duplicate id/],
+      [JSON.stringify({ keys: [...records, 1] }), /keys\[2000\]: must be an object/],
+    ] as const)
+      await assert.rejects(ringOf(text), { name: "KeysFileError", message });
   });
 });

@@ -72,8 +72,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "hashes are compared by their case",
     file: "src/auth/keys.ts",
-    text: "byHash.set(hash, key);",
-    becomes: "byHash.set(sha256, key);",
+    text: "ring.add(hash, key);",
+    becomes: "ring.add(sha256, key);",
     tests: { library: "replaces given keys at once; counts of their ids go on" },
   },
   {

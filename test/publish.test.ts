@@ -17,7 +17,8 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import files, { writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import {
@@ -225,6 +226,19 @@ describe("an earlier version", () => {
     assert.equal(await rollBack(dir), 0);
     assert.equal(versionNames(dir).length, 3, "nothing is lost");
     await keepEarlier(dir, NAMES, 0);
+    assert.ok(!existsSync(versionsOf(dir)));
+  });
+
+  it("leaves no folder where none can be kept", async (test) => {
+    const dir = placeIn(test);
+    mkdirSync(dir);
+    replace(join(dir, "file"), "1");
+    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+    const refusing = test.mock.method(files, "link", () => Promise.reject(full));
+    syncBuiltinESMExports();
+    await assert.rejects(keepEarlier(dir, NAMES, 2), full);
+    refusing.mock.restore();
+    syncBuiltinESMExports();
     assert.ok(!existsSync(versionsOf(dir)));
   });
 

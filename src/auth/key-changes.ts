@@ -3,20 +3,26 @@
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
+import { createPauses } from "../util/process/in-turns.ts";
 import { KEY_FIELDS, type KeyRecord, type KeyRing } from "./keys.ts";
 
 /** Keys share sets of scopes, so equal sets are identical. */
 const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt", "tokens"] as const;
 
+/** Keys between two looks at the clock. */
+export const KEYS_PER_PAUSE = 256;
+
 /** Numbers of keys that were added, changed and removed. */
-export function compareKeys(before: KeyRing, after: KeyRing) {
+export async function compareKeys(before: KeyRing, after: KeyRing) {
   let kept = 0;
   let changed = 0;
+  const pause = createPauses();
   for (const [slot, key] of after.bySlot.entries()) {
     const old = before.bySlot[slot];
     if (key === undefined || old === undefined) continue;
     kept++;
     if (COMPARED.some((field) => old[field] !== key[field])) changed++;
+    if (kept % KEYS_PER_PAUSE === 0) await pause();
   }
   return { added: after.size - kept, changed, removed: before.size - kept };
 }
@@ -44,35 +50,52 @@ export function unknownFieldsOf(record: KeyRecord): [name: string, value: unknow
 /** An unknown field that differs in more letters from every known one is the operator's own. */
 const MOST_EDITS = 2;
 
+/** Most different unknown fields that are compared with the known ones. */
+const MOST_COMPARED = 1000;
+
 /** One line for each unknown field that is probably misspelt. */
 export function misspeltFieldWarnings(records: readonly KeyRecord[]): string[] {
-  const seen = new Map<string, { readonly id: string; keys: number }>();
-  for (const record of records) {
-    for (const [name] of unknownFieldsOf(record)) {
-      const known = seen.get(name);
-      if (known) known.keys++;
-      else seen.set(name, { id: record.id, keys: 1 });
-    }
+  const seen: UnknownFields = new Map();
+  for (const record of records) noteUnknownFields(record, seen);
+  return linesOfMisspelt(seen);
+}
+
+/** The first key with each unknown field, and the number of such keys. */
+type UnknownFields = Map<string, { readonly id: string; keys: number }>;
+
+function noteUnknownFields(record: KeyRecord, seen: UnknownFields): void {
+  for (const [name] of unknownFieldsOf(record)) {
+    const known = seen.get(name);
+    if (known) known.keys++;
+    else seen.set(name, { id: record.id, keys: 1 });
   }
-  const lines = Array.from(seen, ([name, { id, keys }]) => {
+}
+
+function linesOfMisspelt(seen: UnknownFields): string[] {
+  const lines = [...seen].slice(0, MOST_COMPARED).flatMap(([name, { id, keys }]) => {
     const meant = nearest(name, KEY_FIELDS, MOST_EDITS);
     const others = keys === 1 ? "" : ` and ${keys - 1} more`;
     return meant === undefined
       ? []
       : `unknown field ${quoted(name)} of ${quoted(id)}${others} has no effect; did you mean ${meant}?`;
-  }).flat();
+  });
   return firstLines(lines, lines.length);
 }
 
 /** Lines for operators: misspelt fields, and API keys that are valid but can read nothing. */
-export function keyWarnings(records: readonly KeyRecord[], now: number): string[] {
+export async function keyWarnings(records: readonly KeyRecord[], now: number): Promise<string[]> {
   const lines: string[] = [];
+  const seen: UnknownFields = new Map();
+  const pause = createPauses();
   let count = 0;
-  for (const { id, name, kind, active, expiresAt, scopes } of records) {
+  for (const [at, record] of records.entries()) {
+    if (at % KEYS_PER_PAUSE === 0) await pause();
+    noteUnknownFields(record, seen);
+    const { id, name, kind, active, expiresAt, scopes } = record;
     if (kind === "cli" || !active || SCOPES.some((scope) => scopes.includes(scope))) continue;
     if (expiresAt !== null && parseTime(expiresAt) <= now) continue;
     if (++count > MOST_LINES) continue;
     lines.push(`${quoted(id)} (${quoted(name)}) can read nothing: it has no scope that is known here`);
   }
-  return [...misspeltFieldWarnings(records), ...firstLines(lines, count)];
+  return [...linesOfMisspelt(seen), ...firstLines(lines, count)];
 }

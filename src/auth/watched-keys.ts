@@ -7,10 +7,12 @@ import { answered, readGiven, whyUnread } from "../files/given.ts";
 import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
+import { createPauses } from "../util/process/in-turns.ts";
 import { codeOf } from "../util/system-error.ts";
-import { compareKeys, keyWarnings } from "./key-changes.ts";
-import { createKeyRing, KeyRing, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
+import { compareKeys } from "./key-changes.ts";
+import { KeyRing, KeysFileError, MOST_KEYS_BYTES } from "./keys.ts";
 import type { Counters } from "./limit.ts";
+import { keysOf } from "./parsed-keys.ts";
 
 const LOOK_MS = 500;
 
@@ -26,6 +28,18 @@ interface ReadKeys {
 const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
   `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
 
+const PART_BYTES = 1_048_576;
+
+async function digestOf(bytes: Buffer): Promise<string> {
+  const hash = createHash("sha256");
+  const pause = createPauses();
+  for (let at = 0; at < bytes.length; at += PART_BYTES) {
+    hash.update(bytes.subarray(at, at + PART_BYTES));
+    await pause();
+  }
+  return hash.digest("base64");
+}
+
 /**
  * @param before its keys are returned again if the file still holds them
  * @throws {KeysFileError} that begins with the file's name
@@ -38,11 +52,9 @@ async function readKeyRing(
   try {
     const { bytes, stats } = await readGiven(file, MOST_KEYS_BYTES);
     const fingerprint = fingerprintOf(stats);
-    const digest = createHash("sha256").update(bytes).digest("base64");
+    const digest = await digestOf(bytes);
     if (digest === before?.digest) return { ...before, fingerprint, warnings: [] };
-    const records = parseKeys(bytes.toString());
-    const warnings = keyWarnings(records, Date.now());
-    return { fingerprint, digest, keys: createKeyRing(records, counters), warnings };
+    return { fingerprint, digest, ...(await keysOf(bytes, counters)) };
   } catch (error) {
     const isMissing = codeOf(error) === "ENOENT";
     const unread = isMissing ? "file does not exist (ENOENT)" : whyUnread(error);
@@ -67,7 +79,7 @@ export async function keepKeys(
   file: string,
   counters: Counters,
   observe: Observe,
-  onKeys: (keys: KeyRing) => void,
+  onKeys: (keys: KeyRing) => unknown,
 ) {
   /** Fingerprint of the file, taken before its last successful read; undefined if the next check must read. */
   let fingerprint: string | undefined;
@@ -81,13 +93,13 @@ export async function keepKeys(
     const before = inForce;
     const read = await readKeyRing(file, counters, before);
     const { keys, warnings } = read;
-    if (keys !== before?.keys) onKeys(keys);
+    if (keys !== before?.keys) await onKeys(keys);
     inForce = read;
     fingerprint = read.fingerprint;
     problem = "";
     result = keys === before?.keys ? "unchanged" : "loaded";
     if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
-    const changes = compareKeys(before?.keys ?? new KeyRing(), keys);
+    const changes = await compareKeys(before?.keys ?? new KeyRing(), keys);
     observe({ kind: "keys-loaded", keys: keys.size, ...changes });
     if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }

@@ -40,7 +40,10 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     },
     onProgress: bar.show,
   })
-    .catch(cannotWrite)
+    .catch(async (error: unknown) => {
+      await unclaim();
+      return cannotWrite(error);
+    })
     .finally(bar.end);
   if (!result.ok) {
     await unclaim();

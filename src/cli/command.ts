@@ -20,7 +20,8 @@ export interface CommandIo {
   readonly isTerminal: boolean;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
-  readonly exit: (status: number) => never;
+  /** Ends the process, whatever its threads do. */
+  readonly exit: (status: number) => Promise<never>;
 }
 
 export interface CommandRow<C extends string = Command> {

@@ -12,7 +12,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
 import { syncToDisk, temporaryOf } from "./atomic.ts";
-import { makeFolder } from "./folders.ts";
+import { claimFolder, makeFolder } from "./folders.ts";
 import { hold, OWNER_ENDING, ownershipOf } from "./ownership.ts";
 
 /** Ending of the name of a link before it is renamed into place. */
@@ -179,7 +179,7 @@ export async function publishVersion<Result>(
   const versions = versionsOf(place);
   const current = (): Promise<string | undefined> => readCurrent(place);
   const before = await current();
-  await makeFolder(versions);
+  const unclaim = await claimFolder(versions);
   try {
     await prune(versions, keep, current);
     const published = await makeVersion(versions, async (folder) => {
@@ -196,8 +196,9 @@ export async function publishVersion<Result>(
     await prune(versions, keep, current, replaces ? undefined : published.previous);
     return published.result;
   } finally {
-    // Fails unless it is empty.
+    // These fail unless a folder is empty.
     await rmdir(versions).catch(() => {});
+    await unclaim();
   }
 }
 
@@ -231,19 +232,23 @@ export async function keepEarlier(
   const place = resolve(dir);
   const versions = versionsOf(place);
   let kept = await linkedVersion(place, names[0]!);
-  if (kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)))) {
-    await makeFolder(versions);
-    kept = await makeVersion(versions, async (folder) => {
-      for (const name of names) {
-        const from = join(place, name);
-        if (await isThere(from)) await link(from, join(folder, name));
-      }
-      return basename(folder);
-    });
+  try {
+    if (kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)))) {
+      await makeFolder(versions);
+      kept = await makeVersion(versions, async (folder) => {
+        for (const name of names) {
+          const from = join(place, name);
+          if (await isThere(from)) await link(from, join(folder, name));
+        }
+        return basename(folder);
+      });
+    }
+    await prune(versions, keep, async () => undefined, kept);
+    return kept;
+  } finally {
+    // Fails unless it is empty.
+    await rmdir(versions).catch(() => {});
   }
-  await prune(versions, keep, async () => undefined, kept);
-  await rmdir(versions).catch(() => {});
-  return kept;
 }
 
 /** Replaces a plain folder's files by links to a version's. A kill at any moment leaves files that fit together. */
@@ -254,7 +259,10 @@ async function linkFiles(place: string, folder: string, names: readonly string[]
     if (!(await isThere(join(folder, name)))) continue;
     const temporary = temporaryOf(join(place, name));
     await link(join(folder, name), temporary);
-    await rename(temporary, join(place, name));
+    await rename(temporary, join(place, name)).catch(async (error: unknown) => {
+      await rm(temporary, { force: true });
+      throw error;
+    });
   }
   await syncToDisk(place);
 }
