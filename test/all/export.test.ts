@@ -475,7 +475,6 @@ describe("export from PostgreSQL", { skip }, () => {
             out,
             gzip: false,
             maxSnapshotBytes: 1e9,
-            onlyChanges: false,
             signal: new AbortController().signal,
           });
           seen.add(generation);

@@ -13,6 +13,7 @@ import { SnapshotError } from "../../util/told-error.ts";
 import {
   completeRows,
   generationOfRows,
+  holdsGeneration,
   type RowFiles,
   renewIfSame,
   type WrittenFile,
@@ -31,8 +32,6 @@ export interface ExportOptions
     Partial<Pick<Settings, "build" | "keep" | "allowShrink">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
-  /** Keep the published version when the new rows are the same. */
-  readonly onlyChanges: boolean;
   /** The last publication: files equal to its files are linked and not checked again. */
   readonly last?: LastPublished | undefined;
   /** Aborts: cancels the query and removes the written files. */
@@ -127,7 +126,7 @@ async function prepareRows(
  *   anything new, and the publication; that is undefined for a prepared snapshot
  */
 async function fillFolder(folder: string, current: string | undefined, task: Task) {
-  const { createdAt, onlyChanges, build = false } = task;
+  const { createdAt, build = false } = task;
   const last = task.last?.folder === current ? task.last : undefined;
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
@@ -143,7 +142,7 @@ async function fillFolder(folder: string, current: string | undefined, task: Tas
     copyMs: copied - began,
   };
   const fields = { generation, createdAt };
-  if (onlyChanges && (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()]))) {
+  if (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()])) {
     const published = build ? undefined : { folder: current!, files, createdAt, before: last?.before, marks };
     return { ...came, checkMs: 0, isNew: false, published };
   }
@@ -169,7 +168,11 @@ async function publish(task: Task, follows?: string): Promise<Exported | undefin
       exported = await fillFolder(folder, current, task);
       return exported.isNew ? exported : undefined;
     },
-    { keep: task.keep, replaces: follows !== undefined },
+    {
+      keep: task.keep,
+      replaces: follows !== undefined,
+      isSame: (other) => holdsGeneration(other, exported!.generation),
+    },
   );
   return exported;
 }
@@ -197,7 +200,7 @@ export async function exportLive(
 ): Promise<LastPublished | undefined> {
   const { createdAt, folder } = last;
   const { instances } = options.queries;
-  const task = { ...options, queries: { instances }, createdAt, last, onlyChanges: true, allowShrink: true };
+  const task = { ...options, queries: { instances }, createdAt, last, allowShrink: true };
   return (await publish(task, folder))?.published;
 }
 
