@@ -18,7 +18,8 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     path: "written",
     value: "DIR",
-    meaning: "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory.",
+    meaning:
+      "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory; `check` keeps no copy.",
     commands: ["serve", "check"],
   },
   {
