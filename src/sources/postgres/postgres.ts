@@ -4,6 +4,7 @@ import { connect as connectSocket } from "node:net";
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from "pg";
 import { CommandError } from "../../cli/options.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
+import { importOptional } from "../../util/optional-package.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import { type Column, copyStatement, nested, type Queries, TYPES_QUERY } from "./queries.ts";
@@ -22,19 +23,17 @@ const LOCK_WAIT = "1min";
 const CANCEL_BYTES = 16;
 const CANCEL_CODE = 80_877_102;
 
-/** Imports optional packages that only this command needs. @throws {CommandError} naming the command that installs them */
-async function importPostgres() {
-  try {
-    const { default: pg } = await import("pg");
-    const { default: copyStreams } = await import("pg-copy-streams");
-    return { Client: pg.Client, copyTo: copyStreams.to };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    throw new CommandError(
-      "export needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)",
-    );
-  }
+/** @throws {CommandError} when a package is missing or cannot be read */
+function importPostgres() {
+  return importOptional(
+    ["pg", "pg-copy-streams"],
+    async () => {
+      const { default: pg } = await import("pg");
+      const { default: copyStreams } = await import("pg-copy-streams");
+      return { Client: pg.Client, copyTo: copyStreams.to };
+    },
+    (what) => new CommandError(`export ${what}`),
+  );
 }
 
 type Postgres = Awaited<ReturnType<typeof importPostgres>>;
