@@ -98,6 +98,13 @@ export const SOURCES_SETTINGS = [
     commands: ["export"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
+  {
+    flag: "visible-only",
+    kind: "flag",
+    meaning:
+      "Leave hidden rows out of the files, and everything of hidden worlds: for files that others can download. Users are always visible.",
+    commands: ["export"],
+  },
 ] as const satisfies readonly Setting[];
 
 export const SOURCES_EVENTS = {

@@ -22,14 +22,14 @@ import {
 } from "../row-folder.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
-import type { Queries } from "./queries.ts";
+import { type Queries, tablesFor } from "./queries.ts";
 
 type Settings = Options<"export">["values"];
 
 /** Settings of the command, and the source. */
 export interface ExportOptions
   extends Pick<Settings, "out" | "gzip" | "maxSnapshotBytes">,
-    Partial<Pick<Settings, "build" | "keep" | "allowShrink">> {
+    Partial<Pick<Settings, "build" | "keep" | "allowShrink" | "visibleOnly">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
   /** The last publication: files equal to its files are linked and not checked again. */
@@ -54,6 +54,8 @@ type Exported = Awaited<ReturnType<typeof fillFolder>>;
 /** One export: all tables that have a query; the others keep the files of the last publication. */
 interface Task extends Omit<ExportOptions, "queries"> {
   readonly queries: Partial<Queries>;
+  /** The queries of all tables, if hidden rows are left out. */
+  readonly visibleBy: Queries | undefined;
   /** Time of the data. Taken before the first query: the rows include everything committed by then. */
   readonly createdAt: number;
 }
@@ -74,20 +76,22 @@ async function untouched({ folder, before }: LastPublished): Promise<ReadonlySet
  */
 async function copyRows(
   folder: string,
-  { from, queries, gzip, signal }: Task,
+  { from, queries, visibleBy, gzip, signal }: Task,
   last: LastPublished | undefined,
 ): Promise<Pick<LastPublished, "files" | "marks"> & { readonly shared: readonly string[] }> {
   const nameOf = (table: TableName): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
   const usable = last === undefined ? new Set() : await untouched(last);
   const before = [...(last?.marks ?? [])];
-  const known = before.filter(([table]) => usable.has(nameOf(table)));
+  // Whether a row is visible may change in another table, which a mark does not see.
+  const isMarked = (table: TableName): boolean => visibleBy === undefined || tablesFor(table).length === 1;
+  const known = before.filter(([table]) => usable.has(nameOf(table)) && isMarked(table));
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
     const file = await writeRowFile(join(folder, nameOf(table)), lines, gzip);
     written.set(table, file);
     return file;
   };
-  const marks = await copyTables(from, { queries, take, marks: new Map(known) }, signal);
+  const marks = await copyTables(from, { queries, visibleBy, take, marks: new Map(known) }, signal);
   const files = new Map<string, WrittenFile>();
   const shared: string[] = [];
   for (const table of TABLES) {
@@ -177,6 +181,10 @@ async function publish(task: Task, follows?: string): Promise<Exported | undefin
   return exported;
 }
 
+function visibleBy({ visibleOnly, queries }: ExportOptions): Queries | undefined {
+  return visibleOnly ? queries : undefined;
+}
+
 /**
  * Exports once.
  *
@@ -184,7 +192,7 @@ async function publish(task: Task, follows?: string): Promise<Exported | undefin
  *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  return (await publish({ ...options, createdAt: Date.now() }))!;
+  return (await publish({ ...options, visibleBy: visibleBy(options), createdAt: Date.now() }))!;
 }
 
 /**
@@ -200,7 +208,8 @@ export async function exportLive(
 ): Promise<LastPublished | undefined> {
   const { createdAt, folder } = last;
   const { instances } = options.queries;
-  const task = { ...options, queries: { instances }, createdAt, last, allowShrink: true };
+  const more = { queries: { instances }, visibleBy: visibleBy(options), allowShrink: true };
+  const task = { ...options, ...more, createdAt, last };
   return (await publish(task, folder))?.published;
 }
 
