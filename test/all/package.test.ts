@@ -194,6 +194,9 @@ describe("the package", () => {
     const modules = join(npmProject, "node_modules");
     for (const name of ["pg", "pg-copy-streams", "@redis"]) mkdirSync(join(modules, name), { mode: 0 });
     for (const path of [folder, npmProject]) chmodSync(path, 0o755);
+    const place = join(folder, "of-other");
+    mkdirSync(place);
+    chmodSync(place, 0o777);
     const runAsOther = (...args: readonly string[]) =>
       spawnSync(process.execPath, [join(installed, "bin/orrery.mjs"), ...args], {
         cwd: npmProject,
@@ -203,7 +206,8 @@ describe("the package", () => {
       });
     try {
       const why = ": install again with umask 022, so that this user can read them\n";
-      const exported = runAsOther("export", "--postgres", "postgres://127.0.0.1:1/x", "--out", "/dev/null/x");
+      const url = "postgres://127.0.0.1:1/x";
+      const exported = runAsOther("export", "--postgres", url, "--out", join(place, "snapshot"));
       const folders = `${join(modules, "pg")} and ${join(modules, "pg-copy-streams")}`;
       assert.equal(exported.stderr, `orrery: export cannot read all files of ${folders}${why}`);
       chmodSync(keys, 0o644);
