@@ -245,6 +245,9 @@ describe("export from PostgreSQL", { skip }, () => {
     await run(`UPDATE worlds SET is_public = NOT is_public WHERE id IN ('${uuid(1)}', '${uuid(2)}')`);
     for (const table of ["world-stats", "instances"])
       await until(() => worldsOf(table) === `${uuid(2)},${uuid(4)}`, `${table} of other worlds`);
+    // The table now has as many rows as were visible.
+    await run(`DELETE FROM worlds WHERE id IN ('${uuid(2)}', '${uuid(4)}')`);
+    await until(() => readRows(out, "worlds").length === 0, "no world");
     await rounds.stop();
   });
 

@@ -54,6 +54,7 @@ export async function buildPrepared(
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
   options.signal?.throwIfAborted();
   const { store, index } = loaded;
-  const bytes = await writePrepared(to, loaded, index, { manifest, ready: () => ready?.(store.contents) });
+  const write = { manifest, ready: async () => ready?.(store.contents) };
+  const bytes = await writePrepared(to, loaded, index, write);
   return { ok: true, generation: store.id, bytes };
 }

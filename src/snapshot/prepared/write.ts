@@ -22,7 +22,7 @@ export interface WriteOptions {
   /** Whether to write a manifest if there is none; an existing one is always replaced. */
   readonly manifest: boolean;
   /** Called when the new file is complete on the disk and the old one is still in its place; if it throws, the old one stays. */
-  readonly ready?: (() => Promise<void> | undefined) | undefined;
+  readonly ready?: (() => Promise<void>) | undefined;
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {

@@ -22,7 +22,7 @@ import {
 } from "../row-folder.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
-import { type Queries, tablesFor } from "./queries.ts";
+import { isAlwaysVisible, type Queries } from "./queries.ts";
 
 type Settings = Options<"export">["values"];
 
@@ -82,8 +82,8 @@ async function copyRows(
   const nameOf = (table: TableName): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
   const usable = last === undefined ? new Set() : await untouched(last);
   const before = [...(last?.marks ?? [])];
-  // Whether a row is visible may change in another table, which a mark does not see.
-  const isMarked = (table: TableName): boolean => visibleBy === undefined || tablesFor(table).length === 1;
+  // A mark proves nothing about some rows of a table: it counts all, and sees no other table.
+  const isMarked = (table: TableName): boolean => visibleBy === undefined || isAlwaysVisible(table);
   const known = before.filter(([table]) => usable.has(nameOf(table)) && isMarked(table));
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {

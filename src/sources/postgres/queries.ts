@@ -177,6 +177,11 @@ function isVisible(table: TableName, described: Readonly<Record<TableName, Descr
   return conditions.join(" AND ") || "true";
 }
 
+/** Whether all rows of a table are visible, whatever is in other tables. */
+export function isAlwaysVisible(table: TableName): boolean {
+  return FIELDS[table].every(({ shows, refersTo }) => shows === undefined && !refersTo?.needs);
+}
+
 /** A query and its columns: the fields, by their names in any convention, or one column of JSON objects. */
 export interface Described {
   readonly query: string;
