@@ -1,11 +1,11 @@
 /** `orrery serve` runs the server; `orrery demo`, which is `npm start`, runs it with the sample and a temporary key. */
 
-import { rmSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { makeKey } from "../auth/keys-file.ts";
+import { makeTemporaryFolder } from "../files/folders.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
@@ -186,11 +186,10 @@ export async function serve(options: Options<"serve">, io: CommandIo, program: P
   await runServer(options, io, program, { settings: values, source, sharedLimits, admin });
 }
 
-/** Makes a temporary folder for the keys, and perhaps the sample; any exit removes it, also one by a second signal. */
+/** Makes a temporary folder for the keys, and perhaps the sample. */
 async function makePlace(prefix: string): Promise<{ keys: string; token: string; sample: string }> {
   try {
-    const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    const folder = await makeTemporaryFolder("demo");
     const { token, record } = makeKey({ name: "demo", kind: "api", prefix });
     const keys = join(folder, "keys.json");
     // Without a lock: no other process knows the folder, and nothing in it has to last.

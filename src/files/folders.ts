@@ -1,5 +1,7 @@
-import { access, constants, mkdir, rmdir, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { rmSync } from "node:fs";
+import { access, constants, mkdir, mkdtemp, rmdir, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 
 /** Whether a text is a URL and not a folder. */
@@ -65,4 +67,11 @@ export async function claimFolder(path: string): Promise<() => Promise<void>> {
     throw error;
   }
   return unclaim;
+}
+
+/** Makes a folder in the system's temporary folder; any exit of the process removes it. @throws errors of the file system */
+export async function makeTemporaryFolder(name: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `orrery-${name}-`));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }

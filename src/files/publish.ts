@@ -58,23 +58,32 @@ async function removeMarks(versions: string, name: string): Promise<void> {
   for (const ending of [LINK_ENDING, OWNER_ENDING]) await rm(join(versions, name + ending), { force: true });
 }
 
-/**
- * Removes all versions but the current one, `keep` others, and versions that are being made.
- *
- * @param current reads the current version after the listing, so that one published meanwhile is not removed
- * @param previous version to keep first, if any is kept
- */
-async function prune(
-  versions: string,
-  keep: number,
-  current: () => Promise<string | undefined>,
-  previous?: string,
-): Promise<void> {
+/** Whether a folder holds the data that are being published. */
+type IsSame = (folder: string) => Promise<boolean>;
+
+interface Keeping {
+  /** Number of earlier versions to keep. */
+  readonly keep: number;
+  /** Reads the current version after the listing, so that one published meanwhile is not removed. */
+  readonly current: () => Promise<string | undefined>;
+  /** Version to keep first, if any is kept. */
+  readonly previous?: string | undefined;
+  readonly isSame?: IsSame | undefined;
+}
+
+/** Removes all versions but the current one, `keep` others with other data, and versions that are being made. */
+async function prune(versions: string, { keep, current, previous, isSame }: Keeping): Promise<void> {
   const { complete, dead } = await listVersions(versions);
   const now = await current();
+  const others: string[] = [];
+  for (const name of complete) {
+    if (name === now) continue;
+    if (await isSame?.(join(versions, name))) await removeVersion(versions, name);
+    else others.push(name);
+  }
   // Oldest first; the previous version counts as the newest.
-  const others = complete.filter((name) => name !== now && name !== previous);
-  if (previous !== undefined && previous !== now && complete.includes(previous)) others.push(previous);
+  if (previous !== undefined && others.includes(previous))
+    others.push(...others.splice(others.indexOf(previous), 1));
   for (const name of others.slice(0, Math.max(0, others.length - keep))) await removeVersion(versions, name);
   for (const name of dead) await (name === now ? removeMarks : removeVersion)(versions, name);
 }
@@ -165,7 +174,8 @@ async function makeVersion<Result>(
  * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
  *   any, which it must only read (it may hard-link files from there)
  * @param options `keep` is the number of earlier versions to keep; when absent 1, since a reader may have it open. `replaces` tells
- *   whether the version replaces the one that it was made from, which is then removed
+ *   whether the version replaces the one that it was made from, which is then removed. `isSame` is asked after `fill`: earlier
+ *   versions with the new data are removed, so that all kept versions differ
  * @returns the result of `fill`
  * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; errors of
  *   `fill` and of the file system
@@ -173,7 +183,11 @@ async function makeVersion<Result>(
 export async function publishVersion<Result>(
   dir: string,
   fill: (folder: string, current: string | undefined) => Promise<Result | undefined>,
-  { keep = 1, replaces = false }: { readonly keep?: number | undefined; readonly replaces?: boolean } = {},
+  {
+    keep = 1,
+    replaces = false,
+    isSame,
+  }: { readonly keep?: number | undefined; readonly replaces?: boolean; readonly isSame?: IsSame } = {},
 ): Promise<Result | undefined> {
   const place = resolve(dir);
   const versions = versionsOf(place);
@@ -181,7 +195,7 @@ export async function publishVersion<Result>(
   const before = await current();
   const unclaim = await claimFolder(versions);
   try {
-    await prune(versions, keep, current);
+    await prune(versions, { keep, current });
     const published = await makeVersion(versions, async (folder) => {
       const result = await fill(folder, before === undefined ? undefined : join(versions, before));
       if (result === undefined) return undefined;
@@ -193,7 +207,7 @@ export async function publishVersion<Result>(
     if (published === undefined) return undefined;
     await syncToDisk(dirname(place));
     if (replaces && before !== undefined) await removeVersion(versions, before);
-    await prune(versions, keep, current, replaces ? undefined : published.previous);
+    await prune(versions, { keep, current, previous: replaces ? undefined : published.previous, isSame });
     return published.result;
   } finally {
     // These fail unless a folder is empty.
@@ -221,6 +235,7 @@ async function linkedVersion(place: string, file: string): Promise<string | unde
  * Keeps the files of a plain folder as an earlier version, as hard links, before they are replaced.
  *
  * @param names of the files; the first one is in every version
+ * @param isSame the new files may hold the data of the present ones or of an earlier version, which is then not kept
  * @returns the version's name; undefined when there is nothing to keep
  * @throws errors of the file system
  */
@@ -228,12 +243,14 @@ export async function keepEarlier(
   dir: string,
   names: readonly string[],
   keep: number,
+  isSame?: IsSame,
 ): Promise<string | undefined> {
   const place = resolve(dir);
   const versions = versionsOf(place);
   let kept = await linkedVersion(place, names[0]!);
   try {
-    if (kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)))) {
+    const isNew = kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)));
+    if (isNew && !(await isSame?.(place))) {
       await makeFolder(versions);
       kept = await makeVersion(versions, async (folder) => {
         for (const name of names) {
@@ -243,7 +260,7 @@ export async function keepEarlier(
         return basename(folder);
       });
     }
-    await prune(versions, keep, async () => undefined, kept);
+    await prune(versions, { keep, current: async () => undefined, previous: kept, isSame });
     return kept;
   } finally {
     // Fails unless it is empty.

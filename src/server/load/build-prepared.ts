@@ -16,8 +16,8 @@ export interface BuildOptions extends Pick<LoadOptions, "maxBytes" | "onProgress
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
   readonly guard?: ShrinkGuard;
-  /** Called before the new file takes the place of the old one. */
-  readonly ready?: () => Promise<void>;
+  /** Called before the new file takes the place of the old one. @param contents hash over the files that were read */
+  readonly ready?: (contents: string) => Promise<void>;
 }
 
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
@@ -55,6 +55,8 @@ export async function buildPrepared(
   if (!loaded.ok) return loaded;
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
   options.signal?.throwIfAborted();
-  const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready });
-  return { ok: true, generation: loaded.store.id, bytes };
+  const { store, index } = loaded;
+  const write = { manifest, ready: async () => ready?.(store.contents) };
+  const bytes = await writePrepared(to, loaded, index, write);
+  return { ok: true, generation: store.id, bytes };
 }

@@ -34,7 +34,7 @@ export async function exportRows(options: Options<"export">, io: CommandIo): Pro
   if (liveEvery !== undefined && every === undefined)
     throw new UsageError(`${names.liveEvery}: requires ${names.every}`);
   const queries = await readQueries(values.queries);
-  const task = { ...values, from, queries, onlyChanges: every !== undefined };
+  const task = { ...values, from, queries };
   let published: LastPublished | undefined;
   await runRounds(options, io, {
     async run(signal) {
