@@ -31,9 +31,19 @@ interface ChartSettings {
   readonly isLogarithmic?: true;
 }
 
+/** The powers of ten from at most `low` to at least `high`: two or more. */
+function powersAround(low: number, high: number): number[] {
+  const first = Math.floor(Math.log10(low));
+  const last = Math.max(first + 1, Math.ceil(Math.log10(high)));
+  return Array.from({ length: last - first + 1 }, (_, at) => 10 ** (first + at));
+}
+
 /** The y axis: from 0 to a little above the highest figure, or between powers of ten. */
 function scaleOf({ isLogarithmic, least = 1 }: ChartSettings): uPlot.Scale {
-  if (isLogarithmic) return { distr: 3 };
+  if (isLogarithmic) {
+    const range = (powers: number[]): uPlot.Range.MinMax => [powers[0]!, powers.at(-1)!];
+    return { distr: 3, range: (_, low, high) => range(powersAround(low ?? 1, high ?? 1)) };
+  }
   return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
 }
 
@@ -49,7 +59,7 @@ function optionsOf(
   place: HTMLElement,
   [from, to]: ReturnType<typeof span>,
 ): uPlot.Options {
-  const { write, isStacked } = settings;
+  const { write, isStacked, isLogarithmic } = settings;
   const axis: uPlot.Axis = {
     stroke: colourOf(place, "quiet"),
     font: `12px ${getComputedStyle(document.body).fontFamily}`,
@@ -76,8 +86,11 @@ function optionsOf(
         size: 62,
         gap: 4,
         space: 34,
-        // Those between two powers of ten are null.
-        values: (_, splits) => splits.map((split) => (split === null ? "" : write(split))),
+        // A line for each power of ten, none between them.
+        ...(isLogarithmic && {
+          splits: (_: uPlot, __: number, from: number, to: number) => powersAround(from, to),
+        }),
+        values: (_, splits) => splits.map(write),
       },
     ],
     series: [
