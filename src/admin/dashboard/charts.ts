@@ -31,19 +31,15 @@ interface ChartSettings {
   readonly isLogarithmic?: true;
 }
 
-/** The powers of ten from at most `low` to at least `high`: two or more. */
-function powersAround(low: number, high: number): number[] {
-  const first = Math.floor(Math.log10(low));
-  const last = Math.max(first + 1, Math.ceil(Math.log10(high)));
-  return Array.from({ length: last - first + 1 }, (_, at) => 10 ** (first + at));
+/** The powers of ten between two of them. */
+function powersOfTen(_: uPlot, __: number, from: number, to: number): number[] {
+  return Array.from({ length: Math.round(Math.log10(to / from)) + 1 }, (_, at) => from * 10 ** at);
 }
 
 /** The y axis: from 0 to a little above the highest figure, or between powers of ten. */
 function scaleOf({ isLogarithmic, least = 1 }: ChartSettings): uPlot.Scale {
-  if (isLogarithmic) {
-    const range = (powers: number[]): uPlot.Range.MinMax => [powers[0]!, powers.at(-1)!];
-    return { distr: 3, range: (_, low, high) => range(powersAround(low ?? 1, high ?? 1)) };
-  }
+  if (isLogarithmic)
+    return { distr: 3, range: (_, low, high) => uPlot.rangeLog(low ?? 1, high ?? 1, 10, true) };
   return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
 }
 
@@ -87,9 +83,7 @@ function optionsOf(
         gap: 4,
         space: 34,
         // A line for each power of ten, none between them.
-        ...(isLogarithmic && {
-          splits: (_: uPlot, __: number, from: number, to: number) => powersAround(from, to),
-        }),
+        ...(isLogarithmic && { splits: powersOfTen }),
         values: (_, splits) => splits.map(write),
       },
     ],
