@@ -165,6 +165,15 @@ async function assertFits(page: Page, widths: readonly number[], look = async ()
       await page.setViewportSize({ width, height: 900 });
       await assertNoOverflow(page, `${width} px`);
       assert.deepEqual(await findBarriers(page), [], `${colorScheme}, ${width} px`);
+      const broken = await page.evaluate<string[]>(`
+        [...document.querySelectorAll("#explain label, main dt")]
+          .filter((label) => {
+            const text = document.createRange();
+            text.selectNodeContents(label.firstChild);
+            return text.getClientRects().length > 1;
+          })
+          .map((label) => label.textContent)`);
+      assert.deepEqual(broken, [], "labels of several lines");
       await look();
     }
   }
@@ -431,15 +440,6 @@ describe("the dashboard", { skip }, () => {
             .filter((card) => card.getBoundingClientRect().bottom - card.lastElementChild.getBoundingClientRect().bottom > 30)
             .map((card) => card.id || card.innerText.slice(0, 30))`);
         assert.deepEqual(empty, [], "cards that are higher than their content");
-        const broken = await page.evaluate<string[]>(`
-          [...document.querySelectorAll("#explain label, main dt")]
-            .filter((label) => {
-              const text = document.createRange();
-              text.selectNodeContents(label.firstChild);
-              return text.getClientRects().length > 1;
-            })
-            .map((label) => label.textContent)`);
-        assert.deepEqual(broken, [], "labels of several lines");
       });
       assert.equal(
         await page.evaluate(
