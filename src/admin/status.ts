@@ -92,10 +92,14 @@ export const PROBLEM_KINDS = [
   "snapshot-refused",
   "source-failed",
   "keys-refused",
+  "worlds-hidden",
   "data-stale",
   "data-undated",
   "limits-away",
   "thread-died",
+  "state-failed",
+  "log-failed",
+  "log-lines-dropped",
 ] as const;
 
 export type ProblemKind = (typeof PROBLEM_KINDS)[number];

@@ -44,6 +44,7 @@ export async function openConsole(logFile?: string, format = "auto") {
     isPretty,
     write: file === undefined ? write : (text, isBulk) => file.write(text, isBulk),
     onDropped: (listener) => (file ?? errors).onDropped(listener),
+    watch: (observe) => (file ?? errors).watch(observe),
   };
   return {
     /** Standard error, or a file. A status line stays below the lines of the log. */

@@ -159,7 +159,7 @@ async function runServer(
   // In a log for people, requests get the same kind of lines as other observations.
   const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
   const { features, tables } = program;
-  const started = { ...own, features, tables, observe, writeAccess };
+  const started = { ...own, features, tables, observe, writeAccess, watchLog: console.log.watch };
   const server = await start(started, io, console);
   handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);

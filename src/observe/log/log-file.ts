@@ -50,11 +50,11 @@ export class LogFile extends Sink {
   override readonly isTTY = false;
   readonly #file: string;
 
-  /** @param fd of the file; undefined if it cannot be opened yet */
-  constructor(file: string, fd: number | undefined) {
-    super(fd);
+  /** @param opened its descriptor, or why it cannot be opened yet */
+  constructor(file: string, opened: number | string) {
+    super(typeof opened === "number" ? opened : undefined);
     this.#file = file;
-    if (fd === undefined) this.#reopenLater();
+    if (typeof opened === "string") this.#reopenLater(opened);
   }
 
   /** Opens the file again by its name; until then lines go to the old file. @returns why it could not be opened */
@@ -65,18 +65,20 @@ export class LogFile extends Sink {
     return undefined;
   }
 
-  #reopenLater(): void {
+  #reopenLater(problem: string): void {
+    this.fail(problem);
     setTimeout(async () => {
-      if ((await this.reopen()) !== undefined) this.#reopenLater();
+      const still = await this.reopen();
+      if (still !== undefined) this.#reopenLater(still);
     }, RETRY_MS).unref();
   }
 }
 
 /** Opens the file; lines wait while it is a pipe without a reader or the disk is full. @throws {PlaceError} */
 export async function openLogFile(file: string): Promise<LogFile> {
-  const fd = await openToAppend(file).catch((error: unknown) => {
-    if (PASSING.includes(codeOf(error) ?? "")) return undefined;
+  const opened = await openToAppend(file).catch((error: unknown) => {
+    if (PASSING.includes(codeOf(error) ?? "")) return problemText(error);
     throw error;
   });
-  return new LogFile(file, fd);
+  return new LogFile(file, opened);
 }
