@@ -158,6 +158,8 @@ describe("the client is given", () => {
     for (const options of [undefined, null, 5, "http://127.0.0.1"])
       assert.throws(() => createClient(options as never), /^TypeError: options: must be an object$/);
     assert.throws(() => createClient({} as never), /^TypeError: baseUrl: must be an HTTP URL$/);
+    const noToken = { baseUrl: "http://127.0.0.1" } as never;
+    assert.throws(() => createClient(noToken), /^TypeError: token: must be given, in visible ASCII$/);
   });
 
   it("ids that would lead elsewhere, and encodes them", async (t) => {
