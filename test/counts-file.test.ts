@@ -182,10 +182,10 @@ describe("a file of counts that cannot be used", () => {
     "the window before": [only({ window: window - 1 }), /window that is over/],
     "a window of next year": [only({ window: 1e9 }), /far from having begun/],
     "a negative count": [sealed(headOf(), '["key_1",-5]'), /no count/],
-    "an object for a count": [whole.replace('["key_2",6]', '{"a":1}'), /behind its end/],
+    "an object for a count": [whole.replace('["key_2",6]', '{"a":1}'), /after its last line/],
     truncated: [whole.slice(0, -10), /no end/],
     "a changed digit": [whole.replace('"key_1",5', '"key_1",4'), /checksum/],
-    "trailing bytes": [`${whole}x\n`, /behind its end/],
+    "trailing bytes": [`${whole}x\n`, /after its last line/],
     "a gigabyte": [whole, /too large/],
   };
   for (const [name, [text, problem]] of Object.entries(cases)) {

@@ -133,7 +133,7 @@ export async function readCountsFile(
   let keys = 0;
   for await (const lines of readLines(file)) {
     for (const line of lines) {
-      if (end !== undefined) throw new CountsFileError("is damaged: it goes on behind its end");
+      if (end !== undefined) throw new CountsFileError("is damaged: there is text after its last line");
       if (head === undefined) {
         head = parseHead(line);
         isWanted(head);

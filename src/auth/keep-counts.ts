@@ -32,7 +32,10 @@ const EVERY_MS = 4500;
 const FOLLOW_MS = 50;
 const LAST_MS = 2000;
 const LEFTOVER_MS = 60_000;
-/** Maximum number of ids, of which the keys file may lack some now and have them again; counts of further ids are dropped. */
+/**
+ * Most key ids whose counts are kept, including ids that are not in the keys file at the moment. Counts of more ids are
+ * dropped.
+ */
 const MAX_SLOTS = 1_000_000;
 
 export interface KeepCountsOptions {

@@ -20,7 +20,7 @@ const ROW = 4;
 const SECOND = 0;
 /** All requests of the window, refused ones included. */
 const REQUESTS = 1;
-/** Offset of the first refusal in a row; the first two refusals are in the table of all requests, the others in the rare one. */
+/** Column of the first refusal reason. The first two reasons are columns of `rows`, the others of `rare`. */
 const COMMON = 2;
 const MOST = 2 ** 32 - 1;
 
