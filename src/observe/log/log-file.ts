@@ -18,7 +18,7 @@ const RETRY_MS = 500;
 /** Codes of temporary failures: a pipe without a reader, a full disk, too many open files. */
 const PASSING = ["ENXIO", "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EIO", "EINTR", "ENOMEM"];
 
-/** Opens a file that may be a log: of an unreadable one, a user may have the right to append alone. @returns its descriptor */
+/** Opens the file for appending. If it cannot be read, the check whether it is a log is skipped. @returns its descriptor */
 async function openToAppend(file: string): Promise<number> {
   if (await isForeign(file, LOG_BEGINNING).catch(() => false))
     throw new PlaceError("is no log of orrery, and nothing is appended to it");
