@@ -21,7 +21,7 @@ const PASSING = ["ENXIO", "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EIO", "EINTR"
 /** Opens the file for appending. If it cannot be read, the check whether it is a log is skipped. @returns its descriptor */
 async function openToAppend(file: string): Promise<number> {
   if (await isForeign(file, LOG_BEGINNING).catch(() => false))
-    throw new PlaceError("is no log of orrery, and nothing is appended to it");
+    throw new PlaceError("is not a log of orrery, and nothing is appended to it");
   return await promisify(open)(file, FLAGS, MODE);
 }
 
