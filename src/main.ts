@@ -135,7 +135,7 @@ async function run(args: readonly string[]): Promise<void> {
     io.print(row === undefined ? textFor(args) : helpFor(row, PROGRAM.settings));
     return;
   }
-  // A snapshot that is no setting is the word that stands first.
+  // Commands without `--snapshot` take the snapshot as their first argument.
   let names = { snapshot: "URL" };
   try {
     const options = readOptions(row, rest, io.environment, PROGRAM.settings);

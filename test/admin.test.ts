@@ -238,7 +238,8 @@ test("a server that cannot start leaves no admin listener behind", async () => {
   await assert.rejects(startServer(options), /nowhere/);
   const { port } = await serveOpen();
   const clash = await testOptions({ admin: adminAt({ address: { host: "127.0.0.1", port } }) }, []);
-  const problem = /cannot listen for --admin on 127\.0\.0\.1 port \d+: the port is in use/;
+  const problem =
+    /cannot listen for --admin on 127\.0\.0\.1 port \d+: the port is in use; choose another with --admin or ORRERY_ADMIN$/;
   await assert.rejects(startServer(clash), problem);
   const keys = join(options.settings.keys, "none");
   await assert.rejects(startServer({ ...options, settings: { ...options.settings, keys } }));

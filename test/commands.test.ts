@@ -108,9 +108,15 @@ describe("commands", { concurrency: 3 }, () => {
       // Neither is a row read for a port that is taken.
       [
         serving(damaged, keys, "--port", String(port)),
-        new RegExp(`^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: .*in use`),
+        new RegExp(
+          `^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: .*in use; choose another with --port or ORRERY_PORT$`,
+        ),
       ],
       [serving(snapshot, keys, "--host", "192.0.2.1"), /192\.0\.2\.1/],
+      [
+        serving(snapshot, keys, "--host", "no.such.host.invalid"),
+        /^orrery: cannot listen on no\.such\.host\.invalid port 0: the host name does not resolve \(ENOTFOUND\)$/,
+      ],
       [["keys", "list", "--keys", missing], noFile],
       [["keys", "disable", "key_x", "--keys", keys], /key_x/],
       [["keys", "create", "--keys", join(missing, "keys.json"), "--name", "n"], /ENOENT/],

@@ -277,7 +277,7 @@ describe("a command leaves alone", () => {
     assert.match(state.stderr, /^orrery: --state: \S+: is no file of counts, and is not replaced; [^\n]+\n$/);
     const log = await started(snapshot, keys, "--log-file", file);
     assert.equal(log.status, 1);
-    assert.match(log.stderr, /^orrery: cannot open the log file \S+: is no log of orrery[^\n]+\n$/);
+    assert.match(log.stderr, /^orrery: cannot open the log file \S+: is not a log of orrery[^\n]+\n$/);
     assert.equal(readFileSync(file, "utf8"), '{"mine":1}\n');
   });
 

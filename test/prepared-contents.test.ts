@@ -157,19 +157,22 @@ test("of any number or text with another value", async () => {
 
 test("says which part it is that cannot be sent", async () => {
   const isRefused = async (forged: Buffer, says: string): Promise<void> =>
-    assert.equal(
-      await refusalOf(join(folder, "bad"), forged),
-      `generation.orrery: impossible layout: ${says}`,
-    );
+    assert.equal(await refusalOf(join(folder, "bad"), forged), `generation.orrery: damaged: ${says}`);
   for (const table of ["users", "worlds", "worldStats", "instances"]) {
     const path = `store.${table}.bytes`;
     // Changes one row, in its middle.
     const forged = forgeArray(parts, path, (bytes) => void bytes.fill(0, 20, 30));
-    await isRefused(forged, `${path} holds other than rows`);
+    await isRefused(forged, `${path} holds bytes that are not rows`);
   }
-  await isRefused(withValue("store.foundWorldTail", 145), "store.foundWorldTail fits nothing else");
+  await isRefused(
+    withValue("store.foundWorldTail", 145),
+    "store.foundWorldTail does not match the other sections",
+  );
   const counts = '{"totalUsers":1,"totalPublicWorlds":1,"totalPublicInstances":1}';
-  await isRefused(withValue("store.platformStats", counts), "store.platformStats does not count its rows");
+  await isRefused(
+    withValue("store.platformStats", counts),
+    "store.platformStats does not match the number of rows",
+  );
 });
 
 const ENCODER_OF = {

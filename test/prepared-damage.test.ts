@@ -141,14 +141,14 @@ describe("a forged head, whose checksums are right,", () => {
       const changed = change(head);
       const forged = forge(parts, typeof changed === "object" && changed !== head.values ? changed : head);
       const line = await refusalOf(bad, forged);
-      assert.match(line, /^generation\.orrery: (impossible layout: |is truncated)/, line);
+      assert.match(line, /^generation\.orrery: (damaged: |is truncated)/, line);
       assert.ok(!line.includes("\r"));
     });
   }
 
   test("that is no JSON, or anything else", async () => {
     const parts = partsOf(good);
-    assert.match(await refusalOf(bad, forge(parts, "{")), /impossible layout: .* no JSON$/);
+    assert.match(await refusalOf(bad, forge(parts, "{")), /damaged: .* no JSON$/);
     const { head } = parts;
     const leaf = fc.oneof(
       fc.constantFrom(-1, 0, 1, 64, 2 ** 31, 2 ** 53, 1e300, null, true, "", "x"),

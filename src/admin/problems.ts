@@ -32,8 +32,7 @@ export function limitsStatus(
 /** How long a thread's death, or the loss of log lines, is reported, in milliseconds. */
 const REPORTED_MS = 600_000;
 
-const UNDATED =
-  "The snapshot does not say of when its data are (createdAt in its manifest.json), so --max-data-age does nothing.";
+const UNDATED = "The snapshot has no manifest.json with createdAt, so --max-data-age has no effect.";
 
 /** Deaths of threads of one role, since the first one that is still reported. */
 interface Deaths {

@@ -55,7 +55,7 @@ function whyNoAnswer(error: unknown): string {
 }
 
 const STATUSES: Readonly<Record<number, string>> = {
-  401: "a token is asked for, and not this one: give --admin-token-file the file that the server was given",
+  401: "the token is missing or wrong; use the server's file with --admin-token-file",
   404: "it has no /keys: is it the admin listener of a server of this version?",
   503: "the server has not loaded its first snapshot, or is too busy to say; try again",
 };

@@ -55,7 +55,9 @@ async function start(
     const { host, port } = options.settings;
     const where = `cannot listen on ${host} port ${port}`;
     if (codeOf(error) === "EADDRINUSE")
-      throw new CommandError(`${where}: the port is in use; choose another with --port`);
+      throw new CommandError(
+        `${where}: the port is in use; choose another with --port or ${variableOf("port")}`,
+      );
     throw failureAt(where, error);
   } finally {
     // Later loads run while the server serves; the log reports them.

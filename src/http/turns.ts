@@ -27,7 +27,7 @@ export class Turns {
   /** Calls of {@link hurry} in this turn and the one before. */
   #hurries = 0;
 
-  /** Keeps this turn and the next short, so that more connections are accepted: a turn accepts one. */
+  /** Shortens this turn of the event loop and the next. Each turn accepts one connection, so short turns accept more. */
   hurry(): void {
     this.#hurries++;
     setImmediate(() => setImmediate(() => this.#hurries--));

@@ -119,7 +119,7 @@ export function decodePrefix(prefix: Buffer): number {
 }
 
 function bad(what: string): BadFileError {
-  return new BadFileError(`impossible layout: ${what}`);
+  return new BadFileError(`damaged: ${what}`);
 }
 
 /** Whether a value is the report on the row file of number `at`. */
@@ -199,6 +199,6 @@ export function decodeHead(stored: Buffer) {
   const sizeOf: SizeOf = (path) => sizes.get(path)!;
   for (const [path, { type, fits }] of LAYOUT)
     if (fits?.(sizeOf(path), sizeOf) === false)
-      throw bad(`${path} ${type === "number" ? "fits nothing else" : "has a wrong length"}`);
+      throw bad(`${path} ${type === "number" ? "does not match the other sections" : "has a wrong length"}`);
   return { ...head, bodyBytes, sizeOf };
 }

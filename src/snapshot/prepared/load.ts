@@ -73,11 +73,12 @@ async function checkContents(
   { store, letters, folding }: PreparedContents,
   onTurn: () => void,
 ): Promise<void> {
-  if (!isGenerationName(store.id)) throw new BadFileError("impossible layout: store.id is no generation");
+  if (!isGenerationName(store.id))
+    throw new BadFileError("damaged: store.id is not the name of a generation");
   if (store.platformStats !== platformStatsOf(store))
-    throw new BadFileError("impossible layout: store.platformStats does not count its rows");
+    throw new BadFileError("damaged: store.platformStats does not match the number of rows");
   const misfit = await misfitRows(store, onTurn);
-  if (misfit !== undefined) throw new BadFileError(`impossible layout: ${misfit} holds other than rows`);
+  if (misfit !== undefined) throw new BadFileError(`damaged: ${misfit} holds bytes that are not rows`);
   if (foldingOf(letters) !== folding) {
     throw new BadFileError(
       "its index was made with other Unicode data, which folds characters of this snapshot otherwise than this " +

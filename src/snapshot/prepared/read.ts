@@ -66,7 +66,7 @@ export async function readArrays(
       isGood &&= check === undefined || from >= to || check(items, from, to);
     }
     if (hexOf(checksum) !== crc32) throw new BadFileError(`${path} has a wrong checksum`);
-    if (!isGood) throw new BadFileError(`impossible layout: ${path} leads nowhere`);
+    if (!isGood) throw new BadFileError(`damaged: ${path} holds values that are out of range`);
   }
   return arrays;
 }
