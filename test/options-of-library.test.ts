@@ -93,7 +93,7 @@ describe("options of openOrrery", () => {
       [{ apiKeyPrefix: "" }, /"apiKeyPrefix" must not be empty/],
       [
         { cliTokenPrefix: "a b" },
-        /^option "cliTokenPrefix": must be visible ASCII without spaces, is "a b"$/,
+        /^option "cliTokenPrefix": must be letters, digits, "\.", "_", "~" and "-", is "a b"$/,
       ],
       [
         { apiKeyPrefix: "svcx_1" },

@@ -209,7 +209,7 @@ describe("parts on the wire", () => {
     slow.socket.removeAllListeners("data");
     slow.socket.on("data", () => {
       slow.socket.pause();
-      setTimeout(() => slow.socket.resume(), 2);
+      setTimeout(() => slow.socket.resume(), 10);
     });
     void slow.send(requestHead("/0"));
     while (sockets().length > 1) await sleep(10);

@@ -31,10 +31,10 @@ async function checkIsLog(file: string, fd: number): Promise<void> {
   const isOther = await hasOther(found.handle, LOG_BEGINNING);
   if (found.stats.ino !== opened.ino || found.stats.dev !== opened.dev)
     throw new PlaceError("was replaced while it was opened");
-  if (isOther) throw new PlaceError("is no log of orrery, and nothing is appended to it");
+  if (isOther) throw new PlaceError("is not a log of orrery, and nothing is appended to it");
 }
 
-/** Opens a file that may be a log. @returns its descriptor @throws {PlaceError} for another file; errors of the file system */
+/** Opens the file for appending. If it cannot be read, the check whether it is a log is skipped. @returns its descriptor @throws {PlaceError} for another file; errors of the file system */
 async function openToAppend(file: string): Promise<number> {
   const fd = await promisify(open)(file, FLAGS, MODE);
   try {
