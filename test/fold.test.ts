@@ -131,6 +131,7 @@ test("every character is folded once and for all, alike in both cases and in all
     // Unassigned and private characters are many, and alike.
     if (NO_CHARACTER.test(character) && point % 64 !== 0) continue;
     const folded = fold(character);
+    if (point <= LAST) assert.equal(fold(`a${character}b`), modelFold(`a${character}b`), point.toString(16));
     if (fold(folded) !== folded) assert.fail(`${point.toString(16)} is folded twice`);
     const cases = [character.toLowerCase(), character.toUpperCase()];
     if (cases.some((other) => fold(other) !== folded)) {

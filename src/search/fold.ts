@@ -138,7 +138,7 @@ function learn(point: number): number {
   const folded = joinSpaces(foldPart(character));
   let kind = ALONE;
   if (SECOND.test(folded.normalize("NFD"))) kind = TOGETHER;
-  else if (joinSpaces(character) !== character && character.normalize("NFKD") === character) kind = SPACED;
+  else if (folded === " " && character !== " " && /\s/u.test(character)) kind = SPACED;
   else if (folded === character.toLowerCase() && character !== SIGMA) kind = AS_LOWER_CASE;
   if (point < FOLDED.length && folded.length === 1 && point !== 0) FOLDED[point] = folded.charCodeAt(0);
   else LONGER.set(point, folded);
