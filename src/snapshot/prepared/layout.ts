@@ -11,7 +11,7 @@ import { FOUND_WORLD_CUT } from "../../store/encode.ts";
 import type { Store } from "../../store/generation.ts";
 import { ascending, below, bitsBelow, filled, type ItemsCheck } from "./structure.ts";
 
-export const PREPARED_VERSION = 3;
+export const PREPARED_VERSION = 4;
 
 export interface PreparedContents {
   readonly store: Store;
