@@ -6,10 +6,12 @@ import { helpFor, overview } from "./cli/help.ts";
 import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, nameSetting, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
+import { isHanging } from "./files/given.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
+import { endThreads } from "./util/process/end.ts";
 import { codeOf, damaged, damageOf, problemText } from "./util/system-error.ts";
 import { PlaceError, SnapshotError, ToldError } from "./util/told-error.ts";
 
@@ -32,6 +34,24 @@ function print(text: string): void {
   }
 }
 
+/** Far more than a token has. */
+const MOST_INPUT = 16_384;
+
+async function readInput(): Promise<string> {
+  const isTyped = isatty(0);
+  if (isTyped) complain("orrery: enter the token\n");
+  let text = "";
+  try {
+    for await (const bytes of process.stdin as AsyncIterable<Buffer>) {
+      text += bytes.toString("latin1");
+      if (text.length > MOST_INPUT || (isTyped && text.includes("\n"))) break;
+    }
+  } catch (error) {
+    throw new CommandError(`cannot read standard input: ${problemText(error)}`);
+  }
+  return text;
+}
+
 function complain(text: string): void {
   try {
     if (isServer) writeWhole(openWithoutBlocking(2), text, PATIENCE_MS);
@@ -41,8 +61,19 @@ function complain(text: string): void {
   }
 }
 
+/** Ends the process; by SIGKILL if a thread hangs, since `process.exit` would wait for it for ever. */
+async function exit(status: number): Promise<never> {
+  if (!(await endThreads())) {
+    // The log writes its last lines.
+    process.emit("exit", status);
+    process.kill(process.pid, "SIGKILL");
+  }
+  process.exit(status);
+}
+
 const io: CommandIo = {
   environment: process.env,
+  readInput,
   print,
   deliver: async (text) => {
     if (leadsNowhere(1)) throw new PlaceError("it is closed or the null device");
@@ -52,7 +83,7 @@ const io: CommandIo = {
   isTerminal: isatty(2),
   // Only a terminal has a width, and making node's stream for anything else would change its mode.
   columns: isatty(2) ? process.stderr.columns : undefined,
-  exit: (status) => process.exit(status),
+  exit,
 };
 
 function version(): string {
@@ -104,7 +135,7 @@ async function run(args: readonly string[]): Promise<void> {
     io.print(row === undefined ? textFor(args) : helpFor(row, PROGRAM.settings));
     return;
   }
-  // A snapshot that is no setting is the word that stands first.
+  // Commands without `--snapshot` take the snapshot as their first argument.
   let names = { snapshot: "URL" };
   try {
     const options = readOptions(row, rest, io.environment, PROGRAM.settings);
@@ -133,4 +164,5 @@ run(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof ToldError)) crash(error);
   io.complain(error instanceof SnapshotError ? `${error.message}\n` : `orrery: ${error.message}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
+  if (isHanging()) void exit(process.exitCode);
 });

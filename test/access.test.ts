@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { PROGRAM } from "../src/features.ts";
 import { createFetchHandler } from "../src/http/fetch.ts";
 import { problemWithProxy, readClients } from "../src/model/client-address.ts";
@@ -72,6 +74,7 @@ describe("the access log", () => {
     const refused: [bytes: string, fault: string, status: number][] = [
       ["GET / HTTP/1.1\r\n\r\n", "badRequest", 400],
       ["NONSENSE\r\n\r\n", "badRequest", 400],
+      [`NONSENSE\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, "badRequest", 400],
       [`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, "headTooLarge", 431],
       ["GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nX-Request-Id: mine\r\n\r\n", "bodyNotAllowed", 400],
     ];
@@ -130,9 +133,43 @@ it("fields that are asked for are the query and the User-Agent, without tokens a
   const four = await sent(`/svc%5fsk_canary?x=%73vc_sk_canary&y=${"z".repeat(5000)}`, "u".repeat(5000));
   assert.equal(four.path, "/***");
   assert.match(four.query!, /^\*\*\*&y=z+\.\.\.$/);
-  assert.deepEqual([four.query!.length, four.userAgent!.length], [515, 515]);
+  assert.equal(four.userAgent!.length, 515);
+  // It is cut before it is masked.
+  assert.equal(four.query!.length, 515 - "%73vc_sk_canary".length + "***".length - 1);
+  const five = await sent(
+    "/x?%2573vc_sk_canary&b=%2%35%37%33vc%255Fsk_canary&c=%252573vc_sk_canary-svc_sk_canary",
+  );
+  assert.equal(five.query, "***&***&***");
   assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
   await server.stop();
+});
+
+it("a token is masked at every level of percent-encoding, at a cost that is linear", () => {
+  const encoded = (text: string): string =>
+    text.replace(/[^%]|%/g, (unit) => `%${unit.charCodeAt(0).toString(16)}`);
+  let path = "svc_sk_canary";
+  for (let level = 1; level < 6; level++) {
+    path = encoded(path);
+    let shown = loggedPath(`/${path}/b`, "", PREFIXES);
+    // A longer text is cut before it is masked.
+    if (path.length < 500) assert.equal(shown, "/***/b", `${level}`);
+    for (let decoded = ""; decoded !== shown; ) {
+      decoded = shown;
+      shown = shown.replace(/%([0-9a-f]{2})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+    }
+    assert.doesNotMatch(shown, /sk_c/, `${level}`);
+  }
+  // A prefix that the next level would destroy.
+  const hex = { api: "abc_", cli: "svcx_" };
+  assert.equal(loggedPath("/%25abc_canary", "", hex), "/***");
+  // As many levels as fit: they are not read, and not shown.
+  assert.equal(loggedPath(`/%${"25".repeat(900)}abc_canary`, "", hex), "/***...");
+  assert.equal(loggedPath("/100%2525", "", PREFIXES), "/100%2525");
+  const long = `/${"%25".repeat(1_000_000)}`;
+  const began = process.cpuUsage().user;
+  for (let times = 0; times < 100; times++) loggedPath(long, "", PREFIXES);
+  const spent = (process.cpuUsage().user - began) / 1000;
+  assert.ok(spent < 1000, `${spent} ms`);
 });
 
 describe("a line of the access log", () => {
@@ -341,6 +378,11 @@ describe("the client of a request", () => {
       "[2001:db8::1]": "2001:db8::1",
       "::ffff:1.2.3.4": "1.2.3.4",
       "10.1.1.1, 10.2.2.2": "10.0.0.1",
+      "6.6.6.6, FE80::1%eth0": "fe80::1%eth0",
+      "6.6.6.6, [fe80::1%eth0]:80": "fe80::1%eth0",
+      "1.2.3.4, fd00::1%eth0, [fd00::1%eth0.1]:80": "1.2.3.4",
+      [`6.6.6.6${",10.1.1.1".repeat(64)}`]: "10.0.0.1",
+      [`1.2.3.4${",10.1.1.1".repeat(63)}`]: "1.2.3.4",
     };
     for (const [forwarded, client] of Object.entries(cases))
       assert.equal(clientOf("loopback,10.0.0.0/8,fd00::/8", "10.0.0.1", forwarded), client, forwarded);
@@ -348,10 +390,45 @@ describe("the client of a request", () => {
 
   it("is not taken from what is malformed", () => {
     const behind = (forwarded: string): string | undefined => clientOf("10.0.0.1", "10.0.0.1", forwarded);
-    for (const forwarded of ["", ",", " , ,", "unknown", "1.2.3", "1.2.3.4.5", "1.2.3.4:", "[1::2", "::1%lo"])
+    const entries = ["", ",", " , ,", "unknown", "unix:", "1.2.3", "1.2.3.4.5", "1.2.3.4:", "1.2.3.4:port"];
+    for (const forwarded of [...entries, "[1::2", "::1%", "[::1]%lo", "::1%a b", `::1%${"z".repeat(100)}`])
       assert.equal(behind(forwarded), "10.0.0.1", forwarded);
-    assert.equal(behind('1.2.3.4, unknown, "5.6.7.8", _hidden,'), "1.2.3.4");
     assert.equal(behind(`${"10.0.0.1,".repeat(20_000)}`), "10.0.0.1");
+  });
+
+  it("is the proxy that wrote what is malformed: what is left of it may be the client's own text", () => {
+    const cases: Readonly<Record<string, string>> = {
+      "6.6.6.6, unknown": "10.0.0.1",
+      "6.6.6.6,": "10.0.0.1",
+      "6.6.6.6, , 10.1.1.1": "10.1.1.1",
+      ", 10.1.1.1": "10.1.1.1",
+      "6.6.6.6, unix:, 10.1.1.1, 10.2.2.2:80": "10.1.1.1",
+      "6.6.6.6, 1.2.3.4:port, [fd00::2]:80, 10.2.2.2": "fd00::2",
+    };
+    for (const [forwarded, client] of Object.entries(cases))
+      assert.equal(clientOf("10.0.0.0/8,fd00::/8", "10.0.0.1", forwarded), client, forwarded);
+  });
+
+  it("keeps no more than itself in memory, however large the head that named it", () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const read = readClients(["loopback"]);
+    const kept: (string | undefined)[] = [];
+    const heldBy = (): number => {
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = heldBy();
+    for (let at = 0; at < 2000; at++) {
+      const head = Buffer.from(
+        `X: ${"x".repeat(16_000)},192.168.1${at % 100}.1${Math.floor(at / 100)}`,
+      ).toString();
+      const forwarded = head.slice(3);
+      kept.push(read({ peer: { remoteAddress: "127.0.0.1" }, headers: { get: () => forwarded } }));
+    }
+    const grown = heldBy() - before;
+    assert.equal(kept[1999], "192.168.199.119");
+    assert.ok(grown < 4_000_000, `${grown} bytes`);
   });
 });
 

@@ -9,6 +9,7 @@ import { busiestKeys } from "../src/admin/keys.ts";
 import { type AdminRow, createAdminRouter, errorReply, isKnownHost } from "../src/admin/router.ts";
 import type { Moment } from "../src/admin/status.ts";
 import { keepMoments } from "../src/admin/status-reply.ts";
+import { countUse, createKeyUse } from "../src/auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../src/auth/keys.ts";
 import { countRequest, createCounters } from "../src/auth/limit.ts";
 import { bodyText } from "../src/model/body.ts";
@@ -189,26 +190,33 @@ const record = (at: number): KeyRecord => keyRecord(`svc_sk_${at}`, { id: `key-$
 describe("the busiest keys", () => {
   const NOW = 7_200_000;
 
-  test("are those with the most requests in this window, most first", () => {
+  test("are those with the most requests since the start, most first", () => {
     const counters = createCounters(3600);
     const keys = createKeyRing(
       Array.from({ length: 300 }, (_, at) => record(at)),
       counters,
     );
-    const gate = { keys, counters, defaultLimit: 1000, use: [] };
+    const gate = { keys, counters, defaultLimit: 1000, use: createKeyUse(1) };
     const use = (at: number, times: number, now = NOW): void => {
-      for (let time = 0; time < times; time++) countRequest(counters, at, 1000, now);
+      for (let time = 0; time < times; time++) {
+        countRequest(counters, at, 1000, now);
+        countUse(gate.use[0]!, at, undefined, now);
+      }
     };
     const random = Array.from({ length: 300 }, (_, at) => (at * 7919) % 53);
-    // A count of the previous window must not appear in this one.
+    // The limit begins anew with each window, the use does not.
     use(5, 900, NOW - 3_600_000);
     for (const [at, times] of random.entries()) use(at, times);
+    random[5]! += 900;
     const busiest = busiestKeys(gate, NOW, 10);
-    const used = busiest.map((key) => key.used);
-    assert.deepEqual(used, random.sort((a, b) => b - a).slice(0, 10));
-    const { limit, remaining, resetEpochSeconds } = busiest[0]!;
-    assert.deepEqual([used[0], limit, remaining, resetEpochSeconds], [52, 1000, 948, 10_800]);
-    assert.deepEqual(busiestKeys(gate, NOW + 3_600_000), []);
+    assert.deepEqual(
+      busiest.map(({ passed }) => passed),
+      random.sort((a, b) => b - a).slice(0, 10),
+    );
+    const { used, limit, remaining, resetEpochSeconds } = busiest[1]!;
+    assert.deepEqual([used, limit, remaining, resetEpochSeconds], [52, 1000, 948, 10_800]);
+    const [later] = busiestKeys(gate, NOW + 3_600_000);
+    assert.deepEqual([later!.passed, later!.used], [random[0], 0]);
     const [shared] = busiestKeys({ ...gate, remainingOf: () => 5 }, NOW);
     assert.equal(shared!.remaining, 5, "where a counter server knows");
   });
@@ -219,7 +227,9 @@ describe("the busiest keys", () => {
     const left = createKeyRing([record(1)], counters);
     countRequest(counters, 0, 5, NOW);
     countRequest(counters, 1, 5, NOW);
-    const [busiest, ...others] = busiestKeys({ keys: left, counters, defaultLimit: 5, use: [] }, NOW);
+    const use = createKeyUse(1);
+    for (const slot of [0, 1]) countUse(use[0]!, slot, undefined, NOW);
+    const [busiest, ...others] = busiestKeys({ keys: left, counters, defaultLimit: 5, use }, NOW);
     assert.deepEqual([busiest!.id, busiest!.used, others], ["key-1", 1, []]);
     assert.equal(countRequest(counters, 1, 5, NOW).remaining, 3);
   });

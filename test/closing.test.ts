@@ -44,7 +44,7 @@ const CLOSING: Readonly<Record<string, Closing>> = {
   "no Host": { first: "GET / HTTP/1.1\r\n\r\n", status: 400 },
   "no Host of a HEAD": { first: "HEAD / HTTP/1.1\r\n\r\n", method: "HEAD", status: 400 },
   "a malformed request": { first: "BREW / HTTP/1.1\r\n\r\n", status: 400 },
-  "65 headers": { first: `GET / HTTP/1.1\r\nHost:\r\n${"a:\r\n".repeat(64)}\r\n`, status: 431 },
+  "129 headers": { first: `GET / HTTP/1.1\r\nHost:\r\n${"a:\r\n".repeat(128)}\r\n`, status: 431 },
   "a head of 17 KB": { first: requestHead("/", [`x: ${"x".repeat(17_000)}`]), status: 431 },
   "an expectation": { first: requestHead("/", ["Expect: x"]), status: 417 },
   "Expect: 100-continue": { first: requestHead("/", ["Expect: 100-continue"]), status: 404 },

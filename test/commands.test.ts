@@ -108,9 +108,15 @@ describe("commands", { concurrency: 3 }, () => {
       // Neither is a row read for a port that is taken.
       [
         serving(damaged, keys, "--port", String(port)),
-        new RegExp(`^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: .*in use`),
+        new RegExp(
+          `^orrery: cannot listen on 127\\.0\\.0\\.1 port ${port}: .*in use; choose another with --port or ORRERY_PORT$`,
+        ),
       ],
       [serving(snapshot, keys, "--host", "192.0.2.1"), /192\.0\.2\.1/],
+      [
+        serving(snapshot, keys, "--host", "no.such.host.invalid"),
+        /^orrery: cannot listen on no\.such\.host\.invalid port 0: the host name does not resolve \(ENOTFOUND\)$/,
+      ],
       [["keys", "list", "--keys", missing], noFile],
       [["keys", "disable", "key_x", "--keys", keys], /key_x/],
       [["keys", "create", "--keys", join(missing, "keys.json"), "--name", "n"], /ENOENT/],
@@ -178,7 +184,13 @@ describe("commands", { concurrency: 3 }, () => {
     assert.ok(Date.parse(createdAt) >= began && Date.parse(createdAt) <= Date.now());
     const scopes = ["read:worlds", "read:users", "read:instances"];
     const nothingElse = { limit: null, active: true, expiresAt: null };
-    assert.deepEqual(rest, { kind: "api", name: "first", scopes, ...nothingElse });
+    assert.deepEqual(rest, {
+      kind: "api",
+      name: "first",
+      hint: first.token.slice(-4),
+      scopes,
+      ...nothingElse,
+    });
     const cli = await create("--name", "名前", "--kind", "cli", "--expires", "2031-01-01T09:00+09:00");
     assert.match(cli.token, /^svcx_[\w-]{32,}$/);
     assert.equal(cli.record.expiresAt, "2031-01-01T00:00:00.000Z");

@@ -39,7 +39,7 @@ it("the statement that copies a table quotes the names of columns and casts type
     { name: "createdat", type: "timestamp", shown: "" },
     { name: 'a"b', type: "text", shown: "text" },
   ];
-  const statement = copyStatement("users", "TABLE u -- comment", columns);
+  const statement = copyStatement("users", { query: "TABLE u -- comment", columns });
   assert.ok(statement.includes('query."ID" AS "id", query."DISPLAY_name"::text AS "displayName"'), statement);
   assert.ok(statement.includes("\nTABLE u -- comment\n)"), statement);
   assert.ok(!statement.includes('a"b'), statement);

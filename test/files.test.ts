@@ -20,6 +20,7 @@ import { basename, dirname, join } from "node:path";
 import { describe, it, mock, type TestContext } from "node:test";
 import { claimFolder, makeFolder } from "../src/files/folders.ts";
 import { withLock } from "../src/files/ownership.ts";
+import { importOptional } from "../src/util/optional-package.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { assertInTime, deferred } from "./support/patience.ts";
 import { until } from "./support/process.ts";
@@ -219,4 +220,20 @@ describe("a folder", () => {
     await unclaim();
     assert.deepEqual(readdirSync(join(folder, "c/d")), ["file"]);
   });
+});
+
+it("an optional package is missing, or there and of no use to this user", async () => {
+  const why = async (...names: string[]): Promise<string> => {
+    const load = () => Promise.reject(Object.assign(new Error(), { code: "ERR_MODULE_NOT_FOUND" }));
+    return importOptional(names, load, (what) => new Error(what)).catch((error: Error) => error.message);
+  };
+  assert.match(
+    await why("none-such", "pg"),
+    /^needs a package that is not installed: npm install none-such \(/,
+  );
+  assert.match(
+    await why("none-such", "@none/such"),
+    /packages that are not installed: npm install none-such @/,
+  );
+  assert.match(await why("pg", "@redis/client"), /^cannot read all files of \/\S+\/pg and \/\S+\/client: /);
 });

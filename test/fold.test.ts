@@ -121,6 +121,67 @@ test("texts of any characters are folded as a whole text is", () => {
   assertFolded(fc.string({ unit: fc.oneof(any, near, near), maxLength: 30 }), 1000);
 });
 
+/** Greek letters with an iota subscript, and that mark: their upper case has a letter more. */
+const IOTA_SUBSCRIPT = /\u0345/;
+
+test("every character is folded once and for all, alike in both cases and in all normal forms", () => {
+  let exceptions = 0;
+  for (let point = 0; point <= 0x10ffff; point++) {
+    const character = String.fromCodePoint(point);
+    // Unassigned and private characters are many, and alike.
+    if (NO_CHARACTER.test(character) && point % 64 !== 0) continue;
+    const folded = fold(character);
+    if (point <= LAST) assert.equal(fold(`a${character}b`), modelFold(`a${character}b`), point.toString(16));
+    if (fold(folded) !== folded) assert.fail(`${point.toString(16)} is folded twice`);
+    const cases = [character.toLowerCase(), character.toUpperCase()];
+    if (cases.some((other) => fold(other) !== folded)) {
+      assert.match(character.normalize("NFD"), IOTA_SUBSCRIPT);
+      exceptions++;
+    }
+    for (const form of ["NFC", "NFD", "NFKC", "NFKD"]) {
+      const normal = character.normalize(form);
+      if (normal !== character) assert.equal(fold(normal), folded, `${form} of ${point.toString(16)}`);
+    }
+  }
+  assert.equal(exceptions, 64);
+});
+
+test("texts are folded once and for all, alike in all normal forms", () => {
+  const any = fc.integer({ min: 0, max: LAST }).map((point) => String.fromCodePoint(point));
+  const near = fc.constantFrom(
+    ...MARKS,
+    ...OTHERS,
+    ..."ワヽヴㅎ하\u1112\u1161\u11ab\u3099\u034f\u200b \t’`´″ıłÆيى\u0640\u20e3",
+  );
+  fc.assert(
+    fc.property(fc.string({ unit: fc.oneof(near, near, any), maxLength: 12 }), (text) => {
+      const folded = fold(text);
+      assert.equal(folded, modelFold(text));
+      assert.equal(fold(folded), folded);
+      for (const form of ["NFC", "NFD", "NFKC", "NFKD"]) assert.equal(fold(text.normalize(form)), folded);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("a query finds what people mean by it", () => {
+  const pairs = [
+    ["lukasz", "Łukasz"],
+    ["ΟΔΟΣ", "ΟΔΟΣΑΚΗ"],
+    ["STRASSE", "Straße"],
+    ["don't", "don’t"],
+    ["かふぇ", "カフェ"],
+    ["하", "한글"],
+    ["moon", "mo\u200bon\u00ad"],
+    ["محمد", "مُحَمَّد"],
+    ["two words", "two \t\u00a0\nwords"],
+  ] as const;
+  for (const [query, name] of pairs) assert.ok(fold(name).startsWith(fold(query)), `${query} in ${name}`);
+  assert.equal(new Set(["İ", "ı", "I", "i"].map(fold)).size, 1);
+  assert.equal(new Set(["か", "が", "カ"].map(fold)).size, 2);
+  assert.equal(fold("\u0301\u200b\u0640"), "");
+});
+
 test("half of a surrogate pair is folded as a whole text is", () => {
   for (const text of ["a\ud83d", "\udc00É", "\ud83dÉ\udc00", "\ud83d\ud83d\udc00"])
     assert.equal(fold(text), modelFold(text));

@@ -270,7 +270,10 @@ describe("extremes", () => {
     for (const name of ["writeFile", "open"] as const) {
       const out = await make(SMALL);
       const before = contents(out);
-      const refusing = mock.method(files, name, () => Promise.reject(full));
+      const real = files[name] as (...given: unknown[]) => unknown;
+      const isRead = (flags: unknown): boolean => name === "open" && flags !== "w";
+      const refuse = (...given: unknown[]) => (isRead(given[1]) ? real(...given) : Promise.reject(full));
+      const refusing = mock.method(files, name, refuse);
       syncBuiltinESMExports();
       try {
         await assert.rejects(generateSnapshot({ ...SMALL, out, seed: 8, force: true }), full);

@@ -198,7 +198,7 @@ const DIFFERENCES: Readonly<
     applies: (head) => valuesOf(head, "transfer-encoding").includes(""),
     example: ["POST / HTTP/1.1", "Host: a", "Transfer-Encoding:"],
   },
-  "more than 64 fields": {
+  "more than 128 fields": {
     applies: ({ fields }) => fields.length > 2 * MAX_FIELDS,
     example: ["GET / HTTP/1.1", "Host: a", ...Array.from({ length: MAX_FIELDS }, () => "a: b")],
   },
@@ -515,6 +515,12 @@ describe("rules", () => {
       assert.equal(readHead(head.slice(0, length), 0, undefined, head.length), "partial", String(length));
     }
     assert.equal(readHead(head.slice(0, 60), 0, undefined, 59), "headTooLarge");
+    // What cannot begin a head is malformed, however much comes behind it, and at once.
+    const long = `X: ${"y".repeat(100)}\r\n`;
+    for (const start of ["NONSENSE\r\n", "GET /\r\n", "GET / HTTP/1.1\r\nbad field\r\n", "GET / HTTP/1.1\n"])
+      for (const text of [start + long, `${start}${long}\r\n`, `${start}${long}Host: a\r\n\r\n`])
+        assert.equal(readHead(text, 0, undefined, 60), "badRequest", JSON.stringify(text));
+    assert.equal(readHead(`GET / HTTP/1.1\r\n${long}bad field\r\n\r\n`, 0, undefined, 60), "headTooLarge");
     assert.equal(readHead(head.slice(0, 59), 0, undefined, 59), "partial");
   });
 

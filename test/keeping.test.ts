@@ -59,8 +59,9 @@ describe("a load that dies", () => {
     };
     const keeper = await SnapshotKeeper.open(watched(where, load, seen), () => {});
     t.after(() => keeper.close());
+    // In the mocked time, the file system may seem not to answer: such a refusal has no pause.
     const pauses = (): (number | undefined)[] =>
-      seen.flatMap((one) => (one.kind === "snapshot-refused" ? [one.retryMs] : []));
+      seen.flatMap((one) => (one.kind === "snapshot-refused" ? (one.retryMs ?? []) : []));
 
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const tick = async (ms: number): Promise<void> => {
@@ -179,14 +180,19 @@ describe("keys", () => {
   /** Stands in for the file system with a keys file in memory; a test can delay each read. */
   function fakeFiles(t: TestContext) {
     const fake = { text: textOf("a"), version: 0, reads: [] as (() => Promise<string>)[], count: 0 };
-    const mocked = [
-      t.mock.method(files, "readFile", () => {
-        fake.count++;
-        return fake.reads.shift()?.() ?? Promise.resolve(fake.text);
-      }),
-      // Immediate, so that the order of reads does not depend on the machine.
-      t.mock.method(files, "stat", async () => ({ dev: 1n, ino: BigInt(fake.version) })),
-    ];
+    // Immediate, so that the order of reads does not depend on the machine.
+    const stat = async () => ({ ino: BigInt(fake.version), size: 0n, isFile: () => true });
+    const open = async () => {
+      fake.count++;
+      let rest = Buffer.from(await (fake.reads.shift()?.() ?? fake.text));
+      const read = async (into: Buffer, at: number) => {
+        const bytesRead = rest.copy(into, at);
+        rest = rest.subarray(bytesRead);
+        return { bytesRead };
+      };
+      return { stat, read, close: async () => {} };
+    };
+    const mocked = [t.mock.method(files, "open", open), t.mock.method(files, "stat", stat)];
     syncBuiltinESMExports();
     t.after(() => {
       for (const { mock } of mocked) mock.restore();
@@ -273,7 +279,7 @@ describe("keys", () => {
       taken.push(ring.size);
     });
     const noDescriptor = (): Promise<string> =>
-      Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE" }));
+      Promise.reject(Object.assign(new Error("EMFILE"), { code: "EMFILE", syscall: "open" }));
     fake.reads.push(noDescriptor, noDescriptor);
     fake.text = textOf("a", "b");
     fake.version = 1;

@@ -8,7 +8,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
 import { answerKeys } from "../src/admin/keys.ts";
 import type { KeyStatus } from "../src/admin/status.ts";
-import { countBusy, countUse, createKeyUse, REFUSALS, readUse } from "../src/auth/key-use.ts";
+import { countBusy, countUse, createKeyUse, REFUSALS, requestsOf, useOf } from "../src/auth/key-use.ts";
 import { createKeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
 import { CommandError } from "../src/cli/options.ts";
@@ -39,53 +39,50 @@ const NONE = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
 const HOUR_MS = 3_600_000;
 
 describe("the use of a key", () => {
-  const read = (threads: ReturnType<typeof createKeyUse>, now: number, slot = 0) =>
-    readUse(threads, now).useOf(slot);
-
   it("is what passed, what was refused by reason, and the second of the last request, summed over threads", () => {
-    const threads = createKeyUse(2, 3600, 8);
+    const threads = createKeyUse(2, 8);
     const now = 500 * HOUR_MS;
     const faults = ["rateLimited", "scopeUsers", "apiKeyExpired", "apiKeyInactive"] as const;
     for (const [at, fault] of [...faults, undefined, undefined].entries())
       countUse(threads[at % 2]!, 0, fault, now + at * 1000);
     for (const fault of ["cliTokenUnknown", "cliTokenExpired"] as const) countUse(threads[0]!, 1, fault, now);
     countBusy(threads[1]!, 0);
-    assert.deepEqual(read(threads, now), {
+    assert.deepEqual(useOf(threads, 0), {
       passed: 1,
       refused: { rate_limited: 1, scope: 1, expired: 1, disabled: 1, busy: 1 },
       lastUsed: now / 1000 + 5,
     });
-    assert.deepEqual(read(threads, now, 1).refused, { ...NONE, expired: 1, disabled: 1 });
-    assert.deepEqual(read(threads, now, 2), { passed: 0, refused: NONE, lastUsed: null });
-    const { requestsBy } = readUse(threads, now);
-    const requests = [requestsBy(0, 5), requestsBy(0, 40), requestsBy(1, 0), requestsBy(2, 0)];
-    assert.deepEqual(requests, [6, 41, 2, 0]);
+    assert.deepEqual(useOf(threads, 1).refused, { ...NONE, expired: 1, disabled: 1 });
+    assert.deepEqual(useOf(threads, 2), { passed: 0, refused: NONE, lastUsed: null });
+    assert.deepEqual(
+      [0, 1, 2].map((slot) => requestsOf(threads, slot)),
+      [6, 2, 0],
+    );
   });
 
-  it("begins anew with each window, and with none that a clock steps back to", () => {
-    const threads = createKeyUse(1, 3600, 2);
+  it("goes on through all windows, also when the clock steps back, and beyond 32 bits", () => {
+    const threads = createKeyUse(1, 2);
     const [use] = threads;
     const now = 500 * HOUR_MS;
     for (const fault of [undefined, "apiKeyExpired", "rateLimited"] as const) countUse(use!, 0, fault, now);
-    assert.equal(read(threads, now + HOUR_MS - 1).passed, 1);
-    assert.deepEqual(read(threads, now + HOUR_MS), { passed: 0, refused: NONE, lastUsed: now / 1000 });
-    countUse(use!, 0, undefined, now + HOUR_MS);
+    countUse(use!, 0, "rateLimited", now + 9 * HOUR_MS);
     countUse(use!, 0, undefined, now);
-    assert.deepEqual(read(threads, now), { passed: 2, refused: NONE, lastUsed: now / 1000 + 3600 });
-    // A request without a key, and a key beyond the tables.
-    countUse(use!, -1, undefined, now);
-    countUse(use!, 2, undefined, now);
-    countBusy(use!, 2);
-    assert.deepEqual([read(threads, now, 1).lastUsed, read(threads, now, 2).lastUsed], [null, null]);
+    const refused = { ...NONE, rate_limited: 2, expired: 1 };
+    assert.deepEqual(useOf(threads, 0), { passed: 2, refused, lastUsed: (now + 9 * HOUR_MS) / 1000 });
+    use!.fill(2 ** 32);
+    countUse(use!, 0, undefined, now);
+    assert.equal(useOf(threads, 0).passed, 2 ** 32 + 1);
   });
-});
 
-it("the use of a key takes 16 bytes a thread while no refusal of it is rare", () => {
-  const [use] = createKeyUse(1, 3600, 1000);
-  for (const fault of [undefined, "rateLimited", "scopeUsers"] as const)
-    for (let slot = 0; slot < 1000; slot++) countUse(use!, slot, fault, HOUR_MS);
-  assert.equal(use!.rows.byteLength, 16 * 1000);
-  assert.ok(use!.rare.every((count) => count === 0));
+  it("is of no key without a slot, or with one beyond the tables", () => {
+    const threads = createKeyUse(1, 2);
+    for (const slot of [-1, 2]) {
+      countUse(threads[0]!, slot, undefined, HOUR_MS);
+      countBusy(threads[0]!, slot);
+      assert.deepEqual([useOf(threads, slot).lastUsed, requestsOf(threads, slot)], [null, 0]);
+    }
+    assert.ok(threads[0]!.every((value) => value === 0));
+  });
 });
 
 describe("a page of keys", () => {
@@ -94,7 +91,7 @@ describe("a page of keys", () => {
   createKeyRing(records, counters);
   // The first thousand keys are gone; their slots stay empty.
   const keys = createKeyRing(records.slice(1000), counters);
-  const figures = { keys, counters, defaultLimit: 9, use: createKeyUse(1, 3600) };
+  const figures = { keys, counters, defaultLimit: 9, use: createKeyUse(1) };
   const ask = (query: string) => {
     const { status, body } = answerKeys(query, figures);
     return { status, body: bodyText(body) };
@@ -226,7 +223,10 @@ describe("a server with an admin listener", () => {
     const one = JSON.parse((await runInside(["keys", "show", "unknown", ...asking, "--json"])).stdout);
     assert.equal(one.usage, null);
     const without = runInside(["keys", "list", "--keys", keysFile, "--usage", url]);
-    await assert.rejects(without, /^CommandError: .*give --admin-token-file/);
+    await assert.rejects(
+      without,
+      /^CommandError: .*the token is missing or wrong; use .* with --admin-token-file/,
+    );
   });
 });
 

@@ -58,6 +58,33 @@ describe("fetch", () => {
     assert.equal((await orrery.fetch(STATS)).status, 401);
   });
 
+  it("takes objects whose text is a URL", async () => {
+    const orrery = await shared;
+    const url = new URL(`http://example.org${STATS}`);
+    // As the URL of a request in Next: no URL of the platform, but with its properties.
+    const urlLike = { href: url.href, signal: AbortSignal.abort(), toString: () => url.href };
+    assert.equal((await orrery.fetch(urlLike, { headers })).status, 200);
+    for (const text of [url.href, STATS])
+      assert.equal((await orrery.fetch(new String(text) as string, { headers })).status, 200);
+    const broken = Object.create(null) as URL;
+    await assert.rejects(
+      orrery.fetch(broken),
+      /^TypeError: fetch: Cannot convert object to primitive value$/,
+    );
+  });
+
+  it("reads its second argument as the global fetch does", async () => {
+    const orrery = await shared;
+    const head = new Request(`http://example.org${STATS}`, { method: "HEAD", headers });
+    const none = { method: undefined, headers: undefined } as unknown as RequestInit;
+    const reply = await orrery.fetch(head, none);
+    assert.deepEqual([reply.status, await reply.text()], [200, ""]);
+    const get = new Request(head, { method: "GET" });
+    assert.equal((await (await orrery.fetch(head, get)).text()).slice(0, 8), '{"data":');
+    assert.equal((await orrery.fetch(head, { headers: {} })).status, 401);
+    await assert.rejects(orrery.fetch(head, 5 as RequestInit), /^TypeError: fetch: /);
+  });
+
   it("takes requests of other implementations", async () => {
     const orrery = await shared;
     const headersOf = new Map([["authorization", CLI]]) as unknown as Headers;
@@ -66,12 +93,39 @@ describe("fetch", () => {
     const reply = await orrery.fetch(other, { method: "HEAD" });
     assert.deepEqual([reply.status, await reply.text()], [200, ""]);
     assert.equal((await orrery.fetch({ ...other, url: STATS }, {})).status, 200);
+    assert.equal((await orrery.fetch({ ...other, method: "get" })).status, 200);
+    const aborted = { aborted: true } as AbortSignal;
+    await assert.rejects(orrery.fetch({ ...other, signal: aborted }), { name: "AbortError" });
+    await assert.rejects(orrery.fetch({ ...other, signal: aborted }, {}), { name: "AbortError" });
     const headers = { get: () => null };
     const says = /^TypeError: fetch: the headers of the request cannot be listed; pass it without/;
     await assert.rejects(orrery.fetch({ ...other, headers }, {}), says);
   });
 
-  it("refuses any other argument, and stops with its signal", async () => {
+  it("rejects with the reason of the signal, of the request or of the second argument", async (t) => {
+    const orrery = await open(t);
+    const reason = new Error("enough");
+    const signal = AbortSignal.abort(reason);
+    const limited = { authorization: "Bearer svc_sk_limited" };
+    const request = new Request(`http://example.org${STATS}`, { headers: limited, signal });
+    await assert.rejects(orrery.fetch(STATS, { headers, signal }), reason);
+    await assert.rejects(orrery.fetch(request), reason);
+    await assert.rejects(orrery.fetch(request, {}), reason);
+    await assert.rejects(orrery.fetch(request, { signal: undefined as unknown as null }), reason);
+    // Another signal replaces that of the request, and null means none. No request before this one was counted.
+    const other = await orrery.fetch(request, { signal: new AbortController().signal });
+    assert.equal(other.headers.get("x-ratelimit-remaining"), "4");
+    assert.equal((await orrery.fetch(request, { signal: null })).status, 200);
+
+    // An abort while the search waits.
+    const controller = new AbortController();
+    const init = { headers, signal: controller.signal };
+    const late = orrery.fetch(new Request("http://a/api/public/v1/worlds/search?q=a", init));
+    controller.abort(reason);
+    await assert.rejects(late, reason);
+  });
+
+  it("refuses any other argument", async () => {
     const orrery = await shared;
     const relative = STATS.slice(1);
     for (const input of [undefined, 5, null, {}, { method: "GET", url: "/", headers: {} }, "", relative]) {
@@ -86,8 +140,6 @@ describe("fetch", () => {
     const read = new Request(`http://a${STATS}`, { headers, method: "POST", body: "x" });
     await read.text();
     assert.equal((await orrery.fetch(read, { method: "GET" })).status, 200);
-    const reason = new Error("enough");
-    await assert.rejects(orrery.fetch(STATS, { headers, signal: AbortSignal.abort(reason) }), reason);
   });
 });
 
@@ -108,7 +160,7 @@ it("the client in the process reads as the process itself without a token, and u
   await assert.rejects(orrery.client("svc_sk_nobody").stats(), { name: "ApiError", status: 401 });
   await assert.rejects(client.worlds.get("no-such"), { name: "ApiError", status: 404 });
   for (const token of ["ä", "", null, 5, "Bearer x"] as string[])
-    assert.throws(() => orrery.client(token), /^TypeError: token: must be visible ASCII$/, token);
+    assert.throws(() => orrery.client(token), /^TypeError: token: must be given, in visible ASCII$/, token);
 });
 
 it("a key that the host has chosen decides over the Authorization header, through every door", async (t) => {

@@ -60,8 +60,8 @@ describe("the log", () => {
   });
 
   it("leaves out what is below its level", () => {
-    assert.equal(logged("error").length, 13 + 3);
-    assert.equal(logged("warn").length, 25 + 3);
+    assert.equal(logged("error").length, 14 + 3);
+    assert.equal(logged("warn").length, 28 + 3);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {
@@ -256,10 +256,20 @@ describe("a log file", () => {
     closeSync(reader);
   });
 
-  it("on a full disk keeps what there is room for, and gives nobody an error", async () => {
+  it("on a full disk keeps what there is room for, gives nobody an error, and says since when", async () => {
     const log = await openLogFile("/dev/full");
+    const seen: string[] = [];
+    log.watch((one) => seen.push(one.kind === "log-failed" ? one.problem : one.kind));
     log.write("one\n");
-    await log.flush(50);
+    await until(() => seen.length > 0, "the failure");
+    log.watch((one) => seen.push(`later ${one.kind}`));
+    log.write(`${"x".repeat(5e6)}\n`);
+    assert.deepEqual(seen.splice(0), [
+      "no space left on device (ENOSPC)",
+      "later log-failed",
+      "log-lines-dropped",
+      "later log-lines-dropped",
+    ]);
     const file = join(folder, "room");
     // As after a rotation to a disk with room.
     assert.equal(await (await openLogFile(file)).reopen(), undefined);

@@ -16,6 +16,7 @@ import {
 } from "../src/cli/options.ts";
 import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
+import { readToken } from "../src/files/token-file.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { settingsOf } from "../src/settings/settings.ts";
@@ -134,6 +135,12 @@ describe("a file of a token or password that will not do is named with what name
   }
 });
 
+it("a token file may begin with a byte order mark", async (t) => {
+  const file = join(temporaryFolder(t), "token");
+  writeFileSync(file, `\uFEFF${CANARY}\r\n`);
+  assert.equal(await readToken(file, "--token-file"), CANARY);
+});
+
 it("--admin where the API listens is a usage error that says so", async () => {
   for (const args of [
     ["--admin", "8787"],
@@ -154,6 +161,7 @@ const REQUIRED: Readonly<Record<string, string>> = {
   out: "/nowhere/out",
   postgres: "postgres://a.example/b",
   from: "http://127.0.0.1:1",
+  name: "n",
   "token-file": "/nowhere/token",
 };
 
@@ -269,7 +277,7 @@ describe("a command leaves alone", () => {
     assert.match(state.stderr, /^orrery: --state: \S+: is no file of counts, and is not replaced; [^\n]+\n$/);
     const log = await started(snapshot, keys, "--log-file", file);
     assert.equal(log.status, 1);
-    assert.match(log.stderr, /^orrery: cannot open the log file \S+: is no log of orrery[^\n]+\n$/);
+    assert.match(log.stderr, /^orrery: cannot open the log file \S+: is not a log of orrery[^\n]+\n$/);
     assert.equal(readFileSync(file, "utf8"), '{"mine":1}\n');
   });
 

@@ -80,7 +80,7 @@ describe("the OpenAPI document", () => {
       [3, 604_800, "3 a week"],
     ] as const) {
       assert.equal(limitText(limit, window), text);
-      assert.match(JSON.stringify(createOpenApi(text)), new RegExp(`, ${text} where nothing else`));
+      assert.match(JSON.stringify(createOpenApi(text)), new RegExp(`, ${text} unless`));
     }
     assert.match(document.info.description, /1,000 an hour/);
   });

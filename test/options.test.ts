@@ -277,7 +277,7 @@ test("settings of what is off are told, with what turns it on", () => {
 });
 
 const THREADS = "must be auto or a whole number from 1 to 64, is";
-const PREFIX = "must be visible ASCII without spaces, is";
+const PREFIX = 'must be letters, digits, ".", "_", "~" and "-", is';
 
 /** Usage that is refused: arguments and variables beside the required ones, and the message or a part of it. */
 type Refused = [command: "serve" | "keys create", args: readonly string[], says: string | RegExp];
@@ -309,6 +309,8 @@ const REFUSED: readonly Refused[] = [
   ["serve", ["ORRERY_PORT=tcp://a:8787"], /^ORRERY_PORT: .* to 65535, is "tcp:\/\/a:8787"$/],
   ["serve", ["--cli-token-prefix", "a b"], `--cli-token-prefix: ${PREFIX} "a b"`],
   ["serve", ["--api-key-prefix", "schlüssel_"], `--api-key-prefix: ${PREFIX} "schlüssel_"`],
+  ["keys create", ["--api-key-prefix", "a&b"], `--api-key-prefix: ${PREFIX} "a&b"`],
+  ["serve", ["--cli-token-prefix", "a+"], `--cli-token-prefix: ${PREFIX} "a+"`],
   ["serve", ["ORRERY_API_KEY_PREFIX=a b"], `ORRERY_API_KEY_PREFIX: ${PREFIX} "a b"`],
   [
     "serve",
@@ -370,7 +372,7 @@ async function reportOf(isWatched: boolean): Promise<Observation> {
       load: async () => {
         if (!isFirst) return changed;
         isFirst = false;
-        return { ok: true, store, index: {}, unchanged: new Set(), fingerprint: "" } as never;
+        return { ok: true, store, index: {}, reports: [], unchanged: new Set(), fingerprint: "" } as never;
       },
     },
     () => undefined,

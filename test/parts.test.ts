@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { after, describe, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { ConnectionApp } from "../src/http/connection.ts";
 import { createNodeDoor } from "../src/http/node-door.ts";
-import { HttpServer } from "../src/http/server.ts";
-import { type Body, bodyBytes, bodyText, type Parts, type Slices } from "../src/model/body.ts";
+import { type HttpLimits, HttpServer } from "../src/http/server.ts";
+import { type Body, bodyBytes, bodyText, type Parts, type Slices, sliceAll } from "../src/model/body.ts";
 import { TextColumn } from "../src/store/bytes.ts";
 import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
@@ -88,7 +88,11 @@ describe("a body in parts", () => {
 type Way = "our own HTTP" | "node:http";
 
 /** A server that answers `/N` with body N, the sockets of its peers, and the number of requests. */
-async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
+async function serveBodies(
+  bodies: readonly Body[],
+  way: Way = "our own HTTP",
+  limits: Partial<HttpLimits> = {},
+) {
   let asked = 0;
   const app: ConnectionApp = {
     answer({ target }) {
@@ -103,7 +107,10 @@ async function serveBodies(bodies: readonly Body[], way: Way = "our own HTTP") {
     aborted() {},
   };
   if (way === "our own HTTP") {
-    const server = new HttpServer({ ...app, observe: ({ kind }) => assert.fail(kind) }, DEFAULTS);
+    const server = new HttpServer(
+      { ...app, observe: ({ kind }) => assert.fail(kind) },
+      { ...DEFAULTS, ...limits },
+    );
     closings.push(() => server.close(0));
     const { port } = await server.listen("127.0.0.1", 0);
     const sockets = (): Socket[] => [...server.connections].map(({ socket }) => socket);
@@ -187,6 +194,65 @@ describe("parts on the wire", () => {
       assert.deepEqual(await Promise.all(counts), expected);
     });
   }
+
+  const large = { length: 25_000_000, head: "", slices: sliceAll(Buffer.alloc(25_000_000, "x")), end: "" };
+
+  test("a peer that reads nothing of a large page is cut after the timeout, one that reads slowly is not", async () => {
+    const limits = { socketTimeout: 0.5, timeoutCheckInterval: 0.1 };
+    const { port, sockets } = await serveBodies([large], "our own HTTP", limits);
+    const deaf = await dial(port);
+    deaf.socket.pause();
+    void deaf.send(requestHead("/0"));
+    while (sockets()[0]!.writableLength === 0) await setImmediate();
+    const began = performance.now();
+    const slow = await dial(port);
+    slow.socket.removeAllListeners("data");
+    slow.socket.on("data", () => {
+      slow.socket.pause();
+      setTimeout(() => slow.socket.resume(), 10);
+    });
+    void slow.send(requestHead("/0"));
+    while (sockets().length > 1) await sleep(10);
+    const ms = performance.now() - began;
+    assert.ok(ms > 500 && ms < 5000, `${ms} ms`);
+    await sleep(1000);
+    assert.equal(sockets().length, 1);
+    assert.ok(!slow.socket.destroyed && slow.socket.bytesRead < large.length);
+    slow.destroy();
+  });
+
+  test("60 peers that read nothing of large pages leave room for those who read", async () => {
+    const most = 100_000_000;
+    const { port, sockets } = await serveBodies([large], "our own HTTP", { maxUnsentBytes: most });
+    /** Asks for the page and reads it whole. */
+    const read = async ({ socket }: Wire): Promise<void> => {
+      let missing = large.length;
+      socket.on("data", ({ length }) => {
+        missing -= length;
+      });
+      socket.write(requestHead("/0"));
+      while (missing > 0) {
+        assert.ok(!socket.readableEnded && !socket.destroyed, `${missing} bytes are missing`);
+        await sleep(1);
+      }
+      socket.removeAllListeners("data");
+    };
+    const readers = [await dial(port), await dial(port)];
+    for (const { socket } of readers) socket.removeAllListeners("data");
+    let longest = 0;
+    for (let who = 0; who < 60; who++) {
+      const deaf = await dial(port);
+      deaf.socket.pause();
+      void deaf.send(requestHead("/0"));
+      if (who % 20 === 0) {
+        await Promise.all(readers.map(read));
+      }
+      longest = Math.max(longest, sockets().length);
+    }
+    await sleep(50);
+    assert.ok(longest < 10, `${longest} connections`);
+    assert.ok(sockets().length >= 5, `${sockets().length} connections`);
+  });
 
   test("peers that read nothing keep no old generation in memory", async () => {
     setFlagsFromString("--expose-gc");

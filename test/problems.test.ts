@@ -1,6 +1,8 @@
 /** Problems in the status: each from its beginning to its end, and none of a healthy server. */
 
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { History } from "../src/admin/history.ts";
 import { limitsStatus, RecentProblems } from "../src/admin/problems.ts";
@@ -8,8 +10,12 @@ import { PROBLEM_KINDS } from "../src/admin/status.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { EventRow, Observation } from "../src/observe/events.ts";
 import type { SharedLimitsFigures } from "../src/observe/metrics/table.ts";
+import { type LoadedSearchable, loadHere, type Serving } from "../src/server/load/loader.ts";
+import { loadedObservation } from "../src/server/load/served.ts";
 import { ServersAway } from "../src/shared-limits/servers-away.ts";
+import { temporaryFolder, world, writeSnapshot } from "./support/folders.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
+import { prepare } from "./support/prepared.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const FIGURES = { asks: 9, failures: 2, waited: 5, alone: 3, refused: 1 };
@@ -93,12 +99,54 @@ describe("problems", () => {
     }
   });
 
-  it("a source that cannot be used", (t) => {
-    const { kinds, see } = watched(t);
-    see(exampleOf("source-failed"));
-    assert.deepEqual(kinds(), ["source-failed"]);
-    see(exampleOf("source-recovered"));
+  it("a source that cannot be used, counts that cannot be saved, a log that cannot be written", (t) => {
+    const { kinds, see, problems } = watched(t);
+    for (const [begin, end] of [
+      ["source-failed", "source-recovered"],
+      ["state-failed", "state-recovered"],
+      ["log-failed", "log-recovered"],
+    ] as const) {
+      see(exampleOf(begin), LOADED, UNCHANGED, exampleOf("keys-loaded"));
+      assert.deepEqual(kinds(), [begin]);
+      assert.match(problems.list()[0]!.message, /no answer|ENOSPC/);
+      see(exampleOf(end));
+      assert.deepEqual(kinds(), []);
+    }
+  });
+
+  it("log lines that were dropped, for ten minutes after the last one", (t) => {
+    const { kinds, see, problems, pass } = watched(t);
+    const drop: Observation = { kind: "log-lines-dropped", count: 2 };
+    see(drop);
+    pass(599_000);
+    see(drop);
+    pass(599_000);
+    const [{ since, message } = assert.fail()] = problems.list();
+    assert.equal(since, new Date(NOW).toISOString());
+    assert.match(message, /dropped \(4\)/);
+    pass(2000);
     assert.deepEqual(kinds(), []);
+    see(drop);
+    assert.match(problems.list()[0]!.message, /dropped \(2\)/);
+  });
+
+  it("worlds of which none is visible, until one is or there are none", (t) => {
+    const { kinds, see, problems, pass } = watched(t);
+    const [hidden] = OBSERVATIONS.filter((one) => one.kind === "snapshot-loaded" && one.hiddenWorlds > 0);
+    assert.ok(hidden?.kind === "snapshot-loaded");
+    for (const end of [LOADED, { ...hidden, hiddenWorlds: 0 }]) {
+      const since = new Date().toISOString();
+      see(hidden);
+      pass(1000);
+      see(hidden, UNCHANGED);
+      assert.deepEqual(
+        problems.list().map((one) => [one.kind, one.since]),
+        [["worlds-hidden", since]],
+      );
+      assert.match(problems.list()[0]!.message, /rows: 12/);
+      see(end);
+      assert.deepEqual(kinds(), []);
+    }
   });
 
   it("data that are too old, since they are", (t) => {
@@ -143,6 +191,25 @@ describe("problems", () => {
     pass(2000);
     assert.deepEqual(kinds(), []);
   });
+});
+
+it("hidden worlds are counted in rows, in rows that are used again, and in a prepared file", async (t) => {
+  const folder = temporaryFolder(t);
+  const worlds = [world(1, { status: "DRAFT" }), world(2, { status: "DRAFT" })];
+  const rows = writeSnapshot(join(folder, "rows"), { "worlds.ndjson": worlds, "instances.ndjson": "" });
+  const loaded = async (from: string, serving?: Serving): Promise<LoadedSearchable> => {
+    const result = await loadHere(from, { before: serving });
+    assert.ok(result.ok);
+    return result;
+  };
+  const first = await loaded(rows);
+  await prepare(rows, join(folder, "prepared"));
+  appendFileSync(join(rows, "users.ndjson"), "\n");
+  for (const one of [first, await loaded(rows, first), await loaded(join(folder, "prepared"))]) {
+    const observation = loadedObservation(one, 1);
+    assert.ok(observation.kind === "snapshot-loaded");
+    assert.deepEqual([observation.hiddenWorlds, observation.counts.worlds], [2, 0]);
+  }
 });
 
 describe("shared limits", () => {

@@ -17,7 +17,8 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import files, { writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import {
@@ -174,6 +175,14 @@ describe("publishing", () => {
     assert.deepEqual(texts(), ["6"]);
   });
 
+  it("drops earlier versions with the data that are published again", async (test) => {
+    const dir = placeIn(test);
+    const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
+    for (const text of ["1", "2", "3", "2", "3", "1"])
+      await publish(dir, text, { keep: 3, isSame: async (folder) => textAt(folder) === text });
+    assert.deepEqual([texts(), textAt(dir)], [["2", "3", "1"], "1"]);
+  });
+
   it("by many at once leaves a whole version, the last one's, and at most another", async (test) => {
     const dir = placeIn(test);
     for (let round = 0; round < 5; round++) {
@@ -224,7 +233,26 @@ describe("an earlier version", () => {
     assert.equal(readFileSync(join(dir, "more"), "utf8"), "2");
     assert.equal(await rollBack(dir), 0);
     assert.equal(versionNames(dir).length, 3, "nothing is lost");
+    // The present file is a link to the version "2".
+    await keepEarlier(dir, NAMES, 3, async (folder) => textAt(folder) === "2");
+    assert.equal(versionNames(dir).length, 2, "the present data are published again");
+    replace(join(dir, "file"), "2");
+    await keepEarlier(dir, NAMES, 3, async (folder) => textAt(folder) === "2");
+    assert.equal(versionNames(dir).length, 2, "and again");
     await keepEarlier(dir, NAMES, 0);
+    assert.ok(!existsSync(versionsOf(dir)));
+  });
+
+  it("leaves no folder where none can be kept", async (test) => {
+    const dir = placeIn(test);
+    mkdirSync(dir);
+    replace(join(dir, "file"), "1");
+    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+    const refusing = test.mock.method(files, "link", () => Promise.reject(full));
+    syncBuiltinESMExports();
+    await assert.rejects(keepEarlier(dir, NAMES, 2), full);
+    refusing.mock.restore();
+    syncBuiltinESMExports();
     assert.ok(!existsSync(versionsOf(dir)));
   });
 

@@ -103,11 +103,33 @@ describe("lines", () => {
     });
   }
 
-  test("invalid UTF-8 in the last bytes of a file, and UTF-16", async () => {
+  test("invalid UTF-8 in the last bytes of a file", async () => {
     await assertProblems({ "users.ndjson": Buffer.from(`${two[0]}\n\xe6`, "latin1") }, "users.ndjson:2: ");
-    const wide = Buffer.from(`\ufeff${two[0]}`, "utf16le");
-    await assertProblems({ "users.ndjson": wide }, "users.ndjson:1: ");
   });
+
+  const array = JSON.stringify([user(1), user(2)]);
+  const pretty = [user(1), user(2)].map((row) => JSON.stringify(row, null, 2)).join("\n");
+  const kinds: [name: string, bytes: Buffer, says: string][] = [
+    ["UTF-16", Buffer.from(`\ufeff${two.join("\n")}\n`, "utf16le"), "is UTF-16; "],
+    ["UTF-16, big-endian", Buffer.from(`\ufeff${two.join("\n")}\n`, "utf16le").swap16(), "is UTF-16; "],
+    ["UTF-16 without a mark", Buffer.from(two.join("\n"), "utf16le"), "is UTF-16; "],
+    ["a JSON array", Buffer.from(array), "is a JSON array; "],
+    ["an array with a row a line", Buffer.from(`\ufeff \n[\n${two.join(",\n")}\n]\n`), "is a JSON array; "],
+    ["an array larger than a line may be", Buffer.from(`[${`${two[0]},`.repeat(9000)}`), "is a JSON array; "],
+    ["JSON over several lines", Buffer.from(pretty), "is JSON over several lines; "],
+    ["the same with CRLF", Buffer.from(pretty.replaceAll("\n", "\r\n")), "is JSON over several lines; "],
+    [
+      "rows that are broken at commas",
+      Buffer.from(array.slice(1, -1).replaceAll(",", ",\n")),
+      "is JSON over",
+    ],
+  ];
+  for (const [name, bytes, says] of kinds) {
+    test(`a file of another kind, ${name}: one line says so`, async () => {
+      await assertProblems({ "users.ndjson": bytes }, `users.ndjson: ${says}`);
+      await assertProblems({ "users.ndjson.gz": gzipSync(bytes) }, `users.ndjson.gz: ${says}`);
+    });
+  }
 
   test("broken JSON names the line and quotes nothing of it", async () => {
     const broken = [

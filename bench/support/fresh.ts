@@ -79,7 +79,6 @@ async function measureExport(url: string, out: string): Promise<string[][]> {
     queries: DEFAULT_QUERIES,
     out,
     gzip: false,
-    onlyChanges: false,
     maxSnapshotBytes: CORE_DEFAULTS.maxSnapshotBytes,
     signal: new AbortController().signal,
   };

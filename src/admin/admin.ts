@@ -140,7 +140,9 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
   const bound = await server.listen(host, port).catch((error: unknown) => {
     const isInUse = codeOf(error) === "EADDRINUSE";
     if (isInUse && orAnyPort) return server.listen(host, 0);
-    const why = isInUse ? "the port is in use; choose another with --admin" : problemText(error);
+    const why = isInUse
+      ? "the port is in use; choose another with --admin or ORRERY_ADMIN"
+      : problemText(error);
     throw new CommandError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
   });
   return {

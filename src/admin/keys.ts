@@ -1,7 +1,7 @@
-/** Requests of keys in the current window, by outcome: of the busiest keys, of one key, and of all in pages. */
+/** Limits of keys, and their requests since the start by outcome: of the busiest keys, of one key, and of all in pages. */
 
 import type { Gate } from "../auth/admit.ts";
-import { type KeyUse, readUse } from "../auth/key-use.ts";
+import { type KeyUse, requestsOf, useOf } from "../auth/key-use.ts";
 import { readCounts } from "../auth/limit.ts";
 import type { Reply } from "../model/message.ts";
 import { errorReply, jsonReply } from "./router.ts";
@@ -22,13 +22,12 @@ export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLim
 function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigures, now: number) {
   const { bySlot } = keys;
   const { usedBy, reset } = readCounts(counters, now);
-  const { useOf, requestsBy } = readUse(use, now);
 
   function statusOf(slot: number): KeyStatus | undefined {
     const key = bySlot[slot];
     if (key === undefined) return undefined;
     const { id, name, kind } = key;
-    const { passed, refused, lastUsed } = useOf(slot);
+    const { passed, refused, lastUsed } = useOf(use, slot);
     const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
     const used = kind === "cli" ? passed : usedBy(slot);
     const left = limit === null ? null : (remainingOf?.(slot, limit) ?? Math.max(0, limit - used));
@@ -37,23 +36,19 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
     return { id, name, kind, ...figures };
   }
 
-  return {
-    slots: bySlot.length,
-    hasKey: (slot: number): boolean => bySlot[slot] !== undefined,
-    requestsBy: (slot: number): number => requestsBy(slot, usedBy(slot)),
-    statusOf,
-  };
+  return { slots: bySlot.length, statusOf };
 }
 
-/** Finds the busiest keys: most requests first, refused ones included. Looks at all keys, sorts only a few. */
+/** Finds the busiest keys: most requests since the start first, refused ones included. Looks at all keys, sorts only a few. */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
-  const { slots, hasKey, requestsBy, statusOf } = keyReader(figures, now);
+  const { slots, statusOf } = keyReader(figures, now);
   /** Slots with the most requests, most first: few, so that sorting them is cheap. */
   const busiest: { readonly slot: number; readonly requests: number }[] = [];
   for (let slot = 0; slot < slots; slot++) {
-    const requests = requestsBy(slot);
+    const requests = requestsOf(figures.use, slot);
     const isFull = busiest.length === most;
-    if (requests === 0 || (isFull && requests <= busiest.at(-1)!.requests) || !hasKey(slot)) continue;
+    if (requests === 0 || (isFull && requests <= busiest.at(-1)!.requests)) continue;
+    if (figures.keys.bySlot[slot] === undefined) continue;
     busiest.push({ slot, requests });
     busiest.sort((a, b) => b.requests - a.requests).splice(most);
   }
@@ -83,7 +78,7 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   const end = Math.min(slots, from + PAGE);
   const page = Array.from({ length: Math.max(0, end - from) }, (_, at) => statusOf(from + at) ?? []).flat();
   return jsonReply(200, {
-    // Requests are counted since then, or since the start of the current window if that is later.
+    // Requests are counted since then.
     startedAt: new Date(performance.timeOrigin).toISOString(),
     windowSeconds: figures.counters.windowSeconds,
     keys: found === undefined ? page : [found],

@@ -29,11 +29,10 @@ export function limitsStatus(
   };
 }
 
-/** How long a thread's death is reported, in milliseconds. */
-const DEATH_MS = 600_000;
+/** How long a thread's death, or the loss of log lines, is reported, in milliseconds. */
+const REPORTED_MS = 600_000;
 
-const UNDATED =
-  "The snapshot does not say of when its data are (createdAt in its manifest.json), so --max-data-age does nothing.";
+const UNDATED = "The snapshot has no manifest.json with createdAt, so --max-data-age has no effect.";
 
 /** Deaths of threads of one role, since the first one that is still reported. */
 interface Deaths {
@@ -53,6 +52,8 @@ export class RecentProblems {
   /** Problems that an observation begins and another one ends. */
   readonly #lasting = new Map<string, Problem>();
   readonly #deaths = new Map<ThreadRole, Deaths>();
+  /** Dropped log lines, since the first one that is still reported. */
+  #dropped: { readonly since: string; readonly count: number; readonly latestAt: number } | undefined;
 
   constructor(events: Tables["events"], history: History, limits: SharedLimitsPlan | undefined) {
     this.#events = events;
@@ -82,12 +83,22 @@ export class RecentProblems {
       case "thread-replaced":
         this.#replaced(observation.role);
         break;
+      case "log-lines-dropped":
+        this.#drop(observation.count);
+        break;
     }
   }
 
   /** All current problems. @param now milliseconds since the epoch */
   list(now = Date.now()): readonly Problem[] {
-    const all = [...this.#lasting.values(), ...this.#stale(now), ...this.#away(), ...this.#dead(now)];
+    const all = [
+      ...this.#lasting.values(),
+      ...this.#hidden(),
+      ...this.#stale(now),
+      ...this.#away(),
+      ...this.#dead(now),
+      ...this.#lost(now),
+    ];
     return all.sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind));
   }
 
@@ -110,6 +121,31 @@ export class RecentProblems {
     if (deaths === undefined) return;
     const missing = role === "serving" ? Math.max(0, deaths.missing - 1) : 0;
     this.#deaths.set(role, { ...deaths, missing });
+  }
+
+  /** @param count of log lines; called for each one while many are dropped */
+  #drop(count: number): void {
+    const latestAt = Date.now();
+    const { since, count: before } =
+      this.#lost(latestAt).length > 0
+        ? this.#dropped!
+        : { since: new Date(latestAt).toISOString(), count: 0 };
+    this.#dropped = { since, count: before + count, latestAt };
+  }
+
+  #lost(now: number): Problem[] {
+    if (this.#dropped === undefined || now - this.#dropped.latestAt > REPORTED_MS) return [];
+    const { since, count } = this.#dropped;
+    const message = `Log lines were dropped (${count}), since they could not be written fast enough or at all.`;
+    return [{ kind: "log-lines-dropped", since, message }];
+  }
+
+  #hidden(): Problem[] {
+    const { hiddenWorlds } = this.#history;
+    if (hiddenWorlds === undefined) return [];
+    const { since, rows } = hiddenWorlds;
+    const message = `None of the worlds of the snapshot is visible (rows: ${rows}), so every list of worlds is empty.`;
+    return [{ kind: "worlds-hidden", since, message }];
   }
 
   #stale(now: number): Problem[] {
@@ -145,7 +181,7 @@ export class RecentProblems {
 }
 
 function isForgotten({ latestAt, missing }: Deaths, now: number): boolean {
-  return missing === 0 && now - latestAt > DEATH_MS;
+  return missing === 0 && now - latestAt > REPORTED_MS;
 }
 
 function deathText(role: ThreadRole, { count, cause, missing }: Deaths): string {

@@ -64,14 +64,14 @@ export interface RouteStatus {
   readonly overall: Latency | null;
 }
 
-/** A key, its remaining requests, and its requests in the current window by outcome. A CLI token has no limit. */
+/** A key, the state of its limit in the current window, and its requests by outcome. A CLI token has no limit. */
 export interface KeyStatus {
   readonly id: string;
   readonly name: string;
   readonly kind: "api" | "cli";
   /**
    * Requests counted against the limit in the current window, including requests before a restart with `--state`; with
-   * shared limits at this replica alone. For a CLI token the requests that passed.
+   * shared limits at this replica alone. For a CLI token `passed`.
    */
   readonly used: number;
   readonly limit: number | null;
@@ -79,9 +79,9 @@ export interface KeyStatus {
   readonly remaining: number | null;
   /** When the window ends. */
   readonly resetEpochSeconds: number;
-  /** Requests of the window that this replica let in since its start. */
+  /** Requests that this replica let in since its start. */
   readonly passed: number;
-  /** Refused requests, by reason. A disabled or expired key is refused with 401, `scope` is 403, `busy` 503. */
+  /** Requests that it refused since its start, by reason. A disabled or expired key is refused with 401, `scope` is 403, `busy` 503. */
   readonly refused: Readonly<Record<Refusal, number>>;
   /** Time of its last request since the start, refused or not. */
   readonly lastUsedAt: string | null;
@@ -92,10 +92,14 @@ export const PROBLEM_KINDS = [
   "snapshot-refused",
   "source-failed",
   "keys-refused",
+  "worlds-hidden",
   "data-stale",
   "data-undated",
   "limits-away",
   "thread-died",
+  "state-failed",
+  "log-failed",
+  "log-lines-dropped",
 ] as const;
 
 export type ProblemKind = (typeof PROBLEM_KINDS)[number];
@@ -181,7 +185,7 @@ export interface Status {
     /** Why the last read was refused; null if it succeeded. */
     readonly problem: string | null;
     readonly windowSeconds: number;
-    /** Those with the most requests in the current window, refused ones included, most first; at most 20. */
+    /** Those with the most requests since the start, refused ones included, most first; at most 20. */
     readonly busiest: readonly KeyStatus[];
   };
   /** How the limits of API keys are shared with other replicas (`--shared-limits`). */

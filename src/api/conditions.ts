@@ -1,10 +1,14 @@
 /** Conditional requests: If-Match and If-None-Match against the only ETag (RFC 9110, 13.1). */
 
+import { MAX_ELEMENTS } from "../model/message.ts";
+
 const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 function names(header: string, etag: string, weakCounts: boolean): boolean {
   if (header.trim() === "*") return true;
+  let left = MAX_ELEMENTS;
   for (const [, weak, tag] of header.matchAll(ENTITY_TAG)) {
+    if (left-- === 0) break;
     if (tag === etag && (weakCounts || weak === undefined)) return true;
   }
   return false;

@@ -2,26 +2,25 @@
  * The counts file: its format, and reading and writing it in parts, so that neither delays requests or fills memory. One
  * entry per line:
  *
- *     {"format":"orrery-counts/1","windowSeconds":3600,"window":489123,"writer":"…","started":…,"sequence":7,"last":false}
+ *     {"format":"orrery-counts/1","windowSeconds":3600,"window":489123,"started":1760842800000}
  *     ["key_0123456789abcdef",12]
  *     ["key_fedcba9876543210",3,1]
  *     {"keys":2,"crc32":"0123abcd"}
  *
- * The first line gives the window of the counts, counted from the epoch, and the writer. A third number says how many
- * windows a count is ahead of that window: it appears if the clock was set back. The last line has the checksum of all
- * lines before it. The file contains no data of keys but their ids and counts.
+ * The first line gives the window of the counts, counted from the epoch, and when the writer started. A third number says
+ * how many windows a count is ahead of that window: it appears if the clock was set back. The last line has the checksum
+ * of all lines before it. The file contains no data of keys but their ids and counts.
  */
 
-import { constants } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { type FileHandle, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import zlib from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { isForeign } from "../files/foreign.ts";
+import { openRegular } from "../files/given.ts";
 import { isCount, isObject, parsedJson } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
-import { type Counters, usageOf } from "./limit.ts";
 
 const FORMAT = "orrery-counts/1";
 
@@ -32,13 +31,8 @@ export interface CountsHead {
   readonly windowSeconds: number;
   /** Counted from the epoch. */
   readonly window: number;
-  /** Unique to each run of a server. */
-  readonly writer: string;
-  /** When that run began, in milliseconds since the epoch. */
+  /** When the server that wrote it started, in milliseconds since the epoch. */
   readonly started: number;
-  readonly sequence: number;
-  /** Whether the writer has stopped and writes no other. */
-  readonly last: boolean;
 }
 
 export interface Count {
@@ -67,13 +61,12 @@ const MAX_LINE_LENGTH = 65_536;
 function parseHead(line: string): CountsHead {
   const head = parsedJson(line);
   if (!isObject(head) || !Object.hasOwn(head, "format")) throw new CountsFileError("is no file of counts");
-  const { format, windowSeconds, window, writer, started, sequence, last } = head;
+  const { format, windowSeconds, window, started } = head;
   if (format !== FORMAT) throw new CountsFileError(`is of another version: ${FORMAT} is needed`);
-  const isWhole = [windowSeconds, window, started, sequence].every(isCount);
-  if (!isWhole || typeof writer !== "string" || typeof last !== "boolean") {
+  if (!isCount(windowSeconds) || !isCount(window) || !isCount(started)) {
     throw new CountsFileError("is damaged: its first line");
   }
-  return head as unknown as CountsHead;
+  return { windowSeconds, window, started };
 }
 
 function parseCount(line: string, head: CountsHead): Count {
@@ -92,15 +85,14 @@ function endLine(keys: number, crc32: number): string {
 
 /** Reads a file's lines in parts. @throws {CountsFileError} or the error of the system */
 async function* readLines(file: string): AsyncGenerator<readonly string[]> {
-  // Opening a pipe would wait for a writer.
-  const stats = await stat(file);
-  if (!stats.isFile()) throw new CountsFileError("is not a regular file");
-  if (stats.size === 0) throw new CountsFileError("is empty");
-  if (stats.size > MAX_FILE_BYTES) throw new CountsFileError("is too large for a file of counts");
-  // It may have become a pipe since.
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const { handle, stats } = await openRegular(file);
+  const size = Number(stats.size);
+  if (size === 0 || size > MAX_FILE_BYTES) {
+    await handle.close();
+    throw new CountsFileError(size === 0 ? "is empty" : "is too large for a file of counts");
+  }
   let rest = "";
-  for await (const part of handle.createReadStream({ encoding: "utf8", end: stats.size })) {
+  for await (const part of handle.createReadStream({ encoding: "utf8", end: size })) {
     const lines = `${rest}${part}`.split("\n");
     rest = lines.pop()!;
     if (rest.length > MAX_LINE_LENGTH) throw new CountsFileError("is damaged: a line has no end");
@@ -133,7 +125,7 @@ export async function readCountsFile(
   let keys = 0;
   for await (const lines of readLines(file)) {
     for (const line of lines) {
-      if (end !== undefined) throw new CountsFileError("is damaged: it goes on behind its end");
+      if (end !== undefined) throw new CountsFileError("is damaged: there is text after its last line");
       if (head === undefined) {
         head = parseHead(line);
         isWanted(head);
@@ -152,10 +144,10 @@ export async function readCountsFile(
   return head;
 }
 
-/** Keys whose counts are collected before requests get a turn. */
-const KEYS_PER_TURN = 1000;
+/** Counts that are collected before requests get a turn. */
+const COUNTS_PER_TURN = 1000;
 
-async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters): Promise<void> {
+async function writeTo(handle: FileHandle, head: CountsHead, counts: Iterable<Count>): Promise<void> {
   let text = `${JSON.stringify({ format: FORMAT, ...head })}\n`;
   let sum = 0;
   let keys = 0;
@@ -169,19 +161,15 @@ async function writeTo(handle: FileHandle, head: CountsHead, counters: Counters)
     sum = zlib.crc32(buffer, sum);
     await handle.writeFile(buffer);
   };
-  for (const [id, slot] of counters.slots) {
-    const { window, used } = usageOf(counters, slot);
+  for (const { id, window, used } of counts) {
     const ahead = window - head.window;
-    // Counts further ahead come from a clock that was wrong for long; they are not worth keeping.
-    if (ahead === 0 || ahead === 1) {
-      const line = JSON.stringify(ahead === 0 ? [id, used] : [id, used, ahead]);
-      // A reader would refuse a longer line.
-      if (line.length <= MAX_LINE_LENGTH) {
-        text += `${line}\n`;
-        keys++;
-      }
+    const line = JSON.stringify(ahead === 0 ? [id, used] : [id, used, ahead]);
+    // A reader would refuse a longer line.
+    if (ahead >= 0 && line.length <= MAX_LINE_LENGTH) {
+      text += `${line}\n`;
+      keys++;
     }
-    if (++seen % KEYS_PER_TURN !== 0) continue;
+    if (++seen % COUNTS_PER_TURN !== 0) continue;
     await flush();
     await nextTurn();
   }
@@ -204,10 +192,15 @@ export async function refuseForeign(file: string): Promise<void> {
 }
 
 /**
- * Replaces the file in one step, mode 0600. @throws {PlaceError} or the error of the system; the old file stays
- * then
+ * Replaces the file in one step, mode 0600; counts of windows before the head's are left out. @throws {PlaceError} or the
+ * error of the system, or what `ready` throws, which is called before the old file goes; the old file stays then
  */
-export async function writeCounts(file: string, head: CountsHead, counters: Counters): Promise<void> {
+export async function writeCounts(
+  file: string,
+  head: CountsHead,
+  counts: Iterable<Count>,
+  ready: () => Promise<void>,
+): Promise<void> {
   await refuseForeign(file);
-  await replaceFile(file, (handle) => writeTo(handle, head, counters), { mode: 0o600 });
+  await replaceFile(file, (handle) => writeTo(handle, head, counts), { mode: 0o600, ready });
 }

@@ -1,14 +1,14 @@
 /**
  * Keeps the counts of the current window in a file (`--state`), so that a restart gives no key a new window.
  *
- * Two servers may share the file for a moment, when one replaces the other. Then the server that started first writes
- * it. The other follows: it adds the first server's new counts to its own, and writes as soon as the file is marked as
- * the last, or no longer changes. So every count is handed over exactly once, and no lock outlives a process.
+ * The file is read at a start and replaced every few seconds. Counts of windows that have not begun, from before the
+ * clock was set back, are set aside: they stay in the file, and are taken up when their window comes.
  *
- * States: opened → following (another server writes) ⇄ writing → stopped.
+ * If one server replaces another that still runs, both write the file. Before the younger one writes, it adds what the
+ * older one has counted since; so it knows all counts soon after the older one has stopped, and no lock outlives a process.
  */
 
-import { randomBytes } from "node:crypto";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import zlib from "node:zlib";
@@ -16,23 +16,16 @@ import { removeLeftovers } from "../files/atomic.ts";
 import { behindLinks } from "../files/foreign.ts";
 import type { Observe } from "../observe/events.ts";
 import { codeOf, problemText } from "../util/system-error.ts";
-import {
-  type Count,
-  CountsFileError,
-  type CountsHead,
-  readCountsFile,
-  readCountsHead,
-  writeCounts,
-} from "./counts-file.ts";
-import { type Counters, slotOf, takeUsage, windowAt } from "./limit.ts";
+import { type Count, CountsFileError, readCountsFile, readCountsHead, writeCounts } from "./counts-file.ts";
+import { type Counters, slotOf, takeUsage, usageOf, windowAt } from "./limit.ts";
 
 /** Interval between two writes. A write takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
-/** Short: this server takes the file over before a third one can find it. */
-const FOLLOW_MS = 50;
+/** Interval of looks at the clock while counts are set aside: a clock that is corrected jumps into their window. */
+const ASIDE_MS = 20;
 const LAST_MS = 2000;
 const LEFTOVER_MS = 60_000;
-/** Maximum number of ids, of which the keys file may lack some now and have them again; counts of further ids are dropped. */
+/** Most key ids whose counts are kept, including ids that are not in the keys file at the moment. Counts of more ids are dropped. */
 const MAX_SLOTS = 1_000_000;
 
 export interface KeepCountsOptions {
@@ -45,25 +38,25 @@ export interface KeepCountsOptions {
   readonly windowClock?: () => number;
 }
 
+/** Tells files apart that replaced each other; undefined if there is none. */
+async function inodeOf(file: string): Promise<number | undefined> {
+  return (await stat(file).catch(() => undefined))?.ino;
+}
+
 export class CountsKeeper {
   readonly #file: string;
   readonly #counters: Counters;
   readonly #observe: Observe;
   readonly #everyMs: number;
-  /** Interval between two checks of the file while another server writes it. */
-  readonly #followMs: number;
   readonly #windowClock: () => number;
-  readonly #self: Pick<CountsHead, "writer" | "started">;
-  #sequence = 0;
-  /** First line of another server's newest file whose counts were added. */
-  #seen: CountsHead | undefined;
-  #seenAt = 0;
+  readonly #started: number;
+  /** Counts of windows that have not begun, by window and id. */
+  readonly #aside = new Map<string, Count>();
   #saved = "";
   #problem = "";
   #timer: NodeJS.Timeout | undefined;
+  #asideTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
-  /** Whether another server writes the file, or may be about to. */
-  #isFollowing = false;
   #saving: Promise<void> = Promise.resolve();
 
   /** @internal By {@link keepCounts}. @param file without symbolic links */
@@ -73,21 +66,21 @@ export class CountsKeeper {
     this.#counters = counters;
     this.#observe = observe;
     this.#everyMs = everyMs;
-    this.#followMs = Math.min(FOLLOW_MS, everyMs);
     this.#windowClock = windowClock;
-    this.#self = { writer: randomBytes(8).toString("hex"), started: now() };
+    this.#started = now();
   }
 
   /** @internal Adds the counts of the file. */
   async restore(): Promise<void> {
     const file = this.#file;
     try {
-      const { head, keys } = await this.#take();
-      this.#seen = head;
-      this.#seenAt = performance.now();
-      this.#isFollowing = !head.last;
-      const reset = (this.#window() + 1) * this.#counters.windowSeconds;
-      this.#observe({ kind: "state-restored", file, keys, reset });
+      const keys = await this.#take();
+      if (keys > 0 || this.#aside.size === 0) this.#observeRestored(keys);
+      if (this.#aside.size === 0) return;
+      let first = Number.POSITIVE_INFINITY;
+      for (const { window } of this.#aside.values()) first = Math.min(first, window);
+      const begins = first * this.#counters.windowSeconds;
+      this.#observe({ kind: "state-set-aside", file, counts: this.#aside.size, begins });
     } catch (error) {
       if (codeOf(error) === "ENOENT") return;
       const isOld = error instanceof CountsFileError && error.isOld;
@@ -100,43 +93,52 @@ export class CountsKeeper {
     }
   }
 
+  /** Not written at once: a server that is being replaced may not have read the last file of the one before it yet. */
   begin(): void {
-    this.#timer = setTimeout(() => this.#tick(), this.#isFollowing ? this.#followMs : 0);
+    this.#wait(this.#everyMs);
   }
 
   /** Writes the file for the last time; call it when all requests were answered. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    clearInterval(this.#asideTimer);
     clearTimeout(this.#timer);
     if (this.#timer === undefined) return;
     // A disk that hangs must not delay the end.
-    await Promise.race([this.#saveNext(true), sleep(LAST_MS, undefined, { ref: false })]);
+    await Promise.race([this.#saveNext(), sleep(LAST_MS, undefined, { ref: false })]);
   }
 
   #window(): number {
     return windowAt(this.#counters, this.#windowClock());
   }
 
-  async #tick(): Promise<void> {
-    const began = performance.now();
-    await this.#saveNext(false);
-    const pause = this.#isFollowing ? this.#followMs : this.#everyMs - (performance.now() - began);
-    if (!this.#isStopped) this.#timer = setTimeout(() => this.#tick(), Math.max(0, pause));
+  #observeRestored(keys: number): void {
+    const reset = (this.#window() + 1) * this.#counters.windowSeconds;
+    this.#observe({ kind: "state-restored", file: this.#file, keys, reset });
   }
 
-  #saveNext(last: boolean): Promise<void> {
+  async #tick(): Promise<void> {
+    const began = performance.now();
+    await this.#saveNext();
+    if (!this.#isStopped) this.#wait(Math.max(0, this.#everyMs - (performance.now() - began)));
+  }
+
+  #wait(pause: number): void {
+    if (this.#aside.size > 0) this.#asideTimer ??= setInterval(() => this.#takeAside(), ASIDE_MS);
+    this.#timer = setTimeout(() => this.#tick(), pause);
+  }
+
+  #saveNext(): Promise<void> {
     this.#saving = this.#saving
-      .then(() => this.#save(last))
+      .then(() => this.#save())
       .catch((error: unknown) => this.#observe({ kind: "defect", where: "state", error }));
     return this.#saving;
   }
 
-  async #save(last: boolean): Promise<void> {
+  async #save(): Promise<void> {
     const file = this.#file;
     try {
-      this.#isFollowing = await this.#follow();
-      if (this.#isFollowing && !last) return;
-      await this.#write(last);
+      await this.#replace();
       if (this.#problem !== "") this.#observe({ kind: "state-recovered", file });
       this.#problem = "";
     } catch (error) {
@@ -146,31 +148,51 @@ export class CountsKeeper {
     }
   }
 
-  /** Adds the counts of a server that started earlier. @returns whether that server continues to write */
-  async #follow(): Promise<boolean> {
-    const head = await readCountsHead(this.#file).catch(() => undefined);
+  async #replace(): Promise<void> {
+    const file = this.#file;
+    const seen = await inodeOf(file);
+    const writer = await readCountsHead(file).catch(() => undefined);
+    if (writer !== undefined && writer.started < this.#started) await this.#take().catch(() => undefined);
+    const window = this.#window();
+    const saved = `${window} ${this.#sumOfCells()} ${this.#aside.size}`;
     // If the file is gone, damaged or another server's, it must be written again.
-    if (head?.writer !== this.#self.writer) this.#saved = "";
-    if (head === undefined || head.started >= this.#self.started) return false;
-    if (this.#seen?.writer !== head.writer || this.#seen.sequence !== head.sequence) {
-      this.#seenAt = performance.now();
-      const taken = await this.#take().catch(() => undefined);
-      this.#seen = taken?.head;
-    }
-    return this.#seen?.last === false && performance.now() - this.#seenAt < this.#everyMs;
+    if (writer?.started === this.#started && saved === this.#saved) return;
+    const head = { windowSeconds: this.#counters.windowSeconds, window, started: this.#started };
+    let isReplaced = false;
+    const ready = async (): Promise<void> => {
+      isReplaced = (await inodeOf(file)) !== seen;
+      if (isReplaced) throw new CountsFileError("was replaced by another server meanwhile");
+    };
+    await writeCounts(file, head, this.#counts(), ready).catch((error: unknown) => {
+      if (!isReplaced) throw error;
+    });
+    // What was written meanwhile may be the last file of a server that stops: its counts must be added first.
+    if (isReplaced) await this.#replace();
+    else this.#saved = saved;
   }
 
-  /** Adds the counts of the file to the counters. @returns its first line, and the number of counts that apply */
-  async #take(): Promise<{ readonly head: CountsHead; readonly keys: number }> {
+  *#counts(): Generator<Count> {
+    for (const [id, slot] of this.#counters.slots) {
+      const usage = usageOf(this.#counters, slot);
+      if (usage.used > 0) yield { id, ...usage };
+    }
+    yield* this.#aside.values();
+  }
+
+  /** Adds the counts of the file to the counters, and sets later ones aside. @returns the number of counts that were added */
+  async #take(): Promise<number> {
     const current = this.#window();
-    const { slots } = this.#counters;
+    const { slots, windowSeconds } = this.#counters;
     const found: Count[] = [];
     let unknown = 0;
     const head = await readCountsFile(
       this.#file,
-      (first) => this.#checkHead(first, current),
+      (first) => {
+        if (first.windowSeconds === windowSeconds) return;
+        throw new CountsFileError(`is of windows of ${first.windowSeconds} s, not of ${windowSeconds} s`);
+      },
       (count) => {
-        if (count.window !== current && count.window !== current + 1) return;
+        if (count.window < current) return;
         if (!slots.has(count.id) && slots.size + ++unknown > MAX_SLOTS) return;
         found.push(count);
       },
@@ -178,36 +200,44 @@ export class CountsKeeper {
     if (found.length === 0 && head.window < current) {
       throw new CountsFileError("is of a window that is over", true);
     }
-    for (const { id, window, used } of found)
-      takeUsage(this.#counters, slotOf(this.#counters, id), window, used);
-    return { head, keys: found.length };
+    let added = 0;
+    for (const count of found) {
+      // A clock that was set back a little refunds nothing: as in a running server, the next window has begun.
+      if (count.window <= current + 1) {
+        this.#add(count);
+        added++;
+      } else this.#aside.set(`${count.window} ${count.id}`, count);
+    }
+    return added;
   }
 
-  #checkHead({ windowSeconds, window }: CountsHead, current: number): void {
-    const ours = this.#counters.windowSeconds;
-    if (windowSeconds !== ours) {
-      throw new CountsFileError(`is of windows of ${windowSeconds} s, not of ${ours} s`);
+  #add({ id, window, used }: Count): void {
+    takeUsage(this.#counters, slotOf(this.#counters, id), window, used);
+  }
+
+  /** Adds the counts whose window has come, and drops those of windows that were skipped. */
+  #takeAside(): void {
+    const current = this.#window();
+    // A little early, so that no request is the first of its window.
+    const soon = windowAt(this.#counters, this.#windowClock() + 2 * ASIDE_MS);
+    let added = 0;
+    for (const [name, count] of this.#aside) {
+      if (count.window > soon) continue;
+      this.#aside.delete(name);
+      if (count.window < current) continue;
+      this.#add(count);
+      added++;
     }
-    // A count may be one window ahead of its file.
-    if (window < current - 1) throw new CountsFileError("is of a window that is over", true);
-    // A clock that was set back a little refunds nothing. If it was set back further, it was wrong before.
-    if (window > current + 1) throw new CountsFileError("is of a window that is far from having begun");
+    if (added > 0) this.#observeRestored(added);
+    if (this.#aside.size > 0) return;
+    clearInterval(this.#asideTimer);
+    this.#asideTimer = undefined;
   }
 
   /** A number that differs when the file would: counts only grow. */
   #sumOfCells(): number {
     const { cells, slots } = this.#counters;
     return zlib.crc32(cells.subarray(0, slots.size));
-  }
-
-  async #write(last: boolean): Promise<void> {
-    const window = this.#window();
-    const sum = `${window} ${this.#sumOfCells()} ${last}`;
-    if (sum === this.#saved) return;
-    const { windowSeconds } = this.#counters;
-    const head = { windowSeconds, window, ...this.#self, sequence: ++this.#sequence, last };
-    await writeCounts(this.#file, head, this.#counters);
-    this.#saved = sum;
   }
 }
 

@@ -1,10 +1,8 @@
 /**
- * Use of keys: the passed and the refused requests of a key in the current window, reasons, and the time of the last one.
+ * Use of keys since the start of the server: passed requests, refused ones by reason, and the time of the last request.
  *
- * Every serving thread has its own rows in shared memory, by the slots of the keys, which it alone writes; a reader sums
- * over the threads. A key takes 16 bytes per thread: the second of its last request, from which its window follows, and
- * the counts of that window. Rare refusals lie in a second table of the same size, so that its memory is touched only for
- * keys that meet them.
+ * Every serving thread has its own table in shared memory, with a row for the slot of each key. It alone writes there; a
+ * reader sums over the threads.
  */
 
 import type { FaultName } from "../model/fault.ts";
@@ -15,26 +13,20 @@ export const REFUSALS = ["rate_limited", "scope", "expired", "disabled", "busy"]
 
 export type Refusal = (typeof REFUSALS)[number];
 
-const ROW = 4;
-/** Second since the epoch of the last request; 0 for none. */
-const SECOND = 0;
-/** All requests of the window, refused ones included. */
-const REQUESTS = 1;
-/** Offset of the first refusal in a row; the first two refusals are in the table of all requests, the others in the rare one. */
-const COMMON = 2;
-const MOST = 2 ** 32 - 1;
+/** Columns of a row; after these, one for each of {@link REFUSALS}. `LAST` is a second since the epoch, 0 for none. */
+const LAST = 0;
+const PASSED = 1;
+const REFUSED = 2;
+const ROW = REFUSED + REFUSALS.length;
+const BUSY = REFUSED + REFUSALS.indexOf("busy");
 
-export interface KeyUse {
-  readonly windowSeconds: number;
-  readonly rows: Uint32Array;
-  readonly rare: Uint32Array;
-}
+/** A thread's table. Counts of 32 bits would be full after weeks. */
+export type KeyUse = Float64Array;
 
 /** Makes the tables of all threads, in shared memory. @param slots number of keys to count for */
-export function createKeyUse(threads: number, windowSeconds: number, slots = MOST_SHARED): KeyUse[] {
-  const table = (): Uint32Array =>
-    new Uint32Array(new SharedArrayBuffer(slots * ROW * Uint32Array.BYTES_PER_ELEMENT));
-  return Array.from({ length: threads }, () => ({ windowSeconds, rows: table(), rare: table() }));
+export function createKeyUse(threads: number, slots = MOST_SHARED): KeyUse[] {
+  const bytes = slots * ROW * Float64Array.BYTES_PER_ELEMENT;
+  return Array.from({ length: threads }, () => new Float64Array(new SharedArrayBuffer(bytes)));
 }
 
 /** The refusals of a known key, by error. A disabled CLI token gets the answer of an unknown one. */
@@ -49,81 +41,42 @@ const BY_FAULT: Readonly<Partial<Record<FaultName, Refusal>>> = {
   cliTokenUnknown: "disabled",
 };
 
-function add(table: Uint32Array, at: number): void {
-  if (table[at] !== MOST) table[at]!++;
-}
-
-function cellOf({ rows, rare }: KeyUse, row: number, refusal: Refusal): readonly [Uint32Array, number] {
-  const place = REFUSALS.indexOf(refusal);
-  return place < COMMON ? [rows, row + COMMON + place] : [rare, row + place - COMMON];
-}
-
 /** Counts a request. @param slot of its key; -1 for none @param fault why it was refused, if it was */
 export function countUse(use: KeyUse, slot: number, fault: FaultName | undefined, now: number): void {
-  const { rows, rare, windowSeconds } = use;
   const at = slot * ROW;
-  if (slot < 0 || at >= rows.length) return;
-  const second = Math.floor(now / 1000);
-  const last = rows[at + SECOND]!;
-  // If the clock stepped back, keep counting in the newer window.
-  if (second > last) {
-    if (Math.floor(second / windowSeconds) !== Math.floor(last / windowSeconds)) {
-      rows.fill(0, at, at + ROW);
-      if (last !== 0) rare.fill(0, at, at + ROW);
-    }
-    rows[at + SECOND] = second;
-  }
-  add(rows, at + REQUESTS);
+  if (slot < 0 || at >= use.length) return;
+  // The clock may step back.
+  use[at + LAST] = Math.max(use[at + LAST]!, Math.floor(now / 1000));
   const refusal = fault && BY_FAULT[fault];
-  if (refusal) add(...cellOf(use, at, refusal));
+  use[at + (refusal ? REFUSED + REFUSALS.indexOf(refusal) : PASSED)]!++;
 }
 
 /** Notes that a request that was let in and counted is refused after all: too many searches wait. */
 export function countBusy(use: KeyUse, slot: number): void {
-  if (slot >= 0 && slot * ROW < use.rows.length) add(...cellOf(use, slot * ROW, "busy"));
+  const at = slot * ROW;
+  if (slot < 0 || at >= use.length) return;
+  use[at + PASSED]!--;
+  use[at + BUSY]!++;
 }
 
-/** Reads the window of `now`, or a newer one if the clock stepped back. */
-export function readUse(threads: readonly KeyUse[], now: number) {
-  const length = threads[0]?.windowSeconds ?? 1;
-  const began = Math.floor(now / 1000 / length) * length;
-  // A caller may read all keys, so `requestsBy` makes no objects.
-  const tables = threads.map(({ rows }) => rows);
+/** All requests of a key, refused ones included; makes no objects, since a caller may read all keys. */
+export function requestsOf(threads: readonly KeyUse[], slot: number): number {
+  let requests = 0;
+  for (const use of threads) {
+    for (let column = PASSED; column < ROW; column++) requests += use[slot * ROW + column] ?? 0;
+  }
+  return requests;
+}
+
+/** Use of a key. `lastUsed` is the second since the epoch of the last request, refused or not; null if none came. */
+export function useOf(threads: readonly KeyUse[], slot: number) {
+  const sumOf = (column: number): number =>
+    threads.reduce((sum, use) => sum + (use[slot * ROW + column] ?? 0), 0);
+  const refused = Object.fromEntries(REFUSALS.map((refusal, at) => [refusal, sumOf(REFUSED + at)]));
+  const last = Math.max(0, ...threads.map((use) => use[slot * ROW + LAST] ?? 0));
   return {
-    /**
-     * All requests of a key, including requests before a restart. @param used requests that were counted against its
-     * limit
-     */
-    requestsBy(slot: number, used: number): number {
-      const at = slot * ROW;
-      let requests = 0;
-      let counted = used;
-      for (let thread = 0; thread < tables.length; thread++) {
-        const rows = tables[thread]!;
-        if (!(rows[at + SECOND]! >= began)) continue;
-        requests += rows[at + REQUESTS]!;
-        counted += rows[at + COMMON]!;
-      }
-      return Math.max(requests, counted);
-    },
-    /** `lastUsed` is the second since the epoch of the last request, refused or not; null if none came since the start. */
-    useOf(slot: number) {
-      const at = slot * ROW;
-      const refused = { rate_limited: 0, scope: 0, expired: 0, disabled: 0, busy: 0 };
-      let passed = 0;
-      let last = 0;
-      for (const use of threads) {
-        last = Math.max(last, use.rows[at + SECOND] ?? 0);
-        if (!(use.rows[at + SECOND]! >= began)) continue;
-        passed += use.rows[at + REQUESTS]!;
-        for (const refusal of REFUSALS) {
-          const [table, cell] = cellOf(use, at, refusal);
-          refused[refusal] += table[cell]!;
-          passed -= table[cell]!;
-        }
-      }
-      // The tables may change between two reads.
-      return { passed: Math.max(0, passed), refused, lastUsed: last === 0 ? null : last };
-    },
+    passed: sumOf(PASSED),
+    refused: refused as Record<Refusal, number>,
+    lastUsed: last === 0 ? null : last,
   };
 }

@@ -1,56 +1,40 @@
 /** Makes keys and writes the keys file: one writer at a time, and never half a file. */
 
 import { randomBytes } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { removeLeftovers, replaceFile } from "../files/atomic.ts";
 import { behindLinks } from "../files/foreign.ts";
+import { answered, type Given, readGiven } from "../files/given.ts";
 import { HeldError, withLock } from "../files/ownership.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 import { type GivenKey, recordOf } from "./given-keys.ts";
-import { hashToken, type KeyRecord, KeysFileError, parseKeys } from "./keys.ts";
+import { hashToken, type KeyRecord, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 
-export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256"> {
+export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256">, Pick<KeyRecord, "owner" | "note"> {
   readonly prefix: string;
 }
+
+/** Enough to recognise a token by, too little to guess it. */
+const hintOf = (token: string): string => token.slice(-4);
 
 export const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
 
 /** Makes a key: its token, which is not stored, and its record for a keys file. */
-export function makeKey({ prefix, ...key }: NewKey): { readonly token: string; readonly record: KeyRecord } {
+export function makeKey({ prefix, owner, note, ...key }: NewKey): {
+  readonly token: string;
+  readonly record: KeyRecord;
+} {
   const token = makeToken(prefix);
-  return { token, record: recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token }) };
+  const record = recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token });
+  return { token, record: { ...record, hint: hintOf(token), owner, note } };
 }
 
-async function replaceKeys(
-  file: string,
-  text: string,
-  ready: () => Promise<void>,
-  tell: ((text: string) => void) | undefined,
-): Promise<void> {
-  const before = await stat(file).catch(() => undefined);
-  // An operator who edits as root must not lock the server's own user out.
-  await replaceFile(file, text, { mode: 0o600, keepsOwner: true, ready });
-  const mode = before === undefined ? 0 : before.mode & 0o777;
-  if ((mode & 0o077) !== 0) {
-    tell?.(
-      `orrery: warning: ${file} had mode ${mode.toString(8).padStart(4, "0")} and has 0600 now: only its owner can read it\n`,
-    );
-  }
-}
-
-/**
- * Undefined if the file does not exist. Refuses devices, which may give endless text. @param mayBePipe a shell's `<(…)`,
- * which is read once
- */
-async function readIfThere(file: string, mayBePipe: boolean): Promise<string | undefined> {
+/** Undefined if the file does not exist. */
+async function readIfThere(file: string): Promise<Given | undefined> {
   try {
-    const stats = await stat(file);
-    if (!stats.isFile() && !stats.isDirectory() && !(mayBePipe && stats.isFIFO())) {
-      throw new KeysFileError("is not a regular file");
-    }
-    return await readFile(file, "utf8");
+    return await readGiven(file, MOST_KEYS_BYTES);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
@@ -64,6 +48,7 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
     if (error instanceof HeldError) throw new KeysFileError(error.message);
+    if (error instanceof PlaceError) throw new KeysFileError(`${file}: ${error.message}`);
     // Other code handles a missing file.
     if (codeOf(error) === "ENOENT") {
       throw new KeysFileError(`${dirname(file)}: directory does not exist (ENOENT)`);
@@ -77,9 +62,9 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
 /** Reads the records of a keys file. @throws {KeysFileError} naming the file, if it is missing or cannot be used */
 export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
-    const text = await readIfThere(file, true);
-    if (text === undefined) throw new KeysFileError("file does not exist (ENOENT)");
-    return parseKeys(text);
+    const given = await readIfThere(file);
+    if (given === undefined) throw new KeysFileError("file does not exist (ENOENT)");
+    return parseKeys(given.bytes.toString());
   });
 }
 
@@ -87,7 +72,7 @@ function foundIn(records: readonly KeyRecord[], id: string): KeyRecord {
   const found = records.find((record) => record.id === id);
   if (found !== undefined) return found;
   // A whole token, pasted by mistake, must not end up in a log.
-  const shown = id.startsWith("key_") ? id : `${id.slice(0, 8)}…`;
+  const shown = id.startsWith("key_") || id.length <= 8 ? id : `${id.slice(0, 8)}…`;
   throw new KeysFileError(`there is no key ${JSON.stringify(shown)}`);
 }
 
@@ -109,7 +94,7 @@ export interface ChangeOptions {
   readonly create?: boolean;
   /** Called when the new file is complete on disk, before it takes effect, perhaps again; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
-  /** Receives lines for the user: the command waits for the lock, or others can no longer read the file. */
+  /** Receives a line for the user if the command waits for the lock. */
   readonly tell?: ((text: string) => void) | undefined;
 }
 
@@ -126,23 +111,27 @@ export async function changeRecords(
 ): Promise<void> {
   await explained(file, async () => {
     // A link is followed: its target is replaced, not the link.
-    const real = await behindLinks(file);
+    const real = await answered(file, () => behindLinks(file));
     await withLock(
       real,
       async (assertHeld) => {
-        const text = await readIfThere(real, false);
-        if (text === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
-        const before = text ?? '{"keys":[]}';
+        const given = await readIfThere(real);
+        if (given === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
+        const before = given?.bytes.toString() ?? '{"keys":[]}';
         const records = parseKeys(before);
         const rest = JSON.parse(before.replace(/^\uFEFF/, "")) as object;
         const keys = change(records).map((record) => withoutExpired(record, Date.now()));
         const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
         await removeLeftovers(real);
-        const confirm = async (): Promise<void> => {
-          await ready?.();
-          await assertHeld();
-        };
-        await replaceKeys(real, changed, confirm, tell);
+        await replaceFile(real, changed, {
+          mode: 0o600,
+          // An operator who edits as root must lock nobody out.
+          like: given?.stats,
+          async ready() {
+            await ready?.();
+            await assertHeld();
+          },
+        });
       },
       tell,
     );
@@ -163,5 +152,10 @@ export function changeRecord(
 export function rotatedRecord(old: KeyRecord, token: string, overlapMs: number): KeyRecord {
   const { sha256, previous = [] } = old;
   const ended = { sha256, expiresAt: formatTime(Date.now() + overlapMs) };
-  return { ...old, sha256: hashToken(token), previous: overlapMs === 0 ? [] : [...previous, ended] };
+  return {
+    ...old,
+    sha256: hashToken(token),
+    hint: hintOf(token),
+    previous: overlapMs === 0 ? [] : [...previous, ended],
+  };
 }

@@ -34,6 +34,10 @@ export interface KeyRecord {
   createdAt: string;
   /** Earlier tokens of the key; none works longer than the key does. */
   previous?: PreviousToken[];
+  /** The token's last four characters. */
+  hint?: string;
+  owner?: string | undefined;
+  note?: string | undefined;
 }
 
 /** @internal */
@@ -53,36 +57,50 @@ export interface Key {
 
 /** @internal */
 export class KeyRing {
-  /** By the lower-case hex SHA-256 of the token; previous tokens, too, which have copies of the keys, come after the current one. */
-  readonly byHash: ReadonlyMap<string, Key>;
-  /** The keys by their slots in the counters. */
-  readonly bySlot: readonly (Key | undefined)[];
-  readonly size: number;
+  readonly #byHash = new Map<string, Key>();
+  readonly #bySlot: (Key | undefined)[] = [];
+  #size = 0;
   /** Used keys by token: hashing the token at each request would take a tenth of the time of a lookup. */
   readonly #used = new Map<string, Key>();
 
-  constructor(byHash: ReadonlyMap<string, Key> = new Map()) {
-    const bySlot: (Key | undefined)[] = [];
-    let size = 0;
-    for (const key of byHash.values()) {
-      if (bySlot[key.slot] !== undefined) continue;
-      bySlot[key.slot] = key;
-      size++;
-    }
-    this.byHash = byHash;
-    this.bySlot = bySlot;
-    this.size = size;
+  constructor(byHash: Iterable<readonly [string, Key]> = []) {
+    for (const [hash, key] of byHash) this.add(hash, key);
+  }
+
+  /** By the lower-case hex SHA-256 of the token; previous tokens, too, which have copies of the keys, come after the current one. */
+  get byHash(): ReadonlyMap<string, Key> {
+    return this.#byHash;
+  }
+
+  /** The keys by their slots in the counters. */
+  get bySlot(): readonly (Key | undefined)[] {
+    return this.#bySlot;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds a token, before the ring is in use. */
+  add(hash: string, key: Key): void {
+    this.#byHash.set(hash, key);
+    if (this.#bySlot[key.slot] !== undefined) return;
+    this.#bySlot[key.slot] = key;
+    this.#size++;
   }
 
   find(token: string): Key | undefined {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
-    const key = this.byHash.get(hashToken(token));
+    const key = this.#byHash.get(hashToken(token));
     // Copies the text: a slice would keep the whole head of the request in memory.
     if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
   }
 }
+
+/** Longest keys file, in bytes: more than a million keys. V8 has no longer texts. */
+export const MOST_KEYS_BYTES = 500_000_000;
 
 /** The keys file cannot be used; the message says why and quotes no hash. */
 export class KeysFileError extends ToldError {
@@ -123,11 +141,13 @@ const isTime = (v: unknown): boolean => typeof v === "string" && !Number.isNaN(p
 const HASH: Check = [(v) => typeof v === "string" && /^[0-9a-f]{64}$/i.test(v), "64 hex digits"];
 const TIME: Check = [isTime, "a time"];
 
-/** @internal Test of each field of a record, and the description of a valid value. */
-export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> = {
+const TEXT: Check = [(v) => typeof v === "string", "a string"];
+
+/** @internal Test of each field that every record has, and the description of a valid value. */
+export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous" | keyof typeof OPTIONAL>, Check> = {
   id: [(v) => typeof v === "string" && v !== "", "a non-empty string"],
   kind: [(v) => v === "api" || v === "cli", '"api" or "cli"'],
-  name: [(v) => typeof v === "string", "a string"],
+  name: TEXT,
   sha256: HASH,
   scopes: [(v) => Array.isArray(v) && v.every((s) => typeof s === "string"), "an array of strings"],
   limit: [
@@ -138,20 +158,28 @@ export const RECORD_CHECKS: Record<Exclude<keyof KeyRecord, "previous">, Check> 
   expiresAt: [(v) => v === null || isTime(v), "null or an ISO 8601 time"],
   createdAt: TIME,
 };
+const OPTIONAL = { hint: TEXT, owner: TEXT, note: TEXT };
 const FIELDS = Object.entries(RECORD_CHECKS);
+const OPTIONAL_FIELDS = Object.entries(OPTIONAL);
 const PREVIOUS_FIELDS = Object.entries({ sha256: HASH, expiresAt: TIME });
 
 /** All known fields of a record. */
-export const KEY_FIELDS: readonly string[] = [...Object.keys(RECORD_CHECKS), "previous"];
+export const KEY_FIELDS: readonly string[] = [
+  ...Object.keys(RECORD_CHECKS),
+  ...Object.keys(OPTIONAL),
+  "previous",
+];
 
 function checkFields(
   record: Record<string, unknown>,
   fields: readonly (readonly [string, Check])[],
   where: string,
+  areOptional = false,
 ): void {
   for (const [field, [test, wanted]] of fields) {
-    if (!Object.hasOwn(record, field)) fail(`${where}.${field}: is missing`);
-    if (!test(record[field])) fail(`${where}.${field}: must be ${wanted}`);
+    const isGiven = Object.hasOwn(record, field);
+    if (!isGiven && !areOptional) fail(`${where}.${field}: is missing`);
+    if (isGiven && !test(record[field])) fail(`${where}.${field}: must be ${wanted}`);
   }
 }
 
@@ -181,21 +209,36 @@ export function parseKeys(text: string): KeyRecord[] {
   const json = text.replace(/^\uFEFF/, "");
   const file = parsedJson(json);
   if (file === undefined) fail(notJson(json));
+  const records = listIn(file);
+  const check = createRecordCheck();
+  for (const record of records) check(record);
+  return records as KeyRecord[];
+}
+
+/** @internal The list in the value of a keys file. */
+export function listIn(file: unknown): readonly unknown[] {
   if (!isObject(file) || !Array.isArray(file.keys)) fail('must be an object with an array "keys"');
+  return file.keys;
+}
+
+/** @internal Makes the check of a keys file's records, one after the other. It throws a {@link KeysFileError}. */
+export function createRecordCheck(): (record: unknown) => KeyRecord {
   const ids = new Set<string>();
   const hashes = new Set<string>();
-  for (const [at, record] of file.keys.entries()) {
-    if (!isObject(record)) fail(`keys[${at}]: must be an object`);
-    const where = `keys[${at}]`;
+  let at = 0;
+  return (record) => {
+    const where = `keys[${at++}]`;
+    if (!isObject(record)) fail(`${where}: must be an object`);
     checkFields(record, FIELDS, where);
+    checkFields(record, OPTIONAL_FIELDS, where, true);
     const previous = previousOf(record, where);
     const { id, sha256 } = record as unknown as KeyRecord;
     if (ids.has(id)) fail(`${where}.id: duplicate id`);
     ids.add(id);
     addHash(hashes, sha256, where);
     for (const [at, token] of previous.entries()) addHash(hashes, token.sha256, `${where}.previous[${at}]`);
-  }
-  return file.keys as KeyRecord[];
+    return record as unknown as KeyRecord;
+  };
 }
 
 /** Every set of scopes, indexed by its bits: keys with the same scopes share one set. */
@@ -215,29 +258,33 @@ function scopeSetOf(names: readonly string[]): ReadonlySet<Scope> {
 
 /** @internal Creates the lookup from records; every id gets its slot in the counters. */
 export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
-  const byHash = new Map<string, Key>();
-  for (const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous } of records) {
-    const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);
-    // Most keys have none, and a file may have a million keys.
-    const earlier = previous?.map((token) => ({
-      hash: token.sha256.toLowerCase(),
-      expiresAt: Math.min(end, parseTime(token.expiresAt)),
-    }));
-    const hash = sha256.toLowerCase();
-    // Every field by itself: keys made by a spread tripled the time of `admit`.
-    const key: Key = {
-      id,
-      kind,
-      name,
-      scopes: scopeSetOf(scopes),
-      limit,
-      active,
-      expiresAt: end,
-      slot: slotOf(counters, id),
-      tokens: earlier === undefined ? hash : JSON.stringify([hash, earlier]),
-    };
-    byHash.set(hash, key);
-    for (const token of earlier ?? []) byHash.set(token.hash, { ...key, expiresAt: token.expiresAt });
-  }
-  return new KeyRing(byHash);
+  const ring = new KeyRing();
+  for (const record of records) addRecord(ring, record, counters);
+  return ring;
+}
+
+/** @internal Adds the tokens of a record. */
+export function addRecord(ring: KeyRing, record: KeyRecord, counters: Counters): void {
+  const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous } = record;
+  const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);
+  // Most keys have none, and a file may have a million keys.
+  const earlier = previous?.map((token) => ({
+    hash: token.sha256.toLowerCase(),
+    expiresAt: Math.min(end, parseTime(token.expiresAt)),
+  }));
+  const hash = sha256.toLowerCase();
+  // Every field by itself: keys made by a spread tripled the time of `admit`.
+  const key: Key = {
+    id,
+    kind,
+    name,
+    scopes: scopeSetOf(scopes),
+    limit,
+    active,
+    expiresAt: end,
+    slot: slotOf(counters, id),
+    tokens: earlier === undefined ? hash : JSON.stringify([hash, earlier]),
+  };
+  ring.add(hash, key);
+  for (const token of earlier ?? []) ring.add(token.hash, { ...key, expiresAt: token.expiresAt });
 }

@@ -1,22 +1,43 @@
 /** Keeps the keys current: reads the keys file, and checks it for changes. */
 
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { stat } from "node:fs/promises";
+import { answered, readGiven, whyUnread } from "../files/given.ts";
 import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
-import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { compareKeys, keyWarnings } from "./key-changes.ts";
-import { createKeyRing, KeyRing, KeysFileError, parseKeys } from "./keys.ts";
+import { createPauses } from "../util/process/in-turns.ts";
+import { codeOf } from "../util/system-error.ts";
+import { compareKeys } from "./key-changes.ts";
+import { KeyRing, KeysFileError, MOST_KEYS_BYTES } from "./keys.ts";
 import type { Counters } from "./limit.ts";
+import { keysOf } from "./parsed-keys.ts";
 
 const LOOK_MS = 500;
 
 interface ReadKeys {
+  /** Of the file, before it was read. */
+  readonly fingerprint: string;
   readonly digest: string;
   readonly keys: KeyRing;
   /** Warnings for operators; empty if the text is already in force. */
   readonly warnings: readonly string[];
+}
+
+const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
+  `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+
+const PART_BYTES = 1_048_576;
+
+async function digestOf(bytes: Buffer): Promise<string> {
+  const hash = createHash("sha256");
+  const pause = createPauses();
+  for (let at = 0; at < bytes.length; at += PART_BYTES) {
+    hash.update(bytes.subarray(at, at + PART_BYTES));
+    await pause();
+  }
+  return hash.digest("base64");
 }
 
 /**
@@ -29,28 +50,23 @@ async function readKeyRing(
   before: ReadKeys | undefined,
 ): Promise<ReadKeys> {
   try {
-    const text = await readFile(file, "utf8");
-    const digest = createHash("sha256").update(text).digest("base64");
-    if (digest === before?.digest) return { ...before, warnings: [] };
-    const records = parseKeys(text);
-    return { digest, keys: createKeyRing(records, counters), warnings: keyWarnings(records, Date.now()) };
+    const { bytes, stats } = await readGiven(file, MOST_KEYS_BYTES);
+    const fingerprint = fingerprintOf(stats);
+    const digest = await digestOf(bytes);
+    if (digest === before?.digest) return { ...before, fingerprint, warnings: [] };
+    return { fingerprint, digest, ...(await keysOf(bytes, counters)) };
   } catch (error) {
-    if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
-    const why = systemErrorText(error) ?? codeOf(error);
+    const isMissing = codeOf(error) === "ENOENT";
+    const unread = isMissing ? "file does not exist (ENOENT)" : whyUnread(error);
+    const why = error instanceof KeysFileError ? error.message : unread;
     if (why === undefined) throw error;
-    throw new KeysFileError(
-      `${file}: ${codeOf(error) === "ENOENT" ? "file does not exist (ENOENT)" : `cannot be read: ${why}`}`,
-    );
+    throw new KeysFileError(`${file}: ${why}`);
   }
 }
 
-async function fingerprintOfFile(file: string): Promise<string> {
-  try {
-    const s = await stat(file, { bigint: true });
-    return `${s.dev}:${s.ino}:${s.size}:${s.mtimeNs}:${s.ctimeNs}`;
-  } catch (error) {
-    return String(codeOf(error));
-  }
+/** A file that cannot be looked at has none of a file that was read. */
+function fingerprintOfFile(file: string): Promise<string> {
+  return answered(file, async () => fingerprintOf(await stat(file, { bigint: true }))).catch(String);
 }
 
 /**
@@ -63,7 +79,7 @@ export async function keepKeys(
   file: string,
   counters: Counters,
   observe: Observe,
-  onKeys: (keys: KeyRing) => void,
+  onKeys: (keys: KeyRing) => unknown,
 ) {
   /** Fingerprint of the file, taken before its last successful read; undefined if the next check must read. */
   let fingerprint: string | undefined;
@@ -74,17 +90,16 @@ export async function keepKeys(
 
   async function load(): Promise<void> {
     fingerprint = undefined;
-    const seen = await fingerprintOfFile(file);
     const before = inForce;
     const read = await readKeyRing(file, counters, before);
     const { keys, warnings } = read;
-    if (keys !== before?.keys) onKeys(keys);
+    if (keys !== before?.keys) await onKeys(keys);
     inForce = read;
-    fingerprint = seen;
+    fingerprint = read.fingerprint;
     problem = "";
     result = keys === before?.keys ? "unchanged" : "loaded";
     if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
-    const changes = compareKeys(before?.keys ?? new KeyRing(), keys);
+    const changes = await compareKeys(before?.keys ?? new KeyRing(), keys);
     observe({ kind: "keys-loaded", keys: keys.size, ...changes });
     if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }

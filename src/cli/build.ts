@@ -7,6 +7,7 @@ import { findEarlier, keepEarlier, versionsOf } from "../files/publish.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
 import { loadSnapshot } from "../snapshot/load.ts";
+import { contentsIn } from "../snapshot/prepared/load.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, failureAt, type Options } from "./options.ts";
@@ -31,8 +32,9 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     manifest: options.values.manifest,
     guard: { current: isThere && to, allowShrink, maxBytes },
     // The build goes on if the folder's siblings cannot be written, as beside a mount.
-    ready: async () => {
-      await keepEarlier(to, PUBLISHED_FILES, keep).catch((error: unknown) => {
+    ready: async (contents) => {
+      const isSame = async (folder: string): Promise<boolean> => (await contentsIn(folder)) === contents;
+      await keepEarlier(to, PUBLISHED_FILES, keep, isSame).catch((error: unknown) => {
         const failure = failureAt(versionsOf(to), error);
         if (!(failure instanceof CommandError)) throw failure;
         io.complain(`orrery: the version before is not kept: ${failure.message}\n`);
@@ -40,7 +42,10 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     },
     onProgress: bar.show,
   })
-    .catch(cannotWrite)
+    .catch(async (error: unknown) => {
+      await unclaim();
+      return cannotWrite(error);
+    })
     .finally(bar.end);
   if (!result.ok) {
     await unclaim();

@@ -8,6 +8,8 @@ import type { Environment, Options } from "./options.ts";
 
 export interface CommandIo {
   readonly environment: Environment;
+  /** Reads standard input to its end, a terminal to the end of a line; one character per byte. @throws {CommandError} */
+  readonly readInput: () => Promise<string>;
   /** Prints to standard output, also when its reader has gone. @throws {CommandError} as on a full disk */
   readonly print: (text: string) => void;
   /** Prints text that must not be lost: rejects with the error of the system, also when its reader has gone. */
@@ -18,7 +20,8 @@ export interface CommandIo {
   readonly isTerminal: boolean;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
-  readonly exit: (status: number) => never;
+  /** Ends the process, whatever its threads do. */
+  readonly exit: (status: number) => Promise<never>;
 }
 
 export interface CommandRow<C extends string = Command> {

@@ -35,6 +35,12 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     run: async (options, io) => (await import("./keys-shown.ts")).showKey(options, io),
   },
   {
+    name: "keys find",
+    usage: "--keys FILE",
+    summary: "Show the key of the token on standard input.",
+    run: async (options, io) => (await import("./keys-shown.ts")).findByToken(options, io),
+  },
+  {
     name: "keys update",
     usage: "ID --keys FILE",
     summary: "Change a key's name, scopes, limit or end of validity.",

@@ -44,12 +44,13 @@ export async function openConsole(logFile?: string, format = "auto") {
     isPretty,
     write: file === undefined ? write : (text, isBulk) => file.write(text, isBulk),
     onDropped: (listener) => (file ?? errors).onDropped(listener),
+    watch: (observe) => (file ?? errors).watch(observe),
   };
   return {
-    /** Standard error, or a file. On a terminal a status line stays below the lines of the log. */
+    /** Standard error, or a file. A status line stays below the lines of the log. */
     log,
-    /** Whether standard error is a terminal and the log goes there. */
-    isTerminal,
+    /** Whether standard error is a terminal with a log for people: a log in JSON has lines alone, on a terminal too. */
+    takesStatus: isTerminal && isPretty,
     status,
     /** Prints to standard output, below the earlier lines of standard error. */
     async announce(text: string): Promise<void> {

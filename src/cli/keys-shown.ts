@@ -1,9 +1,9 @@
-/** `orrery keys list` and `orrery keys show`: keys of a file, and the counts of their requests from an admin listener (`GET /keys`). */
+/** `orrery keys list`, `show` and `find`: keys of a file, and the counts of their requests from an admin listener (`GET /keys`). */
 
-import { unknownFieldsOf, unknownFieldWarnings } from "../auth/key-changes.ts";
-import type { KeyRecord } from "../auth/keys.ts";
+import { misspeltFieldWarnings, unknownFieldsOf } from "../auth/key-changes.ts";
+import { hashToken, type KeyRecord } from "../auth/keys.ts";
 import { readRecord, readRecords } from "../auth/keys-file.ts";
-import { readToken } from "../files/token-file.ts";
+import { readToken, tokenIn } from "../files/token-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isCount, isObject, parsedJson } from "../util/json.ts";
@@ -16,7 +16,7 @@ const PAGE_TIMEOUT_MS = 15_000;
 /** Most bytes of a page; a server's page has a twentieth of that. */
 const MOST_BYTES = 16_777_216;
 
-/** A key's requests in the current window. */
+/** A key's requests since the start of the server. */
 interface KeyUsage {
   readonly passed: number;
   readonly refused: Readonly<Record<string, number>>;
@@ -55,7 +55,7 @@ function whyNoAnswer(error: unknown): string {
 }
 
 const STATUSES: Readonly<Record<number, string>> = {
-  401: "a token is asked for, and not this one: give --admin-token-file the file that the server was given",
+  401: "the token is missing or wrong; use the server's file with --admin-token-file",
   404: "it has no /keys: is it the admin listener of a server of this version?",
   503: "the server has not loaded its first snapshot, or is too busy to say; try again",
 };
@@ -128,7 +128,8 @@ async function askUsage(
 
 /** A key as its output shows it. @param usages by id; absent without `--usage` */
 function keyShown(record: KeyRecord, now: number, usages: Awaited<ReturnType<typeof askUsage>>) {
-  const { id, kind, name, active, expiresAt, createdAt, previous = [] } = record;
+  const { id, kind, name, owner = null, note = null, hint = null } = record;
+  const { active, expiresAt, createdAt, previous = [] } = record;
   const isOver = (end: string): boolean => parseTime(end) <= now;
   const usable = expiresAt !== null && isOver(expiresAt) ? "expired" : "active";
   const isKnown = (scope: string): boolean => SCOPES.some((known) => known === scope);
@@ -139,6 +140,9 @@ function keyShown(record: KeyRecord, now: number, usages: Awaited<ReturnType<typ
     id,
     kind,
     name,
+    owner,
+    note,
+    hint,
     state: active ? usable : "disabled",
     limit: kind === "cli" ? null : record.limit,
     expiresAt,
@@ -149,7 +153,7 @@ function keyShown(record: KeyRecord, now: number, usages: Awaited<ReturnType<typ
     createdAt,
     // Tokens that still work. Their hashes are never shown.
     previous: previous.filter((token) => !isOver(token.expiresAt)).map(({ expiresAt }) => ({ expiresAt })),
-    unknownFields: unknownFieldsOf(record),
+    unknownFields: Object.fromEntries(unknownFieldsOf(record)),
     // A server may not know a key yet.
     ...(usages ? { usage: usages.get(id) ?? null } : {}),
   };
@@ -189,20 +193,35 @@ function listText(keys: readonly KeyShown[], hasUsage: boolean): string {
 }
 
 function showText(key: KeyShown): string {
-  const { id, kind, name, state, createdAt, expiresAt, previous, unknownFields } = key;
+  const { id, kind, name, owner, note, hint, state, createdAt, expiresAt, previous, unknownFields } = key;
+  const optional = (title: string, text: string | null) => (text === null ? [] : [[title, text]]);
   return formatColumns([
     ["id", id],
     ["kind", kind],
     ["name", name],
+    ...optional("owner", owner),
+    ...optional("note", note),
+    ...optional("token", hint && `…${hint}`),
     ["state", state],
     ["limit", limitText(key)],
     ["scopes", scopesText(key)],
     ["created", createdAt],
     ["expires", expiresAt ?? "never"],
     ...previous.map((token) => ["previous token", `works until ${token.expiresAt}`]),
-    ...(unknownFields.length > 0 ? [["unknown fields", unknownFields.join(", ")]] : []),
+    ...Object.entries(unknownFields).map(([name, value]) => [`field ${name}`, JSON.stringify(value)]),
     ...usageCells(key).map((cell, at) => [USAGE_TITLES[at]!, cell]),
   ]);
+}
+
+/** The record with a token; `replaced` is its entry if it is an earlier one. */
+function recordOfToken(records: readonly KeyRecord[], token: string) {
+  const hash = hashToken(token);
+  for (const record of records) {
+    if (record.sha256.toLowerCase() === hash) return { record };
+    const replaced = record.previous?.find(({ sha256 }) => sha256.toLowerCase() === hash);
+    if (replaced !== undefined) return { record, replaced };
+  }
+  return undefined;
 }
 
 export async function listKeys(options: Options<"keys list">, io: CommandIo): Promise<void> {
@@ -210,17 +229,40 @@ export async function listKeys(options: Options<"keys list">, io: CommandIo): Pr
   const records = await readRecords(values.keys);
   const ids = records.map(({ id }) => id);
   const usages = await askUsage(options, ids);
-  for (const warning of unknownFieldWarnings(records)) {
+  for (const warning of misspeltFieldWarnings(records)) {
     io.complain(`orrery: warning: ${values.keys}: ${warning}\n`);
   }
   const keys = records.map((record) => keyShown(record, Date.now(), usages));
   io.print(values.json ? jsonText({ keys }) : listText(keys, usages !== undefined));
 }
 
-export async function showKey(options: Options<"keys show">, io: CommandIo): Promise<void> {
-  const { values, positionals } = options;
-  const record = await readRecord(values.keys, positionals[0]!);
+async function show(
+  record: KeyRecord,
+  options: Options<"keys show" | "keys find">,
+  io: CommandIo,
+): Promise<void> {
   const usages = await askUsage(options, [record.id]);
   const key = keyShown(record, Date.now(), usages);
-  io.print(values.json ? jsonText(key) : showText(key));
+  io.print(options.values.json ? jsonText(key) : showText(key));
+}
+
+export async function showKey(options: Options<"keys show">, io: CommandIo): Promise<void> {
+  await show(await readRecord(options.values.keys, options.positionals[0]!), options, io);
+}
+
+export async function findByToken(options: Options<"keys find">, io: CommandIo): Promise<void> {
+  const { keys } = options.values;
+  const records = await readRecords(keys);
+  const token = tokenIn(await io.readInput());
+  if (token === "") throw new CommandError("there is no token on standard input");
+  const found = recordOfToken(records, token);
+  if (found === undefined) throw new CommandError(`${keys}: no key has this token`);
+  const { record, replaced } = found;
+  if (replaced !== undefined) {
+    const over = parseTime(replaced.expiresAt) <= Date.now();
+    io.complain(
+      `orrery: this is an earlier token of ${record.id}, which ${over ? "ended" : "ends"} at ${replaced.expiresAt}\n`,
+    );
+  }
+  await show(record, options, io);
 }

@@ -7,15 +7,15 @@ import {
   makeKey,
   makeToken,
   type NewKey,
+  readRecord,
   rotatedRecord,
 } from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
-import { problemText } from "../util/system-error.ts";
-import { ToldError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
+import { changeWithToken, tokenFileOf } from "./token-output.ts";
 
 /** Checks scopes, and removes duplicates. @throws {UsageError} */
 function readScopes(scopes: readonly string[]): string[] {
@@ -80,10 +80,12 @@ function readOverlap(text: string, now: number): number {
 
 function readNewKey(options: Options<"keys create">): NewKey {
   const prefixes = readPrefixes(options);
-  const { name, kind, limit, scope, expires } = options.values;
+  const { name, kind, owner, note, limit, scope, expires } = options.values;
   return {
     name,
     kind,
+    owner,
+    note,
     prefix: prefixes[kind],
     scopes: scope.length > 0 ? readScopes(scope) : SCOPES,
     ...(limit === undefined ? {} : { limit }),
@@ -91,43 +93,32 @@ function readNewKey(options: Options<"keys create">): NewKey {
   };
 }
 
-/** Changes a keys file, and shows the new token before it takes effect, so that no valid token is lost unseen. */
-async function changeShowing(
-  file: string,
-  io: CommandIo,
-  /** `undone` ends the message when the token cannot be shown. */
-  { token, create = false, undone }: { token: () => string; create?: boolean; undone: string },
-  change: (records: KeyRecord[]) => KeyRecord[],
-): Promise<void> {
-  let isShown = false;
-  const ready = async (): Promise<void> => {
-    if (isShown) return;
-    try {
-      await io.deliver(`${token()}\n`);
-      isShown = true;
-    } catch (error) {
-      throw new CommandError(
-        `the token cannot be written to standard output: ${problemText(error)}; ${undone}`,
-      );
-    }
-  };
-  try {
-    await changeRecords(file, change, { create, ready, tell: io.complain });
-  } catch (error) {
-    if (isShown && error instanceof ToldError) error.message += "; the printed token is not valid";
-    throw error;
-  }
+/** Warns of another key with the same name. */
+function warnOfName(records: readonly KeyRecord[], { id, name }: KeyRecord, io: CommandIo): void {
+  const other = records.find((record) => record.name === name && record.id !== id);
+  if (other === undefined) return;
+  io.complain(`orrery: warning: ${other.id} has the name ${JSON.stringify(name)} too\n`);
+}
+
+/** Says where the new token is. */
+function placeText({ tokenOut }: Options<"keys create" | "keys rotate">["values"]): string {
+  return tokenOut === undefined ? "is not shown again" : `is in ${tokenOut}`;
 }
 
 export async function createKey(options: Options<"keys create">, io: CommandIo): Promise<void> {
   const { token, record } = makeKey(readNewKey(options));
-  const made = { token: () => token, create: true, undone: "no key was made" };
-  await changeShowing(options.values.keys, io, made, (records) => [...records, record]);
-  io.complain(`orrery: created ${record.id}; its token is not shown again\n`);
+  const { keys } = options.values;
+  const file = await tokenFileOf(options);
+  const made = { text: () => token, file, create: true, undone: "no key was made" };
+  await changeWithToken(keys, io, made, (records) => {
+    warnOfName(records, record, io);
+    return [...records, record];
+  });
+  io.complain(`orrery: created ${record.id}; its token ${placeText(options.values)}\n`);
 }
 
 /** Reports a rotation, and until when earlier tokens work. */
-function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord): string {
+function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord, place: string): string {
   let old = "no earlier token works";
   if (previous.length > 0) {
     const last = Math.max(...previous.map((token) => parseTime(token.expiresAt)));
@@ -138,7 +129,7 @@ function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord): strin
   const note = active
     ? ""
     : `orrery: ${id} is disabled: no token of it works before orrery keys enable ${id}\n`;
-  return `orrery: gave ${id} a new token, which is not shown again; ${old}\n${note}`;
+  return `orrery: gave ${id} a new token, which ${place}; ${old}\n${note}`;
 }
 
 function refuseExpired({ id, expiresAt }: KeyRecord): void {
@@ -150,8 +141,10 @@ function refuseExpired({ id, expiresAt }: KeyRecord): void {
 
 export async function rotate(options: Options<"keys rotate">, io: CommandIo): Promise<void> {
   const prefixes = readPrefixes(options);
-  const { keys, overlap } = options.values;
+  const { keys, overlap, tokenOut } = options.values;
+  const id = options.positionals[0]!;
   const overlapMs = readOverlap(overlap, Date.now());
+  const file = tokenOut === undefined ? undefined : await tokenFileOf(options, await readRecord(keys, id));
   let token = "";
   let rotated: KeyRecord | undefined;
   const change = (old: KeyRecord): KeyRecord => {
@@ -160,46 +153,51 @@ export async function rotate(options: Options<"keys rotate">, io: CommandIo): Pr
     rotated = rotatedRecord(old, token, overlapMs);
     return rotated;
   };
-  await changeShowing(keys, io, { token: () => token, undone: "the key is as before" }, (records) =>
-    changeRecord(records, options.positionals[0]!, change),
+  await changeWithToken(keys, io, { text: () => token, file, undone: "the key is as before" }, (records) =>
+    changeRecord(records, id, change),
   );
-  io.complain(rotatedText(rotated!));
+  io.complain(rotatedText(rotated!, placeText(options.values)));
 }
 
 async function changeOne(
   options: Options<"keys update" | "keys disable" | "keys enable" | "keys delete">,
   io: CommandIo,
   done: string,
-  change: (record: KeyRecord) => KeyRecord | undefined,
+  change: (record: KeyRecord, records: readonly KeyRecord[]) => KeyRecord | undefined,
 ): Promise<void> {
   const id = options.positionals[0]!;
-  const changeIt = (records: readonly KeyRecord[]) => changeRecord(records, id, change);
+  const changeIt = (records: readonly KeyRecord[]) =>
+    changeRecord(records, id, (record) => change(record, records));
   await changeRecords(options.values.keys, changeIt, { tell: io.complain });
   io.complain(`orrery: ${done} ${id}\n`);
 }
 
 function readChanges({ values }: Options<"keys update">): Partial<KeyRecord> {
-  const { name, scope, limit, expires } = values;
+  const { name, owner, note, scope, limit, expires } = values;
   const changes: Partial<KeyRecord> = {};
   if (name !== undefined) changes.name = name;
+  if (owner !== undefined) changes.owner = owner === "none" ? undefined : owner;
+  if (note !== undefined) changes.note = note === "none" ? undefined : note;
   if (scope.length > 0) changes.scopes = readScopes(scope);
   if (limit !== undefined) changes.limit = limit === "default" ? null : limit;
   if (expires !== undefined) {
     changes.expiresAt = expires === "never" ? null : readExpiry(expires, Date.now());
   }
   if (Object.keys(changes).length > 0) return changes;
-  throw new UsageError("nothing to change: give --name, --scope, --limit or --expires");
+  throw new UsageError("nothing to change: give --name, --owner, --note, --scope, --limit or --expires");
 }
 
 export async function updateKey(options: Options<"keys update">, io: CommandIo): Promise<void> {
   const changes = readChanges(options);
-  await changeOne(options, io, "updated", (record) => {
+  await changeOne(options, io, "updated", (record, records) => {
     const refused = record.kind === "cli" && (["scopes", "limit"] as const).find((field) => field in changes);
     if (refused) {
       const flag = refused === "scopes" ? "--scope" : "--limit";
       throw new UsageError(`${flag}: ${record.id} is a CLI token, which has neither a limit nor scopes`);
     }
-    return { ...record, ...changes };
+    const changed = { ...record, ...changes };
+    if (changes.name !== undefined) warnOfName(records, changed, io);
+    return changed;
   });
 }
 

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isAddress } from "../files/folders.ts";
 import { behindLinks } from "../files/foreign.ts";
+import { answered } from "../files/given.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { nameOf, type Setting, settingsOf } from "../settings/settings.ts";
 import { formsOf, MANIFEST, PREPARED } from "../snapshot/files.ts";
@@ -29,7 +30,7 @@ function namedBy(row: CommandRow, options: Options, table: readonly Setting[]) {
 
 /** @returns undefined for a terminal or another device, which any number of settings may share */
 async function identityOf(path: string): Promise<string | undefined> {
-  const stats = await stat(path, { bigint: true }).catch(() => undefined);
+  const stats = await answered(path, () => stat(path, { bigint: true })).catch(() => undefined);
   if (stats !== undefined) return stats.isCharacterDevice() ? undefined : `${stats.dev}:${stats.ino}`;
   const above = dirname(path);
   return above === path ? path : join((await identityOf(above)) ?? above, basename(path));
@@ -37,10 +38,10 @@ async function identityOf(path: string): Promise<string | undefined> {
 
 /**
  * The target of a path, its folder, and its name in there: equal for two spellings of one file, also by links. Undefined
- * for a device, and for links in a circle, which fail when the path is used.
+ * for a device, for links in a circle and for a file system that does not answer: these fail when the path is used.
  */
 async function placeOf(path: string) {
-  const real = await behindLinks(path).catch(() => undefined);
+  const real = await answered(path, () => behindLinks(path)).catch(() => undefined);
   if (real === undefined) return undefined;
   const [file, folder] = await Promise.all([identityOf(real), identityOf(dirname(real))]);
   return file === undefined || folder === undefined ? undefined : { file, folder, base: basename(real) };

@@ -1,11 +1,11 @@
 /** `orrery serve` runs the server; `orrery demo`, which is `npm start`, runs it with the sample and a temporary key. */
 
-import { rmSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { makeKey } from "../auth/keys-file.ts";
+import { makeTemporaryFolder } from "../files/folders.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { sampleFolder } from "../install/package.ts";
 import type { Observe } from "../observe/events.ts";
@@ -43,7 +43,7 @@ async function start(
   { columns }: CommandIo,
   console: Console,
 ): Promise<RunningServer> {
-  const place = { isTerminal: console.isTerminal, complain: console.status, columns };
+  const place = { isTerminal: console.takesStatus, complain: console.status, columns };
   const download = startProgress(place, `downloading ${options.settings.snapshot}`, "checking");
   const bar = startProgress(place, `loading ${options.settings.snapshot}`);
   let isOver = false;
@@ -55,7 +55,9 @@ async function start(
     const { host, port } = options.settings;
     const where = `cannot listen on ${host} port ${port}`;
     if (codeOf(error) === "EADDRINUSE")
-      throw new CommandError(`${where}: the port is in use; choose another with --port`);
+      throw new CommandError(
+        `${where}: the port is in use; choose another with --port or ${variableOf("port")}`,
+      );
     throw failureAt(where, error);
   } finally {
     // Later loads run while the server serves; the log reports them.
@@ -70,13 +72,17 @@ async function start(
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
+/** How long a stop may take; ending the threads comes on top. */
+const DEADLINE_MS = 8500;
+
 /** Handles signals that {@link holdSignals} held back: one during the start ends the process. @returns hands later ones to the server */
 export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (server: RunningServer) => void {
   let server: RunningServer | undefined;
   let isStopping = false;
   const stop = async (signal: keyof typeof SIGNAL_STATUS): Promise<void> => {
-    if (isStopping) io.exit(SIGNAL_STATUS[signal]);
+    if (isStopping) return await io.exit(SIGNAL_STATUS[signal]);
     isStopping = true;
+    setTimeout(() => void io.exit(0), DEADLINE_MS).unref();
     if (server !== undefined) await server.stop(signal);
     else {
       // No request waits for an answer yet.
@@ -85,7 +91,7 @@ export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (se
     }
     await console.flush();
     // A load that still runs must not keep the process alive.
-    io.exit(0);
+    await io.exit(0);
   };
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
   const { reopenLog } = console;
@@ -155,7 +161,7 @@ async function runServer(
   // In a log for people, requests get the same kind of lines as other observations.
   const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
   const { features, tables } = program;
-  const started = { ...own, features, tables, observe, writeAccess };
+  const started = { ...own, features, tables, observe, writeAccess, watchLog: console.log.watch };
   const server = await start(started, io, console);
   handTo(server);
   await console.announce(`orrery listening on ${server.url} generation=${server.generation()}\n`);
@@ -182,11 +188,10 @@ export async function serve(options: Options<"serve">, io: CommandIo, program: P
   await runServer(options, io, program, { settings: values, source, sharedLimits, admin });
 }
 
-/** Makes a temporary folder for the keys, and perhaps the sample; any exit removes it, also one by a second signal. */
+/** Makes a temporary folder for the keys, and perhaps the sample. */
 async function makePlace(prefix: string): Promise<{ keys: string; token: string; sample: string }> {
   try {
-    const folder = await mkdtemp(join(tmpdir(), "orrery-demo-"));
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    const folder = await makeTemporaryFolder("demo");
     const { token, record } = makeKey({ name: "demo", kind: "api", prefix });
     const keys = join(folder, "keys.json");
     // Without a lock: no other process knows the folder, and nothing in it has to last.

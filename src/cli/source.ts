@@ -1,11 +1,13 @@
 /** Snapshots by URL on the command line. */
 
-import { isAddress } from "../files/folders.ts";
+import { tmpdir } from "node:os";
+import { isAddress, makeTemporaryFolder } from "../files/folders.ts";
 import { observeNothing } from "../observe/events.ts";
 import { findSource, type OpenSource } from "../server/load/source.ts";
 import type { Values } from "../settings/settings.ts";
+import { STOP_SIGNALS } from "../util/process/early-signals.ts";
 import type { CommandIo, Program } from "./command.ts";
-import { CommandError, type Options, UsageError } from "./options.ts";
+import { CommandError, failureAt, type Options, UsageError } from "./options.ts";
 import { startProgress } from "./terminal.ts";
 
 /** For commands that compare or convert local snapshots. @throws {UsageError} when a snapshot is a URL */
@@ -29,6 +31,14 @@ export function sourceOf(
   });
 }
 
+/** A folder for copies that ends with the process, also by a signal. */
+async function temporaryCache(io: CommandIo): Promise<string> {
+  for (const signal of STOP_SIGNALS) process.once(signal, () => io.exit(1));
+  return await makeTemporaryFolder("check").catch((error: unknown) => {
+    throw failureAt(`cannot write to the temporary folder ${tmpdir()} (see --cache)`, error);
+  });
+}
+
 /**
  * Gives the folder of a snapshot, after downloading one by URL, and a function that resolves to the folder to read instead
  * if this one was damaged. @throws {SourceError} or {@link CommandError} when it cannot be downloaded, even with an older copy
@@ -39,8 +49,9 @@ export async function fetchSnapshot(
   program: Program,
 ): Promise<{ readonly folder: string; readonly repair: () => Promise<string | undefined> }> {
   const snapshot = positionals[0]!;
-  const open = await sourceOf(snapshot, values, names, io, program);
-  if (open === undefined) return { folder: snapshot, repair: async () => undefined };
+  if (!isAddress(snapshot)) return { folder: snapshot, repair: async () => undefined };
+  const cache = values.cache ?? (await temporaryCache(io));
+  const open = (await sourceOf(snapshot, { ...values, cache }, names, io, program))!;
   const bar = startProgress(io, `downloading ${snapshot}`, "checking");
   const source = open({ onDownload: bar.show, observe: observeNothing });
   const { signal } = new AbortController();

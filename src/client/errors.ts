@@ -5,7 +5,7 @@ export class OrreryError extends Error {
   override name = "OrreryError";
 }
 
-/** The server answered with an error, or with something that is no answer of this API. */
+/** The server answered with an error, or with something other than an answer of this API. */
 export class ApiError extends OrreryError {
   override name = "ApiError";
   /** The HTTP status: 401, 403, 404, … Only declared here: the constructor sets it. */

@@ -158,7 +158,7 @@ function createAttempt(options: ClientOptions) {
   } = checkWords(options, OPTIONS);
   const base = baseOf(baseUrl);
   // The error for a header with anything else would contain the token.
-  refuse("token", !(typeof token === "string" && /^[!-~]+$/.test(token)) && "visible ASCII");
+  refuse("token", !(typeof token === "string" && /^[!-~]+$/.test(token)) && "given, in visible ASCII");
 
   return async (target: string, ifMatch?: string, signal?: AbortSignal): Promise<GoodReply | Failure> => {
     const url = base + target;

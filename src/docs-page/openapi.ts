@@ -15,7 +15,7 @@ const descriptionOf = (
   limit: string,
 ): string => `Worlds, their instances and statistics, and users of a virtual-world platform: public data, read only.
 
-- **Token.** Every request carries \`Authorization: Bearer TOKEN\`. An API key has scopes and a limit of requests in a window, ${limit} where nothing else was agreed; a CLI token has neither.
+- **Token.** Every request carries \`Authorization: Bearer TOKEN\`. An API key has scopes and a limit of requests, ${limit} unless you have agreed on another one; a CLI token has neither.
 - **Pages.** Lists take \`limit\` (at most 50) and \`offset\`; \`pagination.total\` counts all items.
 - **Generations.** The data are replaced as a whole. Every reply names its generation in \`ETag\`: send it back as \`If-None-Match\` to be told that nothing is new (304), or as \`If-Match\` to get the next page of the same list or none (412).
 - **Limits.** A 429 says in \`Retry-After\` how long to wait, a 503 likewise.

@@ -4,18 +4,24 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { chown, type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { problemText } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
 
 const TEMPORARY = /^(.+)\.[0-9a-f]{16}\.tmp$/;
 
 export type Contents = string | ((handle: FileHandle) => Promise<void>);
 
+/** Permissions, owner and group, as read from the open old file: its folder may be another user's, who can swap it. */
+export type Access = Pick<BigIntStats, "mode" | "uid" | "gid">;
+
 interface NewFileOptions {
   /** Permissions, regardless of the umask; when absent, 0666 minus the umask. */
   readonly mode?: number;
-  /** Whether the new file keeps the old one's owner and group, if this process is root; false when absent. */
-  readonly keepsOwner?: boolean;
+  /** The file whose permissions, owner and group the new one gets in place of `mode`. */
+  readonly like?: Access | undefined;
 }
 
 /** A new temporary name beside a file, for its replacement. */
@@ -45,35 +51,41 @@ export async function syncToDisk(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
+/** @throws {PlaceError} when this user must not give files to the owner or the group */
+async function makeLike(handle: FileHandle, { mode, uid, gid }: Access): Promise<void> {
+  const own = await handle.stat({ bigint: true });
+  if (own.uid !== uid || own.gid !== gid) {
+    await handle.chown(Number(uid), Number(gid)).catch((error: unknown) => {
+      throw new PlaceError(`its owner and group cannot be kept: ${problemText(error)}`);
+    });
+  }
+  await handle.chmod(Number(mode & 0o777n));
+}
+
 export type NewFile = Awaited<ReturnType<typeof writeNewFile>>;
 
 /**
- * Writes the new file beside its place, complete on the disk; removes it on failure.
+ * Writes the new file beside its place, complete on the disk; removes it on failure. Sets its access on the open file: in the
+ * folder of another user, its name may lead elsewhere by then.
  *
  * @param file without symbolic links
- * @throws errors of `contents` and of the file system
+ * @throws {PlaceError} when the owner and group of `like` cannot be kept; errors of `contents` and of the file system
  */
-export async function writeNewFile(
-  file: string,
-  contents: Contents,
-  { mode, keepsOwner = false }: NewFileOptions = {},
-) {
+export async function writeNewFile(file: string, contents: Contents, { mode, like }: NewFileOptions = {}) {
   const temporary = temporaryOf(file);
   /** Removes it; never fails, and does nothing after a commit. */
   const discard = (): Promise<void> => rm(temporary, { force: true }).catch(() => {});
   try {
-    const handle = await open(temporary, "wx+", mode);
+    // "x" opens neither an existing file nor a link.
+    const handle = await open(temporary, "wx+", like === undefined ? mode : 0o600);
     try {
       // The umask restricts the mode given to open.
-      if (mode !== undefined) await handle.chmod(mode);
+      if (mode !== undefined && like === undefined) await handle.chmod(mode);
       await (typeof contents === "string" ? handle.writeFile(contents) : contents(handle));
+      if (like !== undefined) await makeLike(handle, like);
       await handle.sync();
     } finally {
       await handle.close();
-    }
-    if (keepsOwner && process.getuid?.() === 0) {
-      const old = await stat(file).catch(() => undefined);
-      if (old !== undefined) await chown(temporary, old.uid, old.gid);
     }
   } catch (error) {
     await discard();

@@ -1,5 +1,7 @@
-import { access, constants, mkdir, rmdir, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { rmSync } from "node:fs";
+import { access, constants, mkdir, mkdtemp, rmdir, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 
 /** Whether a text is a URL and not a folder. */
@@ -32,8 +34,21 @@ export async function makeFolder(path: string, mode = 0o777): Promise<string | u
     if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
   }
   const above = await makeFolder(dirname(folder), mode);
-  const made = await make();
-  return above ?? made;
+  try {
+    const made = await make();
+    return above ?? made;
+  } catch (error) {
+    await removeEmpty(dirname(folder), above);
+    throw error;
+  }
+}
+
+/** Removes empty folders, from one up to the topmost that was made; none if that is undefined. */
+async function removeEmpty(from: string, topmost: string | undefined): Promise<void> {
+  if (topmost === undefined) return;
+  for (let folder = resolve(from); folder.length >= topmost.length; folder = dirname(folder)) {
+    await rmdir(folder).catch(() => {});
+  }
 }
 
 /**
@@ -44,12 +59,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<string | u
  */
 export async function claimFolder(path: string): Promise<() => Promise<void>> {
   const made = await makeFolder(path);
-  const unclaim = async (): Promise<void> => {
-    if (made === undefined) return;
-    for (let folder = resolve(path); folder.length >= made.length; folder = dirname(folder)) {
-      await rmdir(folder).catch(() => {});
-    }
-  };
+  const unclaim = (): Promise<void> => removeEmpty(path, made);
   try {
     await access(path, constants.W_OK);
   } catch (error) {
@@ -57,4 +67,11 @@ export async function claimFolder(path: string): Promise<() => Promise<void>> {
     throw error;
   }
   return unclaim;
+}
+
+/** Makes a folder in the system's temporary folder; any exit of the process removes it. @throws errors of the file system */
+export async function makeTemporaryFolder(name: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `orrery-${name}-`));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }

@@ -5,13 +5,14 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
-import { lstat, mkdir, open, readFile, rm, rmdir, stat, utimes } from "node:fs/promises";
+import { lutimes, readFileSync, readlinkSync } from "node:fs";
+import { lstat, mkdir, open, rm, rmdir, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../util/json.ts";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
+import { readGiven } from "./given.ts";
 
 /** Ending of the name of a folder's mark. */
 export const OWNER_ENDING = ".owner";
@@ -73,8 +74,8 @@ export async function ownershipOf(mark: string, staleMs = STALE_MS): Promise<Own
     // A time in the future counts by its distance: the clock may have been set back.
     const age = Math.abs(Date.now() - (await stat(mark)).mtimeMs);
     // Undefined for a mark that is still being written, or a folder, as earlier versions made it.
-    const value = await readFile(mark, "utf8")
-      .then((text): unknown => JSON.parse(text))
+    const value = await readGiven(mark)
+      .then(({ bytes }): unknown => JSON.parse(bytes.toString()))
       .catch(() => undefined);
     if (isObject(value) && value.space === spaceOfProcesses() && typeof value.pid === "number")
       return isAlive(value.pid, String(value.begin)) ? "living" : "dead";
@@ -131,10 +132,12 @@ async function claim(mark: string) {
   } finally {
     await handle.close();
   }
-  const isMine = async (): Promise<boolean> => (await readFile(mark, "utf8").catch(() => undefined)) === text;
+  const isMine = async (): Promise<boolean> =>
+    (await readGiven(mark).catch(() => undefined))?.bytes.toString() === text;
   const renewal = setInterval(() => {
     const now = new Date();
-    utimes(mark, now, now).catch(() => {});
+    // Changes no file that a link leads to: the folder may be another user's.
+    lutimes(mark, now, now, () => {});
   }, RENEW_MS).unref();
   return {
     /** @throws {LostError} when another process owns it by now; call it right before the protected step */

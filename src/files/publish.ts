@@ -12,7 +12,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
 import { syncToDisk, temporaryOf } from "./atomic.ts";
-import { makeFolder } from "./folders.ts";
+import { claimFolder, makeFolder } from "./folders.ts";
 import { hold, OWNER_ENDING, ownershipOf } from "./ownership.ts";
 
 /** Ending of the name of a link before it is renamed into place. */
@@ -58,23 +58,32 @@ async function removeMarks(versions: string, name: string): Promise<void> {
   for (const ending of [LINK_ENDING, OWNER_ENDING]) await rm(join(versions, name + ending), { force: true });
 }
 
-/**
- * Removes all versions but the current one, `keep` others, and versions that are being made.
- *
- * @param current reads the current version after the listing, so that one published meanwhile is not removed
- * @param previous version to keep first, if any is kept
- */
-async function prune(
-  versions: string,
-  keep: number,
-  current: () => Promise<string | undefined>,
-  previous?: string,
-): Promise<void> {
+/** Whether a folder holds the data that are being published. */
+type IsSame = (folder: string) => Promise<boolean>;
+
+interface Keeping {
+  /** Number of earlier versions to keep. */
+  readonly keep: number;
+  /** Reads the current version after the listing, so that one published meanwhile is not removed. */
+  readonly current: () => Promise<string | undefined>;
+  /** Version to keep first, if any is kept. */
+  readonly previous?: string | undefined;
+  readonly isSame?: IsSame | undefined;
+}
+
+/** Removes all versions but the current one, `keep` others with other data, and versions that are being made. */
+async function prune(versions: string, { keep, current, previous, isSame }: Keeping): Promise<void> {
   const { complete, dead } = await listVersions(versions);
   const now = await current();
+  const others: string[] = [];
+  for (const name of complete) {
+    if (name === now) continue;
+    if (await isSame?.(join(versions, name))) await removeVersion(versions, name);
+    else others.push(name);
+  }
   // Oldest first; the previous version counts as the newest.
-  const others = complete.filter((name) => name !== now && name !== previous);
-  if (previous !== undefined && previous !== now && complete.includes(previous)) others.push(previous);
+  if (previous !== undefined && others.includes(previous))
+    others.push(...others.splice(others.indexOf(previous), 1));
   for (const name of others.slice(0, Math.max(0, others.length - keep))) await removeVersion(versions, name);
   for (const name of dead) await (name === now ? removeMarks : removeVersion)(versions, name);
 }
@@ -165,7 +174,8 @@ async function makeVersion<Result>(
  * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
  *   any, which it must only read (it may hard-link files from there)
  * @param options `keep` is the number of earlier versions to keep; when absent 1, since a reader may have it open. `replaces` tells
- *   whether the version replaces the one that it was made from, which is then removed
+ *   whether the version replaces the one that it was made from, which is then removed. `isSame` is asked after `fill`: earlier
+ *   versions with the new data are removed, so that all kept versions differ
  * @returns the result of `fill`
  * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; errors of
  *   `fill` and of the file system
@@ -173,15 +183,19 @@ async function makeVersion<Result>(
 export async function publishVersion<Result>(
   dir: string,
   fill: (folder: string, current: string | undefined) => Promise<Result | undefined>,
-  { keep = 1, replaces = false }: { readonly keep?: number | undefined; readonly replaces?: boolean } = {},
+  {
+    keep = 1,
+    replaces = false,
+    isSame,
+  }: { readonly keep?: number | undefined; readonly replaces?: boolean; readonly isSame?: IsSame } = {},
 ): Promise<Result | undefined> {
   const place = resolve(dir);
   const versions = versionsOf(place);
   const current = (): Promise<string | undefined> => readCurrent(place);
   const before = await current();
-  await makeFolder(versions);
+  const unclaim = await claimFolder(versions);
   try {
-    await prune(versions, keep, current);
+    await prune(versions, { keep, current });
     const published = await makeVersion(versions, async (folder) => {
       const result = await fill(folder, before === undefined ? undefined : join(versions, before));
       if (result === undefined) return undefined;
@@ -193,11 +207,12 @@ export async function publishVersion<Result>(
     if (published === undefined) return undefined;
     await syncToDisk(dirname(place));
     if (replaces && before !== undefined) await removeVersion(versions, before);
-    await prune(versions, keep, current, replaces ? undefined : published.previous);
+    await prune(versions, { keep, current, previous: replaces ? undefined : published.previous, isSame });
     return published.result;
   } finally {
-    // Fails unless it is empty.
+    // These fail unless a folder is empty.
     await rmdir(versions).catch(() => {});
+    await unclaim();
   }
 }
 
@@ -220,6 +235,7 @@ async function linkedVersion(place: string, file: string): Promise<string | unde
  * Keeps the files of a plain folder as an earlier version, as hard links, before they are replaced.
  *
  * @param names of the files; the first one is in every version
+ * @param isSame the new files may hold the data of the present ones or of an earlier version, which is then not kept
  * @returns the version's name; undefined when there is nothing to keep
  * @throws errors of the file system
  */
@@ -227,23 +243,29 @@ export async function keepEarlier(
   dir: string,
   names: readonly string[],
   keep: number,
+  isSame?: IsSame,
 ): Promise<string | undefined> {
   const place = resolve(dir);
   const versions = versionsOf(place);
   let kept = await linkedVersion(place, names[0]!);
-  if (kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)))) {
-    await makeFolder(versions);
-    kept = await makeVersion(versions, async (folder) => {
-      for (const name of names) {
-        const from = join(place, name);
-        if (await isThere(from)) await link(from, join(folder, name));
-      }
-      return basename(folder);
-    });
+  try {
+    const isNew = kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)));
+    if (isNew && !(await isSame?.(place))) {
+      await makeFolder(versions);
+      kept = await makeVersion(versions, async (folder) => {
+        for (const name of names) {
+          const from = join(place, name);
+          if (await isThere(from)) await link(from, join(folder, name));
+        }
+        return basename(folder);
+      });
+    }
+    await prune(versions, { keep, current: async () => undefined, previous: kept, isSame });
+    return kept;
+  } finally {
+    // Fails unless it is empty.
+    await rmdir(versions).catch(() => {});
   }
-  await prune(versions, keep, async () => undefined, kept);
-  await rmdir(versions).catch(() => {});
-  return kept;
 }
 
 /** Replaces a plain folder's files by links to a version's. A kill at any moment leaves files that fit together. */
@@ -254,7 +276,10 @@ async function linkFiles(place: string, folder: string, names: readonly string[]
     if (!(await isThere(join(folder, name)))) continue;
     const temporary = temporaryOf(join(place, name));
     await link(join(folder, name), temporary);
-    await rename(temporary, join(place, name));
+    await rename(temporary, join(place, name)).catch(async (error: unknown) => {
+      await rm(temporary, { force: true });
+      throw error;
+    });
   }
   await syncToDisk(place);
 }

@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { CommandIo } from "../cli/command.ts";
 import { failureAt, type Options } from "../cli/options.ts";
-import { makeFolder } from "../files/folders.ts";
+import { claimFolder } from "../files/folders.ts";
 import { OccupiedError } from "../files/publish.ts";
 import { ROW_FILES } from "../model/model.ts";
 import { formatTime } from "../model/time.ts";
@@ -153,8 +153,17 @@ export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<V
  * @throws {OccupiedError} when the folder holds anything that must not be replaced; any error of the file system
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {
+  const unclaim = await claimFolder(options.out);
+  try {
+    await replaceSnapshot(options);
+  } catch (error) {
+    await unclaim();
+    throw error;
+  }
+}
+
+async function replaceSnapshot(options: GenerateOptions): Promise<void> {
   const { out, force = false } = options;
-  await makeFolder(out);
   const old = await replaceable(out, force);
   const staging = join(out, STAGING);
   await rm(staging, { recursive: true, force: true });

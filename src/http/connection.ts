@@ -30,6 +30,7 @@ import type { CoreValues } from "../settings/settings.ts";
 import { type Fields, faultOf, type Head, readHead, skipEmptyLines, staysOpen } from "./head.ts";
 import { watchPeer } from "./peer.ts";
 import type { Turns } from "./turns.ts";
+import type { Unsent } from "./unsent.ts";
 import { ReplyWriter } from "./write.ts";
 
 export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "lingering" | "gone";
@@ -62,6 +63,7 @@ export interface ConnectionHost {
   readonly limits: ConnectionLimits;
   readonly keepAlive: string;
   readonly turns: Turns;
+  readonly unsent: Unsent;
   /** Called once, when the socket is closed. @param discarded approximate number of bytes read or made in vain */
   readonly gone: (connection: Connection, discarded: number) => void;
   /** Time of the newest sweep, in milliseconds. */
@@ -125,6 +127,8 @@ export class Connection {
     socket.on("drain", () => {
       // The next sweep may see as many unsent bytes of later answers: that is progress.
       this.#unsent = 0;
+      this.#writer.proceed();
+      this.#noteUnsent();
       this.#makeRoom();
     });
     socket.on("error", () => socket.destroy());
@@ -152,6 +156,11 @@ export class Connection {
     this.#unsent = 0;
   }
 
+  /** Called where many bytes may have become unsent or sent; the sweep finds all others. */
+  #noteUnsent(): void {
+    this.#host.unsent.note(this, this.#writer.unsent);
+  }
+
   #isClosing(): boolean {
     return this.#state === "closing" || this.#state === "lingering" || this.#state === "gone";
   }
@@ -162,24 +171,25 @@ export class Connection {
     const text = chunk.toString("latin1");
     this.#text = this.#at === this.#text.length ? text : this.#text.slice(this.#at) + text;
     this.#at = 0;
-    if (this.#wait === undefined && this.#host.turns.isHurried) this.#waitFor("turn");
-    else if (this.#wait === undefined) this.#parse();
+    if (this.#wait === undefined) this.#parse(0);
     else if (this.#text.length > MAX_UNREAD_BYTES) this.socket.destroy();
   }
 
   proceed(): void {
     if (this.#wait === undefined || this.#isClosing()) return;
     this.#wait = undefined;
-    this.#parse();
+    this.#parse(1);
     // It may wait again, or be closing; then reading resumes elsewhere.
     if (this.#wait === undefined) this.socket.resume();
   }
 
-  #parse(): void {
+  /** @param least requests to take however long the turn is */
+  #parse(least: 0 | 1): void {
+    const { turns } = this.#host;
     for (let taken = 0; this.#at < this.#text.length; taken++) {
-      const wait = this.#isFull() ? "room" : this.#host.turns.isOver(taken) ? "turn" : undefined;
+      const wait = this.#isFull() ? "room" : taken >= least && turns.isOver(taken) ? "turn" : undefined;
       if (wait !== undefined) {
-        this.#waitFor(wait);
+        this.#waitFor(wait, taken === 0);
         return;
       }
       this.#at = skipEmptyLines(this.#text, this.#at);
@@ -205,12 +215,12 @@ export class Connection {
     return this.#answers.length >= MAX_ANSWERS || unsent >= MAX_UNSENT_BYTES;
   }
 
-  #waitFor(what: "turn" | "room"): void {
+  #waitFor(what: "turn" | "room", hasArrived: boolean): void {
     this.#wait = what;
     this.#state = "busy";
     this.#writer.flush();
     this.socket.pause();
-    if (what === "turn") this.#host.turns.add(this);
+    if (what === "turn") this.#host.turns.add(this, hasArrived);
     // The flush may have made room.
     else if (!this.#isFull()) this.#makeRoom();
   }
@@ -218,7 +228,7 @@ export class Connection {
   #makeRoom(): void {
     if (this.#wait !== "room" || this.#isFull()) return;
     this.#wait = "turn";
-    this.#host.turns.add(this);
+    this.#host.turns.add(this, false);
   }
 
   #take(head: Head): void {
@@ -266,7 +276,8 @@ export class Connection {
 
   #watch(): () => boolean {
     const isGone = watchPeer(this.socket, () => this.#minor === 1);
-    return () => this.#host.givesUpWork || isGone();
+    // Between two pieces of a response there is no place for a probe.
+    return () => this.#host.givesUpWork || (this.#writer.unsent === 0 ? isGone() : this.socket.destroyed);
   }
 
   /** Whether the newest answer may be the last although its request did not ask to close. */
@@ -321,6 +332,7 @@ export class Connection {
 
   #write(method: string, began: number, reply: Reply, closes: boolean): void {
     this.#writer.add(reply, closes);
+    if (reply.body.length > MAX_UNSENT_BYTES) this.#noteUnsent();
     if (began >= 0) this.#host.app.answered(began, method, reply);
     if (!closes) return;
     this.#stopReading();
@@ -328,9 +340,9 @@ export class Connection {
   }
 
   #sendEnd(): void {
-    this.#writer.flush();
-    this.socket.end();
-    if (this.socket.writableLength === 0) this.#enter("lingering");
+    this.#writer.end();
+    if (this.#writer.unsent === 0) this.#enter("lingering");
+    else this.#noteUnsent();
   }
 
   #stopReading(): void {
@@ -389,6 +401,7 @@ export class Connection {
 
   #close(): void {
     const discarded = this.#unsent + this.#text.length;
+    this.#host.unsent.note(this, 0);
     this.#state = "gone";
     this.#text = "";
     this.#at = 0;
@@ -411,9 +424,10 @@ export class Connection {
     // A request is its head.
     const headTimeout = Math.min(headersTimeout, requestTimeout);
     const waited = (now - this.#since - slack) / 1000;
-    const unsent = this.socket.writableLength;
+    const { unsent } = this.#writer;
     if (unsent > 0) {
-      this.#sweepUnsent(unsent, now, waited > socketTimeout * (1 + unsent / MAX_UNSENT_BYTES));
+      this.#noteUnsent();
+      this.#sweepUnsent(unsent, now, waited > socketTimeout);
       return;
     }
     switch (this.#state) {

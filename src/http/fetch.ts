@@ -16,10 +16,13 @@ export interface RequestLike {
 
 /**
  * Answers one web-standard request. It takes the arguments of the global `fetch`, requests of other implementations,
- * and a path without an origin. Rejects with a TypeError for any other argument, and with the reason of an aborted
- * signal in `init`.
+ * and a path without an origin. Rejects with a TypeError for any other argument, and with the reason of the signal if
+ * that is aborted: the one of `init` if given, else the one of the request.
  */
-export type FetchHandler = (input: RequestLike | string | URL, init?: RequestInit) => Promise<Response>;
+export type FetchHandler = (
+  input: RequestLike | string | Pick<URL, "href" | "toString">,
+  init?: RequestInit,
+) => Promise<Response>;
 
 /** For targets that are a path alone; the host has no effect. */
 const ANY_HOST = "http://localhost";
@@ -37,20 +40,24 @@ function headersOf({ headers }: RequestLike): Headers {
   return new Headers([...(lines as Iterable<[string, string]>)]);
 }
 
-function readRequest(input: unknown, init: RequestInit | undefined): RequestLike {
-  const like = isRequestLike(input) ? input : undefined;
+/** Reads a request as the global `fetch` reads its arguments. The body and the signal of a given request are left out. */
+function readRequest(input: unknown, like: RequestLike | undefined, init?: RequestInit): RequestLike {
   if (like !== undefined && init === undefined) return like;
-  const given = like?.url ?? (input instanceof URL ? input.href : input);
-  const url = typeof given === "string" && given.startsWith("/") ? ANY_HOST + given : given;
-  if (typeof url !== "string" || !URL.canParse(url))
-    throw new TypeError("fetch: the first argument must be a URL, a path or a Request; a path begins with /");
   try {
+    const given = like?.url ?? String(input);
+    const url = given.startsWith("/") ? ANY_HOST + given : given;
+    if (!URL.canParse(url))
+      throw new TypeError("the first argument must be a URL, a path or a Request; a path begins with /");
     if (like === undefined) return new Request(url, init);
-    const { method, signal } = like;
-    return new Request(url, { method, headers: headersOf(like), signal: signal ?? null, ...init });
+    return new Request(new Request(url, { method: like.method, headers: headersOf(like) }), init);
   } catch (error) {
     throw new TypeError(`fetch: ${(error as Error).message}`, { cause: error });
   }
+}
+
+function throwIfAborted(signal: AbortSignal | null | undefined): void {
+  // Signals of other implementations may have no reason.
+  if (signal?.aborted) throw signal.reason ?? new DOMException("This operation was aborted", "AbortError");
 }
 
 /** Blobs of shared bytes: a response copies an array, but refers to a Blob. */
@@ -81,9 +88,12 @@ function responseOf({ status, headers: lines, body }: Reply, isHead: boolean): R
 /** @internal Creates the adapter to a state. @param caller replaces the `Authorization` header if given */
 export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHandler {
   return async (input, init) => {
-    const request = readRequest(input, init);
-    const { method, url, headers } = request;
-    init?.signal?.throwIfAborted();
+    const like = isRequestLike(input) ? input : undefined;
+    const request = readRequest(input, like, init);
+    const signal = init?.signal === undefined ? like?.signal : init.signal;
+    throwIfAborted(signal);
+    const { url, headers } = request;
+    const method = request.method.toUpperCase();
     const fragment = url.indexOf("#");
     const reply = await answer(
       {
@@ -96,12 +106,11 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
         headers,
-        // Read lazily: the runtime makes the signal at first access, which most requests never need.
-        isGone: () => request.signal?.aborted ?? false,
+        isGone: () => signal?.aborted ?? false,
       },
       state,
     );
-    init?.signal?.throwIfAborted();
+    throwIfAborted(signal);
     return responseOf(reply, method === "HEAD");
   };
 }

@@ -9,8 +9,9 @@
  */
 
 import type { FaultName } from "../model/fault.ts";
+import { listElements } from "../model/message.ts";
 
-export const MAX_FIELDS = 64;
+export const MAX_FIELDS = 128;
 
 /** The methods that node's parser knows; any other is refused. */
 const METHODS = new Set(
@@ -20,6 +21,8 @@ const METHODS = new Set(
     "UNLOCK UNSUBSCRIBE"
   ).split(" "),
 );
+
+const LONGEST_METHOD = Math.max(...[...METHODS].map(({ length }) => length));
 
 /** Field lines, each with its CRLF. Names are tokens; values are visible characters, blanks and bytes from 0x80 on. */
 const FIELD_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
@@ -58,6 +61,8 @@ export class Fields {
   closes = false;
   keepsAlive = false;
   expect: string | undefined;
+  /** The lines that are read. */
+  readonly #lines: string;
   #codings: string | undefined;
   #hasLength = false;
   /** The access log needs them with every request; values of several lines are joined. */
@@ -67,7 +72,8 @@ export class Fields {
   /** @param text lines, the last one empty */
   constructor(text: string) {
     this.text = text;
-    const lines = text.slice(0, -2);
+    const lines = firstLines(text);
+    this.#lines = lines;
     this.isMalformed = !FIELD_LINES.test(lines);
     if (this.isMalformed) return;
     for (let at = 0; at < lines.length; this.count++) {
@@ -124,8 +130,8 @@ export class Fields {
       this.keepsAlive = true;
       return;
     }
-    for (const option of value.toLowerCase().split(",")) {
-      const name = option.trim();
+    for (const option of listElements(value)) {
+      const name = option.trim().toLowerCase();
       if (name === "close") this.closes = true;
       else if (name === "keep-alive") this.keepsAlive = true;
     }
@@ -146,17 +152,28 @@ export class Fields {
   get(name: string): string | null {
     if (name === "x-request-id") return this.#requestId ?? null;
     if (name === "traceparent") return this.#traceparent ?? null;
-    const { text } = this;
+    const lines = this.#lines;
     let value: string | undefined;
-    for (let at = 0; at < text.length - 2; ) {
-      const colon = text.indexOf(":", at);
-      const end = text.indexOf("\r\n", colon);
-      if (colon - at === name.length && isName(text, at, name))
-        value = joined(value, trimmed(text, colon, end));
+    for (let at = 0; at < lines.length; ) {
+      const colon = lines.indexOf(":", at);
+      const end = lines.indexOf("\r\n", colon);
+      if (colon - at === name.length && isName(lines, at, name))
+        value = joined(value, trimmed(lines, colon, end));
       at = end + 2;
     }
     return value ?? null;
   }
+}
+
+/** The whole field lines at the start of a text, one more than are allowed at most: then the head is refused. */
+function firstLines(text: string): string {
+  let end = 0;
+  for (let count = 0; count <= MAX_FIELDS; count++) {
+    const next = text.indexOf("\r\n", end);
+    if (next <= end) break;
+    end = next + 2;
+  }
+  return text.slice(0, end);
 }
 
 function isName(lines: string, at: number, name: string): boolean {
@@ -229,7 +246,7 @@ export function readHead(
     fields = new Fields(ownText(text, fieldsAt, last + 4));
   }
   const end = fieldsAt + fields.text.length;
-  if (end - from > most) return "headTooLarge";
+  if (end - from > most) return partial(text, from, most);
   const line = readRequestLine(text, from, lineEnd);
   if (line === undefined || fields.isMalformed) return "badRequest";
   return { method: line.method, target: line.target, minor: line.minor, fields, end };
@@ -269,16 +286,31 @@ export function headOf(
   return head === "partial" ? "badRequest" : head;
 }
 
-/** Judges a head whose end has not arrived: refuses bytes that cannot become a head without waiting for the rest. */
+/**
+ * Judges a head without an end in the bytes that are allowed: refuses those that cannot become a head, however many bytes
+ * have arrived, without waiting for the rest.
+ */
 function partial(text: string, from: number, most: number): NoHead {
-  const lineEnd = text.indexOf("\r\n", from);
-  const rest = lineEnd < 0 ? from : text.lastIndexOf("\r\n") + 2;
-  if (!LINE_START.test(text.slice(rest))) return "badRequest";
+  const start = text.slice(from, from + most);
+  const lineEnd = start.indexOf("\r\n");
+  if (lineEnd < 0 && !mayBeMethod(start, 0)) return "badRequest";
+  const rest = lineEnd < 0 ? 0 : start.lastIndexOf("\r\n") + 2;
+  if (!LINE_START.test(start.slice(rest))) return "badRequest";
   if (lineEnd >= 0) {
-    if (readRequestLine(text, from, lineEnd) === undefined) return "badRequest";
-    if (!FIELD_LINES.test(text.slice(lineEnd + 2, rest))) return "badRequest";
+    if (readRequestLine(start, 0, lineEnd) === undefined) return "badRequest";
+    const lines = firstLines(start.slice(lineEnd + 2, rest));
+    if (!FIELD_LINES.test(lines)) return "badRequest";
+    if (lines.length < rest - lineEnd - 2) return "headTooLarge";
   }
   return text.length - from > most ? "headTooLarge" : "partial";
+}
+
+/** Whether the text at an index can become a request line, or an empty line before one. */
+function mayBeMethod(text: string, from: number): boolean {
+  const word = text.slice(from, from + LONGEST_METHOD + 1);
+  if (word === "" || word === "\r") return true;
+  for (const method of METHODS) if (word.startsWith(`${method} `) || method.startsWith(word)) return true;
+  return false;
 }
 
 /** Index after the empty lines at an index; some clients send one before a request (RFC 9112, 2.2). */

@@ -8,11 +8,14 @@ import { collectGarbage } from "../util/process/collect.ts";
 import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
+import { Unsent } from "./unsent.ts";
 import { keepAliveLines } from "./write.ts";
 
 export interface HttpLimits extends ConnectionLimits, Pick<CoreValues<"serve">, "timeoutCheckInterval"> {
   /** A connection beyond the limit is closed at once, or replaces another; no limit when absent. */
   readonly maxConnections?: number | undefined;
+  /** Most unsent bytes of all connections together; 256 MiB when absent. */
+  readonly maxUnsentBytes?: number;
   /** Whether a connection beyond the limit is accepted and the oldest idle one ends; false when absent. */
   readonly makesRoom?: boolean;
 }
@@ -108,6 +111,7 @@ export class HttpServer implements ConnectionHost, Listener {
   readonly limits: HttpLimits;
   readonly keepAlive: string;
   readonly turns = new Turns();
+  readonly unsent: Unsent;
   clock = performance.now();
   isDraining = false;
   givesUpWork = false;
@@ -123,6 +127,7 @@ export class HttpServer implements ConnectionHost, Listener {
   constructor(app: HttpApp, limits: HttpLimits) {
     this.app = app;
     this.limits = limits;
+    this.unsent = new Unsent(limits.maxUnsentBytes);
     this.keepAlive = keepAliveLines(limits.keepAliveTimeout);
     this.#sweepMs = Math.min(limits.timeoutCheckInterval * 1000, SWEEP_MS);
     // A peer that half-closes sends no more requests, but still gets its answers.

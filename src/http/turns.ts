@@ -1,32 +1,33 @@
 /**
- * Shares turns of the event loop among connections. A request that has just arrived is answered at once. The rest of a
- * pipeline gets a share; after that the connection waits in a queue, from which each turn serves connections
- * round-robin for a time slice.
+ * Shares turns of the event loop among connections. A request that has just arrived is answered at once, unless the turn
+ * is already long. The rest of a pipeline gets a share. Then the connection waits in a queue, which each turn serves
+ * round-robin for a time slice. Arrived requests have a queue of their own, so that they do not wait for pipelines.
  */
 
 /** A waiter for a turn: a connection with unparsed bytes. */
 export interface Waiting {
-  /** Answers some requests, at least one. */
+  /** Answers some requests, at least one of those that arrived. */
   readonly proceed: () => void;
 }
 
 const SHARE = 16;
 
-/** After this time in a turn of the event loop, in milliseconds, each connection gets only one request answered. */
+/** After this time in a turn of the event loop, in milliseconds, requests are answered from the queues alone. */
 const LONG_MS = 2;
 
 const SLICE_MS = 1;
 const HURRIED_SLICE_MS = 0.1;
 
 export class Turns {
-  readonly #queue: Waiting[] = [];
+  readonly #arrived: Waiting[] = [];
+  readonly #pipelines: Waiting[] = [];
   #isScheduled = false;
   /** Time of the first check in the current turn; undefined before it. */
   #began: number | undefined;
   /** Calls of {@link hurry} in this turn and the one before. */
   #hurries = 0;
 
-  /** Keeps this turn and the next short, so that more connections are accepted: a turn accepts one. */
+  /** Shortens this turn of the event loop and the next. Each turn accepts one connection, so short turns accept more. */
   hurry(): void {
     this.#hurries++;
     setImmediate(() => setImmediate(() => this.#hurries--));
@@ -38,7 +39,7 @@ export class Turns {
 
   /** Whether a connection must leave the turn to others. @param answered its requests in this visit */
   isOver(answered: number): boolean {
-    if (answered === 0) return false;
+    if (answered === 0 && this.isHurried) return true;
     return answered >= SHARE || this.#isLong();
   }
 
@@ -53,9 +54,9 @@ export class Turns {
     return now - this.#began > LONG_MS;
   }
 
-  /** Puts a connection at the end of the queue. It must not be there already. */
-  add(waiting: Waiting): void {
-    this.#queue.push(waiting);
+  /** Puts a connection at the end of a queue. It must not be in one already. @param hasArrived whether its visit has had no answer */
+  add(waiting: Waiting, hasArrived: boolean): void {
+    (hasArrived ? this.#arrived : this.#pipelines).push(waiting);
     this.#schedule();
   }
 
@@ -67,10 +68,13 @@ export class Turns {
 
   #serve(): void {
     this.#isScheduled = false;
-    const end = performance.now() + (this.isHurried ? HURRIED_SLICE_MS : SLICE_MS);
-    let served = 0;
-    while (served < this.#queue.length && performance.now() < end) this.#queue[served++]!.proceed();
-    this.#queue.splice(0, served);
-    if (this.#queue.length > 0) this.#schedule();
+    const slice = this.isHurried ? HURRIED_SLICE_MS : SLICE_MS;
+    for (const queue of [this.#arrived, this.#pipelines]) {
+      const end = performance.now() + slice;
+      let served = 0;
+      while (served < queue.length && performance.now() < end) queue[served++]!.proceed();
+      queue.splice(0, served);
+      if (queue.length > 0) this.#schedule();
+    }
   }
 }

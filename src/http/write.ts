@@ -43,6 +43,9 @@ export function keepAliveLines(timeout: number): string {
 /** Maximum size of a response built in {@link scratch}: copying a longer one costs as much as new memory. */
 const SCRATCH_BYTES = 262_144;
 
+/** Maximum size of one write of a page: a runtime reports only whole writes as read by the peer. */
+const PIECE_BYTES = 65_536;
+
 let scratch = Buffer.alloc(0);
 
 /** Whether memory can be reused as soon as the system took the whole write: in Node alone. */
@@ -53,6 +56,10 @@ export class ReplyWriter {
   readonly #socket: Socket;
   readonly #keepAlive: string;
   #text = "";
+  /** Bytes that wait until the system has taken those before them, and their number. */
+  readonly #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #hasEnded = false;
 
   /** @param keepAlive header lines of a response after which the connection stays open */
   constructor(socket: Socket, keepAlive: string) {
@@ -62,7 +69,7 @@ export class ReplyWriter {
 
   /** Bytes that the system has not taken yet. */
   get unsent(): number {
-    return this.#socket.writableLength + this.#text.length;
+    return this.#socket.writableLength + this.#waitingBytes + this.#text.length;
   }
 
   /** Adds a reply. @param closes whether it announces the end of the connection */
@@ -79,14 +86,46 @@ export class ReplyWriter {
     if (this.#text === "") return;
     const text = this.#text;
     this.#text = "";
-    this.#socket.write(text, "latin1");
+    if (this.#waitingBytes > 0) this.#send(Buffer.from(text, "latin1"));
+    else this.#socket.write(text, "latin1");
+  }
+
+  /** Ends the socket after all bytes. */
+  end(): void {
+    this.flush();
+    this.#hasEnded = true;
+    this.proceed();
+  }
+
+  /** Writes more of the bytes that wait; to be called when the socket has drained. */
+  proceed(): void {
+    const socket = this.#socket;
+    while (this.#waitingBytes > 0 && !socket.destroyed) {
+      if (socket.writableLength > 0 && socket.writableNeedDrain) return;
+      const bytes = this.#waiting.shift()!;
+      const piece = bytes.subarray(0, PIECE_BYTES);
+      this.#waitingBytes -= piece.length;
+      if (piece.length < bytes.length) this.#waiting.unshift(bytes.subarray(piece.length));
+      socket.write(piece);
+    }
+    if (this.#hasEnded && this.#waitingBytes === 0) socket.end();
+  }
+
+  #send(bytes: Buffer): void {
+    if (this.#waitingBytes === 0 && bytes.length <= PIECE_BYTES) {
+      this.#socket.write(bytes);
+      return;
+    }
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    this.proceed();
   }
 
   /** Writes shared bytes without a copy: slow readers, even many, share one memory. */
   #writeShared(bytes: Buffer): void {
     this.#socket.cork();
     this.flush();
-    this.#socket.write(bytes);
+    this.#send(bytes);
     this.#socket.uncork();
   }
 
@@ -96,12 +135,12 @@ export class ReplyWriter {
     this.#text = "";
     const length = text.length + body.length;
     // If earlier bytes are unsent, the write would keep the scratch.
-    const canReuse = TAKES_AT_ONCE && length <= SCRATCH_BYTES && this.#socket.writableLength === 0;
+    const canReuse = TAKES_AT_ONCE && length <= SCRATCH_BYTES && this.unsent === 0;
     if (canReuse && scratch.length === 0) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
     const bytes = canReuse ? scratch.subarray(0, length) : Buffer.allocUnsafeSlow(length);
     copyBody(body, bytes, text);
-    this.#socket.write(bytes);
-    // If the system did not take all bytes at once, the pending write still reads the scratch, so give it up.
-    if (canReuse && this.#socket.writableLength > 0) scratch = Buffer.alloc(0);
+    this.#send(bytes);
+    // If the system did not take all bytes at once, a write still reads the scratch, so give it up.
+    if (canReuse && this.unsent > 0) scratch = Buffer.alloc(0);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { BlockList, isIP } from "node:net";
-import type { Ask } from "./message.ts";
+import { type Ask, MAX_ELEMENTS } from "./message.ts";
 
 /** Returns the address of a request's client; undefined without a connection. */
 export type ClientOf = (ask: Pick<Ask, "peer" | "headers">) => string | undefined;
@@ -31,43 +31,62 @@ export function problemWithProxy(text: string): string | undefined {
 }
 
 /** An IPv6 address, in brackets with an optional port or bare; or an IPv4 address with an optional port. */
-const ADDRESS = /^(?:(?:\[([\da-f.:]+)\]|([\d.]+))(?::\d{1,5})?|([\da-f.:]+))$/i;
+const ADDRESS = /^(?:(?:\[([\da-f.:]+(?:%[\w.-]+)?)\]|([\d.]+))(?::\d{1,5})?|([\da-f.:]+(?:%[\w.-]+)?))$/i;
 
 /** The address in an entry of `X-Forwarded-For`, IPv4 in IPv6 as IPv4; undefined for other texts. */
 function addressIn(entry: string): string | undefined {
-  const [, bracketed, four, six] = ADDRESS.exec(entry.trim()) ?? [];
+  const [, bracketed, four, six] = ADDRESS.exec(entry) ?? [];
   const address = bracketed ?? four ?? six ?? "";
   return isIP(address) === 0 ? undefined : address.toLowerCase().replace(/^::ffff:(?=[\d.]+$)/, "");
 }
 
+/** Most characters of an entry that are read: an address with a zone and a port. */
+const MAX_ENTRY = 80;
 /** Most looked-up addresses that are remembered. */
 const MAX_KNOWN = 4096;
+
+/** An address that was looked up. */
+interface Known {
+  /** A copy: a slice of a head would keep the whole head in memory, here and wherever the address is kept. */
+  readonly address: string;
+  readonly isTrusted: boolean;
+}
 
 /** Reads client addresses through proxies. @param proxies the trusted ones, each without {@link problemWithProxy} */
 export function readClients(proxies: readonly string[]): ClientOf {
   if (proxies.length === 0) return ({ peer }) => peer?.remoteAddress;
   const list = new BlockList();
   for (const proxy of proxies) add(list, proxy);
-  const known = new Map<string, boolean>();
+  const known = new Map<string, Known>();
 
-  function isTrusted(address: string): boolean {
-    let is = known.get(address);
-    if (is !== undefined) return is;
+  function lookUp(text: string): Known {
+    const before = known.get(text);
+    if (before !== undefined) return before;
     if (known.size >= MAX_KNOWN) known.clear();
+    const address = Buffer.from(text).toString();
     // The zone of a link-local address does not count.
-    is = list.check(address.replace(/%.*/, ""), address.includes(":") ? "ipv6" : "ipv4");
-    known.set(address, is);
-    return is;
+    const isTrusted = list.check(address.replace(/%.*/, ""), address.includes(":") ? "ipv6" : "ipv4");
+    const one = { address, isTrusted };
+    known.set(address, one);
+    return one;
   }
 
   return ({ peer, headers }) => {
     const proxy = peer?.remoteAddress;
-    if (proxy === undefined || !isTrusted(proxy)) return proxy;
+    if (proxy === undefined || !lookUp(proxy).isTrusted) return proxy;
     const forwarded = headers?.get("x-forwarded-for") ?? "";
-    for (let end = forwarded.length; end > 0; ) {
+    // The proxy that wrote the entry.
+    let writer = proxy;
+    let end = forwarded.length;
+    for (let read = 0; read < MAX_ELEMENTS && end >= 0; read++) {
       const comma = forwarded.lastIndexOf(",", end - 1);
-      const address = addressIn(forwarded.slice(comma + 1, end));
-      if (address !== undefined && !isTrusted(address)) return address;
+      const entry = forwarded.slice(comma + 1, end).trim();
+      const found = entry.length > MAX_ENTRY ? undefined : addressIn(entry);
+      // What is left of an entry that cannot be read may be the client's own text.
+      if (found === undefined) return writer;
+      const { address, isTrusted } = lookUp(found);
+      if (!isTrusted) return address;
+      writer = address;
       end = comma;
     }
     return proxy;

@@ -25,7 +25,7 @@ export const FAULTS = {
   headTooLarge: fault(
     431,
     "Request header fields too large",
-    "The request head exceeds 16 KiB or has more than 64 headers.",
+    "The request head exceeds 16 KiB or has more than 128 headers.",
   ),
   timeout: fault(408, "Request timeout", "The request did not arrive in time."),
   expectation: fault(417, "Expectation failed", "`Expect` asks for anything but `100-continue`."),

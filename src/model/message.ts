@@ -50,6 +50,14 @@ export interface Reply {
   readonly etag?: string | undefined;
 }
 
+/** Most elements that are read of a header that is a list; no client sends as many. */
+export const MAX_ELEMENTS = 64;
+
+/** The first elements of a header that is a list, with the blanks around them. */
+export function listElements(header: string): readonly string[] {
+  return header.split(",", MAX_ELEMENTS);
+}
+
 const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
 
 /** Splits a request target at its first `?`; an absolute form loses its authority. */

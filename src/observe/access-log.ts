@@ -68,27 +68,45 @@ function holdsToken(text: string, { api, cli }: Prefixes): boolean {
   return text.includes(api) || text.includes(cli);
 }
 
+/** Percent-encodings of a text, one over the other, that are read. No honest client has so many. */
+const MAX_LEVELS = 4;
+
+/** Whether a prefix appears once a text is decoded, at any level; true as well if it has too many levels. */
+function mayHideToken(text: string, prefixes: Prefixes): boolean {
+  if (!text.includes("%")) return false;
+  let plain = text;
+  for (let level = 0; level < MAX_LEVELS; level++) {
+    const before = plain;
+    plain = plain.replace(ESCAPES, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+    if (plain === before) return false;
+    if (holdsToken(plain, prefixes)) return true;
+  }
+  return plain.search(ESCAPES) >= 0;
+}
+
 /** Masks possible tokens in a part of a text: everything after a prefix, or the whole part if percent-escapes hide a prefix. */
 function redacted(part: string, prefixes: Prefixes): string {
-  let text = part;
+  let end = part.length;
   for (const prefix of [prefixes.api, prefixes.cli]) {
-    const at = text.indexOf(prefix);
-    if (at >= 0) text = `${text.slice(0, at + prefix.length)}***`;
+    const at = part.indexOf(prefix);
+    if (at >= 0) end = Math.min(end, at + prefix.length);
   }
-  if (text !== part || !part.includes("%")) return text;
-  const plain = part.replace(ESCAPES, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-  return holdsToken(plain, prefixes) ? "***" : part;
+  const shown = part.slice(0, end);
+  if (mayHideToken(shown, prefixes)) return "***";
+  return end === part.length ? part : `${shown}***`;
 }
 
 /** A client's text, safe to log: no token, only visible ASCII and spaces, bounded. @param separator of parts */
 function loggedText(text: string, separator: string, prefixes: Prefixes): string {
-  const safe = text
+  // Cut first: splitting and masking a long text would cost more than the rest of its request.
+  const start = text.slice(0, MAX_TEXT + 1);
+  const safe = start
     .split(separator)
     .map((part) => redacted(part, prefixes))
     .join(separator)
     .slice(0, MAX_TEXT + 1)
     .replace(/[^ -~]/g, encodeUnit);
-  return safe.length > MAX_TEXT ? `${safe.slice(0, MAX_TEXT)}...` : safe;
+  return safe.length > MAX_TEXT || start !== text ? `${safe.slice(0, MAX_TEXT)}...` : safe;
 }
 
 /** The path of a target, safe to log: no query, authority or token, bounded. @param route that it matched, or "" */

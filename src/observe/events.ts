@@ -88,6 +88,8 @@ export const CORE_EVENTS = {
     LoadedTables & {
       generation: string;
       counts: { readonly users: number; readonly worlds: number; readonly instances: number };
+      /** Rows of worlds that are not served. */
+      hiddenWorlds: number;
       /** On disk. */
       bytes: number;
       ms: number;
@@ -98,7 +100,9 @@ export const CORE_EVENTS = {
     }
   >({
     level: "info",
-    text: "snapshot loaded",
+    levelIf: ({ counts, hiddenWorlds }) => (counts.worlds === 0 && hiddenWorlds > 0 ? "warn" : undefined),
+    text: ({ counts, hiddenWorlds }) =>
+      `snapshot loaded${counts.worlds === 0 && hiddenWorlds > 0 ? ", but none of its worlds is visible" : ""}`,
     ends: "snapshot-refused",
     counts: {
       loads: "loaded",
@@ -110,7 +114,7 @@ export const CORE_EVENTS = {
       }),
     },
     meaning:
-      "A load has ended: rows, bytes, milliseconds, the tables that were read (`read`), and the tables whose rows were reused from the previous generation (`kept`).",
+      "A load has ended: rows, bytes, milliseconds, the tables that were read (`read`), and the tables whose rows were reused from the previous generation (`kept`). Warn if it has worlds and none is visible.",
   }),
   "snapshot-unchanged": event<LoadedTables & { generation: string; ms: number }>({
     level: "info",
@@ -171,7 +175,7 @@ export const CORE_EVENTS = {
     level: "warn",
     text: "the keys file may not be what is meant",
     meaning:
-      "The loaded keys have unknown fields, which are kept and have no effect, or active API keys that can read nothing (`problems`).",
+      "The loaded keys have fields that are probably misspelt and have no effect, or active API keys that can read nothing (`problems`).",
   }),
   "keys-unchanged": event<{ keys: number }>({
     level: "info",
@@ -240,6 +244,12 @@ export const CORE_EVENTS = {
     meaning:
       "The counts of `keys` keys were restored from the file of `--state`; their window ends at `reset`.",
   }),
+  "state-set-aside": event<{ file: string; counts: number; begins: number }>({
+    level: "warn",
+    text: "the clock is behind the file of counts; its counts are kept for their window",
+    meaning:
+      "The file of `--state` has `counts` of windows that have not begun, because the clock is, or was, wrong. They stay in the file, and apply when their window comes; the first one begins at `begins`.",
+  }),
   "state-refused": event<{
     file: string;
     problem: string;
@@ -256,12 +266,15 @@ export const CORE_EVENTS = {
   "state-failed": event<{ file: string; problem: string }>({
     level: "error",
     text: "counts cannot be saved, trying again",
+    problem: ({ file, problem }) =>
+      `Counts cannot be saved to ${file}, so a restart would give keys their whole limit again: ${problem}`,
     meaning:
       "The file of `--state` cannot be written, and why (a file without counts is never replaced); logged once per reason.",
   }),
   "state-recovered": event<{ file: string }>({
     level: "info",
     text: "counts are saved again",
+    ends: "state-failed",
     meaning: "The file of `--state` can be written again.",
   }),
   "log-reopened": event<object>({
@@ -275,13 +288,27 @@ export const CORE_EVENTS = {
     meaning:
       "The file of `--log-file` could not be opened again after a SIGUSR2, and why; lines continue in the old file.",
   }),
+  "log-failed": event<{ problem: string }>({
+    level: "error",
+    text: "log lines cannot be written, trying again",
+    problem: ({ problem }) => `The log cannot be written, and lines are dropped if this lasts: ${problem}`,
+    meaning:
+      "A write to the log failed, such as on a full disk, and why. Lines wait in memory, this one too, up to 4 MB.",
+  }),
+  "log-recovered": event<object>({
+    level: "info",
+    text: "log lines are written again",
+    ends: "log-failed",
+    meaning: "The log can be written again.",
+  }),
   "log-lines-dropped": event<{ count: number }>({
     level: "warn",
     text: "log lines were dropped",
     // Gaps in the log are never silent.
     isAlwaysLogged: true,
     counts: { droppedLines: ({ count }) => count },
-    meaning: "The reader of the log was too slow or gone; `count` lines are missing.",
+    meaning:
+      "The reader of the log was too slow or gone, or the disk full for long; `count` lines are missing. The metric counts each line at once.",
   }),
   "thread-died": event<{ role: ThreadRole; cause: string }>({
     level: "error",

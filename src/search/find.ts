@@ -29,7 +29,7 @@ function longestGram(
   let end = from;
   for (let length = start === BEGIN ? 1 : 0; end < term.length && length < MOST_UNITS; end++, length++) {
     const next = longerGram(index, gram, term.charCodeAt(end));
-    if (next === 0) {
+    if (next === ROOT) {
       // A common gram is continued by every unit that follows it in a text.
       const isCommon = gram === start || counts[gram]! > few;
       return isCommon ? undefined : { gram, end };

@@ -1,90 +1,201 @@
 /**
- * Folding: gives texts that are equal to a search the same form. Engines order combining marks by insertion sort, so a
- * long run of marks is folded in parts.
+ * Folding: gives texts that are equal to a search the same form. The steps, in order:
+ *
+ * 1. Compatibility decomposition (NFKD): "ＣＡＦÉ" to "CAFE" and an accent.
+ * 2. Without accents and invisible characters ({@link DROPPED}). Other marks change the letter and stay.
+ * 3. One case. Upper case makes "ß" and "SS" equal; the lower case before and after it, all other letters.
+ * 4. Letters and signs that are typed alike become equal ({@link REPLACED}).
+ * 5. Composition (NFC), but Hangul in jamo, so that "하" is a beginning of "한"; Katakana to Hiragana.
+ * 6. One space in place of each run of white space.
+ *
+ * Folding a folded text changes nothing.
  */
 
-const COMBINING_LATIN = /[\u0300-\u036f]/g;
+/** Marks of Latin, Greek, Cyrillic, Arabic and Hebrew, the Arabic tatweel, and characters that are not displayed. */
+const DROPPED = new RegExp(
+  "[\\u0300-\\u036f\\u0591-\\u05bd\\u05bf\\u05c1\\u05c2\\u05c4\\u05c5\\u05c7\\u0610-\\u061a\\u0640\\u064b-\\u065f\\u0670" +
+    "\\u06d6-\\u06dc\\u06df-\\u06e4\\u06e7\\u06e8\\u06ea-\\u06ed\\p{Default_Ignorable_Code_Point}]",
+  "gu",
+);
 
-/**
- * Folds case, width, compatibility forms and Latin, Greek and Cyrillic accents: "ＣＡＦÉ" to "cafe". Only the combining
- * marks U+0300–U+036F are dropped: a Japanese voiced sound mark changes the letter and stays. A text with more than
- * {@link MOST_MARKS} combining marks in a row is folded in parts.
- */
+/** Characters, and what each becomes. Earlier steps replace "ı", "´", "″" and "‑". */
+const REPLACED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ ς: "σ", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ŋ: "n", ĸ: "k" },
+    ...{ ȷ: "j", ى: "ي", ی: "ي", ة: "ه", ک: "ك" },
+    // Small capitals.
+    ...{
+      ᴀ: "a",
+      ʙ: "b",
+      ᴄ: "c",
+      ᴅ: "d",
+      ᴇ: "e",
+      ꜰ: "f",
+      ɢ: "g",
+      ʜ: "h",
+      ɪ: "i",
+      ᴊ: "j",
+      ᴋ: "k",
+      ʟ: "l",
+      ᴍ: "m",
+    },
+    ...{ ɴ: "n", ᴏ: "o", ᴘ: "p", ꞯ: "q", ʀ: "r", ꜱ: "s", ᴛ: "t", ᴜ: "u", ᴠ: "v", ᴡ: "w", ʏ: "y", ᴢ: "z" },
+    // Quotation marks and dashes that keyboards lack, and lookalikes of signs that file names cannot hold.
+    ...{
+      "‘": "'",
+      "’": "'",
+      "‛": "'",
+      ʼ: "'",
+      ʻ: "'",
+      "`": "'",
+      "′": "'",
+      "“": '"',
+      "”": '"',
+      "„": '"',
+      "‟": '"',
+    },
+    ...{ "‐": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-", "⁃": "-", "⁄": "/", "∕": "/", "⧸": "/" },
+    ...{
+      "∗": "*",
+      "⁎": "*",
+      ǃ: "!",
+      "˸": ":",
+      "∶": ":",
+      "꞉": ":",
+      "‚": ",",
+      ǀ: "|",
+      "∣": "|",
+      "≺": "<",
+      "˂": "<",
+    },
+    ...{ "‹": "<", "≻": ">", "˃": ">", "›": ">", "∖": "\\", "⧵": "\\", "˄": "^" },
+  }),
+);
+const ANY_REPLACED = new RegExp(`[${[...REPLACED.keys()].join("")}]`, "gu");
+
+const KATAKANA = /[\u30a1-\u30f6\u30fd\u30fe]/g;
+const KATAKANA_TO_HIRAGANA = -0x60;
+const HANGUL_SYLLABLES = /[\uac00-\ud7a3]+/g;
+
+/** Folds a text. If it has more than {@link MOST_MARKS} marks in a row, it is folded in parts. */
 export function fold(text: string): string {
   const kind = kindOfText(text);
-  if (kind <= AS_LOWER_CASE) return text.toLowerCase();
-  if (kind === TO_ANOTHER && text.length <= scratch.length) return foldEach(text);
-  if (text.length <= MOST_MARKS) return foldWhole(text);
-  let folded = "";
-  for (const part of foldingParts(text)) folded += foldWhole(part);
-  return folded;
+  if (kind === AS_LOWER_CASE) return text.toLowerCase();
+  if (kind === SPACED) return joinSpaces(text.toLowerCase());
+  if (kind === ALONE) {
+    const folded = foldEach(text);
+    return folded.includes("  ") ? joinSpaces(folded) : folded;
+  }
+  return joinSpaces(text.length <= MOST_MARKS ? foldPart(text) : foldingParts(text).map(foldPart).join(""));
 }
 
-function foldWhole(text: string): string {
-  return text.normalize("NFKC").toLowerCase().normalize("NFD").replace(COMBINING_LATIN, "").normalize("NFC");
+/** All steps but the last. */
+function foldPart(text: string): string {
+  return text
+    .normalize("NFKD")
+    .replace(DROPPED, "")
+    .toLowerCase()
+    .toUpperCase()
+    .toLowerCase()
+    .replace(ANY_REPLACED, (character) => REPLACED.get(character)!)
+    .normalize("NFC")
+    .replace(KATAKANA, (kana) => String.fromCharCode(kana.charCodeAt(0) + KATAKANA_TO_HIRAGANA))
+    .replace(HANGUL_SYLLABLES, (syllables) => syllables.normalize("NFD"));
+}
+
+/** The last step: one space for each run of white space. */
+function joinSpaces(text: string): string {
+  return text.replace(/\s{2,}|[^\S ]/gu, " ");
 }
 
 /*
- * Most characters fold alike in every context: their decompositions begin with a character that neither combines nor is
- * reordered with anything before it. A text of only such characters needs no normalization.
+ * Most characters fold alike in every context: they become nothing, or something that begins with a character that
+ * neither combines nor is reordered with anything before it. A text of only such characters needs no normalization.
  */
 
-/** How a character is folded, the simplest first; 0 is not known yet. */
+/** How a text is folded, the simplest first. 0 is not known yet. */
 const AS_LOWER_CASE = 1;
-const TO_ANOTHER = 2;
-/** Depending on its neighbours, or to more than one code unit. */
-const OTHERWISE = 3;
+/** The same, and white space is joined. */
+const SPACED = 2;
+/** Each character alone, and white space is joined. */
+const ALONE = 3;
+const TOGETHER = 4;
 
 /** By code point, up to the end of the plane of emoji and decorated letters. */
 const KINDS = new Uint8Array(0x20000);
-/** The folded code unit of each code unit of the kind {@link TO_ANOTHER} or a simpler one. */
+/** The code unit that a code unit becomes; 0 if it is in {@link LONGER}. */
 const FOLDED = new Uint16Array(0x10000);
-const scratch = new Uint16Array(4096);
+/** The texts that all other characters become, by code point. */
+const LONGER = new Map<number, string>();
 
-/** Characters that can be the second of a composed pair: marks, vowels and final consonants of Hangul, Kirat Rai vowels. */
-const SECOND = /^[\p{M}\u1160-\u11ff\u{16d67}-\u{16d6a}]/u;
-/** Marks that combine with no letter and stay in place. */
-const VARIATION_SELECTOR = /^[\ufe00-\ufe0f]$/;
+/** Characters that combine with one before them: marks, and vowels of Kirat Rai. Jamo do so too, but are taken apart again. */
+const SECOND = /^[\p{M}\u{16d67}-\u{16d6a}]/u;
 /** Has two lower-case forms; its neighbours decide. */
 const SIGMA = "\u03a3";
 
 function learn(point: number): number {
   const character = String.fromCodePoint(point);
-  const folded = foldWhole(character);
-  let kind = OTHERWISE;
-  const isAlone = !SECOND.test(character.normalize("NFKD")) || VARIATION_SELECTOR.test(character);
-  if (isAlone && character !== SIGMA) {
-    if (folded === character) kind = AS_LOWER_CASE;
-    else if (point < 0x10000 && folded.length === 1) {
-      kind = folded === character.toLowerCase() ? AS_LOWER_CASE : TO_ANOTHER;
-    }
-  }
+  const folded = joinSpaces(foldPart(character));
+  let kind = ALONE;
+  if (SECOND.test(folded.normalize("NFD"))) kind = TOGETHER;
+  else if (folded === " " && character !== " " && /\s/u.test(character)) kind = SPACED;
+  else if (folded === character.toLowerCase() && character !== SIGMA) kind = AS_LOWER_CASE;
+  if (point < FOLDED.length && folded.length === 1 && point !== 0) FOLDED[point] = folded.charCodeAt(0);
+  else LONGER.set(point, folded);
   KINDS[point] = kind;
-  if (kind <= TO_ANOTHER && point < 0x10000) FOLDED[point] = folded.charCodeAt(0);
   return kind;
 }
 
+const SPACE = 0x20;
+
 /** The kind of a text: the highest kind of its characters. */
 function kindOfText(text: string): number {
-  let most = 0;
-  for (let at = 0; at < text.length && most < OTHERWISE; at++) {
+  let most = AS_LOWER_CASE;
+  for (let at = 0; at < text.length && most < TOGETHER; at++) {
     let point = text.charCodeAt(at);
     if ((point & 0xf800) === 0xd800) {
       point = text.codePointAt(at++)!;
-      if (point < 0x10000 || point >= KINDS.length) return OTHERWISE;
+      if (point < 0x10000 || point >= KINDS.length) return TOGETHER;
     }
     const kind = KINDS[point]! || learn(point);
     if (kind > most) most = kind;
+    if (point === SPACE && text.charCodeAt(at + 1) === SPACE) most = Math.max(most, SPACED);
   }
   return most;
 }
 
+const FIRST_SYLLABLE = 0xac00;
+const LAST_SYLLABLE = 0xd7a3;
+
+/** The jamo of a Hangul syllable, by the arithmetic that Unicode defines. */
+function pushJamo(units: number[], syllable: number): void {
+  const number = syllable - FIRST_SYLLABLE;
+  units.push(0x1100 + Math.floor(number / 588), 0x1161 + (Math.floor(number / 28) % 21));
+  if (number % 28 > 0) units.push(0x11a7 + (number % 28));
+}
+
+/** Few enough for arguments of a function. */
+const MOST_UNITS = 4096;
+
 function foldEach(text: string): string {
+  let folded = "";
+  let units: number[] = [];
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
-    scratch[at] = (unit & 0xf800) === 0xd800 ? unit : FOLDED[unit]!;
+    if (FOLDED[unit] !== 0) units.push(FOLDED[unit]!);
+    else if (unit >= FIRST_SYLLABLE && unit <= LAST_SYLLABLE) pushJamo(units, unit);
+    else {
+      const point = text.codePointAt(at)!;
+      if (point >= FOLDED.length) at++;
+      const longer = LONGER.get(point)!;
+      for (let from = 0; from < longer.length; from++) units.push(longer.charCodeAt(from));
+    }
+    if (units.length >= MOST_UNITS) {
+      folded += String.fromCharCode(...units);
+      units = [];
+    }
   }
-  return String.fromCharCode.apply(undefined, scratch.subarray(0, text.length) as unknown as number[]);
+  return folded + String.fromCharCode(...units);
 }
 
 /** Longest run of combining marks that is folded uncut, and the length of its parts if it is longer. */
@@ -120,7 +231,7 @@ export const MAX_QUERY_UNITS = 256;
  */
 export function readTerm(query: string): string {
   let cut = query.slice(0, MAX_QUERY_UNITS);
-  if (query.length > MAX_QUERY_UNITS && !cut.isWellFormed()) cut = cut.slice(0, -1);
+  if (query.length > MAX_QUERY_UNITS) cut = cut.replace(/[\ud800-\udbff]$/, "");
   // No text from UTF-8 holds half of a pair, and the index uses one as `PAD`.
   return fold(cut.toWellFormed()).trim();
 }

@@ -2,15 +2,15 @@
  * Builds an index of grams, one length after the other:
  *
  * 1. At each position of each piece, the gram that begins there gets one unit longer, unless it is rare.
- * 2. The pieces are grouped by these grams.
- * 3. The documents of each gram are those of its pieces. They become its list.
+ * 2. The documents of the pieces are grouped by these grams, and become their lists.
  */
 
 import { enlarge, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
 import { checkLimit, MOST_GRAMS, MOST_LIST_WORDS } from "../store/limits.ts";
+import type { RowLists } from "../store/lists.ts";
 import { countUp } from "../store/order.ts";
 import { BEGIN, type Grams, hashOf, isDense, longerGram, MOST_UNITS, ROOT, wordsFor } from "./grams.ts";
-import { lowestOne, onesIn } from "./sets.ts";
+import { lowestOne } from "./sets.ts";
 import { cutPieces, type Pieces, type Texts } from "./texts.ts";
 
 /** Reading so many code units takes about 0.15 ms. */
@@ -33,49 +33,22 @@ export function indexGrams(texts: Texts, by: "words" | "texts", mostRead = MOST_
   const pieces = cutPieces(texts, by === "words");
   const table = new GramTable();
   const open = new OpenGrams(pieces, by === "texts");
-  const union = new DocumentUnion(pieces, documents);
-  const lists = new ListWriter(documents);
+  const lister = new Lister(pieces.documents, documents);
   for (let length = 1; length <= MOST_UNITS; length++) {
     const first = table.size;
     open.lengthen(table, length, few);
-    if (table.size === first) break;
-    listDocuments(table, first, { group: open.group(first, table.size), union, lists });
+    const { starts, ends, sources } = open.group(first, table.size);
+    for (let gram = first; gram < table.size; gram++)
+      lister.list(table, gram, sources.subarray(starts[gram - first], ends[gram - first]));
   }
-  return { documents, few, ...table.finish(), lists: lists.finish() };
+  return { documents, few, ...table.finish(), lists: lister.finish() };
 }
 
-/** Pieces by gram: those of gram g are `pieces[starts[g - first]]` to `pieces[ends[g - first] - 1]`. */
-interface PieceGroups {
+/** Sources by gram: those of gram g are `sources[starts[g - first]]` to `sources[ends[g - first] - 1]`. */
+interface SourceGroups {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
-  readonly pieces: Uint32Array;
-}
-
-interface Listing {
-  readonly group: PieceGroups;
-  readonly union: DocumentUnion;
-  readonly lists: ListWriter;
-}
-
-/** Gives all grams from `first` on their counts and lists. */
-function listDocuments(table: GramTable, first: number, { group, union, lists }: Listing): void {
-  const { counts, places, pieceCounts } = table;
-  const { starts, ends, pieces } = group;
-  for (let gram = first; gram < table.size; gram++) {
-    const from = starts[gram - first]!;
-    const end = ends[gram - first]!;
-    pieceCounts[gram] = end - from;
-    let same = table.sameAs(gram, pieceCounts);
-    if (same === ROOT) {
-      counts[gram] = union.gather(pieces, from, end);
-      same = table.sameAs(gram, counts);
-      places[gram] = same === ROOT ? lists.write(union) : places[same]!;
-      union.clear();
-    } else {
-      counts[gram] = counts[same]!;
-      places[gram] = places[same]!;
-    }
-  }
+  readonly sources: Uint32Array;
 }
 
 /** The grams that were found so far. */
@@ -86,8 +59,6 @@ class GramTable {
   slots = new Uint32Array(8192);
   counts = new Uint32Array(4096);
   places = new Uint32Array(4096);
-  /** By gram: the pieces with it. */
-  pieceCounts = new Uint32Array(4096);
   /** By gram: the gram without its first unit. */
   #shorter = new Uint32Array(4096);
 
@@ -110,9 +81,9 @@ class GramTable {
   /**
    * The gram one unit shorter that is in the same documents; {@link ROOT} if there is none. It is in all documents of the
    * longer one, so their numbers tell.
-   * @param counts of pieces or documents, by gram
    */
-  sameAs(gram: number, counts: Uint32Array): number {
+  sameAs(gram: number): number {
+    const { counts } = this;
     const withoutLast = Math.floor(this.keys[gram]! / 65_536);
     if (withoutLast > BEGIN && counts[withoutLast] === counts[gram]) return withoutLast;
     const withoutFirst = this.#shorter[gram]!;
@@ -147,7 +118,6 @@ class GramTable {
     this.keys = enlarge(this.keys);
     this.counts = enlarge(this.counts);
     this.places = enlarge(this.places);
-    this.pieceCounts = enlarge(this.pieceCounts);
     this.#shorter = enlarge(this.#shorter);
   }
 }
@@ -214,75 +184,116 @@ class OpenGrams {
     this.#open = open;
   }
 
-  /** Groups the pieces by their grams, from `first` to before `end`. */
-  group(first: number, end: number): PieceGroups {
+  /** Groups the sources of pieces by their grams, from `first` to before `end`. */
+  group(first: number, end: number): SourceGroups {
     const grams = this.#grams;
     const count = this.#open === 0 ? 0 : this.#ends[this.#open - 1]!;
     const starts = new Uint32Array(end - first + 1);
     for (let at = 0; at < count; at++) if (grams[at]! >= first) starts[grams[at]! - first + 1]!++;
     for (let at = 0; at < end - first; at++) starts[at + 1]! += starts[at]!;
-    const pieces = new Uint32Array(starts[end - first]!);
+    const sources = new Uint32Array(starts[end - first]!);
     const ends = starts.slice(0, end - first);
     for (let number = 0, at = 0; number < this.#open; number++) {
-      const piece = this.#numbers[number]!;
+      const source = this.#pieces.sources[this.#numbers[number]!]!;
       for (; at < this.#ends[number]!; at++) {
         if (grams[at]! < first) continue;
-        const group = grams[at]! - first;
-        const to = ends[group]!;
-        // A piece that contains a gram twice counts once.
-        if (to > starts[group]! && pieces[to - 1] === piece) continue;
-        pieces[to] = piece;
-        ends[group] = to + 1;
+        const to = ends[grams[at]! - first]!;
+        // A source that contains a gram twice counts once.
+        if (to > starts[grams[at]! - first]! && sources[to - 1] === source) continue;
+        sources[to] = source;
+        ends[grams[at]! - first] = to + 1;
       }
     }
-    return { starts, ends, pieces };
+    return { starts, ends, sources };
   }
 }
 
-/** Collects the documents of some pieces, each once. */
-class DocumentUnion {
-  readonly #pieces: Pieces;
-  readonly bits: Uint32Array;
-  /** A bit for each word of `bits` that is not 0, so that the others need not be read. */
+/** Makes the lists of grams. */
+class Lister {
+  /** The documents of each piece. */
+  readonly #ofPiece: RowLists;
+  readonly #documents: number;
+  /** The documents of the current gram, and a bit for each word of them that is not 0: the others need not be read. */
+  readonly #bits: Uint32Array;
   readonly #used: Uint32Array;
-  count = 0;
+  #lists = new Uint32Array(4096);
+  #bytes = new Uint8Array(this.#lists.buffer);
+  /** The end of the last list. */
+  #end = 0;
 
-  constructor(pieces: Pieces, documents: number) {
-    this.#pieces = pieces;
-    this.bits = new Uint32Array(wordsFor(documents));
-    this.#used = new Uint32Array(wordsFor(this.bits.length));
+  constructor(ofPiece: RowLists, documents: number) {
+    this.#ofPiece = ofPiece;
+    this.#documents = documents;
+    this.#bits = new Uint32Array(wordsFor(documents));
+    this.#used = new Uint32Array(wordsFor(this.#bits.length));
   }
 
-  /** @returns how many documents there are */
-  gather(pieces: Uint32Array, from: number, end: number): number {
-    const { starts, rows } = this.#pieces.documents;
-    const bits = this.bits;
-    const used = this.#used;
-    for (let index = from; index < end; index++) {
-      const piece = pieces[index]!;
-      for (let at = starts[piece]!, last = starts[piece + 1]!; at < last; at++) {
-        const word = rows[at]! >>> 5;
-        bits[word]! |= 1 << rows[at]!;
-        used[word >>> 5]! |= 1 << word;
-      }
+  /** Gives a gram its count, and a list of its own, or that of a shorter one. */
+  list(table: GramTable, gram: number, sources: Uint32Array): void {
+    table.counts[gram] = this.#gather(sources);
+    const same = table.sameAs(gram);
+    table.places[gram] = same === ROOT ? this.#write(table.counts[gram]!) : table.places[same]!;
+    this.#clear();
+  }
+
+  finish(): Uint32Array {
+    const lists = sharedUint32(this.#end);
+    lists.set(this.#lists.subarray(0, this.#end));
+    return lists;
+  }
+
+  /** Sets the bits of the documents of some occurrences. @returns how many documents there are */
+  #gather(sources: Uint32Array): number {
+    const { starts, rows } = this.#ofPiece;
+    let count = 0;
+    for (let at = 0; at < sources.length; at++) {
+      const source = sources[at]!;
+      const piece = source - this.#documents;
+      if (piece < 0) count += this.#set(source);
+      else for (let row = starts[piece]!, last = starts[piece + 1]!; row < last; row++) count += this.#set(rows[row]!);
     }
-    this.count = 0;
-    this.#eachWord((word) => {
-      this.count += onesIn(bits[word]!);
-    });
-    return this.count;
+    return count;
   }
 
-  /** Calls a function with each document, ascending. */
-  each(take: (document: number) => void): void {
-    this.#eachWord((word) => {
-      for (let left = this.bits[word]!; left !== 0; left &= left - 1) take(word * 32 + lowestOne(left));
-    });
+  /** @returns 1 if the document is new, else 0 */
+  #set(document: number): number {
+    const word = document >>> 5;
+    const old = this.#bits[word]!;
+    this.#bits[word] = old | (1 << document);
+    this.#used[word >>> 5]! |= 1 << word;
+    return (~old >>> document) & 1;
   }
 
-  clear(): void {
+  /** @returns the place of the list */
+  #write(count: number): number {
+    const place = this.#end;
+    if (isDense(count, this.#documents)) {
+      this.#reserve(this.#bits.length);
+      this.#lists.set(this.#bits, place);
+      this.#end += this.#bits.length;
+      return place;
+    }
+    // A difference takes four bytes at most.
+    this.#reserve(count);
+    const bytes = this.#bytes;
+    let to = place * 4;
+    let before = -1;
     this.#eachWord((word) => {
-      this.bits[word] = 0;
+      for (let left = this.#bits[word]!; left !== 0; left &= left - 1) {
+        const document = word * 32 + lowestOne(left);
+        let rest = document - before;
+        before = document;
+        for (; rest >= 128; rest >>>= 7) bytes[to++] = (rest & 127) | 128;
+        bytes[to++] = rest;
+      }
+    });
+    this.#end = Math.ceil(to / 4);
+    return place;
+  }
+
+  #clear(): void {
+    this.#eachWord((word) => {
+      this.#bits[word] = 0;
     });
     this.#used.fill(0);
   }
@@ -291,55 +302,10 @@ class DocumentUnion {
     for (let block = 0; block < this.#used.length; block++)
       for (let left = this.#used[block]!; left !== 0; left &= left - 1) take(block * 32 + lowestOne(left));
   }
-}
-
-/** Most bytes of a list that is no bitset, for each document: a difference has at most 28 bits. */
-const DIFFERENCE_BYTES = 4;
-
-/** Writes lists one after the other. */
-class ListWriter {
-  readonly #documents: number;
-  #words = new Uint32Array(4096);
-  #bytes = new Uint8Array(this.#words.buffer);
-  #next = 0;
-
-  constructor(documents: number) {
-    this.#documents = documents;
-  }
-
-  /** @returns the place of the list */
-  write(union: DocumentUnion): number {
-    const place = this.#next;
-    const words = wordsFor(this.#documents);
-    if (isDense(union.count, this.#documents)) {
-      this.#reserve(words);
-      this.#words.set(union.bits, place);
-      this.#next += words;
-      return place;
-    }
-    this.#reserve(Math.ceil((union.count * DIFFERENCE_BYTES) / 4));
-    const bytes = this.#bytes;
-    let to = place * 4;
-    let before = -1;
-    union.each((document) => {
-      let rest = document - before;
-      before = document;
-      for (; rest >= 128; rest >>>= 7) bytes[to++] = (rest & 127) | 128;
-      bytes[to++] = rest;
-    });
-    this.#next = Math.ceil(to / 4);
-    return place;
-  }
-
-  finish(): Uint32Array {
-    const lists = sharedUint32(this.#next);
-    lists.set(this.#words.subarray(0, this.#next));
-    return lists;
-  }
 
   #reserve(words: number): void {
-    checkLimit(this.#next + words, MOST_LIST_WORDS, "words of document lists");
-    while (this.#next + words > this.#words.length) this.#words = enlarge(this.#words);
-    if (this.#bytes.buffer !== this.#words.buffer) this.#bytes = new Uint8Array(this.#words.buffer);
+    checkLimit(this.#end + words, MOST_LIST_WORDS, "words of document lists");
+    while (this.#end + words > this.#lists.length) this.#lists = enlarge(this.#lists);
+    if (this.#bytes.buffer !== this.#lists.buffer) this.#bytes = new Uint8Array(this.#lists.buffer);
   }
 }

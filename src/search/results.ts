@@ -13,7 +13,7 @@ export interface Results {
 }
 
 /** Rows in another order than their own, and the place of each row in it. */
-export interface Ranking {
+export interface RankedRows {
   readonly rows: Uint32Array;
   readonly places: Uint32Array;
 }
@@ -32,7 +32,7 @@ export function placesOf(rows: Uint32Array, places: Uint32Array): Uint32Array {
 export function* takeResults(
   nested: readonly DocumentSet[],
   { limit, offset }: PageOf,
-  ranking?: Ranking,
+  ranking?: RankedRows,
 ): Work<Results> {
   const total = nested.at(-1)!.count;
   const rows = new Uint32Array(Math.max(Math.min(limit, total - offset), 0));
@@ -80,7 +80,7 @@ function take(set: DocumentSet, skip: number, rows: Uint32Array): number {
 const FEW = 1024;
 
 /** The same in order of a ranking. */
-function* takeRanked(set: DocumentSet, ranking: Ranking, skip: number, rows: Uint32Array): Work<number> {
+function* takeRanked(set: DocumentSet, ranking: RankedRows, skip: number, rows: Uint32Array): Work<number> {
   const end = Math.min(rows.length, set.count - skip);
   if (set.count <= FEW) {
     const places = (yield* listOf(set)).map((row) => ranking.places[row]!).sort();

@@ -4,16 +4,22 @@ import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/byte
 import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import type { RowLists } from "../store/lists.ts";
 
+/** The only white space in folded texts. */
+export const SPACE = 0x20;
+
+/** Stands after each text, and between a name and its description: no folded text contains it. */
+export const LINE_BREAK = 0x0a;
+
 /** Texts by document. */
 export interface Texts {
-  /** The code units of all texts, one text after the other. */
+  /** The code units of all texts, one text after the other, each with a line break after it. */
   readonly units: Uint16Array;
   /** Text d is `units[starts[d]]` to `units[ends[d] - 1]`. */
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
 }
 
-/** Joins texts. @param most code units of all texts together @throws {LimitError} when there are more */
+/** Joins texts. @param most code units of all texts together, the line breaks included @throws {LimitError} when there are more */
 export function joinTexts(
   documents: number,
   textOf: (document: number) => string,
@@ -25,11 +31,12 @@ export function joinTexts(
   let to = 0;
   for (let document = 0; document < documents; document++) {
     const text = textOf(document);
-    checkLimit(to + text.length, most, "UTF-16 units of searched texts");
-    while (to + text.length > units.length) units = enlarge(units, MOST_CODE_UNITS);
+    checkLimit(to + text.length + 1, most, "UTF-16 units of searched texts");
+    while (to + text.length + 1 > units.length) units = enlarge(units, MOST_CODE_UNITS);
     starts[document] = to;
     for (let at = 0; at < text.length; at++) units[to++] = text.charCodeAt(at);
     ends[document] = to;
+    units[to++] = LINE_BREAK;
   }
   const all = sharedUint16(to);
   all.set(units.subarray(0, to));
@@ -56,11 +63,9 @@ export interface Pieces {
   readonly lengths: Uint32Array;
   /** The documents of each piece, ascending. */
   readonly documents: RowLists;
+  /** By piece: its document, or the number of documents plus its own number if it is in several. */
+  readonly sources: Uint32Array;
 }
-
-/** White space in folded texts: the space, and the line break between a name and its description. */
-const SPACE = 0x20;
-const LINE_BREAK = 0x0a;
 
 /** Cuts texts into pieces. @param isWords cuts at white space; otherwise a piece is a whole text */
 export function cutPieces({ units, starts, ends }: Texts, isWords: boolean): Pieces {
@@ -85,7 +90,14 @@ export function cutPieces({ units, starts, ends }: Texts, isWords: boolean): Pie
     }
     pieceEnds[document] = pieces.length;
   }
-  return { units, ...table.finish(), documents: documentsByPiece(pieces, pieceEnds, table.count) };
+  const documents = documentsByPiece(pieces, pieceEnds, table.count);
+  const sources = newest.subarray(0, table.count);
+  for (let piece = 0; piece < table.count; piece++) {
+    const first = documents.starts[piece]!;
+    const isAlone = documents.starts[piece + 1] === first + 1;
+    sources[piece] = isAlone ? documents.rows[first]! : starts.length + piece;
+  }
+  return { units, ...table.finish(), documents, sources };
 }
 
 function documentsByPiece(pieces: Uint32Column, ends: Uint32Array, count: number): RowLists {

@@ -7,7 +7,7 @@ import { findAll, findBeginning, keepWithLength } from "./find.ts";
 import { fold } from "./fold.ts";
 import type { Grams } from "./grams.ts";
 import { indexGrams } from "./index-grams.ts";
-import { type Ranking, type Results, takeResults } from "./results.ts";
+import { type RankedRows, type Results, takeResults } from "./results.ts";
 import { areSameTexts, joinTexts, type Texts } from "./texts.ts";
 import type { IndexOptions } from "./users.ts";
 import type { Work } from "./work.ts";
@@ -59,7 +59,7 @@ export function termsOf(term: string): string[] {
  */
 export function* searchWorlds(
   index: WorldIndex,
-  ranking: Ranking,
+  ranking: RankedRows,
   term: string,
   page: PageOf,
 ): Work<Results> {

@@ -6,8 +6,10 @@ import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
 import { rationNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
+import { MAX_UNSENT_BYTES } from "../http/unsent.ts";
 import { BASE_PATH } from "../model/model.ts";
 import type { Tables } from "../observe/events.ts";
+import type { LogSink } from "../observe/log/log.ts";
 import { createRequestCells, type RequestCells } from "../observe/metrics/counters.ts";
 import { MOST_THREADS, type Settings } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
@@ -47,6 +49,8 @@ export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 export interface ServerOptions extends OpenStateOptions {
   readonly tables: Tables;
   readonly admin?: OpenAdmin | undefined;
+  /** Makes the log's sink report its own faults, too. */
+  readonly watchLog?: LogSink["watch"];
 }
 
 export function threadsFrom(value: Settings["threads"]): number {
@@ -72,9 +76,10 @@ async function withAdmin(given: ServerOptions): Promise<{ admin?: Admin; options
   if (open === undefined) return { options: given };
   const servingThreads = threadsFrom(settings.threads);
   const requestCells = createRequestCells(servingThreads);
-  const keyUse = createKeyUse(servingThreads, settings.rateWindow);
+  const keyUse = createKeyUse(servingThreads);
   const admin = await open({ settings, servingThreads, sharedLimits, requestCells, keyUse, tables, observe });
   const { watched, url } = admin;
+  given.watchLog?.(watched.observe);
   observe({ kind: "admin-listening", url });
   const options: ServerOptions = {
     ...given,
@@ -167,6 +172,7 @@ async function listenInThreads(
   const task = {
     settings,
     maxConnections: connectionLimit(count, admin?.maxConnections),
+    maxUnsentBytes: MAX_UNSENT_BYTES / count,
     writesAccess: writeAccess !== undefined,
     requestCells,
     keyUse,

@@ -9,7 +9,17 @@ import type { FeatureRows } from "../model/feature-rows.ts";
 import { SCOPES } from "../model/model.ts";
 
 const SERVING = ["serve", "demo"] as const;
-const KEY_VERBS = ["create", "list", "show", "update", "rotate", "disable", "enable", "delete"] as const;
+const KEY_VERBS = [
+  "create",
+  "list",
+  "show",
+  "find",
+  "update",
+  "rotate",
+  "disable",
+  "enable",
+  "delete",
+] as const;
 type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
 
 export type CoreCommand =
@@ -98,6 +108,8 @@ const COUNT = { kind: "integer", value: "N", min: 1 } as const;
 const BYTES = { kind: "integer", value: "BYTES" } as const;
 const SECONDS = { kind: "number", value: "SECONDS" } as const;
 const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
+const OWNER = { flag: "owner", kind: "text", value: "TEXT" } as const;
+const NOTE = { flag: "note", kind: "text", value: "TEXT" } as const;
 const SCOPE = { flag: "scope", kind: "list", value: "SCOPE", choices: SCOPES } as const;
 const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
 const TIMEOUT = { ...SECONDS, min: 0.1, max: 3600 } as const;
@@ -207,8 +219,18 @@ export const CORE_SETTINGS = [
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
   { ...KEEP, commands: ["build"] },
   { ...COUNT, flag: "to", default: "1", meaning: "Number of versions to go back.", commands: ["rollback"] },
-  { ...PREFIX, flag: "api-key-prefix", default: "svc_sk_", meaning: "Prefix of every API key." },
-  { ...PREFIX, flag: "cli-token-prefix", default: "svcx_", meaning: "Prefix of every CLI token." },
+  {
+    ...PREFIX,
+    flag: "api-key-prefix",
+    default: "svc_sk_",
+    meaning: "Prefix of every API key: letters, digits, `.`, `_`, `~` and `-`.",
+  },
+  {
+    ...PREFIX,
+    flag: "cli-token-prefix",
+    default: "svcx_",
+    meaning: "Prefix of every CLI token, of the same characters.",
+  },
   {
     ...BYTES,
     flag: "search-cache-bytes",
@@ -341,9 +363,11 @@ export const CORE_SETTINGS = [
   {
     ...NAME,
     required: true,
-    meaning: "Name of the key, such as its owner or purpose.",
+    meaning: "Name of the key, such as its purpose.",
     commands: ["keys create"],
   },
+  { ...OWNER, meaning: "The person or team that has the key.", commands: ["keys create"] },
+  { ...NOTE, meaning: "A text to keep with the key, such as a ticket.", commands: ["keys create"] },
   {
     flag: "kind",
     kind: "choice",
@@ -375,6 +399,18 @@ export const CORE_SETTINGS = [
     commands: ["keys create"],
   },
   { ...NAME, meaning: "A new name. Default: as before.", commands: ["keys update"] },
+  {
+    ...OWNER,
+    value: "TEXT|none",
+    meaning: "The person or team that has the key, or `none`. Default: as before.",
+    commands: ["keys update"],
+  },
+  {
+    ...NOTE,
+    value: "TEXT|none",
+    meaning: "A text to keep with the key, or `none`. Default: as before.",
+    commands: ["keys update"],
+  },
   {
     ...SCOPE,
     meaning:
@@ -408,6 +444,13 @@ export const CORE_SETTINGS = [
       "Time for which the previous token stays valid: `30m`, `12h`, `2d`, `1w`, or `0`, which ends it and all earlier ones at once.",
     commands: ["keys rotate"],
   },
+  {
+    ...WRITTEN_FILE,
+    flag: "token-out",
+    meaning:
+      "File to write the token to, with mode 0600, in place of standard output. An existing file is refused, unless it is empty or holds a token of the same key.",
+    commands: ["keys create", "keys rotate"],
+  },
   { ...OUT, commands: ["build"] },
   {
     flag: "manifest",
@@ -420,8 +463,8 @@ export const CORE_SETTINGS = [
     kind: "text",
     value: "URL",
     meaning:
-      "Show the use of each key in this window, and its last request, from the admin listener at this URL, such as `http://127.0.0.1:8788/`.",
-    commands: ["keys list", "keys show"],
+      "Show the use of each key since the start of the server, and its last request, from the admin listener at this URL, such as `http://127.0.0.1:8788/`.",
+    commands: ["keys list", "keys show", "keys find"],
   },
   {
     flag: "admin-token-file",
@@ -430,7 +473,7 @@ export const CORE_SETTINGS = [
     path: "read",
     value: "FILE",
     meaning: "File with the bearer token that the admin listener asks for.",
-    commands: ["keys list", "keys show"],
+    commands: ["keys list", "keys show", "keys find"],
   },
   {
     flag: "no-index",
@@ -438,7 +481,7 @@ export const CORE_SETTINGS = [
     meaning: "Validate only; skip building the search index.",
     commands: ["check"],
   },
-  { ...JSON_RESULT, commands: ["check", "diff", "keys list", "keys show"] },
+  { ...JSON_RESULT, commands: ["check", "diff", "keys list", "keys show", "keys find"] },
 ] as const satisfies readonly Setting<CoreCommand>[];
 
 type CoreRow = (typeof CORE_SETTINGS)[number];
@@ -597,8 +640,9 @@ type ForPrefixes = { readonly [Name in "apiKeyPrefix" | "cliTokenPrefix"]: strin
 /** @returns why the kind of a token cannot be told from its prefix, or undefined @param names of both, for messages */
 export function problemWithPrefixes(prefixes: ForPrefixes, names: ForPrefixes): string | undefined {
   for (const kind of ["apiKeyPrefix", "cliTokenPrefix"] as const) {
-    if (!/^[\x21-\x7e]+$/.test(prefixes[kind])) {
-      return `${names[kind]}: must be visible ASCII without spaces, is ${JSON.stringify(prefixes[kind])}`;
+    // Other characters end a part of a query or a path, where the log masks tokens, or may be written in several ways.
+    if (!/^[A-Za-z0-9._~-]+$/.test(prefixes[kind])) {
+      return `${names[kind]}: must be letters, digits, ".", "_", "~" and "-", is ${JSON.stringify(prefixes[kind])}`;
     }
   }
   const { apiKeyPrefix: api, cliTokenPrefix: cli } = prefixes;

@@ -3,6 +3,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect as connectSocket, type Socket } from "node:net";
 import { SettingError } from "../settings/settings.ts";
+import { importOptional } from "../util/optional-package.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import { ReplyScanner } from "./reply-scanner.ts";
@@ -51,16 +52,13 @@ export function problemOf(error: unknown, target: Pick<RedisTarget, "password">)
   return withoutPassword(line, target).slice(0, 200);
 }
 
-/** The client is an optional package. @throws {SettingError} naming the command that installs it */
-async function importClient() {
-  try {
-    return await import("@redis/client");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    const missing = "needs a package that is not installed: npm install @redis/client";
-    throw new SettingError("sharedLimits", ` ${missing} (with --global where orrery was)`, false);
-  }
+/** @throws {SettingError} when the package is missing or cannot be read */
+function importClient() {
+  return importOptional(
+    ["@redis/client"],
+    () => import("@redis/client"),
+    (what) => new SettingError("sharedLimits", ` ${what}`, false),
+  );
 }
 
 type RedisModule = Awaited<ReturnType<typeof importClient>>;

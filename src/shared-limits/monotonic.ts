@@ -17,7 +17,7 @@ const LONGEST = 5;
 
 /**
  * Starts a timer for answers. @returns a function that stops it. Answers that have arrived are handled before the
- * callback, and time in which this thread was busy hardly counts: a thread must not blame the server for its own delay.
+ * callback, and the time in which this thread was busy is mostly not counted: it is no delay of the server.
  */
 export function startRealTimer(callback: () => void, ms: number): () => void {
   const latest = performance.now() + ms * LONGEST;

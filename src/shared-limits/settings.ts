@@ -1,11 +1,10 @@
 /** The settings, events and metrics of shared limits, and the plan made from settings. */
 
-import { readFile } from "node:fs/promises";
 import type { SharedLimitsPlan } from "../auth/shared.ts";
+import { readGiven, whyUnread } from "../files/given.ts";
 import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import { type Setting, SettingError, type Settings } from "../settings/settings.ts";
-import { problemText } from "../util/system-error.ts";
 import type { SharedLimitsSettings } from "./keep-shared.ts";
 import { problemWithRedisUrl, readRedisUrl } from "./redis-url.ts";
 import { ServersAway } from "./servers-away.ts";
@@ -134,13 +133,13 @@ export interface SharedLimitsOptions {
 }
 
 async function readPassword(file: string): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    throw badPasswordFile(file, `cannot be read: ${problemText(error)}`);
-  }
-  const [line = ""] = text.split(/\r?\n/, 1);
+  const { bytes } = await readGiven(file).catch((error: unknown) => {
+    throw badPasswordFile(file, whyUnread(error) ?? String(error));
+  });
+  const [line = ""] = bytes
+    .toString()
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/, 1);
   if (line === "") throw badPasswordFile(file, "the first line must be the password");
   return line;
 }

@@ -9,8 +9,8 @@ import { type Taking, takeAlone, takePermit } from "./permits.ts";
 export const WAIT_MS = 45;
 
 /**
- * How long a request waits for the answer to an earlier question. Then it sends its own, whose answer comes in time, or
- * so late that the server counts as away.
+ * How long a request waits for the answer to an earlier question. After that it asks itself. If that
+ * answer is late too, the server counts as unreachable.
  */
 const JOIN_MS = 4;
 

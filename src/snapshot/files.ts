@@ -55,18 +55,16 @@ export function isSameFile(a: string, b: string): boolean {
 
 /** The fingerprints of the files of a snapshot. @throws any error of the file system but "no such file" */
 export async function fileFingerprintsOf(folder: string): Promise<FileFingerprints> {
-  const names = [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)];
-  const fingerprints = await Promise.all(
-    names.map(async (name): Promise<[string, string][]> => {
-      try {
-        return [[name, fileFingerprint(name, await stat(join(folder, name), { bigint: true }))]];
-      } catch (error) {
-        if (codeOf(error) === "ENOENT") return [];
-        throw error;
-      }
-    }),
-  );
-  return new Map(fingerprints.flat());
+  const fingerprints = new Map<string, string>();
+  // One after the other: if the file system hangs, one thread waits for it.
+  for (const name of [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]) {
+    try {
+      fingerprints.set(name, fileFingerprint(name, await stat(join(folder, name), { bigint: true })));
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  }
+  return fingerprints;
 }
 
 export function joinFingerprints(fingerprints: FileFingerprints): string {

@@ -79,7 +79,7 @@ async function findEqual(file: StoredFile, { options, onBytes }: Reading): Promi
   return (await hashFile(file.handle, onBytes)) === known.sha256 ? known : undefined;
 }
 
-/** Uses the rows of an unchanged file again; false if other rows of it are visible now. */
+/** Reuses the rows of an unchanged file. False if a change in `worlds` changed which of them are visible. */
 function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boolean {
   const { stage, problems, files, unchanged } = reading;
   const { before } = reading.options;

@@ -20,7 +20,7 @@ export interface LoadOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** The served generation: its unchanged files are not read again. */
   readonly before?: Before | undefined;
-  /** Refuses the folder, for no reason, if a file of rows or a prepared file would have to be read. */
+  /** Fails without a message instead of reading a file of rows or a prepared file. */
   readonly readsNothing?: boolean;
   readonly signal?: AbortSignal;
   /** Replace the hard limits in tests. */

@@ -1,8 +1,9 @@
 /** The optional manifest: the description of a snapshot's files. */
 
 import { isUtf8 } from "node:buffer";
-import { type FileHandle, readFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { readGiven } from "../files/given.ts";
 import { parseTime } from "../model/time.ts";
 import { isCount, isObject, notJson, parsedJson } from "../util/json.ts";
 import { isRowFile, MANIFEST, PREPARED } from "./files.ts";
@@ -111,7 +112,8 @@ export function compareWithManifest(
 /** The manifest in a folder, if it can be read and is an object. */
 export async function readManifestOf(folder: string): Promise<Record<string, unknown> | undefined> {
   try {
-    const manifest: unknown = JSON.parse(await readFile(join(folder, MANIFEST), "utf8"));
+    const { bytes } = await readGiven(join(folder, MANIFEST), MAX_BYTES);
+    const manifest: unknown = JSON.parse(bytes.toString());
     return isObject(manifest) ? manifest : undefined;
   } catch {
     return undefined;

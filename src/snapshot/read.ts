@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
 import { codeOf } from "../util/system-error.ts";
 import type { Packing, StoredFile } from "./files.ts";
-import { LineCutter, type LineSink } from "./lines.ts";
+import { LineCutter, type LineSink, otherKind } from "./lines.ts";
 
 const CHUNK_BYTES = 1_048_576;
 
@@ -145,6 +145,8 @@ export async function readFileLines(
   };
   const cutter = new LineCutter(sink);
   const cut = (chunk: Buffer): void => {
+    const other = budget.bytesLeft === bytesLeft ? otherKind(chunk) : undefined;
+    if (other !== undefined) throw new BadFileError(other);
     spend(budget, chunk.length);
     cutter.push(chunk);
   };

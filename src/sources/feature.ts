@@ -18,7 +18,8 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     path: "written",
     value: "DIR",
-    meaning: "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory.",
+    meaning:
+      "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory; `check` keeps no copy.",
     commands: ["serve", "check"],
   },
   {
@@ -97,6 +98,13 @@ export const SOURCES_SETTINGS = [
     commands: ["export"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
+  {
+    flag: "visible-only",
+    kind: "flag",
+    meaning:
+      "Leave hidden rows out of the files, and everything of hidden worlds: for files that others can download. Users are always visible.",
+    commands: ["export"],
+  },
 ] as const satisfies readonly Setting[];
 
 export const SOURCES_EVENTS = {

@@ -120,10 +120,10 @@ export async function runRounds(
     if (!signal.aborted) throw failureAt(out, error);
     say((signal.reason as Error).message);
     await rounds.close?.();
-    io.exit(1);
+    await io.exit(1);
   } finally {
     await rounds.close?.();
   }
   // A thread or a connection may still be on its way to its end.
-  if (signal.aborted) io.exit(0);
+  if (signal.aborted) await io.exit(0);
 }

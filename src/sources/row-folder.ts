@@ -1,7 +1,7 @@
 /** A folder of rows before its publication: its files, its generation, its manifest, and the check that it would load. */
 
 import { createHash } from "node:crypto";
-import { open, writeFile } from "node:fs/promises";
+import { open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
@@ -12,6 +12,7 @@ import { type Before, type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { refuseShrunk, type ShrinkGuard, type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
 import type { MirrorNote } from "../upstream/cli.ts";
+import { isObject } from "../util/json.ts";
 import { SnapshotError } from "../util/told-error.ts";
 
 const NEWLINE = 10;
@@ -113,12 +114,26 @@ export async function writeManifest(
   await writeFile(join(folder, MANIFEST), manifestText(manifest));
 }
 
+/** Whether a folder holds a generation, in any form. */
+export async function holdsGeneration(folder: string, generation: string): Promise<boolean> {
+  return (await readManifestOf(folder))?.generation === generation;
+}
+
+/** Whether the files that a manifest lists are there with their sizes. */
+async function areWhole(folder: string, files: Record<string, unknown>): Promise<boolean> {
+  for (const [name, listed] of Object.entries(files)) {
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (!isObject(listed) || found?.size !== listed.bytes) return false;
+  }
+  return true;
+}
+
 /**
  * Renews the time of the published data if they are the same.
  *
  * @param current the published folder, if any
  * @param names of the files, which tell the form of the rows; any when absent
- * @returns whether it holds this generation
+ * @returns whether it holds this generation, whole by the sizes of its files
  */
 export async function renewIfSame(
   current: string | undefined,
@@ -127,7 +142,9 @@ export async function renewIfSame(
 ): Promise<boolean> {
   const manifest = current === undefined ? undefined : await readManifestOf(current);
   if (manifest?.generation !== generation) return false;
-  if (names !== undefined && Object.keys(manifest.files ?? {}).join() !== names.join()) return false;
+  const files = isObject(manifest.files) ? manifest.files : {};
+  if (names !== undefined && Object.keys(files).join() !== names.join()) return false;
+  if (!(await areWhole(current!, files))) return false;
   const time = formatTime(createdAt);
   if (manifest.createdAt !== time)
     await replaceFile(join(current!, MANIFEST), manifestText({ ...manifest, createdAt: time }));

@@ -53,10 +53,18 @@ function distance(query: Uint32Array, text: Uint32Array, most: number, skipCost:
   return best;
 }
 
-/** The known word that an unknown one may mean: the nearest within a third of its length in edits, ignoring case. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+/**
+ * The known word that an unknown one may mean: the nearest, ignoring case.
+ *
+ * @param most maximum number of edits; a third of the word's length when absent
+ */
+export function nearest(
+  word: string,
+  known: readonly string[],
+  most = Math.max(1, Math.floor(word.length / 3)),
+): string | undefined {
   let best: string | undefined;
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let least = most + 1;
   for (const candidate of known) {
     // The distance is at least the difference in length.
     if (Math.abs(candidate.length - word.length) >= least) continue;

@@ -10,6 +10,7 @@ export function codeOf(error: unknown): string | undefined {
 export function systemErrorText(error: unknown): string | undefined {
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return undefined;
+  if (code === "ENOTFOUND") return "the host name does not resolve (ENOTFOUND)";
   const words = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
   return words === undefined ? `${code} in ${syscall}` : `${words} (${code})`;
 }

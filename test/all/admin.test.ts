@@ -10,7 +10,14 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { explainKey } from "../../src/admin/explain.ts";
 import type { Status } from "../../src/admin/status.ts";
-import { snapshotFiles, temporaryFolder, user, withManifest, writeSnapshot } from "../support/folders.ts";
+import {
+  snapshotFiles,
+  temporaryFolder,
+  user,
+  withManifest,
+  world,
+  writeSnapshot,
+} from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
@@ -251,6 +258,11 @@ it("files that were refused are problems for as long as they are; /readyz keeps 
   await untilKinds(["snapshot-refused"], "the missing file");
   writeSnapshot(snapshot, { "users.ndjson": [user(1)] });
   await untilKinds([], "the file to be back");
+  writeSnapshot(snapshot, { "worlds.ndjson": [world(1, { status: "DRAFT" })], "instances.ndjson": "" });
+  await untilKinds(["worlds-hidden"], "a world that is hidden");
+  assert.equal(await metric(gauge("worlds-hidden")), 1);
+  writeSnapshot(snapshot);
+  await untilKinds([], "the world to be visible again");
   await server.stop();
 });
 

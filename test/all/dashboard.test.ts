@@ -165,6 +165,15 @@ async function assertFits(page: Page, widths: readonly number[], look = async ()
       await page.setViewportSize({ width, height: 900 });
       await assertNoOverflow(page, `${width} px`);
       assert.deepEqual(await findBarriers(page), [], `${colorScheme}, ${width} px`);
+      const broken = await page.evaluate<string[]>(`
+        [...document.querySelectorAll("#explain label, main dt")]
+          .filter((label) => {
+            const text = document.createRange();
+            text.selectNodeContents(label.firstChild);
+            return text.getClientRects().length > 1;
+          })
+          .map((label) => label.textContent)`);
+      assert.deepEqual(broken, [], "labels of several lines");
       await look();
     }
   }
@@ -240,7 +249,7 @@ describe("the dashboard", { skip }, () => {
     await until(async () => (await left()) !== remaining, "another rest of a key");
     await untilText(page, `#keys tr:has(bdi:text-is("mobile app"))`, /\b0\s+40\s/);
     await untilText(page, "#requests-legend", /2xx answered\s*[1-9]/);
-    await untilText(page, "#requests-legend", /3xx unchanged, elsewhere\s*[\d.]*[1-9]/);
+    await untilText(page, "#requests-legend", /3xx unchanged or redirected\s*[\d.]*[1-9]/);
     await untilText(page, "#rejected", /\d/);
     await untilText(page, "#search", /Hit rate\s+\d+(\.\d)?\s%/);
     assert.equal(await page.locator("#threads tr").count(), 3);
@@ -293,7 +302,18 @@ describe("the dashboard", { skip }, () => {
         if (name === "" || reached.includes(name)) break;
         reached.push(name);
       }
-      assert.deepEqual(reached, ["skip", "pause", "reload", "loads", "target", "key", "primary"]);
+      assert.deepEqual(reached, [
+        "skip",
+        "pause",
+        "reload",
+        "routes-table",
+        "keys-table",
+        "loads",
+        "threads-table",
+        "target",
+        "key",
+        "primary",
+      ]);
       await page.focus("#target");
       await page.keyboard.type("/api/public/v1/stats");
       await page.keyboard.press("Enter");
@@ -365,6 +385,11 @@ describe("the dashboard", { skip }, () => {
       const ageSeconds = 20 * 86_400 + 23 * 3600;
       const since = new Date(Date.now() - 65_000).toISOString();
       const [key] = status.keys.busiest;
+      const [slow, slower] = [
+        { p50Ms: 1, p99Ms: 7 },
+        { p50Ms: 1, p99Ms: 500 },
+      ];
+      const api = status.requests.routes.find(({ route }) => route === "/stats")!;
       const wrong = {
         ...status,
         ready: { ...status.ready, status: "stale", ageSeconds },
@@ -385,25 +410,45 @@ describe("the dashboard", { skip }, () => {
             },
           ],
         },
-        requests: { ...status.requests, routes: [{ ...status.requests.routes[0], route: "" }] },
+        requests: {
+          ...status.requests,
+          routes: [
+            { ...api, recent: slow },
+            { ...api, route: "", recent: slower },
+          ],
+        },
       };
       await answerWith(page, { json: wrong });
       for (const [selector, text] of [
         ["#problem-list", /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/],
         ["#limits", /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/],
-        ["#routes th", /^other paths$/],
+        ["#routes tr:last-child th", /^other paths$/],
         ["#keys .use", /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/],
       ] as const)
         await untilText(page, selector, text);
       assert.equal(await textOf(page, "#problems-title"), "2\u00a0problems: Data stale, Limits away");
       assert.equal(await tile(page, "Data checked"), "20\u00a0d 23\u00a0h ago");
+      assert.equal(await tile(page, "Slowest p99"), "7.00\u00a0ms", "of the API alone");
       await assertFits(page, [1600, 1280, 400], async () => {
         const cut = await page.evaluate<string[]>(`
           [...document.querySelectorAll("#tiles dd, #keys .id, #routes th, #problems li, #served code")]
             .filter((shown) => shown.scrollWidth > shown.clientWidth + 1 && getComputedStyle(shown).display !== "inline")
             .map((shown) => shown.textContent)`);
         assert.deepEqual(cut, []);
+        const empty = await page.evaluate<string[]>(`
+          [...document.querySelectorAll("main .card")]
+            .filter((card) => card.getBoundingClientRect().bottom - card.lastElementChild.getBoundingClientRect().bottom > 30)
+            .map((card) => card.id || card.innerText.slice(0, 30))`);
+        assert.deepEqual(empty, [], "cards that are higher than their content");
       });
+      assert.equal(
+        await page.evaluate(
+          "((shown) => shown.scrollWidth > shown.clientWidth)(document.querySelector('#routes-table'))",
+        ),
+        true,
+        "at 400 px the table scrolls and keeps its columns",
+      );
+      assert.ok(await page.locator("#routes td:nth-child(6)").first().isVisible());
       const sizes = await page.evaluate<number[]>(
         "[...document.querySelectorAll('#tiles .value')].map((shown) => parseFloat(getComputedStyle(shown).fontSize))",
       );

@@ -142,7 +142,6 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
       out,
       gzip: false,
       maxSnapshotBytes: 1e9,
-      onlyChanges: true,
       signal: new AbortController().signal,
     };
     let last: LastPublished | undefined;

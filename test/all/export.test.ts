@@ -8,9 +8,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { FIELDS, type TableName } from "../../src/model/schema.ts";
 import { exportOnce } from "../../src/sources/postgres/export.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
-import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
+import { columnName, DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { freePort } from "../support/ports.ts";
@@ -192,6 +193,63 @@ describe("export from PostgreSQL", { skip }, () => {
         4 AS visits_last_30_days FROM world_stats`,
     };
   }
+
+  it("leaves hidden rows out of the files, and everything of hidden worlds, from columns and from JSON", async (t) => {
+    const folder = temporaryFolder(t);
+    await server.makeDatabase("hidden");
+    const uuid = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`;
+    const run = (sql: string): Promise<void> => server.run(sql, "hidden");
+    await run(`
+      ALTER TABLE users ADD email text DEFAULT 'canary@example.com';
+      INSERT INTO users SELECT '${uuid(1)}', 'owner of a hidden world', NULL, now();
+      INSERT INTO worlds SELECT ('00000000-0000-4000-8000-00000000000' || n)::uuid, 'world ' || n, NULL, '${uuid(1)}', n <> 2,
+        CASE n WHEN 3 THEN 'BANNED' ELSE 'ACTIVE' END, now(), now() FROM generate_series(1, 4) n;
+      INSERT INTO world_stats SELECT id, 1, 1, 1, 1 FROM worlds;
+      INSERT INTO instances SELECT gen_random_uuid(), id, true, true, now() FROM worlds;
+      INSERT INTO instances SELECT gen_random_uuid(), id, false, true, now() FROM worlds;
+      INSERT INTO instances SELECT gen_random_uuid(), id, true, false, now() FROM worlds;
+      INSERT INTO instances SELECT gen_random_uuid(), '${uuid(9)}', true, true, now();`);
+    const asJson = Object.fromEntries(
+      Object.entries(DEFAULT_QUERIES).map(([table, query]) => {
+        const fields = FIELDS[table as TableName].map(({ name }) => `'${name}', ${columnName(name)}`);
+        const json = `json_build_object('email', 'canary@example.com', ${fields.join(", ")})`;
+        return [table, `SELECT ${json} AS row FROM ${query.split(" FROM ")[1]}`];
+      }),
+    );
+    const args = ["export", "--postgres", server.url("hidden"), "--visible-only", "--out"];
+    for (const more of [[], ["--gzip"], ["--queries", queries(t, asJson)]]) {
+      const out = join(folder, `out${more.length}`);
+      await runWell([...args, out, ...more]);
+      const of = (table: string, name: string) => readRows(out, table).map((row) => row[name]);
+      assert.deepEqual(of("users", "displayName"), ["owner of a hidden world"]);
+      assert.deepEqual(of("worlds", "name"), ["world 1", "world 4"]);
+      assert.deepEqual(of("world-stats", "worldId"), [uuid(1), uuid(4)]);
+      assert.deepEqual(of("instances", "worldId"), [uuid(1), uuid(4)]);
+      for (const table of FILES)
+        assert.doesNotMatch(
+          JSON.stringify(readRows(out, table)),
+          /canary|email|world [23]|BANNED|isActive":false/,
+        );
+      const { stdout } = await runWell(["check", out, "--no-index", "--json"]);
+      for (const { hidden, dangling } of JSON.parse(stdout).files)
+        assert.deepEqual([hidden, dangling.count], [{}, 0]);
+    }
+    // Rounds in one process: statistics and instances change with their worlds, though their own tables did not.
+    const out = join(folder, "rounds");
+    const rounds = start([...args, out, "--every", "0.2", "--live-every", "0.1"]);
+    const worldsOf = (table: string): string =>
+      readRows(out, table)
+        .map((row) => row.worldId)
+        .join();
+    await until(() => existsSync(out), "a version");
+    await run(`UPDATE worlds SET is_public = NOT is_public WHERE id IN ('${uuid(1)}', '${uuid(2)}')`);
+    for (const table of ["world-stats", "instances"])
+      await until(() => worldsOf(table) === `${uuid(2)},${uuid(4)}`, `${table} of other worlds`);
+    // The table now has as many rows as were visible.
+    await run(`DELETE FROM worlds WHERE id IN ('${uuid(2)}', '${uuid(4)}')`);
+    await until(() => readRows(out, "worlds").length === 0, "no world");
+    await rounds.stop();
+  });
 
   it("writes counts to the digit, however the database shows numbers", async (t) => {
     const out = join(temporaryFolder(t), "snapshot");
@@ -475,7 +533,6 @@ describe("export from PostgreSQL", { skip }, () => {
             out,
             gzip: false,
             maxSnapshotBytes: 1e9,
-            onlyChanges: false,
             signal: new AbortController().signal,
           });
           seen.add(generation);

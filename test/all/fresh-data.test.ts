@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -18,7 +19,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { mustLoad } from "../support/loaded.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
@@ -42,6 +45,11 @@ interface Manifest {
 
 const manifestIn = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
+
+function renewManifest(snapshot: string, createdAt: string): void {
+  writeFileSync(`${snapshot}.new`, JSON.stringify({ ...manifestIn(snapshot), createdAt }));
+  renameSync(`${snapshot}.new`, join(snapshot, "manifest.json"));
+}
 
 /** The answers of a server's admin listener. */
 const readyOf = async (server: Served) => JSON.parse((await server.askAdmin("readyz")).text);
@@ -69,13 +77,8 @@ const untilTold = (program: Program, words: RegExp): Promise<unknown> =>
 it("the moment of the data is told by readiness, status and a metric, and makes a server stale", async (t) => {
   const folder = temporaryFolder(t);
   const snapshot = await generate(join(folder, "rows"), 50, 1);
-  const createdAt = (time: string): void => {
-    const text = JSON.stringify({ ...manifestIn(snapshot), createdAt: time });
-    writeFileSync(join(folder, "new"), text);
-    renameSync(join(folder, "new"), join(snapshot, "manifest.json"));
-  };
   const [old, now] = ["2026-01-01T00:00:00Z", new Date().toISOString()];
-  createdAt(old);
+  renewManifest(snapshot, old);
   const options = ["--admin", "0", "--watch", "0.05", "--max-data-age", "3600"];
   const server = await serve(snapshot, keysIn(folder), options);
   assert.equal((await server.askAdmin("readyz")).status, 503);
@@ -88,7 +91,7 @@ it("the moment of the data is told by readiness, status and a metric, and makes 
   const seconds = Date.parse(old) / 1000;
   const metric = new RegExp(`^orrery_snapshot_created_timestamp_seconds ${seconds}$`, "m");
   assert.match((await server.askAdmin("metrics")).text, metric);
-  createdAt(now);
+  renewManifest(snapshot, now);
   await until(async () => (await server.askAdmin("readyz")).status === 200, "data that are fresh");
   assert.equal((await readyOf(server)).createdAt, now);
   const loads = /^orrery_snapshot_loads_total\{result="(\w+)"\} [1-9]/gm;
@@ -114,6 +117,13 @@ describe("a snapshot that has lost most of its users", () => {
       assertFailed(await run(["rollback", out]), /out: there is no earlier version to publish again\n$/);
       await runWell(["build", two, "--out", out]);
       const second = await id();
+      // Equal data make no version, whatever the time of the data.
+      for (let again = 0; again < 3; again++) {
+        renewManifest(two, `2026-01-0${again + 1}T00:00:00.000Z`);
+        await runWell(["build", two, "--out", out, "--keep", "1"]);
+      }
+      assert.equal(readdirSync(`${out}.versions`).length, 1);
+      assert.equal(mustLoad(await loadSnapshot(out)).createdAt, "2026-01-03T00:00:00.000Z");
       const refused = await run(["build", small, "--out", out]);
       const line =
         /out: users\.ndjson: \d+ visible rows, less than half of the \d+ that are published; use --allow-shrink to accept it\n$/;
@@ -130,6 +140,11 @@ describe("a snapshot that has lost most of its users", () => {
         manifest.length > 0 ? ["generation.orrery", "manifest.json"] : ["generation.orrery"],
       );
       assertFailed(await run(["rollback", out]), /there is no earlier version/);
+      await runWell(["build", one, "--out", out]);
+      assert.equal(readdirSync(`${out}.versions`).length, 2, "no version of what is published again");
+      await runWell(["build", two, "--out", out]);
+      await runWell(["rollback", out]);
+      assert.equal(await id(), first);
       await runWell(["build", one, "--out", out, "--keep", "0"]);
       assert.deepEqual(readdirSync(folder).includes("out.versions"), false);
       rmSync(out, { recursive: true });
@@ -161,6 +176,10 @@ it("rounds of mirror renew the moment of the data while the other server has not
   await mirroring.stop();
   await runWell([...args, "--allow-shrink"]);
   assert.notEqual(manifestIn(out).generation, first.generation);
+  for (let again = 0; again < 2; again++) {
+    const { stderr } = await runWell([...args, "--keep", "1"]);
+    assert.match(stderr, /unchanged, still generation/);
+  }
   const { stderr } = await runWell(["rollback", out]);
   assert.ok(stderr.includes(first.generation), stderr);
   await upstream.stop();
@@ -283,8 +302,19 @@ describe("rounds of export", { skip: needPostgres() }, () => {
     assertFailed(await run(["rollback", out]), /there is no earlier version to publish again\n$/);
     await runWell([...args, "--allow-shrink"]);
     assert.equal(manifestIn(out).generation, shrunk);
-    for (let round = 0; round < 3; round++) await runWell([...args, "--keep", "2"]);
-    assert.equal(versions().length, 3);
+    const kept = versions().length;
+    for (let round = 0; round < 3; round++) {
+      const { createdAt } = manifestIn(out);
+      const { stderr } = await runWell(args);
+      assert.match(stderr, /^orrery: unchanged, still generation/);
+      assert.ok(manifestIn(out).createdAt > createdAt);
+    }
+    assert.equal(versions().length, kept);
+    await runWell([...args, "--gzip"]);
+    assert.equal(versions().length, kept, "the same data in another form take the place of the version");
+    rmSync(join(out, "users.ndjson.gz"));
+    await runWell([...args, "--gzip"]);
+    assert.ok(existsSync(join(out, "users.ndjson.gz")), "a damaged version is published anew");
     await server.stop();
   });
 

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
@@ -98,6 +99,31 @@ describe("outputs", { concurrency: 2 }, () => {
       assert.equal(/"event"/.test(text()), format === "json", text());
       process.kill(Number(pid), "SIGTERM");
       await within(ended, "its end");
+    }
+  });
+
+  test("a log in JSON on a terminal has lines alone, while a long load shows a bar in one for people", {
+    skip: need("script"),
+  }, async (t) => {
+    const { folder, keys } = place(t);
+    const snapshot = join(folder, "large");
+    await within(
+      start(["generate", "--out", snapshot, "--users", "100000", "--worlds", "30000"]).ended,
+      "the snapshot",
+    );
+    for (const format of ["json", "pretty"]) {
+      const args = [...serving({ folder, snapshot, keys }), "--log-format", format];
+      const command = [...COMMAND, ...args].map((word) => `'${word}'`).join(" ");
+      const log = join(folder, format);
+      // Standard error alone is the terminal.
+      const { ended, stdout: text } = start(["-qfec", `${command} >'${log}'`, "/dev/null"], {}, ["script"]);
+      await until(() => existsSync(log) && readFileSync(log, "utf8") !== "", "the listening line");
+      const pid = /pid"?[=:](\d+)/.exec(text())!;
+      process.kill(Number(pid[1]), "SIGTERM");
+      await within(ended, "its end");
+      assert.equal(text().includes("\u001b"), format === "pretty", text());
+      assert.match(readFileSync(log, "utf8"), /^orrery listening on [^\n]+\n$/);
+      if (format === "json") for (const line of text().trim().split(/\r?\n/)) JSON.parse(line);
     }
   });
 

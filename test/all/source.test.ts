@@ -136,6 +136,21 @@ describe("a server whose snapshot comes by URL", () => {
     assertFailed(await run(args), /^orrery: http:\S+: cannot be reached: /);
   });
 
+  it("is checked without a copy that stays, where no folder is named for it", async (t) => {
+    const { folder } = makePlace(t);
+    const source = await hostFor(t, snapshot("first"));
+    const variables = { TMPDIR: folder, XDG_CACHE_HOME: join(folder, "xdg") };
+    const made = (): string[] => readdirSync(folder).filter((name) => /^(orrery|xdg)/.test(name));
+    assert.match((await run(["check", source.url], variables)).stdout, /^generation first\n/);
+    assert.deepEqual(made(), []);
+    source.fault = () => true;
+    const checking = start(["check", source.url], variables);
+    await until(() => made().length > 0, "a temporary folder");
+    checking.child.kill("SIGINT");
+    await checking.ended;
+    assert.deepEqual(made(), []);
+  });
+
   it("that is killed in the middle of a download leaves nothing behind for long, and no harm", async (t) => {
     const { cache, keys } = makePlace(t);
     const files = snapshot("first", 3000);

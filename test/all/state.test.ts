@@ -9,6 +9,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } f
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Status } from "../../src/admin/status.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { get, jsonLines, type LogLine, type Served, serve, startClients, until } from "../support/process.ts";
@@ -32,6 +33,11 @@ async function askTimes(server: Served, times: number): Promise<void> {
 
 const holds = (file: string, count: number) => (): boolean =>
   existsSync(file) && readFileSync(file, "utf8").includes(`["${ID}",${count}]`);
+
+async function problemsOf(server: Served): Promise<string[]> {
+  const status = JSON.parse((await server.askAdmin("status")).text) as Status;
+  return status.problems.map(({ kind }) => kind);
+}
 
 const node = findNode(24);
 
@@ -61,8 +67,9 @@ describe("--state", { concurrency: 4 }, () => {
     const { snapshot, keys } = place(t);
     const file = join(disk, "state");
     fill(disk, 0);
-    const server = await serve(snapshot, keys, [...SETTINGS, "--state", file]);
+    const server = await serve(snapshot, keys, [...SETTINGS, "--state", file, "--admin", "0"]);
     assert.match(String((await server.logged("state-failed")).problem), /ENOSPC/);
+    assert.deepEqual(await problemsOf(server), ["state-failed"]);
     await askTimes(server, 3);
     execFileSync("mount", ["-o", "remount,ro", disk]);
     assert.match(String((await server.logged("state-failed", 2)).problem), /EROFS/);
@@ -74,6 +81,7 @@ describe("--state", { concurrency: 4 }, () => {
     rmSync(join(disk, "ballast"));
     await server.logged("state-recovered");
     await until(holds(file, 6), "the counts in the file");
+    assert.deepEqual(await problemsOf(server), []);
     await server.stop();
     assert.deepEqual(readdirSync(disk), ["state"]);
   });
@@ -117,6 +125,39 @@ it("a stop is not held up by a storm of reloads: what was asked for is not begun
   assert.ok(begun("keys-unchanged").length <= 1, `${begun("keys-unchanged").length} readings of the keys`);
   assert.ok(begun("snapshot-unchanged").length <= 1, `${begun("snapshot-unchanged").length} loads`);
   assert.match(readFileSync(state, "utf8"), new RegExp(`\\["key_${TOKEN.slice(-6)}",20\\]`));
+});
+
+test("a log on a full disk is a problem at once, lost lines are counted at once, and both end", async (t) => {
+  const disk = smallDisk(t, "1m");
+  if (disk === undefined) return t.skip("no file system may be mounted here");
+  const { snapshot, keys } = place(t);
+  const file = join(disk, "log");
+  const adminPort = await freePort();
+  fill(disk, 0);
+  const settings = ["--admin", String(adminPort), "--access-log", "--log-file", file];
+  const server = await serve(snapshot, keys, settings);
+  const admin = (path: string) => get(`http://127.0.0.1:${adminPort}${path}`);
+  const kinds = async (): Promise<string[]> =>
+    (JSON.parse((await admin("/status")).text) as Status).problems.map(({ kind }) => kind);
+  const dropped = async (): Promise<number> =>
+    Number(/^orrery_log_lines_dropped_total (\d+)$/m.exec((await admin("/metrics")).text)?.[1]);
+  assert.deepEqual(await kinds(), ["log-failed"]);
+  assert.equal(await dropped(), 0);
+  const path = `/${"x".repeat(4000)}`;
+  await until(async () => {
+    for (let n = 0; n < 200; n++) await get(server.url + path);
+    return (await dropped()) > 0;
+  }, "lost lines");
+  assert.deepEqual(await kinds(), ["log-failed", "log-lines-dropped"]);
+  execFileSync("mount", ["-o", "remount,size=64m", disk]);
+  const lines = (event: string): LogLine[] =>
+    jsonLines(readFileSync(file, "utf8")).filter((line) => line.event === event);
+  await until(() => lines("log-lines-dropped").length > 0, "the count in the log");
+  assert.equal(lines("log-failed").length, 1);
+  assert.equal(lines("log-recovered").length, 1);
+  assert.equal(lines("log-lines-dropped")[0]!.count, await dropped());
+  assert.deepEqual(await kinds(), ["log-lines-dropped"], "for ten minutes");
+  await server.stop();
 });
 
 const UPGRADES = 2;

@@ -5,9 +5,10 @@ import type { CommandIo } from "../../src/cli/command.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { optionsOf } from "./options.ts";
 
-/** No environment and no terminal; outputs are lost, and the process must not end. */
+/** No environment, input and terminal; outputs are lost, and the process must not end. */
 export const NO_IO: CommandIo = {
   environment: {},
+  readInput: async () => "",
   print: () => true,
   deliver: async () => {},
   complain: () => {},

@@ -106,14 +106,52 @@ export const MODEL_BASE = "/api/public/v1";
 
 // ---------------------------------------------------------------- values
 
+/** Ranges of code points that no comparison sees, beside those that are invisible. */
+const MODEL_MARKS = (
+  "300-36f 610-61a 64b-65f 670-670 6d6-6dc 6df-6e4 6e7-6e8 6ea-6ed 640-640 " +
+  "591-5bd 5bf-5bf 5c1-5c2 5c4-5c5 5c7-5c7"
+)
+  .split(" ")
+  .map((range) => range.split("-").map((digits) => Number.parseInt(digits, 16)));
+
+const MODEL_LETTERS = `ς σ æ ae œ oe ø o ł l đ d ð d þ th ħ h ŧ t ŋ n ĸ k ı i ȷ j ى ي ی ي ة ه ک ك`.split(" ");
+const MODEL_CAPITALS = ["ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnopqrstuvwyz"] as const;
+/** Signs, the typed one first. */
+const MODEL_SIGNS = "'‘’‛ʼʻ`´′ \"“”„‟″ -‐‑‒–—―−⁃ /⁄∕⧸ *∗⁎ !ǃ :˸∶꞉ ,‚ |ǀ∣ <≺˂‹ >≻˃› \\∖⧵ ^˄".split(" ");
+
+/** Remembers the answers for characters: tests fold millions. */
+function remembered<Answer>(answerFor: (character: string) => Answer): (character: string) => Answer {
+  const answers = new Map<string, Answer>();
+  return (character) => {
+    if (!answers.has(character)) answers.set(character, answerFor(character));
+    return answers.get(character)!;
+  };
+}
+
+const modelReplacement = remembered((character) => {
+  const letter = MODEL_LETTERS.findIndex((other, at) => at % 2 === 0 && other === character);
+  if (letter >= 0) return MODEL_LETTERS[letter + 1]!;
+  const capital = MODEL_CAPITALS[0].indexOf(character);
+  if (capital >= 0) return MODEL_CAPITALS[1].charAt(capital);
+  const signs = MODEL_SIGNS.find((some) => some.includes(character));
+  return signs === undefined ? character : signs.charAt(0);
+});
+
+const isModelDropped = remembered((character) => {
+  const point = character.codePointAt(0)!;
+  return MODEL_MARKS.some(([from, to]) => point >= from! && point <= to!) || /\p{DI}/u.test(character);
+});
+
 /** Two texts are equal for a search if this gives the same result: the definition, word for word. */
 export function modelFold(text: string): string {
-  return text
-    .normalize("NFKC")
-    .toLowerCase()
-    .normalize("NFD")
-    .replace(/[\u0300-\u036f]/g, "")
-    .normalize("NFC");
+  const seen = Array.from(text.normalize("NFKD")).filter((character) => !isModelDropped(character));
+  const oneCase = seen.join("").toLowerCase().toUpperCase().toLowerCase();
+  const replaced = Array.from(oneCase, modelReplacement).join("");
+  const composed = Array.from(replaced.normalize("NFC"), (character) => {
+    if (/^[ァ-ヶヽヾ]$/.test(character)) return String.fromCharCode(character.charCodeAt(0) - 96);
+    return /^[가-힣]$/.test(character) ? character.normalize("NFD") : character;
+  });
+  return composed.join("").replace(/\s+/gu, " ");
 }
 
 /** The query after it is cut, folded and trimmed. */

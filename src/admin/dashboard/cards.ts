@@ -3,10 +3,10 @@
 import type { KeyStatus, RouteStatus, Status, ThreadStatus } from "../status.ts";
 import { COLOURS, chart, type Line } from "./charts.ts";
 import { type Child, foreign, make } from "./dom.ts";
-import { between, bytes, count, counted, duration, millis, moment, NONE, percent, rate } from "./format.ts";
+import { between, bytes, count, counted, duration, millis, moment, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
 import { type Card, card, type Fact, factList, note, table } from "./parts.ts";
-import { routeName, sum, sumOf, TILES } from "./tiles.ts";
+import { sum, sumOf } from "./tiles.ts";
 
 function statusLine(label: string, colour: number, holds: RegExp): Line {
   return { label, colour, of: ({ requests }) => sumOf(requests.perSecondByStatus, holds) };
@@ -17,7 +17,7 @@ const STATUS_LINES: readonly Line[] = [
   statusLine("5xx failures", 4, /^5/),
   statusLine("429 over the limit", 5, /^429/),
   statusLine("4xx errors", 3, /^4(?!29)/),
-  statusLine("3xx unchanged, elsewhere", 2, /^3/),
+  statusLine("3xx unchanged or redirected", 2, /^3/),
   statusLine("2xx answered", 1, /^2/),
 ];
 
@@ -31,12 +31,12 @@ const DELAY_LINES: readonly Line[] = [
   { label: "event loop delay", colour: 1, of: ({ threads }) => threads.delayP99Ms },
 ];
 
-/** The busiest routes, by name: so a route keeps its colour for as long as they are the same. */
+/** The busiest operations, by name: so a route keeps its colour for as long as they are the same. */
 function latencyLines({ requests }: Status): Line[] {
-  const byTotal = requests.routes.slice().sort((a, b) => b.total - a.total);
+  const byTotal = requests.routes.filter(({ route }) => route !== "").sort((a, b) => b.total - a.total);
   const busiest = byTotal.slice(0, COLOURS).map(({ route }) => route);
   return busiest.sort().map((name, at) => ({
-    label: routeName(name),
+    label: name,
     colour: at + 1,
     of: ({ requests }) => requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null,
   }));
@@ -81,13 +81,12 @@ function limitsText({ limits }: Status): string {
 function searchFacts({ searchCache }: Status): readonly Child[] {
   const { hits, misses, entries, maxBytes } = searchCache;
   const searches = hits + misses;
+  const size = maxBytes === 0 ? "turned off" : `${bytes(searchCache.bytes)} of ${bytes(maxBytes)}`;
   const facts: Fact[] = [
     ["Hit rate", searches === 0 ? "no search yet" : percent(hits / searches)],
     ["Hits", count(hits)],
     ["Searched", count(misses)],
-    ["Results kept", count(entries)],
-    ["Memory", maxBytes === 0 ? "turned off" : bytes(searchCache.bytes)],
-    ["At most", maxBytes === 0 ? NONE : bytes(maxBytes)],
+    [`Memory of ${counted(entries, "result")}`, size],
   ];
   return [factList(facts, "search")];
 }
@@ -98,9 +97,8 @@ function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: St
   return isAnswering ? name : make("span", { "data-kind": "bad" }, `${name}: does not answer`);
 }
 
-/** All cards, in the order of the page. */
-export const CARDS: readonly Card[] = [
-  TILES,
+/** The left column of cards. */
+const REQUESTS: readonly Card[] = [
   card(
     "requests",
     "Requests a second",
@@ -121,24 +119,29 @@ export const CARDS: readonly Card[] = [
       id: "routes",
       caption: "Rates and latencies of the last seconds, errors since the start",
       columns: [
-        ["Route", ({ route }) => foreign(routeName(route), "code")],
+        ["Route", ({ route }) => foreign(route || "other paths", "code")],
         ["per s", ({ perSecond }) => rate(perSecond)],
         ["p50", ({ recent }) => millis(recent?.p50Ms)],
         ["p99", ({ recent }) => millis(recent?.p99Ms)],
-        ["Requests", ({ total }) => count(total), "spare"],
-        ["Errors", ({ byStatus }) => count(sumOf(byStatus, /^[4-9]/) || null), "spare"],
+        ["Requests", ({ total }) => count(total)],
+        ["Errors", ({ byStatus }) => count(sumOf(byStatus, /^[4-9]/) || null)],
       ],
       items: ({ requests }) => requests.routes,
       empty: "No request since the start.",
     }),
   ),
+  card("rejected", "Refused", "since the start", rejected),
+  card("search", "Search cache", "", searchFacts),
+];
+
+const SERVER: readonly Card[] = [
   card(
     "keys",
     "Busiest keys",
     ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
     table<KeyStatus>({
       id: "keys",
-      caption: "Requests of each key in the window that runs",
+      caption: "Use of each key since the start, and its limit in this window",
       columns: [
         ["Key", describeKey],
         [
@@ -149,13 +152,10 @@ export const CARDS: readonly Card[] = [
         ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
       ],
       items: ({ keys }) => keys.busiest,
-      empty: "No key has sent a request in this window.",
+      empty: "No key has sent a request since the start.",
     }),
     note("limits", limitsText, ({ limits }) => limits.server === "away"),
   ),
-  card("search", "Search cache", "", searchFacts),
-  card("rejected", "Refused", "since the start", rejected),
-  card("memory", "Memory", "", chart("memory", { lines: () => MEMORY_LINES, write: bytes, least: 1e6 })),
   LOADS_CARD,
   card(
     "delay",
@@ -169,11 +169,15 @@ export const CARDS: readonly Card[] = [
         ["Thread", threadName],
         ["Busy", ({ eventLoop }) => percent(eventLoop?.utilization)],
         ["Delay p99", ({ eventLoop }) => millis(eventLoop?.delay?.p99Ms)],
-        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs), "spare"],
+        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs)],
         ["Heap", ({ heapUsedBytes }) => bytes(heapUsedBytes)],
       ],
       items: ({ threads }) => threads.all,
       empty: "",
     }),
   ),
+  card("memory", "Memory", "", chart("memory", { lines: () => MEMORY_LINES, write: bytes, least: 1e6 })),
 ];
+
+/** In narrow windows the second column follows the first. */
+export const COLUMNS = [REQUESTS, SERVER];

@@ -31,9 +31,15 @@ interface ChartSettings {
   readonly isLogarithmic?: true;
 }
 
+/** The powers of ten between two of them. */
+function powersOfTen(_: uPlot, __: number, from: number, to: number): number[] {
+  return Array.from({ length: Math.round(Math.log10(to / from)) + 1 }, (_, at) => from * 10 ** at);
+}
+
 /** The y axis: from 0 to a little above the highest figure, or between powers of ten. */
 function scaleOf({ isLogarithmic, least = 1 }: ChartSettings): uPlot.Scale {
-  if (isLogarithmic) return { distr: 3 };
+  if (isLogarithmic)
+    return { distr: 3, range: (_, low, high) => uPlot.rangeLog(low ?? 1, high ?? 1, 10, true) };
   return { range: (_, __, most) => [0, Math.max(least, (most ?? 0) * 1.1)] };
 }
 
@@ -49,7 +55,7 @@ function optionsOf(
   place: HTMLElement,
   [from, to]: ReturnType<typeof span>,
 ): uPlot.Options {
-  const { write, isStacked } = settings;
+  const { write, isStacked, isLogarithmic } = settings;
   const axis: uPlot.Axis = {
     stroke: colourOf(place, "quiet"),
     font: `12px ${getComputedStyle(document.body).fontFamily}`,
@@ -76,8 +82,9 @@ function optionsOf(
         size: 62,
         gap: 4,
         space: 34,
-        // Those between two powers of ten are null.
-        values: (_, splits) => splits.map((split) => (split === null ? "" : write(split))),
+        // A line for each power of ten, none between them.
+        ...(isLogarithmic && { splits: powersOfTen }),
+        values: (_, splits) => splits.map(write),
       },
     ],
     series: [

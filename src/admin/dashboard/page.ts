@@ -5,13 +5,14 @@
 
 import type { Status, TimelineReply } from "../status.ts";
 import { ask, type Failure, hideSignIn, showSignIn, startSigningIn } from "./ask.ts";
-import { CARDS } from "./cards.ts";
-import { byId, fill } from "./dom.ts";
+import { COLUMNS } from "./cards.ts";
+import { byId, fill, make } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
 import { duration, moment } from "./format.ts";
 import { showHealth, showTrouble } from "./health.ts";
 import { extend, GAP_SECONDS, type Seen } from "./history.ts";
 import { startReloading } from "./loads.ts";
+import { TILES } from "./tiles.ts";
 
 const EVERY_MS = 2000;
 const MOST_EVERY_MS = 10_000;
@@ -36,7 +37,7 @@ function showStatus(status: Status): void {
   hideSignIn();
   showHealth(status);
   extend(history, [status]);
-  for (const { show } of CARDS) show(status, history);
+  for (const { show } of [TILES, ...COLUMNS.flat()]) show(status, history);
   const { version, runtime, pid, uptimeSeconds, url } = status;
   const facts = [`orrery ${version}`, runtime, `process ${pid}`, `up ${duration(uptimeSeconds)}`, url];
   fill(byId("about"), facts.filter((fact) => fact !== null).join(" · "));
@@ -104,7 +105,8 @@ async function poll(): Promise<never> {
   }
 }
 
-byId("content").prepend(...CARDS.map(({ element }) => element));
+const columns = COLUMNS.map((cards) => make("div", {}, ...cards.map(({ element }) => element)));
+byId("content").prepend(TILES.element, ...columns);
 startSigningIn(wake);
 startReloading(wake);
 startExplaining();

@@ -45,8 +45,6 @@ export function note(id: string, textOf: (status: Status) => string, isBad = (_:
 export type TableColumn<Item> = readonly [
   title: string,
   cell: (item: Item, status: Status) => Child | readonly Child[],
-  /** A column that narrow windows omit. */
-  kind?: "spare",
 ];
 
 interface TableSettings<Item> {
@@ -60,22 +58,23 @@ interface TableSettings<Item> {
   readonly empty: string;
 }
 
-/** A table with a row for each item. */
+/** A table with a row for each item; in narrow windows it scrolls, so that it takes the focus. */
 export function table<Item>({ id, caption, columns, items, empty }: TableSettings<Item>): CardPart {
-  const kinds = columns.map(([, , kind = ""], at) => at > 0 && `number ${kind}`);
+  const kindOf = (at: number): "number" | false => at > 0 && "number";
   return (status) => {
     const rows = items(status).map((item) => {
       const cells = columns.map(([, cell], at) => {
         const children = [cell(item, status)].flat() as Child[];
-        return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kinds[at]! }, ...children);
+        return make(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: kindOf(at) }, ...children);
       });
       return make("tr", {}, ...cells);
     });
     if (rows.length === 0) return [make("p", { class: "quiet" }, empty)];
-    const titles = columns.map(([title], at) => make("th", { scope: "col", class: kinds[at]! }, title));
+    const titles = columns.map(([title], at) => make("th", { scope: "col", class: kindOf(at) }, title));
     const head = make("thead", {}, make("tr", {}, ...titles));
     const body = make("tbody", { id }, ...rows);
-    return [make("table", {}, make("caption", { class: "unseen" }, caption), head, body)];
+    const named = { id: `${id}-table`, role: "region", "aria-label": caption };
+    return [make("div", { ...named, class: "scroll", tabindex: 0 }, make("table", {}, head, body))];
   };
 }
 

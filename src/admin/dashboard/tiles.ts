@@ -16,11 +16,6 @@ export function sumOf(byStatus: Readonly<Record<string, number>>, statuses: RegE
   return sum(Object.entries(byStatus).map(([status, figure]) => (statuses.test(status) ? figure : 0)));
 }
 
-/** A route's name on the page. */
-export function routeName(route: string): string {
-  return route === "" ? "other paths" : route;
-}
-
 /** Replies with a status of 500 and above are the server's own failures. */
 function failuresTile({ perSecondByStatus, perSecond }: Status["requests"]): Tile {
   const failing = sumOf(perSecondByStatus, /^5/);
@@ -28,11 +23,11 @@ function failuresTile({ perSecondByStatus, perSecond }: Status["requests"]): Til
   return ["Failures", percent(share), `${rate(failing)} a second with 5xx`, share > 0 && "bad"];
 }
 
-/** The slowest of the routes that had requests in the recent interval. */
+/** The slowest of the operations that had requests in the recent interval; the files of pages are none. */
 function slowestTile({ routes }: Status["requests"]): Tile {
-  const recent = routes.filter((route) => route.recent !== null);
+  const recent = routes.filter((route) => route.route !== "" && route.recent !== null);
   const [slowest] = recent.sort((a, b) => b.recent!.p99Ms - a.recent!.p99Ms);
-  const more = slowest === undefined ? "no requests now" : routeName(slowest.route);
+  const more = slowest?.route ?? "no requests now";
   return ["Slowest p99", millis(slowest?.recent?.p99Ms), more];
 }
 

@@ -1,7 +1,7 @@
 /** Serving sets of pages beside the API: the interface, reading a set, and the choice of an encoding. */
 
 import { pagesText } from "../../install/package.ts";
-import type { Ask, Reply } from "../../model/message.ts";
+import { type Ask, listElements, type Reply } from "../../model/message.ts";
 import type { PageFile, PagesSource } from "./file.ts";
 
 export interface PageServer {
@@ -25,16 +25,16 @@ export async function readPages(source: PagesSource): Promise<readonly PageFile[
   return JSON.parse(pagesText(source.name)) as PageFile[];
 }
 
-const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
+/** The first weight among the parameters of an element; the group is absent if it is no number from 0 to 1. */
+const WEIGHT = /;\s*q=(?:(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$))?/i;
 
 /** The weights, 0 to 1, in a header such as `Accept` (RFC 9110, 12.4.2), by lower-case name; the first of a name counts. */
 export function weightsIn(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
-  for (const element of header.split(",")) {
-    const [name = "", ...parameters] = element.split(";").map((part) => part.trim().toLowerCase());
-    const weight = parameters.find((parameter) => parameter.startsWith("q="));
-    if (!weights.has(name))
-      weights.set(name, weight === undefined ? 1 : Number(WEIGHT.exec(weight)?.[1] ?? 0));
+  for (const element of listElements(header)) {
+    const name = element.split(";", 1)[0]!.trim().toLowerCase();
+    const weight = WEIGHT.exec(element);
+    if (!weights.has(name)) weights.set(name, weight === null ? 1 : Number(weight[1] ?? 0));
   }
   return weights;
 }

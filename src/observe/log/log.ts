@@ -37,7 +37,10 @@ export interface LogSink {
   readonly isPretty?: boolean;
   /** @param isBulk one of very many lines, which may be dropped before others */
   write(text: string, isBulk?: boolean): unknown;
+  /** @param listener called after each gap in the log */
   onDropped?(listener: (lines: number) => void): void;
+  /** Observes dropped lines and failed writes at once. */
+  watch?(observe: Observe): void;
 }
 
 export const LOG_BEGINNING = /^(?:\{"level":"|\d{4}-\d\d-\d\dT[\d:.]+Z [A-Z])/;
@@ -68,6 +71,8 @@ export function createLog(
     };
     sink.write(sink.isPretty ? prettyLine(entry) : `${JSON.stringify(entry)}\n`, kind === "request");
   };
+  // The log has one line per gap, which stands in its place.
   sink.onDropped?.((count) => observe({ kind: "log-lines-dropped", count }));
+  sink.watch?.((one) => one.kind !== "log-lines-dropped" && observe(one));
   return observe;
 }

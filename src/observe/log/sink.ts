@@ -6,6 +6,8 @@
 import { closeSync, constants, fstatSync, openSync, statSync, write, writeSync } from "node:fs";
 import { devNull } from "node:os";
 import { isatty } from "node:tty";
+import { problemText } from "../../util/system-error.ts";
+import type { Observe } from "../events.ts";
 
 /** Maximum size of a write, unless a single text is longer. */
 const CHUNK_BYTES = 262_144;
@@ -111,7 +113,10 @@ export class Sink {
   #dropped = 0;
   #skipsBulk = false;
   #exitPatienceMs = EXIT_PATIENCE_MS;
+  /** Why the last write failed, until one succeeds. */
+  #problem: string | undefined;
   #onDropped = (_lines: number): void => {};
+  readonly #watchers: Observe[] = [];
   readonly #flushed = new Set<() => void>();
 
   /** @param fd does not block; undefined if not open yet @param goneMs after which a reader that takes nothing counts as gone */
@@ -135,7 +140,7 @@ export class Sink {
     const most = isBulk ? MAX_BULK_BYTES : MAX_BYTES;
     if ((isBulk && this.#skipsBulk) || this.#waiting + text.length > most) {
       this.#skipsBulk = true;
-      this.#dropped += linesIn(text);
+      this.#drop(linesIn(text));
       // While lines wait, the end of their write reports it.
       if (this.#waiting === 0) this.#reportDropped();
       return;
@@ -146,8 +151,33 @@ export class Sink {
     if (this.#state === "idle" || this.#state === "gathering") this.#writeSoon();
   }
 
+  /** @param listener called after each gap, with its number of dropped lines */
   onDropped(listener: (lines: number) => void): void {
     this.#onDropped = listener;
+  }
+
+  /** Observes dropped lines and failed writes at once, while they may not be written to the log yet. */
+  watch(observe: Observe): void {
+    this.#watchers.push(observe);
+    if (this.#problem !== undefined) observe({ kind: "log-failed", problem: this.#problem });
+  }
+
+  /** Observes a failure, once per reason. */
+  protected fail(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    for (const observe of this.#watchers) observe({ kind: "log-failed", problem });
+  }
+
+  #recover(): void {
+    if (this.#problem === undefined) return;
+    this.#problem = undefined;
+    for (const observe of this.#watchers) observe({ kind: "log-recovered" });
+  }
+
+  #drop(lines: number): void {
+    this.#dropped += lines;
+    for (const observe of this.#watchers) observe({ kind: "log-lines-dropped", count: lines });
   }
 
   /** Resolves when everything is written, or after `patienceMs`. */
@@ -209,9 +239,12 @@ export class Sink {
 
   #written(chunk: Chunk, error: NodeJS.ErrnoException | null, bytes: number): void {
     if (error !== null) {
-      this.#pause(error.code === "EAGAIN" ? SLOW_RETRY_MS : FAILED_RETRY_MS);
+      const isSlow = error.code === "EAGAIN";
+      this.#pause(isSlow ? SLOW_RETRY_MS : FAILED_RETRY_MS);
+      if (!isSlow) this.fail(problemText(error));
       return;
     }
+    this.#recover();
     this.#state = "idle";
     const isPart = bytes < this.#handed;
     this.#take(chunk, bytes);
@@ -273,7 +306,7 @@ export class Sink {
     } catch {
       // The line is lost.
     }
-    this.#dropped++;
+    this.#drop(1);
   }
 
   /** Writes the rest synchronously: an exiting process runs nothing asynchronous. */

@@ -148,7 +148,7 @@ export const CORE_METRICS = {
   droppedLines: {
     name: "orrery_log_lines_dropped_total",
     type: "counter",
-    help: "Log lines that were lost because the reader was too slow or gone.",
+    help: "Log lines that were lost because the reader was too slow or gone, or the disk full.",
     counted: [],
   },
 } as const satisfies Record<string, Metric>;

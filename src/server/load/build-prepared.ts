@@ -1,8 +1,9 @@
 /** Prepares a snapshot: loads its rows as a server does, and writes the result to a file. */
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isForeign } from "../../files/foreign.ts";
+import { readGiven } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { LoadOptions, Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
@@ -15,8 +16,8 @@ export interface BuildOptions extends Pick<LoadOptions, "maxBytes" | "onProgress
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
   readonly guard?: ShrinkGuard;
-  /** Called before the new file takes the place of the old one. */
-  readonly ready?: () => Promise<void>;
+  /** Called before the new file takes the place of the old one. @param contents hash over the files that were read */
+  readonly ready?: (contents: string) => Promise<void>;
 }
 
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
@@ -24,7 +25,8 @@ async function problemOf(folder: string): Promise<string | undefined> {
   const [row] = (await readdir(folder).catch(() => [])).filter(isRowFile).sort();
   if (row !== undefined)
     return `${folder}: holds ${row}; a folder holds rows or a prepared snapshot (${PREPARED})`;
-  const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => "");
+  const given = await readGiven(join(folder, MANIFEST)).catch(() => undefined);
+  const text = given?.bytes.toString() ?? "";
   let foreign = text === "" || isManifest(text) ? undefined : MANIFEST;
   if (await isForeign(join(folder, PREPARED), PREPARED_BEGINNING)) foreign = PREPARED;
   return (
@@ -53,6 +55,8 @@ export async function buildPrepared(
   if (!loaded.ok) return loaded;
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
   options.signal?.throwIfAborted();
-  const bytes = await writePrepared(to, loaded, loaded.index, { manifest, ready });
-  return { ok: true, generation: loaded.store.id, bytes };
+  const { store, index } = loaded;
+  const write = { manifest, ready: async () => ready?.(store.contents) };
+  const bytes = await writePrepared(to, loaded, index, write);
+  return { ok: true, generation: store.id, bytes };
 }

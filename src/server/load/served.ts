@@ -121,11 +121,13 @@ function tablesOf({ unchanged }: LoadedSearchable): Record<"read" | "kept", stri
 }
 
 export function loadedObservation(loaded: LoadedSearchable, ms: number): Observation {
-  const { store, bytes, readMs, packMs, indexMs } = loaded;
+  const { store, bytes, readMs, packMs, indexMs, reports } = loaded;
+  const worldRows = reports.find(({ table }) => table === "worlds.ndjson")?.rows ?? 0;
   return {
     kind: "snapshot-loaded",
     generation: store.id,
     counts: countsOf(store),
+    hiddenWorlds: Math.max(0, worldRows - store.worlds.rows),
     bytes,
     ms: Math.round(ms),
     readMs: Math.round(readMs),

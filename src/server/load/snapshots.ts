@@ -3,6 +3,7 @@
  * more load after it. After a stop no load begins; `close` also ends one that still runs.
  */
 
+import { answered } from "../../files/given.ts";
 import type { ReloadResult } from "../../model/reload.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
@@ -11,7 +12,7 @@ import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { problemText } from "../../util/system-error.ts";
-import { SnapshotError } from "../../util/told-error.ts";
+import { PlaceError, SnapshotError } from "../../util/told-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
 import {
   loadedObservation,
@@ -137,15 +138,19 @@ export class SnapshotKeeper {
     const began = performance.now();
     const ageMs = this.#source.ageMs();
     // A load that dies cannot say which files it read: these or newer ones.
-    this.#loadedFingerprint = await this.#fingerprint().catch(() => UNSEEN);
+    const seen = await this.#fingerprint().catch((error: unknown) => error);
+    // A thread that loads from it would never end.
+    if (seen instanceof PlaceError) return this.#tellRefused([`${this.#folder}: ${seen.message}`]);
+    this.#loadedFingerprint = typeof seen === "string" ? seen : UNSEEN;
     const result = await this.#read();
     if (this.#closing.signal.aborted) return;
     if (result.ok) this.#take(result, ageMs, began);
     else this.#refuse(result);
   }
 
+  /** @throws {PlaceError} when the file system does not answer */
   #fingerprint(): Promise<string> {
-    return fingerprintOf(this.#folder);
+    return answered(this.#folder, () => fingerprintOf(this.#folder));
   }
 
   /** @returns whether there is something to load */

@@ -32,6 +32,7 @@ export interface ServingTask {
   readonly port: number;
   readonly sharing: Sharing;
   readonly maxConnections: number | undefined;
+  readonly maxUnsentBytes: number;
   /** Whether it sends lines of the access log in place of an observation per request. */
   readonly writesAccess: boolean;
   /** Request counters in shared memory; when absent, nothing is counted and no figures are requested. */
@@ -94,7 +95,7 @@ export function figuresOfThread(eventLoop: EventLoopFigures, searches: CacheCoun
 const MAX_REQUESTS = 8192;
 /** The same for any other observation: these are few and matter more. */
 const MAX_ALL = 2 * MAX_REQUESTS;
-/** The same for lines of the access log, in characters of all: a log's sink that has room must take the batch as one text. */
+/** Most characters of access-log lines in a batch. Below the sink's limit, so that an empty sink can take a whole batch. */
 export const MAX_LINES = 2_097_152;
 
 /** Lines of the access log and observations for the main thread, and the number of dropped ones. */

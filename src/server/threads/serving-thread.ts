@@ -84,8 +84,8 @@ const state = composeState(task.settings, {
   features: IN_THREADS,
 });
 // Awaited at each use: the one-file program is no module, so it has no top-level await.
-const { settings, maxConnections } = task;
-const listener = createListener(state, { ...settings, maxConnections }, observe);
+const { settings, maxConnections, maxUnsentBytes } = task;
+const listener = createListener(state, { ...settings, maxConnections, maxUnsentBytes }, observe);
 
 function tellOfCache(): void {
   observeSearches(observe, state.generation.store.id, cached.counts());

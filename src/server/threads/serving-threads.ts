@@ -34,7 +34,7 @@ const FIGURES_MS = 200;
 /** The fields that are equal for all threads. */
 type SharedTask = Pick<
   ServingTask,
-  "settings" | "maxConnections" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
+  "settings" | "maxConnections" | "maxUnsentBytes" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
 >;
 
 type Served = Pick<OpenState, "state" | "served" | "follower" | "sharedLimits"> &

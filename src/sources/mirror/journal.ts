@@ -7,7 +7,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { type FileHandle, open, readFile, stat, truncate } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { removeLeftovers, replaceFile } from "../../files/atomic.ts";
 import { isObject } from "../../util/json.ts";
@@ -52,13 +53,18 @@ function* linesOf(bytes: Buffer): Generator<Record<string, unknown> | undefined>
   }
 }
 
-/** Reads a file; empty when it does not exist. A pipe is never opened: that would wait for its writer. */
-async function readWhole(path: string): Promise<Buffer> {
-  try {
-    if ((await stat(path)).isFile()) return await readFile(path);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-    return Buffer.alloc(0);
+/** Opens a file, if it exists. A pipe does not wait for its writer. @throws {SourceError} unless it is a regular file */
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  const { O_RDWR, O_APPEND, O_NONBLOCK = 0 } = constants;
+  const handle = await open(path, O_RDWR | O_APPEND | O_NONBLOCK).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) !== "EISDIR") throw error;
+    return "folder";
+  });
+  if (handle === undefined) return undefined;
+  if (handle !== "folder") {
+    if ((await handle.stat()).isFile()) return handle;
+    await handle.close();
   }
   throw new SourceError(`${path}: is not a regular file`, { isLasting: true });
 }
@@ -83,12 +89,14 @@ export class Journal {
   static async open(folder: string, from: string, tell: (sentence: string) => void): Promise<Journal> {
     const path = join(folder, FILE);
     const journal = new Journal(path, from);
-    const bytes = await readWhole(path);
+    const handle = await openIfThere(path);
+    const bytes = (await handle?.readFile()) ?? Buffer.alloc(0);
     const problem = bytes.length === 0 ? "" : journal.#load(bytes);
     if (problem === undefined) {
-      await truncate(path, bytes.lastIndexOf(NEWLINE) + 1);
-      journal.#handle = await open(path, "a");
+      await handle!.truncate(bytes.lastIndexOf(NEWLINE) + 1);
+      journal.#handle = handle!;
     } else {
+      await handle?.close();
       if (problem !== "") tell(`${path}: ${problem}; beginning afresh`);
       journal.entries.clear();
       journal.sentAt = [];

@@ -19,6 +19,7 @@ import { type Round, runRounds } from "../rounds.ts";
 import {
   completeRows,
   generationOfRows,
+  holdsGeneration,
   type RowFiles,
   renewIfSame,
   type WrittenFile,
@@ -151,7 +152,7 @@ async function publish(
       await completeRows(folder, files, fields, { ...options, current });
       return generation;
     },
-    { keep },
+    { keep, isSame: (other) => holdsGeneration(other, generation) },
   );
   return { generation, isNew: published !== undefined };
 }

@@ -20,7 +20,7 @@ const WORTH_WHILE = 2;
 /** A way of searching ends after this many consecutive searches with a nearly useless first page. */
 const MOST_USELESS = 4;
 
-/** Letters of scripts that have many; Latin letters still untried are ones that no name begins with. */
+/** Letters of non-Latin scripts. Latin letters that are left begin no name, so they are skipped. */
 const OTHER_LETTER = /^(?!\p{Script=Latin})\p{L}$/u;
 
 type Way = "beginnings" | "anywhere";

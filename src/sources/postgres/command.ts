@@ -1,8 +1,8 @@
 /** `orrery export`: snapshots from PostgreSQL, once or repeatedly. */
 
-import { readFile } from "node:fs/promises";
 import type { CommandIo } from "../../cli/command.ts";
 import { failureAt, type Options, UsageError } from "../../cli/options.ts";
+import { readGiven } from "../../files/given.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { runRounds } from "../rounds.ts";
 import { exportLive, exportOnce, type LastPublished } from "./export.ts";
@@ -12,7 +12,7 @@ import { DEFAULT_QUERIES, parseQueries, type Queries } from "./queries.ts";
 async function readQueries(file: string | undefined): Promise<Queries> {
   if (file === undefined) return DEFAULT_QUERIES;
   try {
-    return parseQueries(await readFile(file, "utf8"));
+    return parseQueries((await readGiven(file)).bytes.toString());
   } catch (error) {
     throw failureAt(file, error);
   }
@@ -34,7 +34,7 @@ export async function exportRows(options: Options<"export">, io: CommandIo): Pro
   if (liveEvery !== undefined && every === undefined)
     throw new UsageError(`${names.liveEvery}: requires ${names.every}`);
   const queries = await readQueries(values.queries);
-  const task = { ...values, from, queries, onlyChanges: every !== undefined };
+  const task = { ...values, from, queries };
   let published: LastPublished | undefined;
   await runRounds(options, io, {
     async run(signal) {

@@ -13,6 +13,7 @@ import { SnapshotError } from "../../util/told-error.ts";
 import {
   completeRows,
   generationOfRows,
+  holdsGeneration,
   type RowFiles,
   renewIfSame,
   type WrittenFile,
@@ -21,18 +22,16 @@ import {
 } from "../row-folder.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
-import type { Queries } from "./queries.ts";
+import { isAlwaysVisible, type Queries } from "./queries.ts";
 
 type Settings = Options<"export">["values"];
 
 /** Settings of the command, and the source. */
 export interface ExportOptions
   extends Pick<Settings, "out" | "gzip" | "maxSnapshotBytes">,
-    Partial<Pick<Settings, "build" | "keep" | "allowShrink">> {
+    Partial<Pick<Settings, "build" | "keep" | "allowShrink" | "visibleOnly">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
-  /** Keep the published version when the new rows are the same. */
-  readonly onlyChanges: boolean;
   /** The last publication: files equal to its files are linked and not checked again. */
   readonly last?: LastPublished | undefined;
   /** Aborts: cancels the query and removes the written files. */
@@ -55,6 +54,8 @@ type Exported = Awaited<ReturnType<typeof fillFolder>>;
 /** One export: all tables that have a query; the others keep the files of the last publication. */
 interface Task extends Omit<ExportOptions, "queries"> {
   readonly queries: Partial<Queries>;
+  /** The queries of all tables, if hidden rows are left out. */
+  readonly visibleBy: Queries | undefined;
   /** Time of the data. Taken before the first query: the rows include everything committed by then. */
   readonly createdAt: number;
 }
@@ -75,20 +76,22 @@ async function untouched({ folder, before }: LastPublished): Promise<ReadonlySet
  */
 async function copyRows(
   folder: string,
-  { from, queries, gzip, signal }: Task,
+  { from, queries, visibleBy, gzip, signal }: Task,
   last: LastPublished | undefined,
 ): Promise<Pick<LastPublished, "files" | "marks"> & { readonly shared: readonly string[] }> {
   const nameOf = (table: TableName): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
   const usable = last === undefined ? new Set() : await untouched(last);
   const before = [...(last?.marks ?? [])];
-  const known = before.filter(([table]) => usable.has(nameOf(table)));
+  // A mark proves nothing about some rows of a table: it counts all, and sees no other table.
+  const isMarked = (table: TableName): boolean => visibleBy === undefined || isAlwaysVisible(table);
+  const known = before.filter(([table]) => usable.has(nameOf(table)) && isMarked(table));
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
     const file = await writeRowFile(join(folder, nameOf(table)), lines, gzip);
     written.set(table, file);
     return file;
   };
-  const marks = await copyTables(from, { queries, take, marks: new Map(known) }, signal);
+  const marks = await copyTables(from, { queries, visibleBy, take, marks: new Map(known) }, signal);
   const files = new Map<string, WrittenFile>();
   const shared: string[] = [];
   for (const table of TABLES) {
@@ -127,7 +130,7 @@ async function prepareRows(
  *   anything new, and the publication; that is undefined for a prepared snapshot
  */
 async function fillFolder(folder: string, current: string | undefined, task: Task) {
-  const { createdAt, onlyChanges, build = false } = task;
+  const { createdAt, build = false } = task;
   const last = task.last?.folder === current ? task.last : undefined;
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
@@ -143,7 +146,7 @@ async function fillFolder(folder: string, current: string | undefined, task: Tas
     copyMs: copied - began,
   };
   const fields = { generation, createdAt };
-  if (onlyChanges && (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()]))) {
+  if (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()])) {
     const published = build ? undefined : { folder: current!, files, createdAt, before: last?.before, marks };
     return { ...came, checkMs: 0, isNew: false, published };
   }
@@ -169,9 +172,17 @@ async function publish(task: Task, follows?: string): Promise<Exported | undefin
       exported = await fillFolder(folder, current, task);
       return exported.isNew ? exported : undefined;
     },
-    { keep: task.keep, replaces: follows !== undefined },
+    {
+      keep: task.keep,
+      replaces: follows !== undefined,
+      isSame: (other) => holdsGeneration(other, exported!.generation),
+    },
   );
   return exported;
+}
+
+function visibleBy({ visibleOnly, queries }: ExportOptions): Queries | undefined {
+  return visibleOnly ? queries : undefined;
 }
 
 /**
@@ -181,7 +192,7 @@ async function publish(task: Task, follows?: string): Promise<Exported | undefin
  *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  return (await publish({ ...options, createdAt: Date.now() }))!;
+  return (await publish({ ...options, visibleBy: visibleBy(options), createdAt: Date.now() }))!;
 }
 
 /**
@@ -197,7 +208,8 @@ export async function exportLive(
 ): Promise<LastPublished | undefined> {
   const { createdAt, folder } = last;
   const { instances } = options.queries;
-  const task = { ...options, queries: { instances }, createdAt, last, onlyChanges: true, allowShrink: true };
+  const more = { queries: { instances }, visibleBy: visibleBy(options), allowShrink: true };
+  const task = { ...options, ...more, createdAt, last };
   return (await publish(task, folder))?.published;
 }
 

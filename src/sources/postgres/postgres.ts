@@ -4,9 +4,19 @@ import { connect as connectSocket } from "node:net";
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from "pg";
 import { CommandError } from "../../cli/options.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
+import { importOptional } from "../../util/optional-package.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
-import { type Column, copyStatement, nested, type Queries, TYPES_QUERY } from "./queries.ts";
+import {
+  type Column,
+  copyStatement,
+  copyVisible,
+  type Described,
+  nested,
+  type Queries,
+  TYPES_QUERY,
+  tablesFor,
+} from "./queries.ts";
 import { isOnDisk, isUnchanged, momentOf, type RunQuery, type TableMark } from "./unchanged.ts";
 
 const CONNECT_MS = 15_000;
@@ -22,19 +32,17 @@ const LOCK_WAIT = "1min";
 const CANCEL_BYTES = 16;
 const CANCEL_CODE = 80_877_102;
 
-/** Imports optional packages that only this command needs. @throws {CommandError} naming the command that installs them */
-async function importPostgres() {
-  try {
-    const { default: pg } = await import("pg");
-    const { default: copyStreams } = await import("pg-copy-streams");
-    return { Client: pg.Client, copyTo: copyStreams.to };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    throw new CommandError(
-      "export needs two packages that are not installed: npm install pg pg-copy-streams (with --global where orrery was)",
-    );
-  }
+/** @throws {CommandError} when a package is missing or cannot be read */
+function importPostgres() {
+  return importOptional(
+    ["pg", "pg-copy-streams"],
+    async () => {
+      const { default: pg } = await import("pg");
+      const { default: copyStreams } = await import("pg-copy-streams");
+      return { Client: pg.Client, copyTo: copyStreams.to };
+    },
+    (what) => new CommandError(`export ${what}`),
+  );
 }
 
 type Postgres = Awaited<ReturnType<typeof importPostgres>>;
@@ -73,6 +81,8 @@ export type TableMarks = ReadonlyMap<TableName, TableMark>;
 
 interface Copying {
   readonly queries: Partial<Queries>;
+  /** The queries of all tables, if hidden rows are left out; undefined to copy all rows. */
+  readonly visibleBy?: Queries | undefined;
   readonly take: TakeTable;
   /** Marks of an earlier export. A table that they prove unchanged is not copied. */
   readonly marks: TableMarks;
@@ -98,18 +108,27 @@ async function ask<Row extends QueryResultRow>(
   }
 }
 
-/** The statement that copies a table. The query is parsed and planned to know its columns, but gives no rows yet. */
-async function statementFor(table: TableName, query: string, session: Session): Promise<string> {
+/** The columns of a query, which is parsed and planned for that, but gives no rows yet. */
+async function describe(table: TableName, query: string, session: Session): Promise<Described> {
   // The extended protocol accepts one statement per text, never two.
   const description = { text: `SELECT * FROM ${nested(query)} LIMIT 0`, queryMode: "extended" };
   const { fields } = await ask(session, description, table);
   const types = { text: TYPES_QUERY, values: [fields.map(({ dataTypeID }) => dataTypeID)] };
   const { rows } = await ask<Omit<Column, "name">>(session, types, table);
-  return copyStatement(
-    table,
-    query,
-    fields.map(({ name }, at) => ({ name, ...rows[at]! })),
-  );
+  return { query, columns: fields.map(({ name }, at) => ({ name, ...rows[at]! })) };
+}
+
+/** The statement that copies a table: all of its rows, or the visible ones. */
+async function statementFor(
+  table: TableName,
+  { queries, visibleBy }: Copying,
+  session: Session,
+): Promise<string> {
+  if (visibleBy === undefined) return copyStatement(table, await describe(table, queries[table]!, session));
+  const described: Partial<Record<TableName, Described>> = {};
+  for (const needed of tablesFor(table))
+    described[needed] = await describe(needed, visibleBy[needed], session);
+  return copyVisible(table, described as Record<TableName, Described>);
 }
 
 /** Looks at something that an export can do without. @returns undefined on an error of the server, such as a missing permission */
@@ -162,15 +181,18 @@ const BEGIN = `
   SET LOCAL TimeZone = 'UTC';
   SET LOCAL DateStyle = 'ISO, YMD';
   SET LOCAL extra_float_digits = 3;
+  SET LOCAL max_parallel_workers_per_gather = 0;
   SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`;
 
-async function copyAll({ queries, marks, take }: Copying, session: Session): Promise<TableMarks> {
+async function copyAll(copying: Copying, session: Session): Promise<TableMarks> {
+  const { queries, marks, take } = copying;
   await ask(session, BEGIN);
+  // Otherwise the ids of many visible worlds would be searched one by one, not in a hash table.
+  if (copying.visibleBy !== undefined) await ask(session, "SET LOCAL work_mem = '1GB'");
   const statements: [TableName, string][] = [];
   // Check all queries first: a mistake in the last one is reported at once.
   for (const table of TABLES) {
-    const query = queries[table];
-    if (query !== undefined) statements.push([table, await statementFor(table, query, session)]);
+    if (queries[table] !== undefined) statements.push([table, await statementFor(table, copying, session)]);
   }
   const moment = await lookAt(session, (look) => momentOf(queries, look));
   const copies = new Map<TableName, () => number>();

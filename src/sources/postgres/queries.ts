@@ -137,20 +137,92 @@ export function nested(query: string): string {
   return `(\n${query}\n) AS query`;
 }
 
+/** The columns of a query as fields of its table; values of a column of JSON objects are JSON, those of other columns are not. */
+function fieldsQuery(table: TableName, { query, columns }: Described): string {
+  const json = jsonColumn(columns);
+  const fields =
+    json === undefined
+      ? fieldsOf(table, columns)
+      : FIELDS[table].map(({ name }) => `query.${quoted(json)}::json -> '${name}' AS ${quoted(name)}`);
+  return `SELECT ${fields.join(", ")} FROM ${nested(query)}`;
+}
+
+/** Name of the only column, if its values are whole rows. */
+function jsonColumn(columns: readonly Column[]): string | undefined {
+  const [only] = columns;
+  return columns.length === 1 && JSONS.includes(only!.type) ? only!.name : undefined;
+}
+
+/** A field as text, from JSON too. */
+function textOf(name: string): string {
+  return `(to_json(fields.${quoted(name)}) #>> '{}')`;
+}
+
+/**
+ * The condition that a row of a table is visible, and the rows that it needs; rows are `fields`.
+ *
+ * `IS TRUE` keeps the subquery from becoming a join, which would change the order of the rows with the plan.
+ */
+function isVisible(table: TableName, described: Readonly<Record<TableName, Described>>): string {
+  const conditions = FIELDS[table].flatMap(({ name, shows, refersTo }) => {
+    if (shows !== undefined) return [`${textOf(name)} = '${shows.only}'`];
+    if (!refersTo?.needs) return [];
+    const other = refersTo.table;
+    const [key] = FIELDS[other];
+    return [
+      `(lower(${textOf(name)}) IN (SELECT lower(${textOf(key!.name)}) FROM (${fieldsQuery(other, described[other])}) AS fields
+        WHERE ${isVisible(other, described)})) IS TRUE`,
+    ];
+  });
+  return conditions.join(" AND ") || "true";
+}
+
+/** Whether all rows of a table are visible, whatever is in other tables. */
+export function isAlwaysVisible(table: TableName): boolean {
+  return FIELDS[table].every(({ shows, refersTo }) => shows === undefined && !refersTo?.needs);
+}
+
+/** A query and its columns: the fields, by their names in any convention, or one column of JSON objects. */
+export interface Described {
+  readonly query: string;
+  readonly columns: readonly Column[];
+}
+
+/** The tables that must be described for a copy of a table's visible rows. */
+export function tablesFor(table: TableName): readonly TableName[] {
+  const needed = FIELDS[table].flatMap(({ refersTo }) => (refersTo?.needs ? tablesFor(refersTo.table) : []));
+  return [table, ...needed];
+}
+
+/** Copies a query's rows as text without escapes: JSON contains no control characters except white space between its parts. */
+function copyOf(lines: string): string {
+  return `COPY (${lines}) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL 'null', ENCODING 'UTF8')`;
+}
+
+/** JSON on one line. */
+function onOneLine(json: string): string {
+  return `translate(${json}::text, E'\\n\\r', '  ')`;
+}
+
 /**
  * The statement that copies a query's rows, one JSON object per line.
  *
- * CSV with control characters as delimiter and quote leaves the lines unescaped: JSON contains no control characters except
- * white space between its parts. Text format would double every backslash.
+ * CSV with control characters as delimiter and quote leaves the lines unescaped. Text format would double every backslash.
  *
- * @param columns of the query: the fields, by their names in any convention, or one column of JSON objects
  * @throws {SourceError} when the columns do not fit the table
  */
-export function copyStatement(table: TableName, query: string, columns: readonly Column[]): string {
-  const [only] = columns;
-  const isJson = columns.length === 1 && JSONS.includes(only!.type);
-  const rows = isJson
-    ? `SELECT translate(query.${quoted(only!.name)}::text, E'\\n\\r', '  ') FROM ${nested(query)}`
-    : `SELECT row_to_json(fields) FROM (SELECT ${fieldsOf(table, columns).join(", ")} FROM ${nested(query)}) AS fields`;
-  return `COPY (${rows}) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL 'null', ENCODING 'UTF8')`;
+export function copyStatement(table: TableName, described: Described): string {
+  const json = jsonColumn(described.columns);
+  return copyOf(
+    json === undefined
+      ? `SELECT row_to_json(fields) FROM (${fieldsQuery(table, described)}) AS fields`
+      : `SELECT ${onOneLine(`query.${quoted(json)}`)} FROM ${nested(described.query)}`,
+  );
+}
+
+/** The same for visible rows alone, without fields that a snapshot does not have. @param described see {@link tablesFor} */
+export function copyVisible(table: TableName, described: Readonly<Record<TableName, Described>>): string {
+  const rows = fieldsQuery(table, described[table]);
+  const line = onOneLine("row_to_json(fields)");
+  return copyOf(`SELECT ${line} FROM (${rows}) AS fields WHERE ${isVisible(table, described)}`);
 }

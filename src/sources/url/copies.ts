@@ -10,9 +10,10 @@
  */
 
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { link, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { createReadStream, lutimes } from "node:fs";
+import { link, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { currentVersion, publishVersion } from "../../files/publish.ts";
@@ -104,7 +105,7 @@ export class Copies {
         await replaceFile(path, this.#record(sha256, newEtag));
       } else if (Math.abs(Date.now() - confirmed) > CONFIRM_MS) {
         const now = new Date();
-        await utimes(path, now, now);
+        await promisify(lutimes)(path, now, now);
       }
     } catch {
       // The cost is a download of the manifest, or a reported age that is too high.
