@@ -1,7 +1,7 @@
 /**
  * Search against its peers, in one thread each, without HTTP.
  *
- *     npx tsx bench/search.ts [--smoke] [--sizes 100000,1000000] [--queries 50] [--rounds 5] [--only users|worlds]
+ *     npx tsx bench/search.ts [--smoke] [--sizes 100000,1000000] [--queries 50] [--rounds 5] [--only users|worlds] [--against DIR]
  *
  * The same texts and the same queries for every engine; each engine runs in its own process, a new one each round. Users
  * are searched by name, worlds (a quarter as many, some of them hidden) by name and description. Each process asks the
@@ -9,15 +9,19 @@
  * milliseconds; no engine here caches results. A log of other queries warms the engine up. Figures are medians of the
  * rounds, with the lowest and the highest. SQLite comes from the bench's own package (`npm run bench:install`) and is left
  * out without it.
+ *
+ * With `--against DIR`, the orrery of another checkout is asked by its own bench, in turn. Two figures are orrery's alone, in CPU
+ * time of the process: late pages (from result 10,000 on), and the longest stretch between two pauses, the least of three.
  */
 
 import { fork } from "node:child_process";
+import { resolve as resolvePath } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fold } from "../src/search/fold.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { descriptionOf, displayNameOf, worldNameOf } from "../src/store/texts.ts";
 import { collectGarbage } from "../src/util/process/collect.ts";
-import { type Corpus, ENGINES, openSqlite } from "./search/engines.ts";
+import { type Corpus, ENGINES, type Engine, openSqlite } from "./search/engines.ts";
 import { CLASSES, drawLog, type QueryClass } from "./search/log.ts";
 import { snapshotOf } from "./support/child.ts";
 import { median, percentile } from "./support/load.ts";
@@ -31,6 +35,8 @@ interface Report {
   readonly buildMs: number;
   readonly bytes: number;
   readonly classes: Readonly<Record<QueryClass, { readonly times: number[]; readonly totals: number[] }>>;
+  /** Milliseconds of CPU time of late pages, and of the longest stretch of each query; absent if the engine cannot pause. */
+  readonly pauses?: { readonly late: number[]; readonly stretches: number[] };
 }
 
 interface Job {
@@ -85,7 +91,7 @@ async function measure(job: Job): Promise<Report> {
   texts.length = 0;
   const before = await bytesHeld();
   const began = performance.now();
-  const { find, nativeBytes } = ENGINES[job.engine]!(corpus);
+  const { find, work, nativeBytes } = ENGINES[job.engine]!(corpus);
   const buildMs = performance.now() - began;
   const bytes = (await bytesHeld()) - before + nativeBytes;
   for (const name of CLASSES) {
@@ -108,13 +114,57 @@ async function measure(job: Job): Promise<Report> {
     }
     for (const at of log[name].keys()) classes[name].times.push(median(rounds.map((times) => times[at]!)));
   }
-  return { buildMs, bytes, classes };
+  return {
+    buildMs,
+    bytes,
+    classes,
+    ...(work ? { pauses: measurePauses(work, Object.values(log).flat()) } : {}),
+  };
 }
 
+const LATE = 10_000;
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+function measurePauses(
+  work: NonNullable<Engine["work"]>,
+  queries: readonly string[],
+): NonNullable<Report["pauses"]> {
+  /** The whole time of a search, and its longest stretch: the least of some runs. */
+  const run = (query: string, offset: number): [whole: number, longest: number] => {
+    const runs = Array.from({ length: TIMES }, () => {
+      const steps = work(query, offset);
+      const began = cpuMs();
+      let longest = 0;
+      for (let isDone = false, from = began; !isDone; ) {
+        isDone = steps.next().done === true;
+        const now = cpuMs();
+        longest = Math.max(longest, now - from);
+        from = now;
+      }
+      return [cpuMs() - began, longest] as const;
+    });
+    return [Math.min(...runs.map(([all]) => all)), Math.min(...runs.map(([, longest]) => longest))];
+  };
+  return {
+    late: queries.map((query) => run(query, LATE)[0]),
+    stretches: queries.map((query) => run(query, 0)[1]),
+  };
+}
+
+/** The name of the orrery of another checkout among the engines. */
+const OTHER = "orrery elsewhere";
+
 function runJob(job: Job): Promise<Report> {
+  const isOther = job.engine === OTHER;
+  const program = isOther ? resolvePath(values.against!, "bench/search.ts") : fileURLToPath(import.meta.url);
   return new Promise((resolve, reject) => {
     const execArgv = [...process.execArgv, "--max-old-space-size=8192"];
-    const child = fork(fileURLToPath(import.meta.url), ["--job", JSON.stringify(job)], { execArgv });
+    const given = JSON.stringify({ ...job, engine: isOther ? "orrery" : job.engine });
+    const child = fork(program, ["--job", given], { execArgv });
     child.on("message", (report) => resolve(report as Report));
     child.on("exit", (code) => reject(new Error(`${job.engine} ended with ${code}`)));
   });
@@ -127,6 +177,7 @@ const values = readOptions({
     queries: { type: "string" },
     rounds: { type: "string" },
     only: { type: "string" },
+    against: { type: "string" },
     job: { type: "string" },
   },
 });
@@ -195,6 +246,18 @@ function printTables(all: Reports): void {
   );
 }
 
+function printPauses(reports: readonly Report[]): void {
+  const of = (kind: "late" | "stretches", share: number): string =>
+    spread(
+      reports.map(({ pauses }) => percentile(Float64Array.from(pauses![kind]).sort(), share)),
+      timeText,
+    );
+  console.log(
+    `\norrery, ms of CPU: pages from result ${whole(LATE)} on: p50 ${of("late", 0.5)}, p99 ${of("late", 0.99)}, longest ${of("late", 1)}; ` +
+      `longest stretch between two pauses: p99 ${of("stretches", 0.99)}, longest ${of("stretches", 1)}.`,
+  );
+}
+
 async function main(): Promise<void> {
   const sizes = (values.sizes ?? (values.smoke ? "2000" : "100000,1000000")).split(",").map(Number);
   const queries = Number(values.queries ?? (values.smoke ? 10 : 50));
@@ -206,6 +269,7 @@ async function main(): Promise<void> {
   const withSqlite = openSqlite() !== undefined;
   if (!withSqlite) console.error("SQLite is left out: install it with `npm run bench:install`");
   const engines = Object.keys(ENGINES).filter((engine) => withSqlite || !engine.startsWith("SQLite"));
+  if (values.against !== undefined) engines.push(OTHER);
   for (const users of sizes) {
     const snapshot = await snapshotOf(users);
     for (const table of tables) {
@@ -216,6 +280,7 @@ async function main(): Promise<void> {
       }
       console.log(`\n**Search over ${table}, ${whole(users)} users**\n`);
       printTables(all);
+      printPauses(all.get("orrery")!);
       checkTotals(all);
     }
   }

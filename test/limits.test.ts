@@ -84,8 +84,9 @@ describe("columns and tables", () => {
 describe("an index", () => {
   it("takes so many code units of texts", () => {
     const texts = ["x".repeat(1000), "y".repeat(1000), ""];
-    assert.equal(joinTexts(3, (at) => texts[at]!, 2000).units.length, 2000);
-    assert.throws(() => joinTexts(3, (at) => texts[at]!, 1999), told(1999, "UTF-16 units of searched texts"));
+    // Each with a line break after it.
+    assert.equal(joinTexts(3, (at) => texts[at]!, 2003).units.length, 2003);
+    assert.throws(() => joinTexts(3, (at) => texts[at]!, 2002), told(2002, "UTF-16 units of searched texts"));
   });
 
   it("takes so many names and worlds", () => {

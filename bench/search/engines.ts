@@ -27,6 +27,8 @@ export type Find = (query: string) => Found;
 /** An engine over one corpus. */
 export interface Engine {
   readonly find: Find;
+  /** Searches as work that pauses, for the page at an offset; only orrery has such. */
+  readonly work?: (query: string, offset: number) => Generator<undefined, unknown>;
   /** Bytes held outside of JavaScript's memory. */
   readonly nativeBytes: number;
 }
@@ -53,8 +55,8 @@ function ours(corpus: Corpus): Engine {
   const { names, descriptions } = corpus;
   if (descriptions === undefined) {
     const users = indexUsers(names.length, (row) => names[row]!);
-    const find: Find = (query) => firstPage(runNow(searchUsers(users, query, FIRST_PAGE)));
-    return { find, nativeBytes: sharedBytes(users) };
+    const work = (query: string, offset: number) => searchUsers(users, query, { limit: PAGE, offset });
+    return { find: (query) => firstPage(runNow(work(query, 0))), work, nativeBytes: sharedBytes(users) };
   }
   const rows = Uint32Array.from(names.keys());
   const ranking = { rows, places: placesOf(rows, new Uint32Array(rows.length)) };
@@ -63,11 +65,10 @@ function ours(corpus: Corpus): Engine {
     (row) => names[row]!,
     (row) => descriptions[row]!,
   );
-  const find: Find = (query) => firstPage(runNow(searchWorlds(worlds, ranking, query, FIRST_PAGE)));
-  return { find, nativeBytes: sharedBytes(worlds) };
+  const work = (query: string, offset: number) =>
+    searchWorlds(worlds, ranking, query, { limit: PAGE, offset });
+  return { find: (query) => firstPage(runNow(work(query, 0))), work, nativeBytes: sharedBytes(worlds) };
 }
-
-const FIRST_PAGE = { limit: PAGE, offset: 0 };
 
 function firstPage({ classes, rows }: Results): Found {
   return { total: classes.reduce((sum, count) => sum + count, 0), page: [...rows] };

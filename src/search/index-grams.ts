@@ -16,6 +16,9 @@ import { cutPieces, type Pieces, type Texts } from "./texts.ts";
 /** Reading so many code units takes about 0.15 ms. */
 const MOST_READ = 2 ** 17;
 
+/** A gram in more than one of so many documents is common, however few these are. */
+const RARE = 128;
+
 /** The code units that take as long to read as it takes to find a text. */
 const FIND = 64;
 
@@ -29,7 +32,7 @@ export function indexGrams(texts: Texts, by: "words" | "texts", mostRead = MOST_
   const documents = starts.length;
   let units = 0;
   for (let document = 0; document < documents; document++) units += ends[document]! - starts[document]!;
-  const few = Math.ceil(mostRead / (units / Math.max(documents, 1) + FIND));
+  const few = Math.ceil(Math.min(mostRead / (units / Math.max(documents, 1) + FIND), documents / RARE));
   const pieces = cutPieces(texts, by === "words");
   const table = new GramTable();
   const open = new OpenGrams(pieces, by === "texts");
