@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -591,7 +592,7 @@ describe("--token-out", () => {
       assert.equal(readFileSync(keys, "utf8"), before);
     };
     const exists =
-      /^--token-out: \S+token: (exists and does not hold a token of|is larger than|is not a regular)/;
+      /^--token-out: \S+token: (exists and holds (something else|a token of)|is larger than|is not a regular)/;
     await refused(make, exists);
     for (const foreign of ["svcx_tool", "text of another program", "x".repeat(100_000)]) {
       writeFileSync(out, foreign);
@@ -605,6 +606,34 @@ describe("--token-out", () => {
     const nowhere = join(folder, "none", "token");
     const message = /^the token cannot be written to \S+: .*\(ENOENT\); no key was made$/;
     await refused(() => create(keys, "--token-out", nowhere), message);
+  });
+
+  it("gets the token of a command that was killed when its key had it", async (t) => {
+    const { record, folder, out, text, make, rotate } = placeOf(t);
+    writeFileSync(out, TOKEN);
+    const leave = async (): Promise<string> => {
+      await rotate("--overlap", "0");
+      const token = text();
+      renameSync(out, `${out}.0123456789abcdef.tmp`);
+      writeFileSync(out, "svc_sk_ended");
+      return token;
+    };
+    const left = await leave();
+    await assert.rejects(make, /token: exists and holds a token of key_abcdef; it is not replaced$/);
+    assert.equal(text(), left);
+    await leave();
+    await rotate("--overlap", "0");
+    assert.equal(hashToken(text().trim()), record().sha256);
+    assert.deepEqual(readdirSync(folder), ["token"]);
+  });
+
+  it("is made for one of several commands at once, and the others make no key", async (t) => {
+    const { keys, text, make } = placeOf(t);
+    const ends = await Promise.allSettled([make(), make(), make()]);
+    assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
+    const [, , made, ...more] = readKeys(keys);
+    assert.equal(more.length, 0);
+    assert.equal(hashToken(text().trim()), made!.sha256);
   });
 
   it("is not written when the keys file stays as it is", async (t) => {
