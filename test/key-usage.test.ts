@@ -223,7 +223,10 @@ describe("a server with an admin listener", () => {
     const one = JSON.parse((await runInside(["keys", "show", "unknown", ...asking, "--json"])).stdout);
     assert.equal(one.usage, null);
     const without = runInside(["keys", "list", "--keys", keysFile, "--usage", url]);
-    await assert.rejects(without, /^CommandError: .*the token is missing or wrong; use .* with --admin-token-file/);
+    await assert.rejects(
+      without,
+      /^CommandError: .*the token is missing or wrong; use .* with --admin-token-file/,
+    );
   });
 });
 

@@ -370,7 +370,15 @@ async function reportOf(isWatched: boolean): Promise<Observation> {
       load: async () => {
         if (!isFirst) return changed;
         isFirst = false;
-        return { ok: true, store, search: {}, reports: [], unchanged: new Set(), fingerprint: "", retire() {} } as never;
+        return {
+          ok: true,
+          store,
+          search: {},
+          reports: [],
+          unchanged: new Set(),
+          fingerprint: "",
+          retire() {},
+        } as never;
       },
     },
     () => undefined,
