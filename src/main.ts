@@ -149,6 +149,14 @@ async function run(args: readonly string[]): Promise<void> {
   }
 }
 
+/** A message without tokens of the usual prefixes: one that was given in the wrong place must not get into a log. */
+function withoutTokens(message: string): string {
+  const prefixes = PROGRAM.settings.flatMap(({ flag, default: usual }) =>
+    flag === "api-key-prefix" || flag === "cli-token-prefix" ? (usual ?? []) : [],
+  );
+  return message.replace(new RegExp(`(${prefixes.join("|")})[\\w~.-]{8,}`, "g"), "$1***");
+}
+
 /** Reports an uncaught error, and ends the process. */
 function crash(error: unknown): never {
   const damage = damageOf(error);
@@ -162,7 +170,8 @@ process.on("uncaughtException", crash);
 // No await at the top: the one-file program is CommonJS.
 run(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof ToldError)) crash(error);
-  io.complain(error instanceof SnapshotError ? `${error.message}\n` : `orrery: ${error.message}\n`);
+  const message = withoutTokens(error.message);
+  io.complain(error instanceof SnapshotError ? `${message}\n` : `orrery: ${message}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
   if (isHanging()) void exit(process.exitCode);
 });

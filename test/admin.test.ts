@@ -140,6 +140,8 @@ describe("an admin listener", () => {
       "svc%5Fsk_canary1234",
       "svc%255fsk_ca%6eary1234",
       "svc_sk_%63anary12",
+      "%25%37%33vc_sk_canary1234",
+      "%u0053vc_sk_canary12",
     ];
     for (const token of hidden) {
       const { text } = await ask(`/explain?target=${encodeURIComponent(`${BASE}/users/search?q=${token}`)}`);

@@ -335,6 +335,7 @@ test("a command that there is not is named with the one that may be meant", asyn
     [["key", "list"], 'there is no command "key"; did you mean "keys"?'],
     [["keys", "delet", "x"], 'there is no command "keys delet"; did you mean "keys delete"?'],
     [["frobnicate"], 'there is no command "frobnicate"'],
+    [["svcx_canary-0123"], 'there is no command "svcx_***"'],
   ];
   await Promise.all(
     cases.map(async ([words, says]) => {

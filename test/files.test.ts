@@ -5,13 +5,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmdirSync,
   rmSync,
   statSync,
-  utimesSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import files, { readFile, writeFile } from "node:fs/promises";
@@ -36,7 +37,7 @@ function counter(t: TestContext): { folder: string; file: string; lock: string }
 
 function date(path: string, agoMs: number): void {
   const time = new Date(Date.now() - agoMs);
-  utimesSync(path, time, time);
+  lutimesSync(path, time, time);
 }
 
 async function count(file: string): Promise<void> {
@@ -57,6 +58,7 @@ describe("a lock", { concurrency: true }, () => {
     ["a folder", (lock) => mkdirSync(lock)],
     ["a file, as earlier versions made it", (lock) => writeFileSync(lock, "4711")],
     ["an empty file", (lock) => writeFileSync(lock, "")],
+    ["a link that leads nowhere", (lock) => symlinkSync("nowhere", lock)],
   ];
   for (const [what, leave] of left) {
     it(`that a dead holder left is taken from it, ${what}`, async (t) => {

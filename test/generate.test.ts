@@ -239,6 +239,22 @@ describe("generated rows", () => {
     assertShare(instances, ({ worldId }) => (visited.get(worldId)?.totalVisits ?? 0) > 1000, 0.12, 0.6);
   });
 
+  it("have names in each script, in the sample too", () => {
+    const sample = new URL("../data/sample", import.meta.url).pathname;
+    const users = readRows(sample, "users").map(({ displayName }) => String(displayName));
+    const worlds = readRows(sample, "worlds").map(({ name }) => String(name));
+    const scripts = ["Cyrillic", "Arabic", "Han", "Hiragana", "Katakana", "Hangul", "Extended_Pictographic"];
+    const patterns = scripts.map(
+      (script) => new RegExp(`\\p{${script.includes("_") ? "" : "sc="}${script}}`, "u"),
+    );
+    for (const pattern of [/^[\w ]*[a-z][\w ]*$/i, /[\u00c0-\u017f]/, ...patterns]) {
+      for (const names of [users, worlds]) {
+        const many = names.filter((name) => pattern.test(name)).length;
+        assert.ok(many >= names.length / 100, `${pattern}: ${many} of ${names.length}`);
+      }
+    }
+  });
+
   it("hold words that no other world has, as real ones do", () => {
     const random = createRandom(11, "texts");
     const count = 4000;

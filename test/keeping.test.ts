@@ -217,9 +217,7 @@ describe("keys", () => {
 
   it("are read one reading after the other: a slow older one has not the last word", async (t) => {
     const taken: string[][] = [];
-    const { fake, keeper } = await keep(t, (ring) =>
-      taken.push(Array.from(ring.byHash.values(), ({ id }) => id)),
-    );
+    const { fake, keeper } = await keep(t, (ring) => taken.push(Array.from(ring.bySlot, (key) => key!.id)));
     const reading = deferred<string>();
     fake.reads.push(() => reading.promise);
     const slow = keeper.reload();
@@ -269,6 +267,26 @@ describe("keys", () => {
     const expected = ["keys-loaded", "keys-unchanged", "keys-refused", "keys-unchanged", "keys-loaded"];
     assert.deepEqual(kinds, expected);
     assert.deepEqual(taken.slice(1), [2], "taken at the start and when there was a new key");
+  });
+
+  it("with a fault are read again when the file changes, and not before", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const { fake, kinds } = await keep(t);
+    const look = async (): Promise<void> => {
+      t.mock.timers.tick(500);
+      await settle();
+    };
+    fake.text = "no keys";
+    fake.version = 1;
+    await look();
+    assert.deepEqual([fake.count, kinds.at(-1)], [2, "keys-refused"]);
+    await look();
+    await look();
+    assert.equal(fake.count, 2);
+    fake.text = textOf("a", "b");
+    fake.version = 2;
+    await look();
+    assert.deepEqual([fake.count, kinds.at(-1)], [3, "keys-loaded"]);
   });
 
   it("that could not be read, for whatever reason, are read at the next check", async (t) => {

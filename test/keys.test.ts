@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -21,13 +22,14 @@ import { join } from "node:path";
 import { describe, it, mock, type TestContext } from "node:test";
 import fc from "fast-check";
 import { findKey, judgeKey } from "../src/auth/admit.ts";
-import { compareKeys, keyWarnings } from "../src/auth/key-changes.ts";
+import { compareKeys, createKeyWarnings } from "../src/auth/key-changes.ts";
 import { createKeyRing, hashToken, type KeyRecord, KeyRing, parseKeys } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
 import { keysOf } from "../src/auth/parsed-keys.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
+import { changedShards } from "../src/server/threads/serving-messages.ts";
 import { ToldError } from "../src/util/told-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside as run } from "./support/inside.ts";
@@ -591,7 +593,7 @@ describe("--token-out", () => {
       assert.equal(readFileSync(keys, "utf8"), before);
     };
     const exists =
-      /^--token-out: \S+token: (exists and does not hold a token of|is larger than|is not a regular)/;
+      /^--token-out: \S+token: (exists and holds (something else|a token of)|is larger than|is not a regular)/;
     await refused(make, exists);
     for (const foreign of ["svcx_tool", "text of another program", "x".repeat(100_000)]) {
       writeFileSync(out, foreign);
@@ -605,6 +607,34 @@ describe("--token-out", () => {
     const nowhere = join(folder, "none", "token");
     const message = /^the token cannot be written to \S+: .*\(ENOENT\); no key was made$/;
     await refused(() => create(keys, "--token-out", nowhere), message);
+  });
+
+  it("gets the token of a command that was killed when its key had it", async (t) => {
+    const { record, folder, out, text, make, rotate } = placeOf(t);
+    writeFileSync(out, TOKEN);
+    const leave = async (): Promise<string> => {
+      await rotate("--overlap", "0");
+      const token = text();
+      renameSync(out, `${out}.0123456789abcdef.tmp`);
+      writeFileSync(out, "svc_sk_ended");
+      return token;
+    };
+    const left = await leave();
+    await assert.rejects(make, /token: exists and holds a token of key_abcdef; it is not replaced$/);
+    assert.equal(text(), left);
+    await leave();
+    await rotate("--overlap", "0");
+    assert.equal(hashToken(text().trim()), record().sha256);
+    assert.deepEqual(readdirSync(folder), ["token"]);
+  });
+
+  it("is made for one of several commands at once, and the others make no key", async (t) => {
+    const { keys, text, make } = placeOf(t);
+    const ends = await Promise.allSettled([make(), make(), make()]);
+    assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
+    const [, , made, ...more] = readKeys(keys);
+    assert.equal(more.length, 0);
+    assert.equal(hashToken(text().trim()), made!.sha256);
   });
 
   it("is not written when the keys file stays as it is", async (t) => {
@@ -693,7 +723,12 @@ describe("a record's unknown fields", () => {
     );
   });
 
-  it("are told by the log with keys that can read nothing, in few lines", async () => {
+  it("are told by the log with keys that can read nothing, in few lines", () => {
+    const warningsOf = (records: readonly KeyRecord[], now: number): string[] => {
+      const warnings = createKeyWarnings(now);
+      for (const record of records) warnings.note(record);
+      return warnings.lines();
+    };
     const past = "2020-01-01T00:00:00Z";
     const records = [
       keyRecord("svc_sk_000001", { scopes: ["read:everything"] }),
@@ -703,7 +738,7 @@ describe("a record's unknown fields", () => {
       keyRecord("svc_sk_000005", { notes: 1, previous: [] } as Partial<KeyRecord>),
       keyRecord("svc_sk_000006", { notes: 1, EXPIRESON: 2, team: 3, comment: 4 } as Partial<KeyRecord>),
     ];
-    assert.deepEqual(await keyWarnings(records, Date.now()), [
+    assert.deepEqual(warningsOf(records, Date.now()), [
       'unknown field "notes" of "key_000005" and 1 more has no effect; did you mean note?',
       'unknown field "EXPIRESON" of "key_000006" has no effect; did you mean expiresAt?',
       '"key_000001" ("test") can read nothing: it has no scope that is known here',
@@ -715,7 +750,7 @@ describe("a record's unknown fields", () => {
         [`active${String.fromCharCode(at + 999)}`]: 1,
       }),
     );
-    const lines = await keyWarnings(many, 0);
+    const lines = warningsOf(many, 0);
     assert.equal(lines.length, 22);
     assert.ok(lines.every((line) => line.length < 200));
     assert.equal(lines.at(-1), "… and 4990 more");
@@ -852,7 +887,7 @@ describe("a large keys file", () => {
       `\uFEFF${JSON.stringify({ a: { keys: [1] }, keys: records, b: ["keys"] }, null, 2)}`,
     ]) {
       const { keys } = await ringOf(text);
-      assert.deepEqual([...keys.byHash], [...wanted.byHash]);
+      assert.deepEqual(keys.shards, wanted.shards);
     }
   });
 
@@ -869,5 +904,77 @@ describe("a large keys file", () => {
       [JSON.stringify({ keys: [...records, 1] }), /keys\[2000\]: must be an object/],
     ] as const)
       await assert.rejects(ringOf(text), { name: "KeysFileError", message });
+  });
+});
+
+describe("a keys file that is edited again and again", () => {
+  const pick = fc.integer({ min: 0, max: 5 });
+  const edited = fc.uniqueArray(
+    fc.record({
+      id: pick,
+      token: pick,
+      limit: pick,
+      previous: fc.array(fc.integer({ min: 6, max: 9 }), { maxLength: 2 }),
+    }),
+    { maxLength: 4, selector: ({ token }) => token },
+  );
+  const tokensOf = (shards: KeyRing["shards"]) => shards.flatMap((shard) => [...(shard ?? [])]);
+  const textOf = (
+    drawn: readonly { id: number; token: number; limit: number; previous: number[] }[],
+  ): string =>
+    JSON.stringify({
+      keys: drawn.map(({ id, token, limit, previous }) =>
+        keyRecord(`svc_sk_${token}`, {
+          id: `key_${id}`,
+          limit: limit + 1,
+          previous: previous.map((one) => ({
+            sha256: hashToken(`svc_sk_${one}`),
+            expiresAt: "2030-01-01T00:00:00Z",
+          })),
+        }),
+      ),
+    });
+  /** Longer than what is read at once. */
+  const LONG = 140_000;
+
+  it("gives the keys that a first reading gives, and other threads get them by what differs", async () => {
+    const edits = fc.array(fc.tuple(edited, fc.boolean()), { minLength: 1, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(edits, async (steps) => {
+        const counters = createCounters(60);
+        let before = new KeyRing();
+        for (const [drawn, isLong] of steps) {
+          const bytes = Buffer.from(textOf(drawn) + " ".repeat(isLong ? LONG : 0));
+          const fresh = await keysOf(bytes, counters).catch(String);
+          const found = await keysOf(bytes, counters, before).catch(String);
+          if (typeof fresh === "string" || typeof found === "string") {
+            assert.deepEqual(found, fresh);
+            continue;
+          }
+          const { keys } = found;
+          assert.deepEqual(tokensOf(keys.shards), tokensOf(fresh.keys.shards));
+          const bySlot = (ring: KeyRing) => ring.bySlot.filter((key) => key !== undefined);
+          assert.deepEqual([bySlot(keys), keys.size], [bySlot(fresh.keys), fresh.keys.size]);
+          const sent = [...before.shards];
+          for (const part of changedShards(before, keys)) {
+            for (const [at, shard] of part.keys) {
+              assert.notDeepEqual(shard, before.shards[at]);
+              sent[at] = shard;
+            }
+          }
+          assert.deepEqual(tokensOf(sent), tokensOf(keys.shards));
+          before = keys;
+        }
+      }),
+    );
+  });
+
+  it("is sent to other threads in parts of few keys", () => {
+    const records = Array.from({ length: 3000 }, (_, at) => keyRecord(`svc_sk_${at}`, { id: `key_${at}` }));
+    const ring = createKeyRing(records, createCounters(60));
+    const parts = [...changedShards(new KeyRing(), ring)];
+    const sizes = parts.map(({ keys }) => keys.reduce((sum, [, shard]) => sum + shard!.size, 0));
+    assert.equal(Math.max(...sizes) <= 1000 && sizes.reduce((sum, size) => sum + size), 3000);
+    assert.deepEqual(parts.map(({ isLast }) => isLast).indexOf(true), parts.length - 1);
   });
 });

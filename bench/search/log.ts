@@ -7,10 +7,23 @@ import { createRandom } from "../../src/util/random.ts";
 export type QueryLog = Readonly<Record<QueryClass, readonly string[]>>;
 
 /** Classes of queries, as the table shows them. */
-export const CLASSES = ["1 unit", "2 units", "3+ units", "common", "CJK", "two terms", "miss"] as const;
+export const CLASSES = [
+  "1 unit",
+  "2 units",
+  "3+ units",
+  "common",
+  "CJK",
+  "Cyrillic",
+  "Arabic",
+  "two terms",
+  "miss",
+] as const;
 export type QueryClass = (typeof CLASSES)[number];
 
-const CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/u;
+/** Runs of letters. */
+const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+/gu;
+const CYRILLIC = /\p{sc=Cyrillic}+/gu;
+const ARABIC = /\p{sc=Arabic}+/gu;
 
 /** Cuts a substring of some code units out of a word of a text. */
 function cut(text: string, units: number, draw: (below: number) => number): string {
@@ -35,18 +48,21 @@ export function drawLog(
 ): QueryLog {
   const draw = createRandom(seed, "queries").below;
   const someText = (): string => texts[draw(texts.length)]!;
-  const cjkText = (): string => {
-    for (;;) {
-      const text = someText();
-      if (CJK.test(text)) return text;
-    }
+  // Folded Hangul is in jamo; people type syllables.
+  const cutFrom = (script: RegExp): ((units: number) => string) => {
+    const written = texts.filter((text) => text.search(script) >= 0);
+    return (units) =>
+      cut(written[draw(written.length)]?.match(script)?.join(" ").normalize("NFC") ?? "", units, draw);
   };
+  const [cutCjk, cutCyrillic, cutArabic] = [cutFrom(CJK), cutFrom(CYRILLIC), cutFrom(ARABIC)];
   const makers: Record<QueryClass, () => string> = {
     "1 unit": () => cut(someText(), 1, draw),
     "2 units": () => cut(someText(), 2, draw),
     "3+ units": () => cut(someText(), 3 + draw(6), draw),
     common: () => common[draw(common.length)]!,
-    CJK: () => cut(cjkText(), 1 + draw(3), draw),
+    CJK: () => cutCjk(1 + draw(3)),
+    Cyrillic: () => cutCyrillic(2 + draw(5)),
+    Arabic: () => cutArabic(2 + draw(4)),
     "two terms": () => {
       const text = someText();
       const words = text.split(/\s+/u).filter((word) => word !== "");

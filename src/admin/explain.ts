@@ -11,6 +11,7 @@ import type { LimitSharing } from "../auth/shared.ts";
 import { FAULTS } from "../model/fault.ts";
 import { type Ask, PROCESS, type Reply, splitTarget } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
+import { maskedTokens } from "../observe/mask.ts";
 import type { OpenState } from "../server/open.ts";
 import { explainedSearches, type SearchExplanation } from "./explain-search.ts";
 import { adminReply, errorReply, JSON_TYPE, queryOf } from "./router.ts";
@@ -87,16 +88,14 @@ export async function explainKey(
   };
 }
 
-/** Pattern of a letter, plain or percent-encoded, once or repeatedly. */
-function written(letter: string): string {
-  const hex = letter.charCodeAt(0).toString(16).padStart(2, "0");
-  return `(?:${letter.replace(/[^\w]/g, "\\$&")}|%(?:25)*${hex})`;
-}
-
-/** Cuts possible tokens after their prefixes, in any case, since search terms are folded, and in any percent-encoding. */
-function redacted(json: string, { api, cli }: Prefixes): string {
-  const prefixes = [api, cli].map((prefix) => Array.from(prefix, written).join("")).join("|");
-  return json.replace(new RegExp(`(${prefixes})(?:[\\w-]|%(?:25)*[0-9a-f]{2}){8,}`, "gi"), "$1***");
+/** A text of an explanation, perhaps a target, without tokens. */
+function withoutTokens(text: string, prefixes: Prefixes): string {
+  const [path, ...query] = text.split("?");
+  const parts = [
+    maskedTokens(path!, "/", prefixes),
+    ...query.map((part) => maskedTokens(part, "&", prefixes)),
+  ];
+  return parts.join("?");
 }
 
 /** Steps that the pipeline reached. */
@@ -183,6 +182,8 @@ export async function explain(
     },
   };
   const durationMs = Math.round((performance.now() - began) * 1000) / 1000;
-  const json = redacted(JSON.stringify({ ...explanation, durationMs }), gate.prefixes);
+  const json = JSON.stringify({ ...explanation, durationMs }, (_, value: unknown) =>
+    typeof value === "string" ? withoutTokens(value, gate.prefixes) : value,
+  );
   return adminReply(200, JSON_TYPE, `${json}\n`);
 }

@@ -52,6 +52,8 @@ export class CountsKeeper {
   readonly #started: number;
   /** Counts of windows that have not begun, by window and id. */
   readonly #aside = new Map<string, Count>();
+  /** The first of these windows: the clock is compared with it alone, since there may be a million counts. */
+  #firstAside = Number.POSITIVE_INFINITY;
   #saved = "";
   #problem = "";
   #timer: NodeJS.Timeout | undefined;
@@ -77,9 +79,7 @@ export class CountsKeeper {
       const keys = await this.#take();
       if (keys > 0 || this.#aside.size === 0) this.#observeRestored(keys);
       if (this.#aside.size === 0) return;
-      let first = Number.POSITIVE_INFINITY;
-      for (const { window } of this.#aside.values()) first = Math.min(first, window);
-      const begins = first * this.#counters.windowSeconds;
+      const begins = this.#firstAside * this.#counters.windowSeconds;
       this.#observe({ kind: "state-set-aside", file, counts: this.#aside.size, begins });
     } catch (error) {
       if (codeOf(error) === "ENOENT") return;
@@ -206,7 +206,7 @@ export class CountsKeeper {
       if (count.window <= current + 1) {
         this.#add(count);
         added++;
-      } else this.#aside.set(`${count.window} ${count.id}`, count);
+      } else this.#setAside(count);
     }
     return added;
   }
@@ -215,18 +215,27 @@ export class CountsKeeper {
     takeUsage(this.#counters, slotOf(this.#counters, id), window, used);
   }
 
+  #setAside(count: Count): void {
+    this.#aside.set(`${count.window} ${count.id}`, count);
+    this.#firstAside = Math.min(this.#firstAside, count.window);
+  }
+
   /** Adds the counts whose window has come, and drops those of windows that were skipped. */
   #takeAside(): void {
     const current = this.#window();
     // A little early, so that no request is the first of its window.
     const soon = windowAt(this.#counters, this.#windowClock() + 2 * ASIDE_MS);
+    if (soon < this.#firstAside) return;
+    const waiting = [...this.#aside.values()];
+    this.#aside.clear();
+    this.#firstAside = Number.POSITIVE_INFINITY;
     let added = 0;
-    for (const [name, count] of this.#aside) {
-      if (count.window > soon) continue;
-      this.#aside.delete(name);
-      if (count.window < current) continue;
-      this.#add(count);
-      added++;
+    for (const count of waiting) {
+      if (count.window > soon) this.#setAside(count);
+      else if (count.window >= current) {
+        this.#add(count);
+        added++;
+      }
     }
     if (added > 0) this.#observeRestored(added);
     if (this.#aside.size > 0) return;

@@ -4,10 +4,7 @@ import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
 import { createPauses } from "../util/process/in-turns.ts";
-import { KEY_FIELDS, type KeyRecord, type KeyRing } from "./keys.ts";
-
-/** Keys share sets of scopes, so equal sets are identical. */
-const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt", "tokens"] as const;
+import { areEqual, KEY_FIELDS, type KeyRecord, type KeyRing } from "./keys.ts";
 
 /** Keys between two looks at the clock. */
 export const KEYS_PER_PAUSE = 256;
@@ -21,7 +18,7 @@ export async function compareKeys(before: KeyRing, after: KeyRing) {
     const old = before.bySlot[slot];
     if (key === undefined || old === undefined) continue;
     kept++;
-    if (COMPARED.some((field) => old[field] !== key[field])) changed++;
+    if (!areEqual(old, key)) changed++;
     if (kept % KEYS_PER_PAUSE === 0) await pause();
   }
   return { added: after.size - kept, changed, removed: before.size - kept };
@@ -82,20 +79,20 @@ function linesOfMisspelt(seen: UnknownFields): string[] {
   return firstLines(lines, lines.length);
 }
 
-/** Lines for operators: misspelt fields, and API keys that are valid but can read nothing. */
-export async function keyWarnings(records: readonly KeyRecord[], now: number): Promise<string[]> {
-  const lines: string[] = [];
+/** Collects lines for operators: misspelt fields, and API keys that are valid but can read nothing. */
+export function createKeyWarnings(now: number) {
+  const nothing: string[] = [];
   const seen: UnknownFields = new Map();
-  const pause = createPauses();
   let count = 0;
-  for (const [at, record] of records.entries()) {
-    if (at % KEYS_PER_PAUSE === 0) await pause();
-    noteUnknownFields(record, seen);
-    const { id, name, kind, active, expiresAt, scopes } = record;
-    if (kind === "cli" || !active || SCOPES.some((scope) => scopes.includes(scope))) continue;
-    if (expiresAt !== null && parseTime(expiresAt) <= now) continue;
-    if (++count > MOST_LINES) continue;
-    lines.push(`${quoted(id)} (${quoted(name)}) can read nothing: it has no scope that is known here`);
-  }
-  return [...linesOfMisspelt(seen), ...firstLines(lines, count)];
+  return {
+    note(record: KeyRecord): void {
+      noteUnknownFields(record, seen);
+      const { id, name, kind, active, expiresAt, scopes } = record;
+      if (kind === "cli" || !active || SCOPES.some((scope) => scopes.includes(scope))) return;
+      if (expiresAt !== null && parseTime(expiresAt) <= now) return;
+      if (++count > MOST_LINES) return;
+      nothing.push(`${quoted(id)} (${quoted(name)}) can read nothing: it has no scope that is known here`);
+    },
+    lines: (): string[] => [...linesOfMisspelt(seen), ...firstLines(nothing, count)],
+  };
 }

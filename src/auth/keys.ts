@@ -5,7 +5,7 @@ import { SCOPES, type Scope } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isObject, notJson, parsedJson } from "../util/json.ts";
 import { ToldError } from "../util/told-error.ts";
-import { type Counters, slotOf } from "./limit.ts";
+import { type Counters, createCounters, slotOf } from "./limit.ts";
 
 /** An API key (scoped, limited) or a CLI token (neither). */
 export type KeyKind = "api" | "cli";
@@ -51,25 +51,39 @@ export interface Key {
   /** Milliseconds since the epoch; Infinity for never. */
   readonly expiresAt: number;
   readonly slot: number;
+  /** Lower-case hex SHA-256 of the token that leads here. */
+  readonly hash: string;
   /** The hashes of the current and the previous tokens, and the ends of the latter, as one text: for comparisons alone. */
   readonly tokens: string;
 }
 
-/** @internal */
+/** The keys of some tokens, by the lower-case hex SHA-256 of the token. */
+export type Shard = ReadonlyMap<string, Key>;
+
+const SHARDS = 4096;
+
+const shardOf = (hash: string): number => Number.parseInt(hash.slice(0, 3), 16);
+
+/**
+ * @internal Keys by token, in many small maps: a single map of 300,000 keys would block the thread for 100 ms when it grows.
+ * Rings share the maps that do not differ.
+ */
 export class KeyRing {
-  readonly #byHash = new Map<string, Key>();
+  readonly #shards: (Map<string, Key> | undefined)[];
   readonly #bySlot: (Key | undefined)[] = [];
   #size = 0;
   /** Used keys by token: hashing the token at each request would take a tenth of the time of a lookup. */
   readonly #used = new Map<string, Key>();
 
-  constructor(byHash: Iterable<readonly [string, Key]> = []) {
-    for (const [hash, key] of byHash) this.add(hash, key);
+  /** @param shards of a ring of another thread; such a ring has no slots */
+  constructor(shards: readonly (Shard | undefined)[] = []) {
+    this.#shards = shards.slice() as (Map<string, Key> | undefined)[];
+    this.#shards.length = SHARDS;
   }
 
-  /** By the lower-case hex SHA-256 of the token; previous tokens, too, which have copies of the keys, come after the current one. */
-  get byHash(): ReadonlyMap<string, Key> {
-    return this.#byHash;
+  /** By the first digits of the hashes. Previous tokens have copies of the keys. */
+  get shards(): readonly (Shard | undefined)[] {
+    return this.#shards;
   }
 
   /** The keys by their slots in the counters. */
@@ -81,18 +95,38 @@ export class KeyRing {
     return this.#size;
   }
 
-  /** Adds a token, before the ring is in use. */
-  add(hash: string, key: Key): void {
-    this.#byHash.set(hash, key);
+  /** Adds a key's token, before the ring is in use; that of the key itself comes before the previous ones. */
+  add(key: Key): void {
+    const at = shardOf(key.hash);
+    let shard = this.#shards[at];
+    if (shard === undefined) this.#shards[at] = shard = new Map();
+    shard.set(key.hash, key);
     if (this.#bySlot[key.slot] !== undefined) return;
     this.#bySlot[key.slot] = key;
     this.#size++;
   }
 
+  /** Makes room, so that an array with the slots in any order stays a plain one. */
+  reserve(slots: number): void {
+    this.#bySlot.length = Math.max(slots, this.#bySlot.length);
+  }
+
+  /** Takes a shard of another ring in place of an equal one. Before the ring is in use. */
+  share(at: number, other: KeyRing): void {
+    const [own, others] = [this.#shards[at], other.#shards[at]];
+    if (own === undefined || own.size !== others?.size) return;
+    for (const [hash, key] of own) if (others.get(hash) !== key) return;
+    this.#shards[at] = others;
+  }
+
+  byHash(hash: string): Key | undefined {
+    return this.#shards[shardOf(hash)]?.get(hash);
+  }
+
   find(token: string): Key | undefined {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
-    const key = this.#byHash.get(hashToken(token));
+    const key = this.byHash(hashToken(token));
     // Copies the text: a slice would keep the whole head of the request in memory.
     if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
@@ -183,21 +217,14 @@ function checkFields(
   }
 }
 
-function previousOf(record: Record<string, unknown>, where: string): readonly PreviousToken[] {
-  if (!Object.hasOwn(record, "previous")) return [];
+function checkPrevious(record: Record<string, unknown>, where: string): void {
+  if (!Object.hasOwn(record, "previous")) return;
   const { previous } = record;
   if (!Array.isArray(previous)) fail(`${where}.previous: must be an array`);
   for (const [at, token] of previous.entries()) {
     if (!isObject(token)) fail(`${where}.previous[${at}]: must be an object`);
     checkFields(token, PREVIOUS_FIELDS, `${where}.previous[${at}]`);
   }
-  return previous as PreviousToken[];
-}
-
-function addHash(hashes: Set<string>, sha256: string, where: string): void {
-  const hash = sha256.toLowerCase();
-  if (hashes.has(hash)) fail(`${where}.sha256: duplicate hash`);
-  hashes.add(hash);
 }
 
 /**
@@ -206,39 +233,33 @@ function addHash(hashes: Set<string>, sha256: string, where: string): void {
  * @throws {KeysFileError} naming the record and the field at fault
  */
 export function parseKeys(text: string): KeyRecord[] {
-  const json = text.replace(/^\uFEFF/, "");
-  const file = parsedJson(json);
-  if (file === undefined) fail(notJson(json));
-  const records = listIn(file);
-  const check = createRecordCheck();
-  for (const record of records) check(record);
+  const records = listOf(text);
+  const [ring, counters] = [new KeyRing(), createCounters(1)];
+  for (const [at, record] of records.entries()) addRecord(ring, checkRecord(record, at), counters, at);
   return records as KeyRecord[];
 }
 
-/** @internal The list in the value of a keys file. */
+/** @internal The list in the text of a keys file. @throws {KeysFileError} */
+export function listOf(text: string): readonly unknown[] {
+  const json = text.replace(/^\uFEFF/, "");
+  const file = parsedJson(json);
+  return file === undefined ? fail(notJson(json)) : listIn(file);
+}
+
+/** @internal The list in the value of a keys file. @throws {KeysFileError} */
 export function listIn(file: unknown): readonly unknown[] {
   if (!isObject(file) || !Array.isArray(file.keys)) fail('must be an object with an array "keys"');
   return file.keys;
 }
 
-/** @internal Makes the check of a keys file's records, one after the other. It throws a {@link KeysFileError}. */
-export function createRecordCheck(): (record: unknown) => KeyRecord {
-  const ids = new Set<string>();
-  const hashes = new Set<string>();
-  let at = 0;
-  return (record) => {
-    const where = `keys[${at++}]`;
-    if (!isObject(record)) fail(`${where}: must be an object`);
-    checkFields(record, FIELDS, where);
-    checkFields(record, OPTIONAL_FIELDS, where, true);
-    const previous = previousOf(record, where);
-    const { id, sha256 } = record as unknown as KeyRecord;
-    if (ids.has(id)) fail(`${where}.id: duplicate id`);
-    ids.add(id);
-    addHash(hashes, sha256, where);
-    for (const [at, token] of previous.entries()) addHash(hashes, token.sha256, `${where}.previous[${at}]`);
-    return record as unknown as KeyRecord;
-  };
+/** @internal Checks a record by itself. @param at its place in the list @throws {KeysFileError} */
+export function checkRecord(record: unknown, at: number): KeyRecord {
+  const where = `keys[${at}]`;
+  if (!isObject(record)) fail(`${where}: must be an object`);
+  checkFields(record, FIELDS, where);
+  checkFields(record, OPTIONAL_FIELDS, where, true);
+  checkPrevious(record, where);
+  return record as unknown as KeyRecord;
 }
 
 /** Every set of scopes, indexed by its bits: keys with the same scopes share one set. */
@@ -259,12 +280,31 @@ function scopeSetOf(names: readonly string[]): ReadonlySet<Scope> {
 /** @internal Creates the lookup from records; every id gets its slot in the counters. */
 export function createKeyRing(records: readonly KeyRecord[], counters: Counters): KeyRing {
   const ring = new KeyRing();
-  for (const record of records) addRecord(ring, record, counters);
+  for (const [at, record] of records.entries()) addRecord(ring, record, counters, at);
   return ring;
 }
 
-/** @internal Adds the tokens of a record. */
-export function addRecord(ring: KeyRing, record: KeyRecord, counters: Counters): void {
+/** Keys share sets of scopes, so equal sets are identical. */
+const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt", "tokens"] as const;
+
+/** @internal Whether two keys with the same slot are equal. */
+export const areEqual = (one: Key, other: Key): boolean =>
+  one === other || COMPARED.every((field) => one[field] === other[field]);
+
+/**
+ * @internal Adds the tokens of a record.
+ *
+ * @param at its place in the list
+ * @param before where keys that did not change are taken from
+ * @throws {KeysFileError} when the ring has its id or one of its hashes. The id keeps its slot.
+ */
+export function addRecord(
+  ring: KeyRing,
+  record: KeyRecord,
+  counters: Counters,
+  at: number,
+  before?: KeyRing,
+): void {
   const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous } = record;
   const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);
   // Most keys have none, and a file may have a million keys.
@@ -283,8 +323,15 @@ export function addRecord(ring: KeyRing, record: KeyRecord, counters: Counters):
     active,
     expiresAt: end,
     slot: slotOf(counters, id),
+    hash,
     tokens: earlier === undefined ? hash : JSON.stringify([hash, earlier]),
   };
-  ring.add(hash, key);
-  for (const token of earlier ?? []) ring.add(token.hash, { ...key, expiresAt: token.expiresAt });
+  if (ring.bySlot[key.slot] !== undefined) fail(`keys[${at}].id: duplicate id`);
+  const add = (one: Key, where: string): void => {
+    if (ring.byHash(one.hash) !== undefined) fail(`keys[${at}]${where}.sha256: duplicate hash`);
+    const known = before?.byHash(one.hash);
+    ring.add(known?.slot === one.slot && areEqual(known, one) ? known : one);
+  };
+  add(key, "");
+  for (const [n, token] of earlier?.entries() ?? []) add({ ...key, ...token }, `.previous[${n}]`);
 }

@@ -5,16 +5,8 @@
 
 import { parsedJson } from "../util/json.ts";
 import { createPauses } from "../util/process/in-turns.ts";
-import { KEYS_PER_PAUSE, keyWarnings } from "./key-changes.ts";
-import {
-  addRecord,
-  createRecordCheck,
-  type KeyRecord,
-  KeyRing,
-  KeysFileError,
-  listIn,
-  parseKeys,
-} from "./keys.ts";
+import { createKeyWarnings } from "./key-changes.ts";
+import { addRecord, checkRecord, KeyRing, KeysFileError, listIn, listOf } from "./keys.ts";
 import type { Counters } from "./limit.ts";
 
 /** Longest file that is read at once, in bytes: in about 2 ms. */
@@ -78,38 +70,50 @@ function checkAround(bytes: Buffer, begin: number, end: number): void {
   if (listIn(value).length > 0) throw new KeysFileError('must have one array "keys"');
 }
 
-async function parseInParts(bytes: Buffer): Promise<KeyRecord[]> {
+/** The records of a large file, part by part; checks the rest of the file behind the last one. @throws {KeysFileError} */
+function* recordsInParts(bytes: Buffer): Generator<readonly unknown[]> {
   const begin = beginOfList(bytes);
-  if (begin === undefined) return parseKeys(bytes.toString());
-  const pause = createPauses();
-  const check = createRecordCheck();
-  const records: KeyRecord[] = [];
+  if (begin === undefined) {
+    yield listOf(bytes.toString());
+    return;
+  }
   const parts = partsOf(bytes, begin);
   let part = parts.next();
-  for (; !part.done; part = parts.next()) {
+  for (let count = 0; !part.done; part = parts.next()) {
     const found = parsedJson(`[${part.value}]`);
-    if (!Array.isArray(found) || (found.length === 0 && records.length > 0))
-      throw new KeysFileError(`not valid JSON after ${records.length} keys`);
-    for (const record of found) records.push(check(record));
-    await pause();
+    if (!Array.isArray(found) || (found.length === 0 && count > 0))
+      throw new KeysFileError(`not valid JSON after ${count} keys`);
+    count += found.length;
+    yield found;
   }
   checkAround(bytes, begin, part.value);
-  return records;
 }
 
 /**
- * Reads the bytes of a keys file. @returns its keys, and warnings for operators
+ * Reads the bytes of a keys file. Keys that did not change are those of the ring in force: memory of 300,000 new ones would
+ * block the thread when it is collected.
+ *
+ * @returns its keys, and warnings for operators
  * @throws {KeysFileError} naming the record and the field at fault
  */
-export async function keysOf(bytes: Buffer, counters: Counters) {
-  const isSmall = bytes.length <= MOST_AT_ONCE;
-  const records = isSmall ? parseKeys(bytes.toString()) : await parseInParts(bytes);
-  const warnings = await keyWarnings(records, Date.now());
+export async function keysOf(bytes: Buffer, counters: Counters, before = new KeyRing()) {
   const keys = new KeyRing();
+  keys.reserve(before.bySlot.length);
+  const warnings = createKeyWarnings(Date.now());
   const pause = createPauses();
-  for (const [at, record] of records.entries()) {
-    addRecord(keys, record, counters);
-    if (at % KEYS_PER_PAUSE === 0) await pause();
+  let at = 0;
+  const parts = bytes.length <= MOST_AT_ONCE ? [listOf(bytes.toString())] : recordsInParts(bytes);
+  for (const part of parts) {
+    for (const value of part) {
+      const record = checkRecord(value, at);
+      warnings.note(record);
+      addRecord(keys, record, counters, at++, before);
+    }
+    await pause();
   }
-  return { keys, warnings };
+  for (const shard of keys.shards.keys()) {
+    keys.share(shard, before);
+    await pause();
+  }
+  return { keys, warnings: warnings.lines() };
 }

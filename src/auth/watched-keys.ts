@@ -42,23 +42,28 @@ async function digestOf(bytes: Buffer): Promise<string> {
 
 /**
  * @param before its keys are returned again if the file still holds them
+ * @param onFault takes the fingerprint of a file that was read and has a fault
  * @throws {KeysFileError} that begins with the file's name
  */
 async function readKeyRing(
   file: string,
   counters: Counters,
   before: ReadKeys | undefined,
+  onFault: (fingerprint: string) => void,
 ): Promise<ReadKeys> {
+  let fingerprint = "";
   try {
     const { bytes, stats } = await readGiven(file, MOST_KEYS_BYTES);
-    const fingerprint = fingerprintOf(stats);
+    fingerprint = fingerprintOf(stats);
     const digest = await digestOf(bytes);
     if (digest === before?.digest) return { ...before, fingerprint, warnings: [] };
-    return { fingerprint, digest, ...(await keysOf(bytes, counters)) };
+    return { fingerprint, digest, ...(await keysOf(bytes, counters, before?.keys)) };
   } catch (error) {
+    const isFault = error instanceof KeysFileError;
+    if (isFault) onFault(fingerprint);
     const isMissing = codeOf(error) === "ENOENT";
     const unread = isMissing ? "file does not exist (ENOENT)" : whyUnread(error);
-    const why = error instanceof KeysFileError ? error.message : unread;
+    const why = isFault ? error.message : unread;
     if (why === undefined) throw error;
     throw new KeysFileError(`${file}: ${why}`);
   }
@@ -81,7 +86,7 @@ export async function keepKeys(
   observe: Observe,
   onKeys: (keys: KeyRing) => unknown,
 ) {
-  /** Fingerprint of the file, taken before its last successful read; undefined if the next check must read. */
+  /** Fingerprint of the file that was read last, with a fault or not; undefined if the next check must read. */
   let fingerprint: string | undefined;
   let inForce: ReadKeys | undefined;
   let problem = "";
@@ -91,7 +96,9 @@ export async function keepKeys(
   async function load(): Promise<void> {
     fingerprint = undefined;
     const before = inForce;
-    const read = await readKeyRing(file, counters, before);
+    const read = await readKeyRing(file, counters, before, (faulty) => {
+      fingerprint = faulty;
+    });
     const { keys, warnings } = read;
     if (keys !== before?.keys) await onKeys(keys);
     inForce = read;
@@ -116,7 +123,7 @@ export async function keepKeys(
     try {
       await load();
     } catch (error) {
-      // The next check tries again; the same problem is logged once.
+      // The same problem is logged once.
       const before = problem;
       result = "refused";
       problem = String(error);

@@ -7,7 +7,6 @@ import {
   makeKey,
   makeToken,
   type NewKey,
-  readRecord,
   rotatedRecord,
 } from "../auth/keys-file.ts";
 import { SCOPES } from "../model/model.ts";
@@ -15,7 +14,7 @@ import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
-import { changeWithToken, tokenFileOf } from "./token-output.ts";
+import { changeWithToken } from "./token-output.ts";
 
 /** Checks scopes, and removes duplicates. @throws {UsageError} */
 function readScopes(scopes: readonly string[]): string[] {
@@ -107,9 +106,8 @@ function placeText({ tokenOut }: Options<"keys create" | "keys rotate">["values"
 
 export async function createKey(options: Options<"keys create">, io: CommandIo): Promise<void> {
   const { token, record } = makeKey(readNewKey(options));
-  const { keys } = options.values;
-  const file = await tokenFileOf(options);
-  const made = { text: () => token, file, create: true, undone: "no key was made" };
+  const { keys, tokenOut } = options.values;
+  const made = { text: () => token, tokenOut, undone: "no key was made" };
   await changeWithToken(keys, io, made, (records) => {
     warnOfName(records, record, io);
     return [...records, record];
@@ -144,7 +142,6 @@ export async function rotate(options: Options<"keys rotate">, io: CommandIo): Pr
   const { keys, overlap, tokenOut } = options.values;
   const id = options.positionals[0]!;
   const overlapMs = readOverlap(overlap, Date.now());
-  const file = tokenOut === undefined ? undefined : await tokenFileOf(options, await readRecord(keys, id));
   let token = "";
   let rotated: KeyRecord | undefined;
   const change = (old: KeyRecord): KeyRecord => {
@@ -153,9 +150,8 @@ export async function rotate(options: Options<"keys rotate">, io: CommandIo): Pr
     rotated = rotatedRecord(old, token, overlapMs);
     return rotated;
   };
-  await changeWithToken(keys, io, { text: () => token, file, undone: "the key is as before" }, (records) =>
-    changeRecord(records, id, change),
-  );
+  const made = { text: () => token, tokenOut, id, undone: "the key is as before" };
+  await changeWithToken(keys, io, made, (records) => changeRecord(records, id, change));
   io.complain(rotatedText(rotated!, placeText(options.values)));
 }
 

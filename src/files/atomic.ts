@@ -34,11 +34,17 @@ export function targetOfTemporary(name: string): string | undefined {
   return TEMPORARY.exec(name)?.[1];
 }
 
+/** Temporary files beside a file, of killed writers or of ones at work. */
+export async function leftoversOf(file: string): Promise<string[]> {
+  const names = await readdir(dirname(file)).catch(() => []);
+  return names
+    .filter((name) => targetOfTemporary(name) === basename(file))
+    .map((name) => join(dirname(file), name));
+}
+
 /** Removes temporary files of killed writers. @param leastAgeMs younger files stay: their writer may be alive */
 export async function removeLeftovers(file: string, leastAgeMs = 0): Promise<void> {
-  for (const name of await readdir(dirname(file)).catch(() => [])) {
-    if (targetOfTemporary(name) !== basename(file)) continue;
-    const path = join(dirname(file), name);
+  for (const path of await leftoversOf(file)) {
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
     if (leastAgeMs === 0 || Date.now() - mtimeMs > leastAgeMs)
       await rm(path, { force: true }).catch(() => {});

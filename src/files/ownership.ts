@@ -72,7 +72,8 @@ type Ownership = "none" | "living" | "dead";
 export async function ownershipOf(mark: string, staleMs = STALE_MS): Promise<Ownership> {
   try {
     // A time in the future counts by its distance: the clock may have been set back.
-    const age = Math.abs(Date.now() - (await stat(mark)).mtimeMs);
+    // A link that leads nowhere is a mark, too: none can be made in its place.
+    const age = Math.abs(Date.now() - (await lstat(mark)).mtimeMs);
     // Undefined for a mark that is still being written, or a folder, as earlier versions made it.
     const value = await readGiven(mark)
       .then(({ bytes }): unknown => JSON.parse(bytes.toString()))

@@ -49,6 +49,8 @@ const CHANGES: Readonly<Record<string, Change>> = {
   "A ": (text) => ("aeiou".includes(text[0]!) ? `An ${text}` : `A ${text}`),
   "upper ": (text) => text.toUpperCase(),
   "lower ": (text) => text.toLowerCase(),
+  "tight ": (text) => text.replaceAll(" ", ""),
+  "under ": (text) => text.replaceAll(" ", "_"),
   "decomposed ": (text) => text.normalize("NFD"),
   // The full-width forms of printable ASCII.
   "wide ": (text) => text.replaceAll(/[!-~]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0)),
@@ -133,14 +135,6 @@ function prose({ sentence, gap }: Symbols, random: Random): string {
   return text;
 }
 
-/** A heading and a list of items of one kind. */
-function section({ heading, bullet, item }: Symbols, random: Random): string[] {
-  const mark = random.chance(0.7) ? say(bullet, random) : "";
-  const kind = pick(item.phrases, random);
-  const lines = copies(2 + random.below(4), mark);
-  return [say(heading, random), ...lines.map((start) => start + sayPhrase(kind, random))];
-}
-
 /** Maximum UTF-16 code units of a description. */
 const LONGEST = 2000;
 
@@ -155,19 +149,11 @@ function join(parts: readonly string[], separator: string): string {
 function sections(language: Symbols, other: Symbols, random: Random): string[] {
   const parts: string[] = [];
   for (let left = 2 + random.below(6); left > 0; left--) {
-    parts.push(...section(random.chance(0.3) ? other : language, random));
+    parts.push(say((random.chance(0.3) ? other : language).section, random));
     if (random.chance(0.3)) parts.push(prose(language, random));
   }
   return parts;
 }
-
-/** Optional symbols of a description and their probabilities. */
-const ADDITIONS = [
-  ["kaomoji", 0.1],
-  ["decoration", 0.12],
-  ["dated", 0.2],
-  ["spec", 0.15],
-] as const;
 
 /** A description in one language, sometimes with prose in another. */
 function drawDescription(language: Symbols, other: Symbols, random: Random): string {
@@ -175,12 +161,9 @@ function drawDescription(language: Symbols, other: Symbols, random: Random): str
   if (kind < 0.1) return say(language.brief, random);
   const parts = [prose(language, random)];
   if (random.chance(0.25)) parts.push(prose(other, random));
-  for (const [symbol, chance] of ADDITIONS)
-    if (random.chance(chance)) parts.push(say(language[symbol]!, random));
-  if (random.chance(0.15)) parts.push(...section(language, random));
-  if (random.chance(0.08)) parts.push(say(language.bar, random));
+  if (random.chance(0.15)) parts.push(say(language.section, random));
   if (kind > 0.2)
-    for (let left = 1 + random.below(7); left > 0; left--) parts.push(say(language.mention, random));
+    for (let left = 1 + random.below(10); left > 0; left--) parts.push(say(language.extra, random));
   // A few descriptions are long.
   if (kind > 0.93) parts.push(...sections(language, other, random));
   const text = join(parts, say(language.separator, random));

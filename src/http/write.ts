@@ -105,8 +105,10 @@ export class ReplyWriter {
       const bytes = this.#waiting.shift()!;
       const piece = bytes.subarray(0, PIECE_BYTES);
       this.#waitingBytes -= piece.length;
-      if (piece.length < bytes.length) this.#waiting.unshift(bytes.subarray(piece.length));
-      socket.write(piece);
+      const isLast = piece.length === bytes.length;
+      if (!isLast) this.#waiting.unshift(bytes.subarray(piece.length));
+      // A peer that reads all but the last piece must not keep the memory of a whole large page.
+      socket.write(isLast && bytes.buffer.byteLength > SCRATCH_BYTES ? Buffer.from(piece) : piece);
     }
     if (this.#hasEnded && this.#waitingBytes === 0) socket.end();
   }

@@ -6,8 +6,7 @@ import { type Ask, type Reply, splitTarget } from "../model/message.ts";
 import { requestIdOf, traceOf } from "../model/request-ids.ts";
 import type { Observe } from "./events.ts";
 import { timeOf } from "./log/log.ts";
-
-type Prefixes = Readonly<Record<"api" | "cli", string>>;
+import { holdsToken, maskedTokens, type TokenPrefixes } from "./mask.ts";
 
 /**
  * Chooses one request of each block, at a random position, so that clients with a fixed rhythm appear, too.
@@ -31,7 +30,7 @@ export interface AccessLogOptions {
   /** Takes the lines of requests instead, each with its line end. */
   readonly write?: ((line: string) => void) | undefined;
   /** Prefixes of tokens, so that no token is logged. */
-  readonly prefixes: Prefixes;
+  readonly prefixes: TokenPrefixes;
   /** Lines of requests are written for one in so many, and for all failures (5xx) and slow ones, from `slowMs` milliseconds on. */
   readonly sample: number;
   readonly slowMs: number;
@@ -59,58 +58,22 @@ const MAX_METHOD = 32;
 const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
-const ESCAPES = /%([\da-f]{2})/gi;
 
 /** Texts that are logged unchanged unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
 const PLAIN = /^[!$&-[\]-~]*$/;
 
-function holdsToken(text: string, { api, cli }: Prefixes): boolean {
-  return text.includes(api) || text.includes(cli);
-}
-
-/** Percent-encodings of a text, one over the other, that are read. No honest client has so many. */
-const MAX_LEVELS = 4;
-
-/** Whether a prefix appears once a text is decoded, at any level; true as well if it has too many levels. */
-function mayHideToken(text: string, prefixes: Prefixes): boolean {
-  if (!text.includes("%")) return false;
-  let plain = text;
-  for (let level = 0; level < MAX_LEVELS; level++) {
-    const before = plain;
-    plain = plain.replace(ESCAPES, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-    if (plain === before) return false;
-    if (holdsToken(plain, prefixes)) return true;
-  }
-  return plain.search(ESCAPES) >= 0;
-}
-
-/** Masks possible tokens in a part of a text: everything after a prefix, or the whole part if percent-escapes hide a prefix. */
-function redacted(part: string, prefixes: Prefixes): string {
-  let end = part.length;
-  for (const prefix of [prefixes.api, prefixes.cli]) {
-    const at = part.indexOf(prefix);
-    if (at >= 0) end = Math.min(end, at + prefix.length);
-  }
-  const shown = part.slice(0, end);
-  if (mayHideToken(shown, prefixes)) return "***";
-  return end === part.length ? part : `${shown}***`;
-}
-
 /** A client's text, safe to log: no token, only visible ASCII and spaces, bounded. @param separator of parts */
-function loggedText(text: string, separator: string, prefixes: Prefixes): string {
+function loggedText(text: string, separator: string, prefixes: TokenPrefixes): string {
   // Cut first: splitting and masking a long text would cost more than the rest of its request.
   const start = text.slice(0, MAX_TEXT + 1);
-  const safe = start
-    .split(separator)
-    .map((part) => redacted(part, prefixes))
-    .join(separator)
+  const safe = maskedTokens(start, separator, prefixes)
     .slice(0, MAX_TEXT + 1)
     .replace(/[^ -~]/g, encodeUnit);
   return safe.length > MAX_TEXT || start !== text ? `${safe.slice(0, MAX_TEXT)}...` : safe;
 }
 
 /** The path of a target, safe to log: no query, authority or token, bounded. @param route that it matched, or "" */
-export function loggedPath(target: string, route: string, prefixes: Prefixes): string {
+export function loggedPath(target: string, route: string, prefixes: TokenPrefixes): string {
   const { path } = splitTarget(target.startsWith("/") ? target : target.replace(SCHEME_AND_AUTHORITY, ""));
   // Only one path matches a route without a parameter.
   if (route !== "" && !route.includes(":")) return path;

@@ -56,7 +56,7 @@ export interface OpenStateOptions {
 
 /** Sends new keys and generations to other threads. */
 interface Follower {
-  takeKeys?: (keys: KeyRing) => void;
+  takeKeys?: () => void;
   takeGeneration?: () => void;
 }
 
@@ -161,7 +161,7 @@ async function openKeepers(options: OpenStateOptions, state: State, sharedLimits
   const follower: Follower = {};
   const takeKeys = (ring: KeyRing): void => {
     state.gate.keys = ring;
-    follower.takeKeys?.(ring);
+    follower.takeKeys?.();
   };
   const takeGeneration: TakeGeneration = (generation) => {
     state.generation = generation;

@@ -103,13 +103,11 @@ for (const files of [undefined, 400]) {
 const HONEST = 10;
 /** Pause between an answer and the next request, in milliseconds: small load compared with any flood. */
 const PAUSE_MS = 2;
-const CONNECTIONS = 200;
 const MEASURED_MS = 1500;
-/**
- * Bound of the median wait, in milliseconds of a quiet machine. It is 1 where turns are shared, and hundreds where a
- * connection gets as many answers as it requests; the slowest hundredth depends on the machine rather than the server.
- */
+/** Bound of the slowest hundredth, in milliseconds of a quiet machine. It is 10 where turns are shared. */
 const MOST_MS = 50;
+/** A machine that stalls for a moment is not the server's fault. */
+const MOST_TRIES = 5;
 
 const STATS = "/api/public/v1/stats";
 
@@ -143,19 +141,81 @@ const WITHOUT_TOKEN: Readonly<Record<string, string>> = {
   405: `PUT ${STATS} HTTP/1.1\r\nHost:\r\n\r\n`,
 };
 
-describe(`${CONNECTIONS} connections with endless pipelines leave room for others`, () => {
-  const { snapshot, keys } = place({ after });
-  for (const [name, request] of Object.entries(WITHOUT_TOKEN)) {
+/** @returns the slowest hundredth of honest waits beside a crowd, in milliseconds */
+async function slowestBeside(port: number, t: TestContext, name: string): Promise<number> {
+  const waits = await askHonestly(port);
+  const numbers = [0.5, 0.99, 1].map((share) => percentile(waits, share).toFixed(1)).join(", ");
+  t.diagnostic(`${name}: p50, p99 and longest: ${numbers} ms`);
+  return percentile(waits, 0.99);
+}
+
+for (const count of [200, 1000]) {
+  describe(`${count} connections with endless pipelines leave room for others`, () => {
+    const { snapshot, keys } = place({ after });
+    for (const [name, request] of Object.entries(WITHOUT_TOKEN)) {
+      it(name, async (t) => {
+        const server = await serve(snapshot, keys, ["--watch", "0", "--rate-limit", "1000000"]);
+        pin(server.child.pid!, 0);
+        pin(await startCrowd(t as TestContext, server.port, count, "endless", request), 1);
+        let p99 = Number.POSITIVE_INFINITY;
+        for (let at = 0; at < MOST_TRIES && p99 > MOST_MS * slowness(); at++)
+          p99 = await slowestBeside(server.port, t as TestContext, name);
+        assert.ok(p99 <= MOST_MS * slowness(), `p99 ${p99} ms`);
+        await server.kill();
+      });
+    }
+  });
+}
+
+const HEAD_BYTES = 16_384;
+
+/** A head of 16 KiB: repeats a text in it. */
+function filled(make: (text: string) => string, unit: string): string {
+  return make(unit.repeat(Math.floor((HEAD_BYTES - make("").length) / unit.length)));
+}
+
+const PLAIN = filled((text) => requestHead(STATS, [`X-Plain: ${text}`]), "a");
+const DEAR: Readonly<Record<string, string>> = {
+  "Accept-Encoding, commas": filled(
+    (text) => requestHead("/openapi.json", [`Accept-Encoding: ${text}`]),
+    ",",
+  ),
+  "Connection, commas": filled((text) => requestHead(STATS, [`Connection: ${text}`]), ","),
+  "X-Forwarded-For, commas": filled((text) => requestHead(STATS, [`X-Forwarded-For: ${text}`]), ","),
+  "X-Forwarded-For, addresses": filled(
+    (text) => requestHead(STATS, [`X-Forwarded-For: ${text}`]),
+    "127.0.0.1,",
+  ),
+  "If-None-Match, commas": filled((text) => requestHead("/docs", [`If-None-Match: ${text}`]), ","),
+  "a path of escapes": filled((text) => requestHead(`/${text}`), "%41"),
+  "a query of escapes": filled((text) => requestHead(`${STATS}?q=${text}`), "%41"),
+  "User-Agent, escapes": filled((text) => requestHead(STATS, [`User-Agent: ${text}`]), "%41"),
+};
+
+describe("200 connections with endless heads that are dear to read delay others little more than plain ones", () => {
+  const { folder, snapshot, keys } = place({ after });
+  const log = ["--access-log", "--access-log-fields", "query,userAgent", "--log-file", join(folder, "log")];
+  /** The slowest hundredth beside plain heads; measured again where the machine has become slower since. */
+  let plain: number | undefined;
+  const settings = [...log, "--trusted-proxies", "loopback", "--watch", "0", "--rate-limit", "1000000"];
+  for (const [name, request] of Object.entries(DEAR)) {
     it(name, async (t) => {
-      const server = await serve(snapshot, keys, ["--watch", "0", "--rate-limit", "1000000"]);
-      pin(server.child.pid!, 0);
-      pin(await startCrowd(t as TestContext, server.port, CONNECTIONS, "endless", request), 1);
-      const waits = await askHonestly(server.port);
-      const numbers = [0.5, 0.99, 1].map((share) => percentile(waits, share).toFixed(1)).join(", ");
-      t.diagnostic(`p50, p99 and longest: ${numbers} ms`);
-      const p50 = percentile(waits, 0.5);
-      assert.ok(p50 <= MOST_MS || p50 <= MOST_MS * slowness(), `p50, p99 and longest: ${numbers} ms`);
-      await server.kill();
+      const measure = async (what: string, head: string): Promise<number> => {
+        const server = await serve(snapshot, keys, settings);
+        pin(server.child.pid!, 0);
+        pin(await startCrowd(t as TestContext, server.port, 200, "endless", head), 1);
+        const p99 = await slowestBeside(server.port, t as TestContext, what);
+        await server.kill();
+        return p99;
+      };
+      let times = Number.POSITIVE_INFINITY;
+      plain ??= await measure("plain", PLAIN);
+      for (let at = 0; at < MOST_TRIES && times > 2; at++) {
+        if (at > 0) plain = await measure("plain", PLAIN);
+        times = (await measure(name, request)) / plain;
+      }
+      t.diagnostic(`${times.toFixed(2)} times`);
+      assert.ok(times <= 2, `p99 is ${times} times that beside plain heads`);
     });
   }
 });

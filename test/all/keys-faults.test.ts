@@ -125,8 +125,9 @@ describe("a kill", { skip: needStrace() }, () => {
           assert.deepEqual(record, before, at);
           assert.notEqual(status, 0, at);
         } else {
-          const { previous, ...rest } = record!;
+          const { previous, hint, ...rest } = record!;
           assert.equal(rest.sha256, hashToken(stdout.trim()), at);
+          assert.equal(hint, stdout.trim().slice(-4), at);
           assert.equal(previous!.map(({ sha256 }) => sha256).join(), before.sha256, at);
           assert.deepEqual({ ...rest, sha256: before.sha256 }, before, at);
         }

@@ -72,10 +72,13 @@ const shared =
     ? undefined
     : IN_THREADS.countInThread?.(task.shared, (message) => say({ kind: "shared", message }));
 
+/** The newest shards of the key ring, which are not all in use yet. */
+const shards = [...task.keys];
+
 const state = composeState(task.settings, {
   counters: task.counters,
   shared,
-  keys: new KeyRing(task.keys),
+  keys: new KeyRing(shards),
   requestCounters,
   keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
@@ -107,7 +110,9 @@ port.on("message", async (message: ToServing) => {
       break;
     }
     case "keys":
-      state.gate.keys = new KeyRing(message.keys);
+      for (const [at, shard] of message.keys) shards[at] = shard;
+      if (message.isLast) state.gate.keys = new KeyRing(shards);
+      say({ kind: "done", number: message.number });
       break;
     case "generation":
       tellOfCache();

@@ -8,12 +8,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
+import { Coalesced } from "../../util/process/coalesced.ts";
 import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { ToldError } from "../../util/told-error.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
   type CacheQuestion,
+  changedShards,
   type FromServing,
   passOn,
   type ServingTask,
@@ -47,6 +49,8 @@ interface Thread {
   hasListened: boolean;
   /** Takes its messages to shared limits. */
   readonly toShared: ((message: unknown) => void) | undefined;
+  /** Sends it the keys in which it is behind. */
+  readonly sendKeys: Coalesced;
   /** Callbacks of its open requests, by number. */
   readonly asked: Map<number, (figures: ThreadFigures | undefined) => void>;
   /** Settle its start. */
@@ -117,8 +121,8 @@ export class ServingThreads {
   async start(count: number): Promise<void> {
     const { follower, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
-    follower.takeKeys = (keys) => {
-      for (const thread of this.#threads) tell(thread, { kind: "keys", keys: keys.byHash });
+    follower.takeKeys = () => {
+      for (const thread of this.#threads) void thread.sendKeys.ask();
     };
     follower.takeGeneration = () => {
       for (const thread of this.#threads)
@@ -145,6 +149,7 @@ export class ServingThreads {
     const { settings } = this.#shared;
     const { state, served, sharedLimits } = this.#served;
     const number = this.#freeNumber();
+    let { keys } = state.gate;
     const task: ServingTask = {
       ...this.#shared,
       port: this.#address?.port ?? settings.port,
@@ -153,14 +158,21 @@ export class ServingThreads {
       pending: this.#pending,
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
-      keys: state.gate.keys.byHash,
+      keys: keys.shards,
       generation: toServe(served.shared()),
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
       const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
       const asked: Thread["asked"] = new Map();
-      const thread: Thread = { worker, number, hasListened: false, toShared, asked, started, failed };
+      // A part waits for the one before: a thread takes all messages that have come before it answers requests.
+      const sendKeys = new Coalesced(async () => {
+        const before = keys;
+        keys = state.gate.keys;
+        for (const part of changedShards(before, keys)) await this.#ask(thread, { kind: "keys", ...part });
+      });
+      const settled = { started, failed };
+      const thread: Thread = { worker, number, hasListened: false, toShared, sendKeys, asked, ...settled };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Longest part, in milliseconds, if the work pauses often enough. */
-const MOST_MS = 4;
+const MOST_MS = 2;
 
 /** Makes a function that gives other work a turn, if the last turn began long ago. */
 export function createPauses(): () => Promise<void> | undefined {
