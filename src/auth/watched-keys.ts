@@ -57,7 +57,8 @@ async function readKeyRing(
     return { fingerprint, digest, ...(await keysOf(bytes, counters)) };
   } catch (error) {
     const isMissing = codeOf(error) === "ENOENT";
-    const unread = isMissing ? "file does not exist (ENOENT)" : whyUnread(error);
+    const hint = before === undefined ? `; make one with: orrery keys create --keys ${file} --name NAME` : "";
+    const unread = isMissing ? `file does not exist (ENOENT)${hint}` : whyUnread(error);
     const why = error instanceof KeysFileError ? error.message : unread;
     if (why === undefined) throw error;
     throw new KeysFileError(`${file}: ${why}`);
