@@ -497,6 +497,7 @@ describe("keys rotate", () => {
     const { file, keys, record } = keysFile(t);
     const tokens = [TOKEN];
     for (let time = 0; time < 2; time++) tokens.push((await keys("rotate", ID)).stdout.trim());
+    assert.equal(record().previous![1]!.hint, tokens[1]!.slice(-4));
     const ends = record().previous!.map(({ expiresAt }) => Date.parse(expiresAt) - Date.now());
     assert.equal(ends.length, 2);
     for (const left of ends) assert.ok(left > 23.9 * HOUR_MS && left <= 24 * HOUR_MS);
