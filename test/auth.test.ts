@@ -67,6 +67,7 @@ describe("the keys file", () => {
     [{ previous: {} }, /keys\[0\]\.previous: must be an array/],
     [{ previous: [1] }, /keys\[0\]\.previous\[0\]: must be/],
     [{ previous: [{ sha256: HASH }] }, /previous\[0\]\.expiresAt: is/],
+    [{ previous: [{ ...ended(HASH)[0], hint: 1 }] }, /previous\[0\]\.hint: must be a string/],
     [{ previous: [{ sha256: HASH, expiresAt: null }] }, /previous\[0\]\.expiresAt: must be a time/],
   ];
   for (const [change, message] of wrong) {

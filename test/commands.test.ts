@@ -268,7 +268,12 @@ describe("commands", { concurrency: 3 }, () => {
       assert.match(stdout, why);
     assert.match(stdout, new RegExp(`worlds\\.ndjson:4: ownerId: .*${id("a", 99)}`));
     assert.match(stdout, new RegExp(`world-stats\\.ndjson:2: worldId: .*${id("b", 77)}`));
-    assert.doesNotMatch(stdout, /canary/);
+    assert.doesNotMatch(stdout, /canary|None of the worlds/);
+    const hidden = writeSnapshot(join(folder, "hidden"), {
+      "worlds.ndjson": [world(1, { isPublic: false })],
+    });
+    const none = /\nNone of the worlds of the snapshot is visible \(rows: 1\), so every list/;
+    assert.match((await runWell(["check", hidden])).stdout, none);
 
     const bad = writeSnapshot(join(folder, "bad"), {
       "users.ndjson": [user(1), user(1), ...Array.from({ length: 30 }, () => ({ id: "canary" }))],

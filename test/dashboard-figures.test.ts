@@ -21,6 +21,8 @@ describe("figures", () => {
     assert.equal(written(format.percent, [0, 0.0004, 0.5, 1]), "0 % | 0.0 % | 50.0 % | 100 %");
     const keys = (many: number): string => format.counted(many, "key");
     assert.equal(written(keys, [1, 1200]), "1 key | 1,200 keys");
+    const rows = format.rowsText(1, 2000, 1).replaceAll("\u00a0", " ");
+    assert.equal(rows, "1 user, 2,000 worlds, 1 instance");
   });
 
   it("say durations in their two largest units", () => {
@@ -41,6 +43,7 @@ describe("figures", () => {
     const now = new Date(2026, 10, 22, 12, 0, 0);
     assert.equal(format.moment(new Date(2026, 10, 22, 9, 5, 7), now), "09:05:07");
     assert.match(format.moment(new Date(2026, 10, 21, 9, 5, 7), now), /21 Nov.*09:05:07/);
+    assert.match(format.zoned.format(now), /22 Nov 2026,? (at )?12:00:00 [A-Z]{2,5}([+-][\d:]+)?$/);
   });
 });
 

@@ -408,6 +408,7 @@ it("keys show prints one key, without a hash", async (t) => {
   const soon = new Date(Date.now() + HOUR_MS).toISOString();
   const previous = [
     { sha256: hashToken("svc_sk_old"), expiresAt: soon },
+    { sha256: hashToken("svc_sk_hint"), expiresAt: soon, hint: "hint" },
     { sha256: hashToken("svc_sk_older"), expiresAt: "2020-01-01T00:00:00Z" },
   ];
   const { keys } = keysFile(t, {
@@ -420,6 +421,7 @@ it("keys show prints one key, without a hash", async (t) => {
   assert.match(stdout, /^id +key_abcdef$/m);
   assert.match(stdout, /^name +sh\?op$/m);
   assert.match(stdout, new RegExp(`^previous token +works until ${soon}$`, "m"));
+  assert.match(stdout, new RegExp(`^previous token +…hint works until ${soon}$`, "m"));
   assert.match(stdout, /^owner +Ann$/m);
   assert.match(stdout, /^field ticket +\["a\\n",7\]$/m);
   assert.doesNotMatch(stdout, /^(note|token) /m);
@@ -428,7 +430,11 @@ it("keys show prints one key, without a hash", async (t) => {
   assert.doesNotMatch(json.stdout, /[0-9a-f]{64}/);
   const { id, state, previous: shown, unknownFields } = JSON.parse(json.stdout);
   const fields = { ticket: ["a\n", 7] };
-  assert.deepEqual([id, state, shown, unknownFields], [ID, "active", [{ expiresAt: soon }], fields]);
+  const both = [null, "hint"].map((hint) => ({ expiresAt: soon, hint }));
+  assert.deepEqual([id, state, shown, unknownFields], [ID, "active", both, fields]);
+  await assert.rejects(keys("show", "sh\u001bop"), {
+    message: /"sh\\u001bop" is the name of key_abcdef; give the id$/,
+  });
   for (const [unknown, said] of [
     ["svc_sk_canary-4711", "svc_sk_c…"],
     ["svc_sk_c", "svc_sk_c"],
@@ -493,6 +499,7 @@ describe("keys rotate", () => {
     const { file, keys, record } = keysFile(t);
     const tokens = [TOKEN];
     for (let time = 0; time < 2; time++) tokens.push((await keys("rotate", ID)).stdout.trim());
+    assert.equal(record().previous![1]!.hint, tokens[1]!.slice(-4));
     const ends = record().previous!.map(({ expiresAt }) => Date.parse(expiresAt) - Date.now());
     assert.equal(ends.length, 2);
     for (const left of ends) assert.ok(left > 23.9 * HOUR_MS && left <= 24 * HOUR_MS);

@@ -154,7 +154,11 @@ describe("options of openOrrery", () => {
       [{ snapshot: "/no-where" }, "SnapshotError", /^\/no-where: directory does not exist \(ENOENT\)$/],
       [{ snapshot: "package.json" }, "SnapshotError", /^package\.json: is not a directory$/],
       [{ maxSnapshotBytes: 10 }, "SnapshotError", /larger than --max-snapshot-bytes allows$/],
-      [{ keys: "/no-where" }, "KeysFileError", /^\/no-where: file does not exist \(ENOENT\)$/],
+      [
+        { keys: "/no-where" },
+        "KeysFileError",
+        /^\/no-where: file does not exist \(ENOENT\); make one with: orrery keys create --keys \/no-where --name NAME$/,
+      ],
     ];
     for (const [options, name, message] of cases)
       await assert.rejects(openOrrery({ ...given, ...options } as OpenOptions), { name, message });

@@ -131,6 +131,12 @@ describe("lines", () => {
     });
   }
 
+  test("rows that each end with a comma are rows with this fault", async () => {
+    const text = `${two.join(",\n")},\n`;
+    const wrong = "ends with a comma";
+    await assertProblems({ "users.ndjson": text }, `users.ndjson:1: ${wrong}`, `users.ndjson:2: ${wrong}`);
+  });
+
   test("broken JSON names the line and quotes nothing of it", async () => {
     const broken = [
       `{"id":"${CANARY}`,

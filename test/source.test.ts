@@ -124,7 +124,7 @@ describe("a snapshot by URL", () => {
       assert.equal(copy, "first");
       assert.ok(ageSeconds >= 0 && ageSeconds < 600);
       const without = follow(host.url, join(cache, "empty"));
-      await assert.rejects(without.ask(), /cannot be reached: .*\(no whole copy in/);
+      await assert.rejects(without.ask(), /cannot be reached: .*\(there is no earlier copy\)$/);
     } finally {
       await host.open();
     }
@@ -245,7 +245,10 @@ describe("requests to a source", () => {
   it("that find no TLS where the URL has it say so in words", async (t) => {
     const { cache } = fresh(t);
     const source = follow(host.url.replace("http:", "https:"), cache);
-    await assert.rejects(source.ask(), /cannot be reached: TLS: [a-z ]+ \(ERR_SSL_[A-Z_]+\) \(no whole copy/);
+    await assert.rejects(
+      source.ask(),
+      /cannot be reached: TLS: [a-z ]+ \(ERR_SSL_[A-Z_]+\) \(there is no earlier copy\)$/,
+    );
   });
 
   it("never tell the token, whatever goes wrong; the file may change", async (t) => {

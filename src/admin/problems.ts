@@ -3,6 +3,7 @@
 import type { SharedLimitsPlan } from "../auth/shared.ts";
 import { type Observation, rowOf, type Tables, type ThreadRole } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
+import { noWorldsText } from "../snapshot/loaded.ts";
 import type { History } from "./history.ts";
 import { PROBLEM_KINDS, type Problem, type ProblemKind, type Status } from "./status.ts";
 
@@ -144,8 +145,7 @@ export class RecentProblems {
     const { hiddenWorlds } = this.#history;
     if (hiddenWorlds === undefined) return [];
     const { since, rows } = hiddenWorlds;
-    const message = `None of the worlds of the snapshot is visible (rows: ${rows}), so every list of worlds is empty.`;
-    return [{ kind: "worlds-hidden", since, message }];
+    return [{ kind: "worlds-hidden", since, message: noWorldsText(rows) }];
   }
 
   #stale(now: number): Problem[] {

@@ -71,6 +71,9 @@ export function readRecords(file: string): Promise<KeyRecord[]> {
 function foundIn(records: readonly KeyRecord[], id: string): KeyRecord {
   const found = records.find((record) => record.id === id);
   if (found !== undefined) return found;
+  const named = records.find(({ name }) => name === id);
+  if (named !== undefined)
+    throw new KeysFileError(`${JSON.stringify(id)} is the name of ${named.id}; give the id`);
   // A whole token, pasted by mistake, must not end up in a log.
   const shown = id.startsWith("key_") || id.length <= 8 ? id : `${id.slice(0, 8)}…`;
   throw new KeysFileError(`there is no key ${JSON.stringify(shown)}`);
@@ -153,8 +156,8 @@ export function changeRecord(
 
 /** The record with another token. @param overlapMs time for which the one before still works; 0 ends all earlier ones at once */
 export function rotatedRecord(old: KeyRecord, token: string, overlapMs: number): KeyRecord {
-  const { sha256, previous = [] } = old;
-  const ended = { sha256, expiresAt: formatTime(Date.now() + overlapMs) };
+  const { sha256, hint, previous = [] } = old;
+  const ended = { sha256, hint, expiresAt: formatTime(Date.now() + overlapMs) };
   return {
     ...old,
     sha256: hashToken(token),

@@ -15,6 +15,8 @@ export interface PreviousToken {
   /** Hex SHA-256 of the whole token. */
   sha256: string;
   expiresAt: string;
+  /** The token's last four characters. */
+  hint?: string | undefined;
 }
 
 /** @internal One record of the keys file. The token itself is never stored, only its hash. */
@@ -196,6 +198,7 @@ const OPTIONAL = { hint: TEXT, owner: TEXT, note: TEXT };
 const FIELDS = Object.entries(RECORD_CHECKS);
 const OPTIONAL_FIELDS = Object.entries(OPTIONAL);
 const PREVIOUS_FIELDS = Object.entries({ sha256: HASH, expiresAt: TIME });
+const OPTIONAL_PREVIOUS_FIELDS = Object.entries({ hint: TEXT });
 
 /** All known fields of a record. */
 export const KEY_FIELDS: readonly string[] = [
@@ -224,6 +227,7 @@ function checkPrevious(record: Record<string, unknown>, where: string): void {
   for (const [at, token] of previous.entries()) {
     if (!isObject(token)) fail(`${where}.previous[${at}]: must be an object`);
     checkFields(token, PREVIOUS_FIELDS, `${where}.previous[${at}]`);
+    checkFields(token, OPTIONAL_PREVIOUS_FIELDS, `${where}.previous[${at}]`, true);
   }
 }
 

@@ -62,7 +62,8 @@ async function readKeyRing(
     const isFault = error instanceof KeysFileError;
     if (isFault) onFault(fingerprint);
     const isMissing = codeOf(error) === "ENOENT";
-    const unread = isMissing ? "file does not exist (ENOENT)" : whyUnread(error);
+    const hint = before === undefined ? `; make one with: orrery keys create --keys ${file} --name NAME` : "";
+    const unread = isMissing ? `file does not exist (ENOENT)${hint}` : whyUnread(error);
     const why = isFault ? error.message : unread;
     if (why === undefined) throw error;
     throw new KeysFileError(`${file}: ${why}`);

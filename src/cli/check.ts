@@ -4,6 +4,7 @@ import { PERIODS } from "../model/model.ts";
 import { loadInThread } from "../server/load/threaded-loader.ts";
 import { diffStores, type SnapshotDiff, TOP } from "../snapshot/diff.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
+import { noWorldsText } from "../snapshot/loaded.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import type { Options } from "./options.ts";
@@ -30,6 +31,8 @@ function textOf({ generation, bytes, files, prepared }: ReturnType<typeof report
     Object.entries(report.hidden).map(([why, count]) => [`  ${report.file}`, String(count), why]),
   );
   if (hidden.length > 0) lines.push("\nhidden\n", formatColumns(hidden, [1]));
+  const worlds = files.find(({ file }) => file.startsWith("worlds."));
+  if (worlds?.visible === 0 && worlds.rows > 0) lines.push(`\n${noWorldsText(worlds.rows)}\n`);
   const dangling = files.filter((report) => report.dangling.count > 0);
   if (dangling.length > 0) lines.push("\ndangling references\n");
   for (const { dangling: found, file } of dangling) {

@@ -152,7 +152,9 @@ function keyShown(record: KeyRecord, now: number, usages: Awaited<ReturnType<typ
     grantsNothing: scopes.length === 0,
     createdAt,
     // Tokens that still work. Their hashes are never shown.
-    previous: previous.filter((token) => !isOver(token.expiresAt)).map(({ expiresAt }) => ({ expiresAt })),
+    previous: previous
+      .filter((token) => !isOver(token.expiresAt))
+      .map(({ expiresAt, hint = null }) => ({ expiresAt, hint })),
     unknownFields: Object.fromEntries(unknownFieldsOf(record)),
     // A server may not know a key yet.
     ...(usages ? { usage: usages.get(id) ?? null } : {}),
@@ -207,7 +209,9 @@ function showText(key: KeyShown): string {
     ["scopes", scopesText(key)],
     ["created", createdAt],
     ["expires", expiresAt ?? "never"],
-    ...previous.map((token) => ["previous token", `works until ${token.expiresAt}`]),
+    ...previous.map(({ hint, expiresAt }) => {
+      return ["previous token", `${hint === null ? "" : `…${hint} `}works until ${expiresAt}`];
+    }),
     ...Object.entries(unknownFields).map(([name, value]) => [`field ${name}`, JSON.stringify(value)]),
     ...usageCells(key).map((cell, at) => [USAGE_TITLES[at]!, cell]),
   ]);

@@ -4,6 +4,7 @@
  */
 
 import { isUtf8 } from "node:buffer";
+import { isObject, parsedJson } from "../util/json.ts";
 
 /** Most bytes of a line, without its end. */
 export const MAX_LINE_BYTES = 1_048_576;
@@ -16,6 +17,11 @@ const BEFORE_ROWS = /^\uFEFF?\s*/;
 /** Bytes that suffice to tell the kind of a file. */
 const KIND_BYTES = 65_536;
 
+/** Whether a line is a row, but for a comma at its end. */
+export function isRowWithComma(line: string): boolean {
+  return /,\s*$/.test(line) && isObject(parsedJson(line.replace(/,\s*$/, "")));
+}
+
 /** What a file is that as a whole has no rows, by its first bytes; undefined for rows, good or bad. */
 export function otherKind(start: Buffer): string | undefined {
   const [first, second] = start;
@@ -26,7 +32,7 @@ export function otherKind(start: Buffer): string | undefined {
   if (text.startsWith("["))
     return "is a JSON array; must be one JSON object a line, without commas between them";
   const [line = "", next] = text.split("\n", 2);
-  if (next !== undefined && /^\{.*[{[,:]\s*$|^\{\s*$/.test(line))
+  if (next !== undefined && /^\{.*[{[,:]\s*$|^\{\s*$/.test(line) && !isRowWithComma(line))
     return "is JSON over several lines; must be one JSON object a line";
   return undefined;
 }

@@ -37,6 +37,11 @@ export interface FileReport {
   readonly dangling: Dangling;
 }
 
+/** Says that no world is visible. @param rows of the worlds file */
+export function noWorldsText(rows: number): string {
+  return `None of the worlds of the snapshot is visible (rows: ${rows}), so every list of worlds is empty.`;
+}
+
 /** A row file that was read. */
 export interface KeptFile extends FileReport, ReadFile {
   /** Taken when it was read; see `FileFingerprints`. */

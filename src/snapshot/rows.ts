@@ -4,6 +4,7 @@ import type { FieldType, NamedField } from "../model/schema.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { parseUuid } from "../model/uuid.ts";
 import { isCount, isObject, notJson } from "../util/json.ts";
+import { isRowWithComma } from "./lines.ts";
 import { type Problems, showValue } from "./problems.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -54,7 +55,7 @@ export class RowChecker {
       row = JSON.parse(text);
     } catch {
       // The parser's own message quotes the text, which may hold confidential fields.
-      wrong = notJson(text, true);
+      wrong = isRowWithComma(text) ? "ends with a comma" : notJson(text, true);
     }
     if (isObject(row)) return row;
     this.#problems.line(this.file, line, wrong);

@@ -413,8 +413,8 @@ describe("the dashboard", { skip }, () => {
         requests: {
           ...status.requests,
           routes: [
-            { ...api, recent: slow },
-            { ...api, route: "", recent: slower },
+            { ...api, route: "", recent: slower, perSecond: 1 },
+            { ...api, recent: slow, perSecond: 2 },
           ],
         },
       };
@@ -423,6 +423,7 @@ describe("the dashboard", { skip }, () => {
         ["#problem-list", /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/],
         ["#limits", /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/],
         ["#routes tr:last-child th", /^other paths$/],
+        ["#routes-table thead", /4xx, 5xx\s*$/],
         ["#keys .use", /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/],
       ] as const)
         await untilText(page, selector, text);
@@ -475,7 +476,7 @@ describe("the dashboard", { skip }, () => {
       await until(() => asked > 0, "a question");
       await hide(true);
       // Lets running requests end.
-      await untilText(page, "#updated", /^Updated/);
+      await untilText(page, "#updated", /^Updated .* [A-Z]{2,5}([+-][\d:]+)?$/);
       asked = 0;
       for (let at = 0; at < 10; at++) await page.clock.runFor(10_000);
       assert.equal(asked, 0);

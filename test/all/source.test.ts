@@ -100,7 +100,7 @@ describe("a server whose snapshot comes by URL", () => {
     assert.equal(ended.status, 1);
     assert.match(
       ended.stderr,
-      /^http:\S+: cannot be reached: connection refused \(ECONNREFUSED\) \(no whole copy in \S+\)\n$/,
+      /^http:\S+: cannot be reached: connection refused \(ECONNREFUSED\) \(there is no earlier copy\)\n$/,
     );
     const wrong = await run([...args, "--snapshot", url.slice(0, -1)]);
     assert.deepEqual([wrong.status, wrong.stdout], [2, ""]);
@@ -312,7 +312,11 @@ describe("a snapshot by URL from a faulty host", () => {
       ["shorter", changed(instances.subarray(1)), /has \d+ bytes, the manifest says \d+/],
       ["another", changed(another), /sha256 is [0-9a-f]{64}, the manifest says/],
       ["missing", new Map([...SECOND].filter(([name]) => name !== "instances.ndjson")), /answered 404/],
-      ["no manifest", new Map([["users.ndjson", users]]), /manifest\.json: the server answered 404/],
+      [
+        "no manifest",
+        new Map([["users.ndjson", users]]),
+        /manifest\.json: the server answered 404; a snapshot by URL needs a manifest\.json/,
+      ],
       ["no JSON", manifestOf(Buffer.from("{")), /manifest\.json: not valid JSON/],
       ["2 MiB", manifestOf(Buffer.alloc(2_097_152, " ")), /is larger than 1 MiB/],
       ["a path", manifestWith({ ...manifest.files, "../users.ndjson": {} }), /is not a file of a snapshot/],
@@ -327,7 +331,7 @@ describe("a snapshot by URL from a faulty host", () => {
       host.files = files;
       await assert.rejects(follow(host.url, cache).ask(), (error: Error) => {
         assert.match(error.message, says, what);
-        assert.match(error.message, /^http:\S+: [^\n]+ \(no whole copy in \S+\)$/);
+        assert.match(error.message, /^http:\S+: [^\n]+ \(there is no earlier copy\)$/);
         return error.name === "SourceError";
       });
       host.files = FIRST;

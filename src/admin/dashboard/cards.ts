@@ -1,7 +1,7 @@
 /** The cards of the page, each built from its row. */
 
 import type { KeyStatus, RouteStatus, Status, ThreadStatus } from "../status.ts";
-import { COLOURS, chart, type Line } from "./charts.ts";
+import { chart, type Line } from "./charts.ts";
 import { type Child, foreign, make } from "./dom.ts";
 import { between, bytes, count, counted, duration, millis, moment, percent, rate } from "./format.ts";
 import { LOADS_CARD } from "./loads.ts";
@@ -27,25 +27,26 @@ const MEMORY_LINES: readonly Line[] = [
   { label: "heap", colour: 5, of: ({ memory }) => memory.heapUsedBytes },
 ];
 
-const DELAY_LINES: readonly Line[] = [
-  { label: "event loop delay", colour: 1, of: ({ threads }) => threads.delayP99Ms },
-];
+const DELAY: Line = { label: "event loop delay", colour: 1, of: ({ threads }) => threads.delayP99Ms };
+
+/** Other colours than those of statuses. */
+const ROUTE_COLOURS = [6, 7, 8, 9];
 
 /** The busiest operations, by name: so a route keeps its colour for as long as they are the same. */
 function latencyLines({ requests }: Status): Line[] {
   const byTotal = requests.routes.filter(({ route }) => route !== "").sort((a, b) => b.total - a.total);
-  const busiest = byTotal.slice(0, COLOURS).map(({ route }) => route);
+  const busiest = byTotal.slice(0, ROUTE_COLOURS.length).map(({ route }) => route);
   return busiest.sort().map((name, at) => ({
     label: name,
-    colour: at + 1,
+    colour: ROUTE_COLOURS[at]!,
     of: ({ requests }) => requests.routes.find(({ route }) => route === name)?.recent?.p99Ms || null,
   }));
 }
 
-/** Figures above 0 by name, "rate_limited" as "rate limited". */
+/** Figures above 0 by name, "rate_limited" as "rate limited". Missing rows are no refusals, so "not_found" is of paths. */
 function named(figures: Readonly<Record<string, number>>): [name: string, figure: number][] {
   return Object.entries(figures).flatMap(([name, figure]) =>
-    figure > 0 ? [[name.replaceAll("_", " "), figure]] : [],
+    figure > 0 ? [[name.replace("not_found", "unknown_path").replaceAll("_", " "), figure]] : [],
   );
 }
 
@@ -124,9 +125,9 @@ const REQUESTS: readonly Card[] = [
         ["p50", ({ recent }) => millis(recent?.p50Ms)],
         ["p99", ({ recent }) => millis(recent?.p99Ms)],
         ["Requests", ({ total }) => count(total)],
-        ["Errors", ({ byStatus }) => count(sumOf(byStatus, /^[4-9]/) || null)],
+        ["4xx, 5xx", ({ byStatus }) => count(sumOf(byStatus, /^[4-9]/) || null)],
       ],
-      items: ({ requests }) => requests.routes,
+      items: ({ requests }) => requests.routes.slice().sort((a, b) => b.perSecond - a.perSecond),
       empty: "No request since the start.",
     }),
   ),
@@ -144,10 +145,7 @@ const SERVER: readonly Card[] = [
       caption: "Use of each key since the start, and its limit in this window",
       columns: [
         ["Key", describeKey],
-        [
-          "Left",
-          ({ remaining }) => make("span", { "data-kind": remaining === 0 && "bad" }, count(remaining)),
-        ],
+        ["Left", ({ remaining: left }) => make("span", { "data-kind": left === 0 && "bad" }, count(left))],
         ["of", ({ limit }) => count(limit)],
         ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
       ],
@@ -161,7 +159,7 @@ const SERVER: readonly Card[] = [
     "delay",
     "Threads",
     "event loop delay, p99 of the slowest",
-    chart("delay", { lines: () => DELAY_LINES, write: millis }),
+    chart("delay", { lines: () => [DELAY], write: millis }),
     table<ThreadStatus>({
       id: "threads",
       caption: "Threads that serve or coordinate",

@@ -7,13 +7,10 @@ import { clock } from "./format.ts";
 import { type Seen, span } from "./history.ts";
 import type { CardPart } from "./parts.ts";
 
-/** Number of colours in the style sheet. */
-export const COLOURS = 5;
-
 export interface Line {
   /** For people; unique within the chart. */
   readonly label: string;
-  /** Number of a colour, from 1. */
+  /** Number of a colour of the style sheet. */
   readonly colour: number;
   /** Its figure at a moment; null if unknown. */
   readonly of: (figures: NonNullable<Seen["figures"]>) => number | null;

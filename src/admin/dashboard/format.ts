@@ -8,6 +8,8 @@ export const NONE = "–";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 export const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+/** Names the browser's time zone, in which all times are. */
+export const zoned = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
 const dayAndClock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 /** Makes a formatter that writes {@link NONE} for a missing figure. */
@@ -28,6 +30,11 @@ export const count = formatter((value) => whole.format(value));
 /** "1 problem", "2 problems" */
 export function counted(value: number, noun: string): string {
   return `${whole.format(value)}${SPACE}${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** "2 users, 1 world, 0 instances" */
+export function rowsText(users: number, worlds: number, instances: number): string {
+  return `${counted(users, "user")}, ${counted(worlds, "world")}, ${counted(instances, "instance")}`;
 }
 
 /** Requests a second: "0", "0.25", "12.4", "8,120". */

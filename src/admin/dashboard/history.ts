@@ -27,10 +27,8 @@ export function extend(history: Seen[], moments: readonly Moment[]): void {
     history.push({ at, figures: { requests, memory, threads } });
   }
   const begin = (history.at(-1)?.at ?? 0) - WINDOW_SECONDS;
-  history.splice(
-    0,
-    history.findIndex(({ at }) => at >= begin),
-  );
+  const first = history.findIndex(({ at }) => at >= begin);
+  history.splice(0, first);
 }
 
 /** The x axis of the charts: the known moments, but at least two minutes. */

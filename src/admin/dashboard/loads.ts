@@ -3,7 +3,7 @@
 import type { LoadStatus, ReloadReply, Status } from "../status.ts";
 import { ask } from "./ask.ts";
 import { byId, foreign, make, runOnce } from "./dom.ts";
-import { counted, duration, millis, moment, percent } from "./format.ts";
+import { counted, duration, millis, moment, percent, rowsText } from "./format.ts";
 import { card, note } from "./parts.ts";
 
 function tablesOf({ read, kept }: LoadStatus): string {
@@ -17,8 +17,7 @@ function partsOf({ phases, rows }: LoadStatus): string {
   if (phases === null || rows === null) return "";
   const { readMs, packMs, indexMs } = phases;
   const times = `reading ${millis(readMs)}, packing ${millis(packMs)}, indexing ${millis(indexMs)}`;
-  const { users, worlds, instances } = rows;
-  return `${times} · ${counted(users, "user")}, ${counted(worlds, "world")}, ${counted(instances, "instance")}`;
+  return `${times} · ${rowsText(rows.users, rows.worlds, rows.instances)}`;
 }
 
 /** Problems as the server words them, line by line. */

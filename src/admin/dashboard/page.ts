@@ -8,7 +8,7 @@ import { ask, type Failure, hideSignIn, showSignIn, startSigningIn } from "./ask
 import { COLUMNS } from "./cards.ts";
 import { byId, fill, make } from "./dom.ts";
 import { startExplaining } from "./explain.ts";
-import { duration, moment } from "./format.ts";
+import { duration, zoned } from "./format.ts";
 import { showHealth, showTrouble } from "./health.ts";
 import { extend, GAP_SECONDS, type Seen } from "./history.ts";
 import { startReloading } from "./loads.ts";
@@ -30,7 +30,7 @@ let seen: Date | undefined;
 let isPaused = false;
 
 function showMoment(): void {
-  if (seen !== undefined) fill(byId("updated"), `${isPaused ? "Paused" : "Updated"} ${moment(seen)}`);
+  if (seen !== undefined) fill(byId("updated"), `${isPaused ? "Paused" : "Updated"} ${zoned.format(seen)}`);
 }
 
 function showStatus(status: Status): void {

@@ -2,7 +2,7 @@
 
 import type { Status } from "../status.ts";
 import { fill, foreign, make } from "./dom.ts";
-import { bytes, count, duration, millis, NONE, percent, rate } from "./format.ts";
+import { bytes, count, duration, millis, NONE, percent, rate, rowsText } from "./format.ts";
 import type { Card } from "./parts.ts";
 
 type Tile = readonly [name: string, value: string, more: string, kind?: "bad" | "warn" | false];
@@ -27,8 +27,7 @@ function failuresTile({ perSecondByStatus, perSecond }: Status["requests"]): Til
 function slowestTile({ routes }: Status["requests"]): Tile {
   const recent = routes.filter((route) => route.route !== "" && route.recent !== null);
   const [slowest] = recent.sort((a, b) => b.recent!.p99Ms - a.recent!.p99Ms);
-  const more = slowest?.route ?? "no requests now";
-  return ["Slowest p99", millis(slowest?.recent?.p99Ms), more];
+  return ["Slowest p99", millis(slowest?.recent?.p99Ms), slowest?.route ?? "no requests now"];
 }
 
 /** Time since the data were last checked, and below it the age of the data, if known. */
@@ -36,7 +35,7 @@ function dataTile({ generation, ready }: Status): Tile {
   const { maxAgeSeconds, maxDataAgeSeconds, ageSeconds } = ready;
   const dataAge = generation?.dataAgeSeconds ?? null;
   const allowed = maxDataAgeSeconds > 0 ? ` of at most ${duration(maxDataAgeSeconds)}` : "";
-  const limit = maxAgeSeconds > 0 ? `too old after ${duration(maxAgeSeconds)}` : "no limit of age is set";
+  const limit = maxAgeSeconds > 0 ? `too old after ${duration(maxAgeSeconds)}` : "age of the data unknown";
   const more = dataAge === null ? limit : `the data are ${duration(dataAge)}${allowed} old`;
   const checked = ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`;
   return ["Data checked", checked, more, ready.status === "stale" && "bad"];
@@ -53,8 +52,7 @@ function threadsTile({ all, serving, restarts }: Status["threads"]): Tile {
 function rowsTile({ generation }: Status): Tile {
   if (generation === null) return ["Rows", NONE, ""];
   const { users, worlds, instances } = generation.rows;
-  const more = `${count(users)} users, ${count(worlds)} worlds, ${count(instances)} instances`;
-  return ["Rows", count(users + worlds + instances), more];
+  return ["Rows", count(users + worlds + instances), rowsText(users, worlds, instances)];
 }
 
 function tilesOf(status: Status): readonly Tile[] {

@@ -36,6 +36,12 @@ export function sha256Of(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
+/** Explains a missing manifest, which a folder need not have. */
+function withReason(error: unknown): unknown {
+  if (!(error instanceof SourceError) || error.status !== 404) return error;
+  return new SourceError(`${error.message}; a snapshot by URL needs a ${MANIFEST}`, error);
+}
+
 /** Requests the manifest. @returns undefined when its ETag still matches @throws {SourceError} */
 export async function askManifest(
   folder: URL,
@@ -61,7 +67,9 @@ export async function askManifest(
       }
       return { bytes, sha256: sha256Of(bytes), etag: etagOf(answer.headers) };
     }),
-  );
+  ).catch((error: unknown) => {
+    throw withReason(error);
+  });
 }
 
 export function totalBytes({ files }: Manifest): number {

@@ -122,7 +122,7 @@ export class UrlSource implements Source {
       this.#fail(withoutToken(problemOf(error, place), this.#lastToken), error, copy, occasion);
     }
     if (copy !== undefined) return copy.folder;
-    throw new SourceError(`${this.#failing!.problem} (no whole copy in ${place})`);
+    throw new SourceError(`${this.#failing!.problem} (there is no earlier copy)`);
   }
 
   async #update(copy: Copy | undefined, policy: RetryPolicy): Promise<void> {
