@@ -253,7 +253,9 @@ class Lister {
       const source = sources[at]!;
       const piece = source - this.#documents;
       if (piece < 0) count += this.#set(source);
-      else for (let row = starts[piece]!, last = starts[piece + 1]!; row < last; row++) count += this.#set(rows[row]!);
+      else
+        for (let row = starts[piece]!, last = starts[piece + 1]!; row < last; row++)
+          count += this.#set(rows[row]!);
     }
     return count;
   }
