@@ -29,7 +29,6 @@ describe("the cache", () => {
   function open(cacheBytes = 1_000_000) {
     const asked: string[] = [];
     const cached = new CachedSearch(
-      // biome-ignore lint/correctness/useYield: it needs no pause
       function* search(name, term, { limit, offset }) {
         asked.push(`${name} ${term} ${offset}`);
         if (term === "no") throw new Error("no");

@@ -15,7 +15,7 @@ import {
   queriesOf,
   type SomeWorld,
   scan,
-  someMostRead,
+  someFew,
   someText,
   worldClassOf,
 } from "./support/search-scan.ts";
@@ -37,13 +37,13 @@ test("worlds are found as a scan finds them, in every script", () => {
             minLength: 30,
             maxLength: 30,
           }),
-          mostRead: someMostRead,
+          few: someFew,
         }),
       ),
-      ({ worlds, queries, mostRead }) => {
+      ({ worlds, queries, few }) => {
         // The last row is the most popular world.
         const ranking = Uint32Array.from(worlds, (_, place) => worlds.length - 1 - place);
-        const find = openWorldsOf(worlds, mostRead, ranking);
+        const find = openWorldsOf(worlds, few, ranking);
         const folded = [...ranking].map((row) => ({
           name: fold(worlds[row]!.name),
           description: fold(worlds[row]!.description),
@@ -54,7 +54,7 @@ test("worlds are found as a scan finds them, in every script", () => {
           const terms = [...new Set(term.split(/\s+/u))].slice(0, 10);
           const byPlace = scan(worlds.length, (at) => worldClassOf(folded[at]!, term, terms));
           const naive = byPlace.map((place) => ranking[place]!);
-          checkPages(find, term, naive, JSON.stringify({ term, worlds, mostRead }));
+          checkPages(find, term, naive, JSON.stringify({ term, worlds, few }));
           found += naive.length;
         }
       },
@@ -68,12 +68,12 @@ test("an emoji is not found in its neighbours, however many there are", () => {
   const worlds = ["😂", "a😂", "🔥a", "a🔥", "🚀", "😎 b", "a🚀", "😂🔥", "a😎", "🐀", "a🐀"].flatMap(
     (name) => [name, name],
   );
-  for (const mostRead of [1, undefined]) {
+  for (const few of [1, undefined]) {
     const find = openWorldsOf(
       worlds.map((name) => ({ name, description: "" })),
-      mostRead,
+      few,
     );
-    const users = openUsersOf(worlds, mostRead);
+    const users = openUsersOf(worlds, few);
     for (const term of ["🐀", "a🐀", "😂", "a", "𠀀"]) {
       const naive = scan(worlds.length, (at) =>
         worlds[at]!.includes(term) ? classOf(worlds[at]!, term) : -1,

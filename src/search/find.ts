@@ -1,7 +1,14 @@
 /** Finds the documents whose texts contain terms, or begin with one. */
 
 import { BEGIN, type Grams, isDense, longerGram, MOST_UNITS, ROOT } from "./grams.ts";
-import { DOCUMENTS_AT_ONCE, type DocumentSet, documentsOf, intersect, listOf, NO_DOCUMENTS } from "./sets.ts";
+import {
+  DOCUMENTS_AT_ONCE,
+  type DocumentSet,
+  documentsOf,
+  intersect,
+  listDocuments,
+  NO_DOCUMENTS,
+} from "./sets.ts";
 import type { Texts } from "./texts.ts";
 import type { Work } from "./work.ts";
 
@@ -102,7 +109,7 @@ export function* keepWithLength(
   set: DocumentSet,
   length: number,
 ): Work<DocumentSet> {
-  const list = yield* listOf(set);
+  const list = yield* listDocuments(set);
   const kept: number[] = [];
   for (let at = 0; at < list.length; ) {
     const stop = Math.min(at + DOCUMENTS_AT_ONCE, list.length);
@@ -125,7 +132,7 @@ const LOOK_UP = 64;
 function* keepWithTerms(texts: Texts, set: DocumentSet, terms: readonly string[]): Work<DocumentSet> {
   const { units, starts, ends } = texts;
   const finders = terms.map((term) => new TermFinder(term));
-  const list = yield* listOf(set);
+  const list = yield* listDocuments(set);
   const kept = new Uint32Array(list.length);
   let count = 0;
   let read = 0;
@@ -196,7 +203,7 @@ function* keepWithBeginning(
   set: DocumentSet,
   term: string,
 ): Work<DocumentSet> {
-  const list = yield* listOf(set);
+  const list = yield* listDocuments(set);
   const kept = new Uint32Array(list.length);
   let count = 0;
   let read = 0;

@@ -13,26 +13,31 @@ import { BEGIN, type Grams, hashOf, isDense, longerGram, MOST_UNITS, ROOT, words
 import { lowestOne } from "./sets.ts";
 import { cutPieces, type Pieces, type Texts } from "./texts.ts";
 
-/** Reading so many code units takes about 0.15 ms. */
-const MOST_READ = 2 ** 17;
-
-/** A gram in more than one of so many documents is common, however few these are. */
-const RARE = 128;
+/** The texts of a rare gram have at most so many code units: reading them takes about 0.1 ms. */
+const MOST_READ = 2 ** 16;
 
 /** The code units that take as long to read as it takes to find a text. */
 const FIND = 64;
 
-/**
- * Indexes texts.
- * @param by `"words"` cuts texts at white space, for terms without any. `"texts"` does not, and indexes beginnings, too
- * @param mostRead a gram is rare if the texts of its documents have at most so many code units
- */
-export function indexGrams(texts: Texts, by: "words" | "texts", mostRead = MOST_READ): Grams {
-  const { starts, ends } = texts;
+/** A gram in more than one of so many documents is common, however few these are. */
+const RARE = 128;
+
+/** The most documents of a rare gram. */
+function fewOf({ starts, ends }: Texts): number {
   const documents = starts.length;
   let units = 0;
   for (let document = 0; document < documents; document++) units += ends[document]! - starts[document]!;
-  const few = Math.ceil(Math.min(mostRead / (units / Math.max(documents, 1) + FIND), documents / RARE));
+  const read = MOST_READ / (units / Math.max(documents, 1) + FIND);
+  return Math.ceil(Math.min(read, documents / RARE));
+}
+
+/**
+ * Indexes texts.
+ * @param by `"words"` cuts texts at white space, for terms without any. `"texts"` does not, and indexes beginnings, too
+ * @param few see {@link Grams}
+ */
+export function indexGrams(texts: Texts, by: "words" | "texts", few = fewOf(texts)): Grams {
+  const documents = texts.starts.length;
   const pieces = cutPieces(texts, by === "words");
   const table = new GramTable();
   const open = new OpenGrams(pieces, by === "texts");

@@ -2,7 +2,7 @@
 
 import type { PageOf } from "../store/generation.ts";
 import { wordsFor } from "./grams.ts";
-import { DOCUMENTS_AT_ONCE, type DocumentSet, hasBit, listOf, onesIn, subtract } from "./sets.ts";
+import { DOCUMENTS_AT_ONCE, type DocumentSet, hasBit, listDocuments, onesIn, subtract } from "./sets.ts";
 import type { Work } from "./work.ts";
 
 export interface Results {
@@ -83,7 +83,7 @@ const FEW = 1024;
 function* takeRanked(set: DocumentSet, ranking: RankedRows, skip: number, rows: Uint32Array): Work<number> {
   const end = Math.min(rows.length, set.count - skip);
   if (set.count <= FEW) {
-    const places = (yield* listOf(set)).map((row) => ranking.places[row]!).sort();
+    const places = (yield* listDocuments(set)).map((row) => ranking.places[row]!).sort();
     for (let to = 0; to < end; to++) rows[to] = ranking.rows[places[skip + to]!]!;
     return end;
   }

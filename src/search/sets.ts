@@ -66,7 +66,7 @@ export function* documentsOf({ documents, counts, places, lists }: Grams, gram: 
 }
 
 /** The documents of a set as an ascending list. */
-export function* listOf(set: DocumentSet): Work<Uint32Array> {
+export function* listDocuments(set: DocumentSet): Work<Uint32Array> {
   if (set.list !== undefined) return set.list;
   const list = new Uint32Array(set.count);
   let to = 0;

@@ -21,19 +21,19 @@ export interface IndexOptions<Index> {
   /** Its parts are used again if they were made from the same texts. */
   readonly earlier?: Index | undefined;
   /** See {@link indexGrams}. */
-  readonly mostRead?: number | undefined;
+  readonly few?: number | undefined;
 }
 
 /** Indexes users. @param nameOf display name by row @throws {LimitError} when there are too many names */
 export function indexUsers(
   rows: number,
   nameOf: (row: number) => string,
-  { earlier, mostRead }: IndexOptions<UserIndex> = {},
+  { earlier, few }: IndexOptions<UserIndex> = {},
 ): UserIndex {
   checkLimit(rows, MOST_TEXTS, "names of users");
   const texts = joinTexts(rows, (row) => fold(nameOf(row)));
   if (earlier !== undefined && areSameTexts(texts, earlier.texts)) return earlier;
-  return { texts, grams: indexGrams(texts, "texts", mostRead) };
+  return { texts, grams: indexGrams(texts, "texts", few) };
 }
 
 /**

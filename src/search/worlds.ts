@@ -28,7 +28,7 @@ export function indexWorlds(
   rows: number,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
-  { earlier, mostRead }: IndexOptions<WorldIndex> = {},
+  { earlier, few }: IndexOptions<WorldIndex> = {},
 ): WorldIndex {
   checkLimit(rows, MOST_TEXTS, "worlds");
   const nameEnds = sharedUint32(rows);
@@ -40,8 +40,8 @@ export function indexWorlds(
   // Then their line breaks, and so the ends of names, are the same, too.
   if (earlier !== undefined && areSameTexts(texts, earlier.texts)) return earlier;
   for (let row = 0; row < rows; row++) nameEnds[row]! += texts.starts[row]!;
-  const names = indexGrams({ ...texts, ends: nameEnds }, "texts", mostRead);
-  return { texts, nameEnds, names, grams: indexGrams(texts, "words", mostRead) };
+  const names = indexGrams({ ...texts, ends: nameEnds }, "texts", few);
+  return { texts, nameEnds, names, grams: indexGrams(texts, "words", few) };
 }
 
 /** Most terms of a query that count. */

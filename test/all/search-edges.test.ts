@@ -19,8 +19,8 @@ test("a long term in long words of one letter is found as a scan finds it", () =
     name: `w${row}`,
     description: `${"z".repeat(4000 + row)}${row % 3 === 0 ? "y" : ""}`,
   }));
-  for (const mostRead of [undefined, 1]) {
-    const find = openWorldsOf(worlds, mostRead);
+  for (const few of [undefined, 1]) {
+    const find = openWorldsOf(worlds, few);
     for (const term of ["z".repeat(200), "z".repeat(30), `${"z".repeat(199)}y`, `${"z".repeat(100)} w7`])
       checkPages(
         find,
@@ -35,8 +35,8 @@ test("names of one letter are told from ones that only begin with the term or co
     { length: 450 },
     (_, row) => `${row % 5 === 0 ? "y" : ""}${"z".repeat(100 + (row % 150))}`,
   );
-  for (const mostRead of [undefined, 1]) {
-    const find = openUsersOf(names, mostRead);
+  for (const few of [undefined, 1]) {
+    const find = openUsersOf(names, few);
     for (const term of [99, 150, 240].flatMap((units) => ["z".repeat(units), `y${"z".repeat(units)}`])) {
       const naive = scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1));
       assert.ok(naive.length > 0);
