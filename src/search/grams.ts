@@ -52,13 +52,17 @@ export function hashOf(gram: number, unit: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
+export function keyOf(gram: number, unit: number): number {
+  return gram * 65_536 + unit;
+}
+
 /** The gram that continues another by a unit; 0 if there is none. */
 export function longerGram(
   { keys, slots }: Pick<Grams, "keys" | "slots">,
   gram: number,
   unit: number,
 ): number {
-  const key = gram * 65_536 + unit;
+  const key = keyOf(gram, unit);
   const mask = slots.length - 1;
   for (let slot = hashOf(gram, unit) & mask; ; slot = (slot + 1) & mask) {
     const found = slots[slot]!;

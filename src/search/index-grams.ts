@@ -9,7 +9,7 @@ import { enlarge, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
 import { checkLimit, MOST_GRAMS, MOST_LIST_WORDS } from "../store/limits.ts";
 import type { RowLists } from "../store/lists.ts";
 import { countUp } from "../store/order.ts";
-import { BEGIN, type Grams, hashOf, isDense, longerGram, MOST_UNITS, ROOT, wordsFor } from "./grams.ts";
+import { BEGIN, type Grams, hashOf, isDense, keyOf, MOST_UNITS, ROOT, wordsFor } from "./grams.ts";
 import { lowestOne } from "./sets.ts";
 import { cutPieces, type Pieces, type Texts } from "./texts.ts";
 
@@ -45,45 +45,51 @@ export function indexGrams(texts: Texts, by: "words" | "texts", few = fewOf(text
   for (let length = 1; length <= MOST_UNITS; length++) {
     const first = table.size;
     open.lengthen(table, length, few);
-    const { starts, ends, sources } = open.group(first, table.size);
+    const { starts, sources } = open.group(table, first);
     for (let gram = first; gram < table.size; gram++)
-      lister.list(table, gram, sources.subarray(starts[gram - first], ends[gram - first]));
+      lister.list(table, gram, sources.subarray(starts[gram - first], table.cells[gram * CELL + NEXT]));
   }
   return { documents, few, ...table.finish(), lists: lister.finish() };
 }
 
-/** Sources by gram: those of gram g are `sources[starts[g - first]]` to `sources[ends[g - first] - 1]`. */
-interface SourceGroups {
-  readonly starts: Uint32Array;
-  readonly ends: Uint32Array;
-  readonly sources: Uint32Array;
-}
+/** Numbers of a cell in {@link GramTable}. */
+const CELL = 4;
+const PARENT = 0;
+const UNIT = 1;
+/** While the gram's level is built: how often it occurs, then the place of its next source. */
+const OCCURRENCES = 2;
+const NEXT = 2;
+/** While the gram's level is built: its newest source, plus one. */
+const NEWEST = 3;
 
 /** The grams that were found so far. */
 class GramTable {
   /** The number of the next gram. */
   size = BEGIN + 1;
-  keys = new Float64Array(4096);
+  /** By gram: {@link CELL} numbers beside each other, so that a look at a gram reads one place in memory. */
+  cells = new Uint32Array(4096 * CELL);
   slots = new Uint32Array(8192);
   counts = new Uint32Array(4096);
   places = new Uint32Array(4096);
   /** By gram: the gram without its first unit. */
   #shorter = new Uint32Array(4096);
 
-  /** The number of the gram that continues another by a unit. */
-  numberOf(gram: number, unit: number): number {
-    const found = longerGram(this, gram, unit);
-    if (found !== 0) return found;
-    const number = this.size++;
-    if (number === this.keys.length) this.#grow();
-    this.keys[number] = gram * 65_536 + unit;
-    this.#shorter[number] = gram === ROOT ? ROOT : longerGram(this, this.#shorter[gram]!, unit);
-    if (this.size * 2 > this.slots.length) {
-      this.slots = new Uint32Array(this.slots.length * 2);
-      for (let each = BEGIN + 1; each < number; each++) this.#enter(each);
+  /** The gram that continues another by a unit; 0 if there is none. */
+  find(gram: number, unit: number): number {
+    const { cells, slots } = this;
+    const mask = slots.length - 1;
+    for (let slot = hashOf(gram, unit) & mask; ; slot = (slot + 1) & mask) {
+      const found = slots[slot]!;
+      const cell = found * CELL;
+      if (found === 0 || (cells[cell] === gram && cells[cell + UNIT] === unit)) return found;
     }
-    this.#enter(number);
-    return number;
+  }
+
+  /** Counts an occurrence of the gram that continues another by a unit. @returns its number */
+  note(gram: number, unit: number): number {
+    const found = this.find(gram, unit) || this.#add(gram, unit);
+    this.cells[found * CELL + OCCURRENCES]!++;
+    return found;
   }
 
   /**
@@ -92,38 +98,50 @@ class GramTable {
    */
   sameAs(gram: number): number {
     const { counts } = this;
-    const withoutLast = Math.floor(this.keys[gram]! / 65_536);
-    if (withoutLast > BEGIN && counts[withoutLast] === counts[gram]) return withoutLast;
-    const withoutFirst = this.#shorter[gram]!;
-    if (withoutFirst > BEGIN && counts[withoutFirst] === counts[gram]) return withoutFirst;
-    return ROOT;
+    const parent = this.cells[gram * CELL]!;
+    if (parent > BEGIN && counts[parent] === counts[gram]) return parent;
+    const shorter = this.#shorter[gram]!;
+    return shorter > BEGIN && counts[shorter] === counts[gram] ? shorter : ROOT;
   }
 
   finish(): Pick<Grams, "keys" | "slots" | "counts" | "places"> {
-    const { size } = this;
-    const copyTo = <Values extends Uint32Array | Float64Array>(target: Values, values: Values): Values => {
-      target.set(values.subarray(0, target.length));
-      return target;
+    const { size, cells } = this;
+    const copy = (values: Uint32Array, length: number): Uint32Array => {
+      const shared = sharedUint32(length);
+      shared.set(values.subarray(0, length));
+      return shared;
     };
-    return {
-      keys: copyTo(sharedFloat64(size), this.keys),
-      slots: copyTo(sharedUint32(this.slots.length), this.slots),
-      counts: copyTo(sharedUint32(size), this.counts),
-      places: copyTo(sharedUint32(size), this.places),
-    };
+    const keys = sharedFloat64(size);
+    for (let gram = BEGIN + 1; gram < size; gram++)
+      keys[gram] = keyOf(cells[gram * CELL]!, cells[gram * CELL + UNIT]!);
+    const { slots, counts, places } = this;
+    return { keys, slots: copy(slots, slots.length), counts: copy(counts, size), places: copy(places, size) };
+  }
+
+  #add(gram: number, unit: number): number {
+    const number = this.size++;
+    if (number === this.counts.length) this.#grow();
+    this.cells[number * CELL + PARENT] = gram;
+    this.cells[number * CELL + UNIT] = unit;
+    this.#shorter[number] = gram === ROOT ? ROOT : this.find(this.#shorter[gram]!, unit);
+    if (this.size * 2 > this.slots.length) {
+      this.slots = new Uint32Array(this.slots.length * 2);
+      for (let each = BEGIN + 1; each < number; each++) this.#enter(each);
+    }
+    this.#enter(number);
+    return number;
   }
 
   #enter(number: number): void {
-    const key = this.keys[number]!;
     const mask = this.slots.length - 1;
-    let slot = hashOf(Math.floor(key / 65_536), key % 65_536) & mask;
+    let slot = hashOf(this.cells[number * CELL]!, this.cells[number * CELL + UNIT]!) & mask;
     while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
     this.slots[slot] = number;
   }
 
   #grow(): void {
     checkLimit(this.size, MOST_GRAMS, "grams of searched texts");
-    this.keys = enlarge(this.keys);
+    this.cells = enlarge(this.cells);
     this.counts = enlarge(this.counts);
     this.places = enlarge(this.places);
     this.#shorter = enlarge(this.#shorter);
@@ -182,7 +200,7 @@ class OpenGrams {
         // Beside the grams of one unit stands the beginning.
         const stays = length === 1 && gram === BEGIN;
         if (!stays && (next === pieceEnd || (gram > BEGIN && table.counts[gram]! <= few))) continue;
-        grams[to] = stays ? BEGIN : table.numberOf(gram, units[next]!);
+        grams[to] = stays ? BEGIN : table.note(gram, units[next]!);
         nexts[to++] = stays ? next : next + 1;
       }
       if (to === first) continue;
@@ -192,27 +210,31 @@ class OpenGrams {
     this.#open = open;
   }
 
-  /** Groups the sources of pieces by their grams, from `first` to before `end`. */
-  group(first: number, end: number): SourceGroups {
-    const grams = this.#grams;
-    const count = this.#open === 0 ? 0 : this.#ends[this.#open - 1]!;
-    const starts = new Uint32Array(end - first + 1);
-    for (let at = 0; at < count; at++) if (grams[at]! >= first) starts[grams[at]! - first + 1]!++;
-    for (let at = 0; at < end - first; at++) starts[at + 1]! += starts[at]!;
-    const sources = new Uint32Array(starts[end - first]!);
-    const ends = starts.slice(0, end - first);
+  /** Groups the sources of pieces by their grams, which are counted, from `first` on. @returns them, and where each group begins */
+  group(
+    { cells, size }: GramTable,
+    first: number,
+  ): { readonly starts: Uint32Array; readonly sources: Uint32Array } {
+    const starts = new Uint32Array(size - first);
+    let end = 0;
+    for (let gram = first; gram < size; gram++) {
+      starts[gram - first] = end;
+      end += cells[gram * CELL + OCCURRENCES]!;
+      cells[gram * CELL + NEXT] = starts[gram - first]!;
+    }
+    const sources = new Uint32Array(end);
     for (let number = 0, at = 0; number < this.#open; number++) {
       const source = this.#pieces.sources[this.#numbers[number]!]!;
-      for (; at < this.#ends[number]!; at++) {
-        if (grams[at]! < first) continue;
-        const to = ends[grams[at]! - first]!;
+      for (const last = this.#ends[number]!; at < last; at++) {
+        const gram = this.#grams[at]!;
+        const cell = gram * CELL;
         // A source that contains a gram twice counts once.
-        if (to > starts[grams[at]! - first]! && sources[to - 1] === source) continue;
-        sources[to] = source;
-        ends[grams[at]! - first] = to + 1;
+        if (gram < first || cells[cell + NEWEST] === source + 1) continue;
+        cells[cell + NEWEST] = source + 1;
+        sources[cells[cell + NEXT]!++] = source;
       }
     }
-    return { starts, ends, sources };
+    return { starts, sources };
   }
 }
 
