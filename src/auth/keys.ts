@@ -59,7 +59,7 @@ export interface Key {
   readonly tokens: string;
 }
 
-/** The keys of some tokens, by the lower-case hex SHA-256 of the token. */
+/** @internal The keys of some tokens, by the lower-case hex SHA-256 of the token. */
 export type Shard = ReadonlyMap<string, Key>;
 
 const SHARDS = 4096;

@@ -104,7 +104,10 @@ const HONEST = 10;
 /** Pause between an answer and the next request, in milliseconds: small load compared with any flood. */
 const PAUSE_MS = 2;
 const MEASURED_MS = 1500;
-/** Bound of the slowest hundredth, in milliseconds of a quiet machine. It is 10 where turns are shared. */
+/**
+ * Bound of the median wait, in milliseconds of a quiet machine. It is 1 where turns are shared, and hundreds where a
+ * connection gets as many answers as it requests; the slowest hundredth depends on the machine rather than the server.
+ */
 const MOST_MS = 50;
 /** A machine that stalls for a moment is not the server's fault. */
 const MOST_TRIES = 5;
@@ -141,12 +144,12 @@ const WITHOUT_TOKEN: Readonly<Record<string, string>> = {
   405: `PUT ${STATS} HTTP/1.1\r\nHost:\r\n\r\n`,
 };
 
-/** @returns the slowest hundredth of honest waits beside a crowd, in milliseconds */
-async function slowestBeside(port: number, t: TestContext, name: string): Promise<number> {
+/** @returns the median of honest waits beside a crowd, in milliseconds */
+async function medianBeside(port: number, t: TestContext, name: string): Promise<number> {
   const waits = await askHonestly(port);
   const numbers = [0.5, 0.99, 1].map((share) => percentile(waits, share).toFixed(1)).join(", ");
   t.diagnostic(`${name}: p50, p99 and longest: ${numbers} ms`);
-  return percentile(waits, 0.99);
+  return percentile(waits, 0.5);
 }
 
 for (const count of [200, 1000]) {
@@ -157,10 +160,10 @@ for (const count of [200, 1000]) {
         const server = await serve(snapshot, keys, ["--watch", "0", "--rate-limit", "1000000"]);
         pin(server.child.pid!, 0);
         pin(await startCrowd(t as TestContext, server.port, count, "endless", request), 1);
-        let p99 = Number.POSITIVE_INFINITY;
-        for (let at = 0; at < MOST_TRIES && p99 > MOST_MS * slowness(); at++)
-          p99 = await slowestBeside(server.port, t as TestContext, name);
-        assert.ok(p99 <= MOST_MS * slowness(), `p99 ${p99} ms`);
+        let p50 = Number.POSITIVE_INFINITY;
+        for (let at = 0; at < MOST_TRIES && p50 > MOST_MS * slowness(); at++)
+          p50 = await medianBeside(server.port, t as TestContext, name);
+        assert.ok(p50 <= MOST_MS * slowness(), `p50 ${p50} ms`);
         await server.kill();
       });
     }
@@ -195,7 +198,7 @@ const DEAR: Readonly<Record<string, string>> = {
 describe("200 connections with endless heads that are dear to read delay others little more than plain ones", () => {
   const { folder, snapshot, keys } = place({ after });
   const log = ["--access-log", "--access-log-fields", "query,userAgent", "--log-file", join(folder, "log")];
-  /** The slowest hundredth beside plain heads; measured again where the machine has become slower since. */
+  /** The median beside plain heads; measured again where the machine has become slower since. */
   let plain: number | undefined;
   const settings = [...log, "--trusted-proxies", "loopback", "--watch", "0", "--rate-limit", "1000000"];
   for (const [name, request] of Object.entries(DEAR)) {
@@ -204,9 +207,9 @@ describe("200 connections with endless heads that are dear to read delay others 
         const server = await serve(snapshot, keys, settings);
         pin(server.child.pid!, 0);
         pin(await startCrowd(t as TestContext, server.port, 200, "endless", head), 1);
-        const p99 = await slowestBeside(server.port, t as TestContext, what);
+        const p50 = await medianBeside(server.port, t as TestContext, what);
         await server.kill();
-        return p99;
+        return p50;
       };
       let times = Number.POSITIVE_INFINITY;
       plain ??= await measure("plain", PLAIN);
@@ -215,7 +218,7 @@ describe("200 connections with endless heads that are dear to read delay others 
         times = (await measure(name, request)) / plain;
       }
       t.diagnostic(`${times.toFixed(2)} times`);
-      assert.ok(times <= 2, `p99 is ${times} times that beside plain heads`);
+      assert.ok(times <= 2, `p50 is ${times} times that beside plain heads`);
     });
   }
 });
