@@ -50,8 +50,9 @@ export async function fetchSnapshot(
 ): Promise<{ readonly folder: string; readonly repair: () => Promise<string | undefined> }> {
   const snapshot = positionals[0]!;
   if (!isAddress(snapshot)) return { folder: snapshot, repair: async () => undefined };
-  const cache = values.cache ?? (await temporaryCache(io));
-  const open = (await sourceOf(snapshot, { ...values, cache }, names, io, program))!;
+  // The option is one of the feature that brings snapshots from elsewhere.
+  const { cache = await temporaryCache(io) } = values as { readonly cache?: string };
+  const open = (await sourceOf(snapshot, Object.assign({}, values, { cache }), names, io, program))!;
   const bar = startProgress(io, `downloading ${snapshot}`, "checking");
   const source = open({ onDownload: bar.show, observe: observeNothing });
   const { signal } = new AbortController();

@@ -206,8 +206,12 @@ describe("HTTP through a balancer", { skip, concurrency: true }, () => {
         assert.match(await body(4000), large);
         const headers = (count: number, length: number): string[] =>
           Array.from({ length: count }, (_, n) => `X-Filler-${n}: ${"x".repeat(length)}`);
-        const many = await raw(get11([...CLOSE, ...headers(70, 1)]));
-        assert.match(many, /^HTTP\/1\.1 431 .*"Request header fields too large"/s);
+        const many = await raw(get11([...CLOSE, ...headers(130, 1)]));
+        // HAProxy itself takes 101.
+        const tooMany = isNginx
+          ? /^HTTP\/1\.1 431 .*"Request header fields too large"/s
+          : /^HTTP\/1\.1 4(00|31) /;
+        assert.match(many, tooMany);
         assert.match(await raw(get11([...CLOSE, ...headers(40, 1000)])), /^HTTP\/1\.1 (400|431) /);
         // It keeps serving.
         assert.equal((await ask("/stats")).status, 200);
