@@ -315,7 +315,7 @@ export const CORE_EVENTS = {
     text: ({ role }) => `${role} thread died, restarting it`,
     // Counted even if no other thread can be started.
     counts: { restarts: ({ role }) => role },
-    meaning: "A thread of exact searches (`search`), of similar searches, or of requests has died.",
+    meaning: "A thread of similar searches (`similar`) or of requests (`serving`) has died.",
   }),
   "thread-replaced": event<{ role: ThreadRole; ms: number }>({
     level: "info",

@@ -43,7 +43,7 @@ export function indexGrams(texts: Texts, by: "words" | "texts", few = fewOf(text
   const open = new OpenGrams(pieces, by === "texts");
   const lister = new Lister(pieces.documents, documents);
   for (let length = 1; length <= MOST_UNITS; length++) {
-    const first = table.size;
+    const first = table.beginLevel();
     open.lengthen(table, length, few);
     const { starts, sources } = open.group(table, first);
     for (let gram = first; gram < table.size; gram++)
@@ -68,26 +68,27 @@ class GramTable {
   size = BEGIN + 1;
   /** By gram: {@link CELL} numbers beside each other, so that a look at a gram reads one place in memory. */
   cells = new Uint32Array(4096 * CELL);
-  slots = new Uint32Array(8192);
+  /** By hash: the grams of the level that is built, and those of the level before. Small tables stay in the processor's cache. */
+  #slots = new Uint32Array(8192);
+  #slotsBefore = new Uint32Array(8192);
+  /** The first gram of the level that is built. */
+  #first = BEGIN + 1;
   counts = new Uint32Array(4096);
   places = new Uint32Array(4096);
   /** By gram: the gram without its first unit. */
   #shorter = new Uint32Array(4096);
 
-  /** The gram that continues another by a unit; 0 if there is none. */
-  find(gram: number, unit: number): number {
-    const { cells, slots } = this;
-    const mask = slots.length - 1;
-    for (let slot = hashOf(gram, unit) & mask; ; slot = (slot + 1) & mask) {
-      const found = slots[slot]!;
-      const cell = found * CELL;
-      if (found === 0 || (cells[cell] === gram && cells[cell + UNIT] === unit)) return found;
-    }
+  /** Begins the next level. @returns its first gram */
+  beginLevel(): number {
+    this.#slotsBefore = this.#slots;
+    this.#slots = new Uint32Array(8192);
+    this.#first = this.size;
+    return this.size;
   }
 
   /** Counts an occurrence of the gram that continues another by a unit. @returns its number */
   note(gram: number, unit: number): number {
-    const found = this.find(gram, unit) || this.#add(gram, unit);
+    const found = this.#find(this.#slots, gram, unit) || this.#add(gram, unit);
     this.cells[found * CELL + OCCURRENCES]!++;
     return found;
   }
@@ -114,8 +115,20 @@ class GramTable {
     const keys = sharedFloat64(size);
     for (let gram = BEGIN + 1; gram < size; gram++)
       keys[gram] = keyOf(cells[gram * CELL]!, cells[gram * CELL + UNIT]!);
-    const { slots, counts, places } = this;
-    return { keys, slots: copy(slots, slots.length), counts: copy(counts, size), places: copy(places, size) };
+    const slots = sharedUint32(2 ** Math.ceil(Math.log2(2 * size)));
+    for (let gram = BEGIN + 1; gram < size; gram++) this.#enter(slots, gram);
+    return { keys, slots, counts: copy(this.counts, size), places: copy(this.places, size) };
+  }
+
+  /** The gram that continues another by a unit; 0 if there is none. */
+  #find(slots: Uint32Array, gram: number, unit: number): number {
+    const { cells } = this;
+    const mask = slots.length - 1;
+    for (let slot = hashOf(gram, unit) & mask; ; slot = (slot + 1) & mask) {
+      const found = slots[slot]!;
+      const cell = found * CELL;
+      if (found === 0 || (cells[cell] === gram && cells[cell + UNIT] === unit)) return found;
+    }
   }
 
   #add(gram: number, unit: number): number {
@@ -123,20 +136,20 @@ class GramTable {
     if (number === this.counts.length) this.#grow();
     this.cells[number * CELL + PARENT] = gram;
     this.cells[number * CELL + UNIT] = unit;
-    this.#shorter[number] = gram === ROOT ? ROOT : this.find(this.#shorter[gram]!, unit);
-    if (this.size * 2 > this.slots.length) {
-      this.slots = new Uint32Array(this.slots.length * 2);
-      for (let each = BEGIN + 1; each < number; each++) this.#enter(each);
+    this.#shorter[number] = gram === ROOT ? ROOT : this.#find(this.#slotsBefore, this.#shorter[gram]!, unit);
+    if ((this.size - this.#first) * 2 > this.#slots.length) {
+      this.#slots = new Uint32Array(this.#slots.length * 2);
+      for (let each = this.#first; each < number; each++) this.#enter(this.#slots, each);
     }
-    this.#enter(number);
+    this.#enter(this.#slots, number);
     return number;
   }
 
-  #enter(number: number): void {
-    const mask = this.slots.length - 1;
+  #enter(slots: Uint32Array, number: number): void {
+    const mask = slots.length - 1;
     let slot = hashOf(this.cells[number * CELL]!, this.cells[number * CELL + UNIT]!) & mask;
-    while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
-    this.slots[slot] = number;
+    while (slots[slot] !== 0) slot = (slot + 1) & mask;
+    slots[slot] = number;
   }
 
   #grow(): void {

@@ -188,7 +188,8 @@ async function openKeepers(options: OpenStateOptions, state: State, sharedLimits
       },
       takeGeneration,
     );
-    return { follower, keys, takeKeys, snapshots, saving, similar };
+    const { cacheBytes: searchCacheBytes } = searchBounds;
+    return { follower, keys, takeKeys, snapshots, saving, similar, searchCacheBytes };
   } catch (error) {
     keys?.stop();
     throw error;
@@ -196,10 +197,12 @@ async function openKeepers(options: OpenStateOptions, state: State, sharedLimits
 }
 
 function opened(state: State, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
-  const { follower, keys, takeKeys, snapshots, saving, similar } = keepers;
+  const { follower, keys, takeKeys, snapshots, saving, similar, searchCacheBytes } = keepers;
   return {
     state,
     sharedLimits,
+    /** Memory for the results of exact searches, over all threads. */
+    searchCacheBytes,
     /** The served generation's searches. */
     served: snapshots.served,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */

@@ -176,7 +176,7 @@ async function listenInThreads(
     writesAccess: writeAccess !== undefined,
     requestCells,
     keyUse,
-    cacheBytes: Math.floor(settings.searchCacheBytes / 2 / count),
+    cacheBytes: Math.floor(opened.searchCacheBytes / count),
   };
   const served = { ...opened, observe: rationNotices(observe), writeAccess };
   const threads = new ServingThreads(task, served);
