@@ -60,11 +60,10 @@ function locate(index: Grams, term: string, start: typeof BEGIN | typeof ROOT): 
     if (end > before) found.push(gram);
     before = end;
   }
-  found.sort((a, b) => counts[a]! - counts[b]!);
   const rare = found.filter((gram) => counts[gram]! <= few);
-  // Without a rare one, all have the most units: grams that overlap much tell little.
+  // Without a rare one, each place has a gram of the most units: those that overlap tell little more.
   const some = rare.length > 0 ? rare : found.filter((_, at) => at % MOST_UNITS === 0);
-  return { grams: some, isExact: false };
+  return { grams: some.sort((a, b) => counts[a]! - counts[b]!), isExact: false };
 }
 
 /** The documents whose texts contain every term. */
