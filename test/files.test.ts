@@ -21,7 +21,7 @@ import { basename, dirname, join } from "node:path";
 import { describe, it, mock, type TestContext } from "node:test";
 import { claimFolder, makeFolder } from "../src/files/folders.ts";
 import { withLock } from "../src/files/ownership.ts";
-import { importOptional } from "../src/util/optional-package.ts";
+import { importFailure } from "../src/util/optional-package.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { assertInTime, deferred } from "./support/patience.ts";
 import { until } from "./support/process.ts";
@@ -224,18 +224,11 @@ describe("a folder", () => {
   });
 });
 
-it("an optional package is missing, or there and of no use to this user", async () => {
-  const why = async (...names: string[]): Promise<string> => {
-    const load = () => Promise.reject(Object.assign(new Error(), { code: "ERR_MODULE_NOT_FOUND" }));
-    return importOptional(names, load, (what) => new Error(what)).catch((error: Error) => error.message);
-  };
-  assert.match(
-    await why("none-such", "pg"),
-    /^needs a package that is not installed: npm install none-such \(/,
-  );
-  assert.match(
-    await why("none-such", "@none/such"),
-    /packages that are not installed: npm install none-such @/,
-  );
-  assert.match(await why("pg", "@redis/client"), /^cannot read all files of \/\S+\/pg and \/\S+\/client: /);
+it("an optional package is missing, or there and of no use to this user", () => {
+  const missing = Object.assign(new Error(), { code: "ERR_MODULE_NOT_FOUND" });
+  const why = (...names: string[]): string =>
+    (importFailure(names, missing, (what) => new Error(what)) as Error).message;
+  assert.match(why("none-such", "pg"), /^needs a package that is not installed: npm install none-such \(/);
+  assert.match(why("none-such", "@none/such"), /packages that are not installed: npm install none-such @/);
+  assert.match(why("pg", "@redis/client"), /^cannot read all files of \/\S+\/pg and \/\S+\/client: /);
 });

@@ -3,7 +3,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect as connectSocket, type Socket } from "node:net";
 import { SettingError } from "../settings/settings.ts";
-import { importOptional } from "../util/optional-package.ts";
+import { importFailure } from "../util/optional-package.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import { ReplyScanner } from "./reply-scanner.ts";
@@ -53,12 +53,16 @@ export function problemOf(error: unknown, target: Pick<RedisTarget, "password">)
 }
 
 /** @throws {SettingError} when the package is missing or cannot be read */
-function importClient() {
-  return importOptional(
-    ["@redis/client"],
-    () => import("@redis/client"),
-    (what) => new SettingError("sharedLimits", ` ${what}`, false),
-  );
+async function importClient() {
+  try {
+    return await import("@redis/client");
+  } catch (error) {
+    throw importFailure(
+      ["@redis/client"],
+      error,
+      (what) => new SettingError("sharedLimits", ` ${what}`, false),
+    );
+  }
 }
 
 type RedisModule = Awaited<ReturnType<typeof importClient>>;

@@ -21,20 +21,15 @@ function whyUnusable(names: readonly string[]): string {
 }
 
 /**
- * Imports optional packages.
+ * The error to throw when optional packages cannot be imported. Import them in a `try` block: bundlers let them be missing there.
  *
- * @param load imports them
  * @param fail makes an error that says what to do: a sentence without its subject
  */
-export async function importOptional<Module>(
+export function importFailure(
   names: readonly string[],
-  load: () => Promise<Module>,
+  error: unknown,
   fail: (what: string) => Error,
-): Promise<Module> {
-  try {
-    return await load();
-  } catch (error) {
-    // Node reports a package that this user cannot read as missing.
-    throw UNUSABLE.has(codeOf(error)) ? fail(whyUnusable(names)) : error;
-  }
+): unknown {
+  // Node reports a package that this user cannot read as missing.
+  return UNUSABLE.has(codeOf(error)) ? fail(whyUnusable(names)) : error;
 }

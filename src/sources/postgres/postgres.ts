@@ -4,7 +4,7 @@ import { connect as connectSocket } from "node:net";
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from "pg";
 import { CommandError } from "../../cli/options.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
-import { importOptional } from "../../util/optional-package.ts";
+import { importFailure } from "../../util/optional-package.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import {
@@ -33,16 +33,14 @@ const CANCEL_BYTES = 16;
 const CANCEL_CODE = 80_877_102;
 
 /** @throws {CommandError} when a package is missing or cannot be read */
-function importPostgres() {
-  return importOptional(
-    ["pg", "pg-copy-streams"],
-    async () => {
-      const { default: pg } = await import("pg");
-      const { default: copyStreams } = await import("pg-copy-streams");
-      return { Client: pg.Client, copyTo: copyStreams.to };
-    },
-    (what) => new CommandError(`export ${what}`),
-  );
+async function importPostgres() {
+  try {
+    const { default: pg } = await import("pg");
+    const { default: copyStreams } = await import("pg-copy-streams");
+    return { Client: pg.Client, copyTo: copyStreams.to };
+  } catch (error) {
+    throw importFailure(["pg", "pg-copy-streams"], error, (what) => new CommandError(`export ${what}`));
+  }
 }
 
 type Postgres = Awaited<ReturnType<typeof importPostgres>>;
