@@ -26,7 +26,7 @@ export interface Manifest {
   readonly files: ReadonlyMap<string, Listed>;
 }
 
-export function isGenerationName(value: unknown): value is string {
+function isGenerationName(value: unknown): value is string {
   return typeof value === "string" && GENERATION.test(value);
 }
 

@@ -41,7 +41,7 @@ STOPS[QUOTE] = 1;
 STOPS[BACKSLASH] = 1;
 
 /** Bytes of an escape by the letter after its backslash, for the escapes that `JSON.stringify` writes. */
-export const ESCAPE_BYTES = new Uint8Array(256);
+const ESCAPE_BYTES = new Uint8Array(256);
 for (const letter of '"\\bfnrt') ESCAPE_BYTES[letter.charCodeAt(0)] = 2;
 ESCAPE_BYTES["u".charCodeAt(0)] = 6;
 
@@ -66,7 +66,7 @@ export function standsAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boo
  * Sets the high bit of the first of four bytes that ends a run of plain characters, and perhaps of later ones; 0 if none does.
  * Control characters and the quote become bytes below 0x21, all others stay above; a backslash becomes 0.
  */
-export function stopsIn(bytes: number): number {
+function stopsIn(bytes: number): number {
   const low = bytes ^ 0x02020202;
   const slash = bytes ^ 0x5c5c5c5c;
   return (((low - 0x21212121) & ~low) | ((slash - 0x01010101) & ~slash)) & 0x80808080;
