@@ -5,8 +5,11 @@ import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { drawDisplayName } from "../src/generate/text.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
+import { createPendingSearches } from "../src/search/pending.ts";
 import { placesOf } from "../src/search/results.ts";
+import type { SearchIndex } from "../src/search/search.ts";
 import { runNow } from "../src/search/work.ts";
+import { openSimilarSearching } from "../src/similar/feature.ts";
 import { gramsOf, indexSimilarNames, LONGEST_NAME } from "../src/similar/names.ts";
 import { MOST_SIMILAR, openSimilar } from "../src/similar/similar.ts";
 import type { PageOf, SearchName, Store } from "../src/store/generation.ts";
@@ -259,6 +262,28 @@ it("without the setting, or with another value of the parameter, replies are tho
     assert.deepEqual(await on.ask(`/${table}/x?match=similar`), await off.ask(`/${table}/x`));
   }
   assert.ok(!off.seen.some(({ kind }) => kind.startsWith("similar")));
+});
+
+it("is on by default up to 50,000 users and worlds together", async (t) => {
+  const opened = await open(t, { similar: "auto", threads: false });
+  await opened.observed("similar-ready");
+  assert.equal(pageOf(await opened.ask("/users/search?q=rabit&match=similar")).match, "similar");
+  const given = {
+    threads: false,
+    cacheBytes: 0,
+    pending: createPendingSearches(1),
+    observe() {},
+    count: undefined,
+  };
+  const isOpened = async (similar: boolean | "auto", users: number, worlds: number): Promise<boolean> => {
+    const searching = await openSimilarSearching({ similar }, given);
+    const store = { id: "g", users: { rows: users }, worlds: { rows: worlds } } as Store;
+    return searching?.open(store, {} as SearchIndex) !== undefined;
+  };
+  assert.equal(await isOpened("auto", 40_000, 10_000), true);
+  assert.equal(await isOpened("auto", 40_000, 10_001), false);
+  assert.equal(await isOpened(true, 40_000, 10_001), true);
+  assert.equal(await isOpened(false, 1, 1), false);
 });
 
 for (const threads of [true, false]) {

@@ -21,7 +21,7 @@ import type { Work } from "./work.ts";
 const ENTRY_BYTES = 200;
 
 /** Results are kept in parts of so many, and of one page more, so that each page lies in a part. */
-const PART = 1024;
+const PART = 256;
 const MOST_ON_PAGE = 50;
 
 /** The part in which a page lies. */

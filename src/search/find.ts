@@ -66,8 +66,15 @@ function locate(index: Grams, term: string, start: typeof BEGIN | typeof ROOT): 
   return { grams: some.sort((a, b) => counts[a]! - counts[b]!), isExact: false };
 }
 
-/** The documents whose texts contain every term. */
-export function* findAll({ texts, grams: index }: IndexedTexts, terms: readonly string[]): Work<DocumentSet> {
+/**
+ * The documents whose texts contain every term.
+ * @param within holds all of them and maybe others; undefined if nothing is known
+ */
+export function* findAll(
+  { texts, grams: index }: IndexedTexts,
+  terms: readonly string[],
+  within?: DocumentSet,
+): Work<DocumentSet> {
   const { counts } = index;
   const located = terms.map((term) => locate(index, term, ROOT));
   const all = new Set<number>();
@@ -75,10 +82,15 @@ export function* findAll({ texts, grams: index }: IndexedTexts, terms: readonly 
     if (one === undefined) return NO_DOCUMENTS;
     for (const gram of one.grams) all.add(gram);
   }
-  const [first, ...others] = [...all].sort((a, b) => counts[a]! - counts[b]!);
-  let set = yield* documentsOf(index, first!);
-  const used = new Set([first]);
-  for (const gram of others) {
+  const grams = [...all].sort((a, b) => counts[a]! - counts[b]!);
+  const used = new Set<number>();
+  let set = within;
+  if (set === undefined || counts[grams[0]!]! <= set.count) {
+    const first = grams.shift()!;
+    set = yield* documentsOf(index, first);
+    used.add(first);
+  }
+  for (const gram of grams) {
     if (set.count === 0) return set;
     const listed = isDense(counts[gram]!, index.documents) ? 0 : counts[gram]!;
     // Beside a long list, the texts are read sooner.
@@ -88,18 +100,31 @@ export function* findAll({ texts, grams: index }: IndexedTexts, terms: readonly 
     yield;
   }
   const unsure = terms.filter((_, at) => !located[at]!.isExact || !used.has(located[at]!.grams[0]!));
-  return unsure.length === 0 ? set : yield* keepWithTerms(texts, set, unsure);
+  if (unsure.length === 0) return set;
+  return yield* keepWithTerms(texts, yield* narrow(set, within), unsure);
+}
+
+/** The documents of a set that are in another one too, which saves reading their texts. */
+function* narrow(set: DocumentSet, within: DocumentSet | undefined): Work<DocumentSet> {
+  return within === undefined || set === within ? set : yield* intersect(set, within);
 }
 
 /** Documents of a list that are read in the time of looking into a text. */
 const LIST_WORTH = 64;
 
-/** The documents whose texts begin with a term. */
-export function* findBeginning({ texts, grams }: IndexedTexts, term: string): Work<DocumentSet> {
+/** The documents whose texts begin with a term. @param within holds all of them, and maybe others */
+export function* findBeginning(
+  { texts, grams }: IndexedTexts,
+  term: string,
+  within: DocumentSet,
+): Work<DocumentSet> {
   const located = locate(grams, term, BEGIN);
   if (located === undefined) return NO_DOCUMENTS;
-  const set = yield* documentsOf(grams, located.grams[0]!);
-  return located.isExact ? set : yield* keepWithBeginning(texts, set, term);
+  const [gram] = located.grams;
+  if (located.isExact) return yield* documentsOf(grams, gram!);
+  const isShort = within.count < grams.counts[gram!]!;
+  const set = isShort ? within : yield* narrow(yield* documentsOf(grams, gram!), within);
+  return yield* keepWithBeginning(texts, set, term);
 }
 
 /** The documents of a set whose texts have a length. */

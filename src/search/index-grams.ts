@@ -3,13 +3,16 @@
  *
  * 1. At each position of each piece, the gram that begins there gets one unit longer, unless it is rare.
  * 2. The documents of the pieces are grouped by these grams, and become their lists.
+ *
+ * An index has two parts, by the first unit of its grams: two threads can build them at the same time.
  */
 
-import { enlarge, sharedFloat64, sharedUint32 } from "../store/bytes.ts";
+import { enlarge, sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import { checkLimit, MOST_GRAMS, MOST_LIST_WORDS } from "../store/limits.ts";
 import type { RowLists } from "../store/lists.ts";
 import { countUp } from "../store/order.ts";
-import { BEGIN, type Grams, hashOf, isDense, keyOf, MOST_UNITS, ROOT, wordsFor } from "./grams.ts";
+import { BEGIN, type Grams, hashOf, isDense, MOST_UNITS, wordsFor } from "./grams.ts";
+import { FIRST, type GramPart, joinParts } from "./join-grams.ts";
 import { lowestOne } from "./sets.ts";
 import { cutPieces, type Pieces, type Texts } from "./texts.ts";
 
@@ -31,25 +34,63 @@ function fewOf({ starts, ends }: Texts): number {
   return Math.ceil(Math.min(read, documents / RARE));
 }
 
+/** The source of an index, in shared memory. */
+export interface GramPlan {
+  readonly pieces: Pieces;
+  readonly documents: number;
+  /** See {@link Grams}. */
+  readonly few: number;
+  /** Whether beginnings of texts are indexed, too. */
+  readonly begins: boolean;
+  /** By unit: the part of the grams that begin with it, 0 or 1. */
+  readonly partOf: Uint8Array;
+}
+
 /**
- * Indexes texts.
+ * Plans an index of texts.
  * @param by `"words"` cuts texts at white space, for terms without any. `"texts"` does not, and indexes beginnings, too
  * @param few see {@link Grams}
  */
-export function indexGrams(texts: Texts, by: "words" | "texts", few = fewOf(texts)): Grams {
-  const documents = texts.starts.length;
+export function planGrams(texts: Texts, by: "words" | "texts", few = fewOf(texts)): GramPlan {
   const pieces = cutPieces(texts, by === "words");
+  return { pieces, documents: texts.starts.length, few, begins: by === "texts", partOf: halve(pieces) };
+}
+
+/** Halves the units, so that both parts have about as many positions. */
+function halve({ units, starts, lengths }: Pieces): Uint8Array {
+  const counts = new Uint32Array(2 ** 16);
+  let all = 0;
+  for (let piece = 0; piece < lengths.length; piece++) {
+    const start = starts[piece]!;
+    for (let at = start; at < start + lengths[piece]!; at++) counts[units[at]!]!++;
+    all += lengths[piece]!;
+  }
+  let before = 0;
+  return Uint8Array.from(counts, (count) => {
+    before += count;
+    return before * 2 <= all ? 0 : 1;
+  });
+}
+
+/** Builds a part of a planned index. @throws {LimitError} when it has too many grams */
+export function indexPart(plan: GramPlan, part: number): GramPart {
   const table = new GramTable();
-  const open = new OpenGrams(pieces, by === "texts");
-  const lister = new Lister(pieces.documents, documents);
+  const open = new OpenGrams(plan, part);
+  const lister = new Lister(plan.pieces.documents, plan.documents);
   for (let length = 1; length <= MOST_UNITS; length++) {
     const first = table.beginLevel();
-    open.lengthen(table, length, few);
+    open.lengthen(table, length, plan.few);
     const { starts, sources } = open.group(table, first);
     for (let gram = first; gram < table.size; gram++)
       lister.list(table, gram, sources.subarray(starts[gram - first], table.cells[gram * CELL + NEXT]));
   }
-  return { documents, few, ...table.finish(), lists: lister.finish() };
+  return { ...table.finish(), lists: lister.finish() };
+}
+
+/** Indexes texts. See {@link planGrams}. */
+export function indexGrams(texts: Texts, by: "words" | "texts", few?: number): Grams {
+  const plan = planGrams(texts, by, few);
+  return joinParts(plan, [indexPart(plan, 0), indexPart(plan, 1)]);
 }
 
 /** Numbers of a cell in {@link GramTable}. */
@@ -65,22 +106,20 @@ const NEWEST = 3;
 /** The grams that were found so far. */
 class GramTable {
   /** The number of the next gram. */
-  size = BEGIN + 1;
+  size = FIRST;
   /** By gram: {@link CELL} numbers beside each other, so that a look at a gram reads one place in memory. */
   cells = new Uint32Array(4096 * CELL);
-  /** By hash: the grams of the level that is built, and those of the level before. Small tables stay in the processor's cache. */
-  #slots = new Uint32Array(8192);
-  #slotsBefore = new Uint32Array(8192);
+  /** By hash: the grams of the level that is built. A small table stays in the processor's cache. */
+  #slots: Uint32Array = new Uint32Array(8192);
   /** The first gram of the level that is built. */
-  #first = BEGIN + 1;
+  #first = FIRST;
+  /** See {@link GramPart}. */
   counts = new Uint32Array(4096);
   places = new Uint32Array(4096);
-  /** By gram: the gram without its first unit. */
-  #shorter = new Uint32Array(4096);
+  ends = new Uint32Array(4096);
 
   /** Begins the next level. @returns its first gram */
   beginLevel(): number {
-    this.#slotsBefore = this.#slots;
     this.#slots = new Uint32Array(8192);
     this.#first = this.size;
     return this.size;
@@ -88,41 +127,32 @@ class GramTable {
 
   /** Counts an occurrence of the gram that continues another by a unit. @returns its number */
   note(gram: number, unit: number): number {
-    const found = this.#find(this.#slots, gram, unit) || this.#add(gram, unit);
+    const found = this.#find(gram, unit) || this.#add(gram, unit);
     this.cells[found * CELL + OCCURRENCES]!++;
     return found;
   }
 
-  /**
-   * The gram one unit shorter that is in the same documents; {@link ROOT} if there is none. It is in all documents of the
-   * longer one, so their numbers tell.
-   */
-  sameAs(gram: number): number {
-    const { counts } = this;
-    const parent = this.cells[gram * CELL]!;
-    if (parent > BEGIN && counts[parent] === counts[gram]) return parent;
-    const shorter = this.#shorter[gram]!;
-    return shorter > BEGIN && counts[shorter] === counts[gram] ? shorter : ROOT;
-  }
-
-  finish(): Pick<Grams, "keys" | "slots" | "counts" | "places"> {
+  finish(): Omit<GramPart, "lists"> {
     const { size, cells } = this;
-    const copy = (values: Uint32Array, length: number): Uint32Array => {
-      const shared = sharedUint32(length);
-      shared.set(values.subarray(0, length));
-      return shared;
+    const copy = (values: Uint32Array<ArrayBuffer>): Uint32Array => sharedCopy({ values, length: size });
+    const column = (number: number): Uint32Array => {
+      const values = sharedUint32(size);
+      for (let gram = 0; gram < size; gram++) values[gram] = cells[gram * CELL + number]!;
+      return values;
     };
-    const keys = sharedFloat64(size);
-    for (let gram = BEGIN + 1; gram < size; gram++)
-      keys[gram] = keyOf(cells[gram * CELL]!, cells[gram * CELL + UNIT]!);
-    const slots = sharedUint32(2 ** Math.ceil(Math.log2(2 * size)));
-    for (let gram = BEGIN + 1; gram < size; gram++) this.#enter(slots, gram);
-    return { keys, slots, counts: copy(this.counts, size), places: copy(this.places, size) };
+    return {
+      parents: column(PARENT),
+      units: column(UNIT),
+      counts: copy(this.counts),
+      places: copy(this.places),
+      ends: copy(this.ends),
+    };
   }
 
   /** The gram that continues another by a unit; 0 if there is none. */
-  #find(slots: Uint32Array, gram: number, unit: number): number {
+  #find(gram: number, unit: number): number {
     const { cells } = this;
+    const slots = this.#slots;
     const mask = slots.length - 1;
     for (let slot = hashOf(gram, unit) & mask; ; slot = (slot + 1) & mask) {
       const found = slots[slot]!;
@@ -136,16 +166,16 @@ class GramTable {
     if (number === this.counts.length) this.#grow();
     this.cells[number * CELL + PARENT] = gram;
     this.cells[number * CELL + UNIT] = unit;
-    this.#shorter[number] = gram === ROOT ? ROOT : this.#find(this.#slotsBefore, this.#shorter[gram]!, unit);
     if ((this.size - this.#first) * 2 > this.#slots.length) {
       this.#slots = new Uint32Array(this.#slots.length * 2);
-      for (let each = this.#first; each < number; each++) this.#enter(this.#slots, each);
+      for (let each = this.#first; each < number; each++) this.#enter(each);
     }
-    this.#enter(this.#slots, number);
+    this.#enter(number);
     return number;
   }
 
-  #enter(slots: Uint32Array, number: number): void {
+  #enter(number: number): void {
+    const slots = this.#slots;
     const mask = slots.length - 1;
     let slot = hashOf(this.cells[number * CELL]!, this.cells[number * CELL + UNIT]!) & mask;
     while (slots[slot] !== 0) slot = (slot + 1) & mask;
@@ -157,11 +187,11 @@ class GramTable {
     this.cells = enlarge(this.cells);
     this.counts = enlarge(this.counts);
     this.places = enlarge(this.places);
-    this.#shorter = enlarge(this.#shorter);
+    this.ends = enlarge(this.ends);
   }
 }
 
-/** The grams that begin at the positions of all pieces, as far as they can get longer. */
+/** The grams of a part that begin at the positions of all pieces, as far as they can get longer. */
 class OpenGrams {
   readonly #pieces: Pieces;
   /** Pieces with an open gram; the grams of number n are `#grams[#ends[n - 1]]` to `#grams[#ends[n] - 1]`. */
@@ -172,27 +202,31 @@ class OpenGrams {
   /** By open gram: the place of the unit after it. */
   readonly #nexts: Uint32Array;
 
-  /** @param begins whether a gram begins before the first unit, too */
-  constructor(pieces: Pieces, begins: boolean) {
-    const { starts, lengths } = pieces;
+  constructor({ pieces, begins, partOf }: GramPlan, part: number) {
+    const { units, starts, lengths } = pieces;
+    // The empty beginnings are in the first part.
+    const hasBegin = begins && part === 0;
     this.#pieces = pieces;
-    this.#open = lengths.length;
     this.#numbers = countUp(lengths.length);
     this.#ends = new Uint32Array(lengths.length);
     let count = 0;
     for (let piece = 0; piece < lengths.length; piece++) {
-      count += lengths[piece]! + (begins ? 1 : 0);
+      const start = starts[piece]!;
+      if (hasBegin) count++;
+      for (let at = start; at < start + lengths[piece]!; at++) if (partOf[units[at]!] === part) count++;
       this.#ends[piece] = count;
     }
+    this.#open = lengths.length;
     this.#grams = new Uint32Array(count);
     this.#nexts = new Uint32Array(count);
     for (let piece = 0, to = 0; piece < lengths.length; piece++) {
       const start = starts[piece]!;
-      if (begins) {
+      if (hasBegin) {
         this.#grams[to] = BEGIN;
         this.#nexts[to++] = start;
       }
-      for (let at = 0; at < lengths[piece]!; at++) this.#nexts[to++] = start + at;
+      for (let at = start; at < start + lengths[piece]!; at++)
+        if (partOf[units[at]!] === part) this.#nexts[to++] = at;
     }
   }
 
@@ -271,18 +305,19 @@ class Lister {
     this.#used = new Uint32Array(wordsFor(this.#bits.length));
   }
 
-  /** Gives a gram its count, and a list of its own, or that of a shorter one. */
+  /** Gives a gram its count, and a list of its own, or that of its parent. */
   list(table: GramTable, gram: number, sources: Uint32Array): void {
-    table.counts[gram] = this.#gather(sources);
-    const same = table.sameAs(gram);
-    table.places[gram] = same === ROOT ? this.#write(table.counts[gram]!) : table.places[same]!;
+    const { cells, counts, places, ends } = table;
+    counts[gram] = this.#gather(sources);
+    const parent = cells[gram * CELL + PARENT]!;
+    const isSame = parent >= FIRST && counts[parent] === counts[gram];
+    places[gram] = isSame ? places[parent]! : this.#write(counts[gram]!);
+    ends[gram] = isSame ? ends[parent]! : this.#end;
     this.#clear();
   }
 
   finish(): Uint32Array {
-    const lists = sharedUint32(this.#end);
-    lists.set(this.#lists.subarray(0, this.#end));
-    return lists;
+    return sharedCopy({ values: this.#lists, length: this.#end });
   }
 
   /** Sets the bits of the documents of some occurrences. @returns how many documents there are */

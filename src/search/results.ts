@@ -76,13 +76,16 @@ function take(set: DocumentSet, skip: number, rows: Uint32Array): number {
   return end;
 }
 
-/** So many documents are sorted by their places. With more, the whole ranking is read. */
-const FEW = 1024;
+/** Places of a ranking that are read in the time of sorting one document. */
+const SORT_WORTH = 16;
+/** So many are sorted without a pause. */
+const MOST_SORTED = 8192;
 
-/** The same in order of a ranking. */
+/** The same in order of a ranking: its top is read until the page is full, or the places of few documents are sorted. */
 function* takeRanked(set: DocumentSet, ranking: RankedRows, skip: number, rows: Uint32Array): Work<number> {
   const end = Math.min(rows.length, set.count - skip);
-  if (set.count <= FEW) {
+  const read = (ranking.rows.length / set.count) * (skip + end);
+  if (set.count <= MOST_SORTED && set.count * SORT_WORTH <= read) {
     const places = (yield* listDocuments(set)).map((row) => ranking.places[row]!).sort();
     for (let to = 0; to < end; to++) rows[to] = ranking.rows[places[skip + to]!]!;
     return end;

@@ -6,7 +6,7 @@ import { descriptionOf, displayNameOf, worldNameOf } from "../store/texts.ts";
 import { placesOf, type Results } from "./results.ts";
 import { indexUsers, searchUsers, type UserIndex } from "./users.ts";
 import type { Work } from "./work.ts";
-import { indexWorlds, searchWorlds, type WorldIndex } from "./worlds.ts";
+import { foldWorlds, indexWorlds, searchWorlds, type WorldIndex, type WorldTexts } from "./worlds.ts";
 
 /** The indexes of a store, all in shared memory: other threads can use them. */
 export interface SearchIndex {
@@ -25,13 +25,18 @@ export function indexUsersOf({ users }: Store, earlier?: UserIndex): UserIndex {
   return indexUsers(users.rows, (row) => displayNameOf(users, row), { earlier });
 }
 
+export function foldWorldsOf({ worlds }: Store): WorldTexts {
+  return foldWorlds(worlds.rows, ...readersOf(worlds));
+}
+
 export function indexWorldsOf({ worlds }: Store, earlier?: WorldIndex): WorldIndex {
-  return indexWorlds(
-    worlds.rows,
-    (row) => worldNameOf(worlds, row),
-    (row) => descriptionOf(worlds, row),
-    { earlier },
-  );
+  return indexWorlds(worlds.rows, ...readersOf(worlds), { earlier });
+}
+
+type ReadText = (row: number) => string;
+
+function readersOf(worlds: Store["worlds"]): [name: ReadText, description: ReadText] {
+  return [(row) => worldNameOf(worlds, row), (row) => descriptionOf(worlds, row)];
 }
 
 /** The places of worlds in the ranking of all times. */

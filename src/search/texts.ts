@@ -1,6 +1,6 @@
 /** Folded texts as UTF-16 code units in shared memory, and the distinct pieces that they consist of. */
 
-import { enlarge, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { enlarge, sharedCopy, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import type { RowLists } from "../store/lists.ts";
 
@@ -55,7 +55,7 @@ function isSameArray(a: Uint16Array | Uint32Array, b: Uint16Array | Uint32Array)
   return bytesOf(a).equals(bytesOf(b));
 }
 
-/** The distinct pieces of some texts: whole texts, or words. Needed only while they are indexed. */
+/** The distinct pieces of some texts: whole texts, or words, in shared memory. Needed only while they are indexed. */
 export interface Pieces {
   readonly units: Uint16Array;
   /** Where each piece stands first. */
@@ -91,7 +91,7 @@ export function cutPieces({ units, starts, ends }: Texts, isWords: boolean): Pie
     pieceEnds[document] = pieces.length;
   }
   const documents = documentsByPiece(pieces, pieceEnds, table.count);
-  const sources = newest.subarray(0, table.count);
+  const sources = sharedUint32(table.count);
   for (let piece = 0; piece < table.count; piece++) {
     const first = documents.starts[piece]!;
     const isAlone = documents.starts[piece + 1] === first + 1;
@@ -101,10 +101,10 @@ export function cutPieces({ units, starts, ends }: Texts, isWords: boolean): Pie
 }
 
 function documentsByPiece(pieces: Uint32Column, ends: Uint32Array, count: number): RowLists {
-  const starts = new Uint32Array(count + 1);
+  const starts = sharedUint32(count + 1);
   for (let at = 0; at < pieces.length; at++) starts[pieces.values[at]! + 1]!++;
   for (let piece = 0; piece < count; piece++) starts[piece + 1]! += starts[piece]!;
-  const rows = new Uint32Array(pieces.length);
+  const rows = sharedUint32(pieces.length);
   const next = starts.slice();
   for (let document = 0, at = 0; document < ends.length; document++)
     for (; at < ends[document]!; at++) rows[next[pieces.values[at]!]!++] = document;
@@ -146,8 +146,7 @@ class PieceTable {
   }
 
   finish(): Pick<Pieces, "starts" | "lengths"> {
-    const used = ({ values, length }: Uint32Column): Uint32Array => values.subarray(0, length);
-    return { starts: used(this.#starts), lengths: used(this.#lengths) };
+    return { starts: sharedCopy(this.#starts), lengths: sharedCopy(this.#lengths) };
   }
 
   #isAt(piece: number, from: number, length: number): boolean {

@@ -43,7 +43,7 @@ export function indexUsers(
  */
 export function* searchUsers(index: UserIndex, term: string, page: PageOf): Work<Results> {
   const all = yield* findAll(index, [term]);
-  const first = all.count === 0 ? all : yield* findBeginning(index, term);
+  const first = all.count === 0 ? all : yield* findBeginning(index, term, all);
   const equal = yield* keepWithLength(index.texts, first, term.length);
   return yield* takeResults([equal, first, all], page);
 }

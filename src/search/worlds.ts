@@ -12,24 +12,27 @@ import { areSameTexts, joinTexts, type Texts } from "./texts.ts";
 import type { IndexOptions } from "./users.ts";
 import type { Work } from "./work.ts";
 
-/** Indexed worlds, all in shared memory. */
-export interface WorldIndex {
+/** The folded texts of worlds, all in shared memory. */
+export interface WorldTexts {
   /** Name, line break, description. A folded text has no line break. */
   readonly texts: Texts;
   /** By row: where the name ends. */
   readonly nameEnds: Uint32Array;
+}
+
+/** Indexed worlds, all in shared memory. */
+export interface WorldIndex extends WorldTexts {
   readonly names: Grams;
   /** Of names and descriptions, by words. */
   readonly grams: Grams;
 }
 
-/** Indexes worlds. @throws {LimitError} when there are too many, or when their texts are too long */
-export function indexWorlds(
+/** Folds the texts of worlds. @throws {LimitError} when there are too many worlds, or when their texts are too long */
+export function foldWorlds(
   rows: number,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
-  { earlier, few }: IndexOptions<WorldIndex> = {},
-): WorldIndex {
+): WorldTexts {
   checkLimit(rows, MOST_TEXTS, "worlds");
   const nameEnds = sharedUint32(rows);
   const texts = joinTexts(rows, (row) => {
@@ -37,11 +40,26 @@ export function indexWorlds(
     nameEnds[row] = name.length;
     return `${name}\n${fold(descriptionOf(row))}`;
   });
-  // Then their line breaks, and so the ends of names, are the same, too.
-  if (earlier !== undefined && areSameTexts(texts, earlier.texts)) return earlier;
   for (let row = 0; row < rows; row++) nameEnds[row]! += texts.starts[row]!;
-  const names = indexGrams({ ...texts, ends: nameEnds }, "texts", few);
-  return { texts, nameEnds, names, grams: indexGrams(texts, "words", few) };
+  return { texts, nameEnds };
+}
+
+/** Indexes worlds. See {@link foldWorlds}. */
+export function indexWorlds(
+  rows: number,
+  nameOf: (row: number) => string,
+  descriptionOf: (row: number) => string,
+  { earlier, few }: IndexOptions<WorldIndex> = {},
+): WorldIndex {
+  const folded = foldWorlds(rows, nameOf, descriptionOf);
+  // If the texts are the same, their line breaks, and so the ends of names, are too.
+  if (earlier !== undefined && areSameTexts(folded.texts, earlier.texts)) return earlier;
+  return { ...folded, names: indexWorldNames(folded, few), grams: indexGrams(folded.texts, "words", few) };
+}
+
+/** Indexes only the names. */
+export function indexWorldNames({ texts, nameEnds }: WorldTexts, few?: number): Grams {
+  return indexGrams({ ...texts, ends: nameEnds }, "texts", few);
 }
 
 /** Most terms of a query that count. */
@@ -66,8 +84,8 @@ export function* searchWorlds(
   const terms = termsOf(term);
   const names = { texts: { ...index.texts, ends: index.nameEnds }, grams: index.names };
   const all = yield* findAll(index, terms);
-  const named = all.count === 0 ? all : yield* findAll(names, terms);
-  const first = named.count === 0 ? named : yield* findBeginning(names, term);
+  const named = all.count === 0 ? all : yield* findAll(names, terms, all);
+  const first = named.count === 0 ? named : yield* findBeginning(names, term, named);
   const equal = yield* keepWithLength(names.texts, first, term.length);
   return yield* takeResults([equal, first, named, all], page, ranking);
 }

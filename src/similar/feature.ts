@@ -11,20 +11,25 @@ export const SIMILAR_SETTINGS = [
     isOption: true,
     after: "max-pending-searches",
     kind: "flag",
+    choices: ["auto"],
+    default: "auto",
     meaning:
       "Answer searches with `match=similar` by names that may be misspelt. Takes memory and a thread that indexes " +
-      "all names after every load.",
+      "the names after every load that changed any. `auto` is on up to 50,000 users and worlds together.",
   },
 ] as const satisfies readonly Setting[];
 
 /** @internal Entry point of the thread. */
 export const SIMILAR_THREAD = "similar/similar-thread";
 
+/** The most users and worlds together with which `auto` is on: their index takes some 100 MB. */
+const MOST_OF_AUTO = 50_000;
+
 export const SIMILAR_EVENTS = {
   "similar-ready": event<{ generation: string; names: number; ms: number }>({
     level: "info",
     text: "similar search ready",
-    meaning: "Similar search (`--similar on`) has indexed the `names` of a generation.",
+    meaning: "Similar search (`--similar`) has indexed the `names` of a generation.",
   }),
   "similar-failed": event<{
     generation: string;
@@ -43,9 +48,9 @@ export const SIMILAR_EVENTS = {
 export interface SimilarOption {
   /**
    * Answer searches with `match=similar` by names that may be misspelt; they are indexed in the background
-   * after every load. False when absent.
+   * after every load. `"auto"`, which is the default, is on up to 50,000 users and worlds together.
    */
-  readonly similar?: boolean;
+  readonly similar?: boolean | "auto";
 }
 
 /** @internal Opens similar search; undefined where it is turned off. */
@@ -54,5 +59,8 @@ export async function openSimilarSearching(
   given: SimilarGiven,
 ): Promise<SimilarSearching | undefined> {
   // Imported on demand, to start sooner without it.
-  return similar ? (await import("./searching.ts")).createSimilarSearching(given, SIMILAR_THREAD) : undefined;
+  if (similar === false) return undefined;
+  const { createSimilarSearching } = await import("./searching.ts");
+  const most = similar === "auto" ? MOST_OF_AUTO : Number.POSITIVE_INFINITY;
+  return createSimilarSearching(given, SIMILAR_THREAD, most);
 }

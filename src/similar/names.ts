@@ -4,8 +4,9 @@
  * FlexSearch keeps the posting lists and counts the n-grams that a name has in common with a query. Each posting takes
  * time, so a query of frequent n-grams is cut down to its rarest, which tell names apart best.
  *
- * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, Hangul, emoji):
- * names in these scripts are short, and their pairs are as rare as three letters of another. A name counts as if a
+ * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, emoji): names in
+ * these scripts are short, and their pairs are as rare as three letters of another. Hangul is folded to its letters, of
+ * which a syllable has two or three: it has trigrams. A name counts as if a
  * space stood before and after it: the first and last letters of its words count, and a query is more like a whole name
  * or word than like a longer one that contains it.
  *
@@ -108,7 +109,7 @@ class Candidates {
   }
 }
 
-/** From CJK radicals on: kana, ideographs, Hangul, full-width forms, emoji. */
+/** From CJK radicals on: kana, ideographs, full-width forms, emoji. */
 const FIRST_OF_LARGE_SCRIPTS = 0x2e80;
 
 /** The n-grams of a folded name or query, in order; some may come twice. */

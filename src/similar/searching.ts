@@ -6,6 +6,7 @@
  */
 
 import type { Worker } from "node:worker_threads";
+import { missingFromBundle } from "../install/package.ts";
 import { type AskPage, Questions } from "../server/search/questions.ts";
 import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/search/similar.ts";
 import { whyNoThread } from "../util/process/connection-limit.ts";
@@ -17,8 +18,12 @@ import type { FromSimilar, SimilarEngine, SimilarOptions, SimilarTask } from "./
 /** The share of similar search in the memory for results. */
 const SHARE = 1 / 4;
 
-/** @param thread entry point of the thread */
-export async function createSimilarSearching(given: SimilarGiven, thread: string): Promise<SimilarSearching> {
+/** @param thread entry point of the thread @param most users and worlds together; with more, there is no similar search */
+export async function createSimilarSearching(
+  given: SimilarGiven,
+  thread: string,
+  most: number,
+): Promise<SimilarSearching> {
   const { threads, pending, observe, count } = given;
   const cacheBytes = Math.floor(given.cacheBytes * SHARE);
   // Imported on demand: with threads, only these need the indexing code.
@@ -29,6 +34,7 @@ export async function createSimilarSearching(given: SimilarGiven, thread: string
   });
   return {
     open(store, index) {
+      if (store.users.rows + store.worlds.rows > most) return undefined;
       let generation = store.id;
       const options: SimilarOptions = { store, generation: () => generation, index, cacheBytes, observe };
       const engine: SimilarEngine = openHere?.(options) ?? new SimilarThread(options, thread);
@@ -101,8 +107,10 @@ class SimilarThread implements SimilarEngine {
       }
     });
     whenEnded(worker, this.#thread, (cause, error) => {
-      // After a heap overflow, the next thread would die of the same.
-      const mayWork = refusal === undefined && codeOf(error ?? {}) !== "ERR_WORKER_OUT_OF_MEMORY";
+      // After a heap overflow or without its file, the next thread would die of the same.
+      const isHopeless =
+        codeOf(error ?? {}) === "ERR_WORKER_OUT_OF_MEMORY" || missingFromBundle(this.#thread) !== undefined;
+      const mayWork = refusal === undefined && !isHopeless;
       if (this.#worker === worker) this.#exited(refusal ?? cause, mayWork);
     });
   }
