@@ -47,16 +47,16 @@ it("the statement that copies a table quotes the names of columns and casts type
 
 describe("a URL of PostgreSQL", () => {
   it("names what must not be printed", () => {
-    const { secrets } = readPostgresUrl("postgres://u:a%2Fb%40c@h/d?password=second&sslmode=require");
+    const { secrets } = readPostgresUrl("postgres://u:a%2Fb%40c@h/d?password=second&sslmode=require", {});
     assert.deepEqual([...secrets].sort(), ["a%2Fb%40c", "a/b@c", "second"]);
-    assert.deepEqual(readPostgresUrl("postgresql://u@/d?host=/run").secrets, []);
+    assert.deepEqual(readPostgresUrl("postgresql://u@/d?host=/run", {}).secrets, []);
   });
 
   it("is refused without a word of it where a part of the password would be taken for something else", () => {
     const secrets = ["u:can/ary@h/d", "u:1?canary@h/d", "u:1#canary@h/d", "u:can/ary"];
     for (const text of [...secrets.map((one) => `postgres://${one}`), "http://canary", "canary"]) {
       assert.throws(
-        () => readPostgresUrl(text),
+        () => readPostgresUrl(text, {}),
         { name: "SourceError", message: /^(?!.*(can(?! )|ary))/ },
         text,
       );

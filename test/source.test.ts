@@ -2,12 +2,19 @@
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { problemWithAddress } from "../src/sources/feature.ts";
 import { copiesFolderOf } from "../src/sources/url/copies.ts";
-import { freePort } from "./support/ports.ts";
+import { readWhole, request } from "../src/upstream/request.ts";
+import { SourceError } from "../src/util/source-error.ts";
+import { withManifest } from "./support/folders.ts";
+import { freePort, listen } from "./support/ports.ts";
 import {
   etagOf,
   FIRST,
@@ -16,6 +23,7 @@ import {
   generationIn,
   type Host,
   leftOvers,
+  QUICK,
   SECOND,
   startHost,
 } from "./support/source-server.ts";
@@ -107,6 +115,57 @@ describe("a snapshot by URL", () => {
       return true;
     };
     assert.equal(await generationIn(await follow(host.url, cache).ask()), "first");
+  });
+
+  it("is asked for over kept connections", async (t) => {
+    const cache = fresh(t);
+    const source = follow(host.url, cache);
+    await source.ask();
+    const before = host.connections();
+    for (let look = 0; look < 5; look++) {
+      // A connection is free again a moment after its answer.
+      await sleep(10);
+      await source.ask();
+    }
+    await sleep(10);
+    assert.equal(host.connections(), before, "connections for looks at an unchanged manifest");
+  });
+
+  it("is taken as it is stored, whatever the host does to compressed files", async (t) => {
+    const packed = gzipSync(FIRST.get("users.ndjson")!);
+    const others = [...FIRST].filter(([name]) => name !== "users.ndjson" && name !== "manifest.json");
+    const hosts: Readonly<Record<string, (takesGzip: boolean, response: ServerResponse) => unknown>> = {
+      // A store that marks its file as encoded, and decodes it for who does not take gzip, without a length.
+      marks: (takesGzip, response) =>
+        takesGzip
+          ? response
+              .setHeader("content-encoding", "gzip")
+              .setHeader("content-length", packed.length)
+              .end(packed)
+          : response.end(gunzipSync(packed)),
+      // A web server that compresses all that it sends to who takes gzip.
+      "compresses again": (takesGzip, response) =>
+        takesGzip
+          ? response.setHeader("content-encoding", "gzip").end(gzipSync(packed))
+          : response.end(packed),
+    };
+    t.after(() => {
+      host.files = FIRST;
+    });
+    for (const [what, answer] of Object.entries(hosts)) {
+      const cache = fresh(t);
+      host.files = withManifest(new Map([...others, ["users.ndjson.gz", packed]]), "packed");
+      host.fault = ({ url, headers }, response) => {
+        if (!url!.endsWith(".gz")) return false;
+        answer(headers["accept-encoding"] === "gzip", response);
+        return true;
+      };
+      const source = follow(host.url, cache);
+      const folder = await source.ask();
+      assert.equal(await generationIn(folder), "packed", what);
+      assert.deepEqual(readFileSync(join(folder, "users.ndjson.gz")), packed, what);
+      assert.deepEqual(source.of("source-failed"), []);
+    }
   });
 
   it("is served from the copy while its host is gone, however old; without one that is told", async (t) => {
@@ -247,8 +306,53 @@ describe("requests to a source", () => {
     const source = follow(host.url.replace("http:", "https:"), cache);
     await assert.rejects(
       source.ask(),
-      /cannot be reached: TLS: [a-z ]+ \(ERR_SSL_[A-Z_]+\) \(there is no earlier copy\)$/,
+      /cannot be reached: TLS: [a-z ]+ \((ERR_SSL_[A-Z_]+|EPROTO)\) \(there is no earlier copy\)$/,
     );
+  });
+
+  it("are sent again when the server closed a kept connection meanwhile, once", async (t) => {
+    // Answers the first request of each connection, and hangs up at the second.
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections++;
+      socket.on("error", () => {});
+      socket.once("data", () => {
+        socket.write(connections > 2 ? "" : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+        socket.once("data", () => socket.destroy());
+        if (connections > 2) socket.destroy();
+      });
+    });
+    t.after(() => server.close());
+    const url = new URL(`http://127.0.0.1:${await listen(server)}/`);
+    const { signal } = new AbortController();
+    const ask = () =>
+      request({ url, token: undefined, headers: {}, timing: QUICK, signal }, (answer) =>
+        readWhole(answer, 10, new SourceError("too large")),
+      );
+    for (let number = 1; number <= 2; number++) {
+      assert.equal((await ask()).toString(), "{}");
+      assert.equal(connections, number);
+      await sleep(10);
+    }
+    await assert.rejects(ask(), /cannot be reached: (connection reset|socket hang up)/);
+    assert.equal(connections, 3);
+  });
+
+  it("say in words what is no answer", async (t) => {
+    const answers: [answer: string, says: RegExp][] = [
+      ["hello\r\n\r\n", /cannot be reached: the answer is not HTTP: .* \(HPE_\w+\) \(there/],
+      [`HTTP/1.1 200 OK\r\nx: ${"y".repeat(20_000)}\r\n\r\n`, /the answer is not HTTP: Header overflow/],
+      ["HTTP/1.1 101 So\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", /it ended without an answer/],
+      ["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", /the connection broke: aborted \(ECONNRESET\)/],
+    ];
+    for (const [answer, says] of answers) {
+      const server = createServer((socket) =>
+        socket.once("data", () => socket.end(answer)).on("error", () => {}),
+      );
+      const url = `http://127.0.0.1:${await listen(server)}/snapshot/`;
+      await assert.rejects(follow(url, fresh(t).cache).ask(), says);
+      server.close();
+    }
   });
 
   it("never tell the token, whatever goes wrong; the file may change", async (t) => {

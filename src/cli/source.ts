@@ -20,13 +20,14 @@ export function sourceOf(
   snapshot: string,
   settings: Values<"serve" | "check">,
   names: Readonly<Record<string, string>>,
-  { environment }: CommandIo,
+  { environment, self }: Pick<CommandIo, "environment"> & Partial<Pick<CommandIo, "self">>,
   { features }: Program,
 ): Promise<OpenSource | undefined> {
   return findSource(features.findSource, {
     snapshot,
     settings,
     nameOf: (name) => names[name]!,
+    ...(self && { command: self }),
     cacheHome: () => environment.XDG_CACHE_HOME,
   });
 }
@@ -52,7 +53,10 @@ export async function fetchSnapshot(
   if (!isAddress(snapshot)) return { folder: snapshot, repair: async () => undefined };
   // The option is one of the feature that brings snapshots from elsewhere.
   const { cache = await temporaryCache(io) } = values as { readonly cache?: string };
-  const open = (await sourceOf(snapshot, Object.assign({}, values, { cache }), names, io, program))!;
+  // Without `self`: a check runs no rounds.
+  const { environment } = io;
+  const settings = Object.assign({}, values, { cache });
+  const open = (await sourceOf(snapshot, settings, names, { environment }, program))!;
   const bar = startProgress(io, `downloading ${snapshot}`, "checking");
   const source = open({ onDownload: bar.show, observe: observeNothing });
   const { signal } = new AbortController();

@@ -8,13 +8,14 @@ export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
     after: "build",
     usage: "--postgres URL --out DIR",
     summary: "Write and publish a snapshot from a PostgreSQL database.",
-    run: async (options, io) => (await import("./postgres/command.ts")).exportRows(options, io),
+    run: async (options, io, program) =>
+      (await import("./postgres/command.ts")).exportRows(options, io, program),
   },
   {
     name: "mirror",
     after: "build",
     usage: "--from URL --token-file FILE --out DIR",
     summary: "Write and publish a snapshot of another server of this API.",
-    run: async (options, io) => (await import("./mirror/mirror.ts")).mirror(options, io),
+    run: async (options, io, program) => (await import("./mirror/mirror.ts")).mirror(options, io, program),
   },
 ];

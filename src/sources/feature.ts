@@ -2,9 +2,18 @@
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { addressForMessages } from "../files/folders.ts";
 import { type EventRow, event } from "../observe/events.ts";
+import type { Metric } from "../observe/metrics/table.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
-import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
+import {
+  ALLOW_SHRINK,
+  KEEP,
+  MAX_SNAPSHOT_BYTES,
+  type Setting,
+  SettingError,
+  type Settings,
+} from "../settings/settings.ts";
 import { OTHER_SERVER, problemWithUrl, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
 const PERIOD = { kind: "number", value: "SECONDS", min: 0.1, max: 31_536_000 } as const;
@@ -42,7 +51,7 @@ export const SOURCES_SETTINGS = [
     required: true,
     meaning:
       "The database: `postgres://user@host:port/database?sslmode=require`. A password is better in `PGPASSWORD` or " +
-      "`~/.pgpass`, where other users of the machine do not see it.",
+      "`~/.pgpass`, where other users of the machine do not see it; `-` reads the URL from the first line of standard input.",
     commands: ["export"],
   },
   {
@@ -60,28 +69,40 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     path: "read",
     value: "FILE",
+    after: "watch",
     meaning:
       "JSON with a query by table: `users`, `worlds`, `world-stats`, `instances`. Default: those in docs/snapshots.md.",
-    commands: ["export"],
+    commands: ["export", "serve"],
   },
   {
     flag: "every",
     ...PERIOD,
-    meaning: "Repeat every so many seconds. Default: once.",
-    commands: ["export", "mirror"],
+    after: "watch",
+    meaning:
+      "Repeat every so many seconds. Default: once; 60 for `serve --snapshot postgres://…` and `mirror+https://…`.",
+    commands: ["export", "mirror", "serve"],
   },
   {
     flag: "live-every",
     ...PERIOD,
+    after: "watch",
     notWith: { flag: "build", value: true, why: "not with --build, which makes one file of all rows" },
     meaning:
       "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
       "files as they are. Default: never.",
     commands: ["export"],
   },
+  {
+    flag: "live-every",
+    ...PERIOD,
+    after: "watch",
+    needs: "every",
+    meaning: "Between two rounds of `--every` export instances alone every so many seconds. Default: never.",
+    commands: ["serve"],
+  },
   { flag: "from", ...OTHER_SERVER, commands: ["mirror"] },
   { ...TOKEN_FILE, commands: ["mirror"] },
-  { ...REQUESTS_PER_HOUR, commands: ["mirror"] },
+  { ...REQUESTS_PER_HOUR, after: "watch", commands: ["mirror", "serve"] },
   {
     flag: "users",
     kind: "list",
@@ -98,6 +119,38 @@ export const SOURCES_SETTINGS = [
     commands: ["export"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
+  {
+    flag: "skip-broken",
+    after: "watch",
+    kind: "integer",
+    value: "N",
+    default: "0",
+    min: 0,
+    meaning: "Leave out up to so many broken rows of a round, and name them; more refuse the round.",
+    commands: ["export", "serve"],
+  },
+  {
+    flag: "log-format",
+    kind: "choice",
+    choices: ["auto", "json", "pretty"],
+    default: "auto",
+    meaning:
+      "Form of the line about a round: `json`, as the server logs it, or for people (`pretty` and `auto`).",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "until-input-ends",
+    kind: "flag",
+    meaning: "End when standard input ends, as when the program that started the command has ended.",
+    commands: ["export", "mirror"],
+  },
+  {
+    flag: "dry-run",
+    kind: "flag",
+    meaning:
+      "Publish nothing: print how many rows are visible, and three rows of each table as they would be served.",
+    commands: ["export"],
+  },
   {
     flag: "visible-only",
     kind: "flag",
@@ -147,7 +200,70 @@ export const SOURCES_EVENTS = {
     text: "the copy of the snapshot is damaged, downloading it again",
     meaning: "The copy differs from the download; damaged files are downloaded again.",
   }),
+  "round-done": event<{
+    generation: string;
+    /** Whether its rows differ from those before. */
+    isNew: boolean;
+    /** Rows, bytes, what is visible, and rows that were left out. */
+    details: string;
+    seconds: number;
+  }>({
+    level: "info",
+    counts: {
+      sourceRounds: ({ isNew }) => (isNew ? "published" : "unchanged"),
+      sourceSuccess: () => ({ rounds: Math.round(Date.now() / 1000) }),
+      sourceSeconds: ({ seconds }) => ({ rounds: seconds }),
+    },
+    text: ({ isNew }) => (isNew ? "snapshot exported" : "the source has not changed"),
+    ends: "round-failed",
+    round: ({ seconds, details }) => ({
+      lastSuccessAt: new Date().toISOString(),
+      lastSeconds: seconds,
+      lastDetails: details,
+    }),
+    meaning:
+      "A round of the export or mirror that this server runs (`--snapshot postgres://…`, `mirror+https://…`) is done; `details` has rows and what is visible.",
+  }),
+  "round-failed": event<{
+    problem: string;
+    /** Time of the data that are served instead; absent if there are none. */
+    createdAt?: string;
+  }>({
+    level: "warn",
+    counts: { sourceRounds: "failed" },
+    text: ({ createdAt }) =>
+      `the snapshot cannot be exported, ${createdAt === undefined ? "and there is none yet" : "going on with the last one"}`,
+    round: ({ problem }) => ({ lastFailureAt: new Date().toISOString(), lastFailure: problem }),
+    problem: ({ problem, createdAt }) =>
+      `The source of the snapshot cannot be read, and ${createdAt === undefined ? "no data are served yet" : `the data of ${createdAt} are served`}: ${problem}`,
+    meaning:
+      "A round of the export or mirror that this server runs has failed, and why. It is tried again with the next round; the same problem is logged once.",
+  }),
 } as const satisfies Record<string, EventRow<never>>;
+
+export const SOURCES_METRICS = {
+  sourceRounds: {
+    name: "orrery_source_rounds_total",
+    type: "counter",
+    labels: ["result"],
+    help: "Rounds of the export or mirror that this server runs: published (a new snapshot), unchanged, or failed (the same problem in a row counts once).",
+    counted: ["published", "unchanged", "failed"],
+  },
+  sourceSuccess: {
+    name: "orrery_source_last_success_timestamp_seconds",
+    type: "gauge",
+    labels: ["source"],
+    help: "End of the last round that succeeded.",
+    counted: ["rounds"],
+  },
+  sourceSeconds: {
+    name: "orrery_source_round_seconds",
+    type: "gauge",
+    labels: ["source"],
+    help: "Duration of the last round that succeeded.",
+    counted: ["rounds"],
+  },
+} as const satisfies Record<string, Metric>;
 
 /** Options of the library for snapshots by URL. */
 export interface SourcesOptions {
@@ -177,15 +293,106 @@ export function defaultCache(xdgCacheHome: string | undefined): string | undefin
   }
 }
 
-/** @internal Checks the settings of a snapshot by URL. @throws {SettingError} */
+/** The folder for copies of snapshots. @throws {SettingError} */
+function cacheFolder({ settings, cacheHome }: SourceQuestion): string {
+  const cache = settings.cache ?? defaultCache(cacheHome());
+  if (cache !== undefined) return cache;
+  throw new SettingError("cache", " is required: there is no home folder for copies", true);
+}
+
+/** Seconds between two rounds of a server. */
+const ROUND_SECONDS = 60;
+
+/** Settings that only rounds have. */
+const OF_POSTGRES = ["queries", "liveEvery"] as const;
+
+/** The command and its arguments that run rounds for a snapshot, and the secret first line of its input; undefined for other snapshots. */
+function roundsOf({
+  snapshot,
+  settings,
+  nameOf,
+}: SourceQuestion): { readonly args: string[]; readonly input: string } | undefined {
+  const {
+    queries,
+    every = ROUND_SECONDS,
+    liveEvery,
+    skipBroken = 0,
+    requestsPerHour,
+    allowShrink,
+    maxSnapshotBytes,
+    snapshotTokenFile,
+  } = settings as Partial<Settings>;
+  const common = [
+    "--log-format",
+    "json",
+    "--every",
+    String(every),
+    "--max-snapshot-bytes",
+    String(maxSnapshotBytes),
+    ...(allowShrink ? ["--allow-shrink"] : []),
+  ];
+  const given = <Value>(flag: string, value: Value | undefined): string[] =>
+    value === undefined ? [] : [flag, String(value)];
+  if (/^postgres(?:ql)?:\/\//i.test(snapshot)) {
+    const own = [
+      ...given("--queries", queries),
+      ...given("--live-every", liveEvery),
+      "--skip-broken",
+      String(skipBroken),
+    ];
+    return { args: ["export", "--postgres", "-", ...common, ...own], input: snapshot };
+  }
+  const [, server] = /^mirror\+(https?:\/\/.*)$/i.exec(snapshot) ?? [];
+  if (server === undefined) return undefined;
+  for (const name of OF_POSTGRES)
+    if ((settings as Partial<Settings>)[name] !== undefined)
+      throw new SettingError(name, " is for snapshots by postgres:// alone", true);
+  if (snapshotTokenFile === undefined)
+    throw new SettingError("snapshotTokenFile", ` is required: the token for ${nameOf("snapshot")}`, true);
+  const own = [
+    "--from",
+    server,
+    "--token-file",
+    snapshotTokenFile,
+    ...given("--requests-per-hour", requestsPerHour),
+  ];
+  return { args: ["mirror", ...common, ...own], input: "" };
+}
+
+/** Finds the source that runs its rounds itself. @throws {SettingError} */
+async function findRoundsSource(
+  question: SourceQuestion,
+  { args, input }: NonNullable<ReturnType<typeof roundsOf>>,
+): Promise<OpenSource> {
+  const { snapshot, command } = question;
+  if (command === undefined)
+    throw new SettingError(
+      "snapshot",
+      ": only orrery serve reads a database or another server (orrery export --dry-run shows what it would serve)",
+      true,
+    );
+  const cache = cacheFolder(question);
+  const [{ RoundsSource }, { copiesFolderOf }] = await Promise.all([
+    import("./rounds-source.ts"),
+    import("./url/copies.ts"),
+  ]);
+  // The folder is that of the place, whatever the password.
+  const place = copiesFolderOf(cache, addressForMessages(snapshot));
+  return ({ observe }) => new RoundsSource({ command, args, input, place, observe });
+}
+
+/** @internal Checks the settings of a snapshot by URL, from a database or from another server. @throws {SettingError} */
 export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
-  const { snapshot: address, settings, nameOf, cacheHome } = question;
+  const rounds = roundsOf(question);
+  if (rounds !== undefined) return await findRoundsSource(question, rounds);
+  const { snapshot: address, settings, nameOf } = question;
+  for (const name of [...OF_POSTGRES, "every", "requestsPerHour"] as const)
+    if ((settings as Partial<Settings>)[name] !== undefined)
+      throw new SettingError(name, " is for snapshots by postgres:// and mirror+https:// alone", true);
   const tokenName = nameOf("snapshotTokenFile");
   const problem = problemWithAddress(address, tokenName);
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);
-  const cache = settings.cache ?? defaultCache(cacheHome());
-  if (cache === undefined)
-    throw new SettingError("cache", " is required: there is no home folder for copies", true);
+  const cache = cacheFolder(question);
   const { snapshotTokenFile: tokenFile, maxSnapshotBytes: maxBytes } = settings;
   // Imported only when needed.
   const { UrlSource } = await import("./url/url.ts");

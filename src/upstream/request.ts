@@ -1,11 +1,16 @@
 /**
  * One request to a source, with timeouts and redirects. Only the source's own origin receives the token.
  *
- * Every error of `fetch` becomes a {@link SourceError}; errors that the caller throws while it reads stay unchanged.
+ * It uses node:http, as `fetch` decodes bodies: hashes in a manifest are those of a file's own bytes. Every error of a connection
+ * becomes a {@link SourceError}; errors that the caller throws while it reads stay unchanged.
  */
 
+import { type Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { TLSSocket } from "node:tls";
 import { SourceError } from "../util/source-error.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
+import { agentFor, hasProxy } from "./proxy.ts";
 import { retryAfterOf } from "./request-budget.ts";
 import type { Timing } from "./retry.ts";
 
@@ -41,29 +46,33 @@ export function withoutToken(text: string, token: string): string {
   return token === "" ? text : text.replaceAll(token, "…");
 }
 
-/** An error of `fetch` in the words of the system or the runtime. Neither quotes a header. */
+/** An error of a connection in the words of the system or the runtime. Neither quotes a header. */
 function networkProblem(error: unknown): string {
-  let found = error;
-  // Node and Deno give the reason in causes; for several addresses Node gives one error each.
-  for (let depth = 0; depth < 5 && found instanceof Error; depth++) {
-    const words = systemErrorText(found);
-    if (words !== undefined) return words;
-    const next: unknown = found instanceof AggregateError ? found.errors[0] : found.cause;
-    if (!(next instanceof Error)) break;
-    found = next;
-  }
+  // For several addresses of a host there is one error each.
+  const found: unknown = error instanceof AggregateError ? error.errors[0] : error;
   if (!(found instanceof Error)) return "the connection failed";
   const code = codeOf(found);
-  // OpenSSL's messages contain locations in its source code; `reason` does not.
-  const { reason } = found as { reason?: unknown };
-  const [line = ""] = (typeof reason === "string" ? `TLS: ${reason}` : found.message).split("\n");
+  if (code?.startsWith("HPE_"))
+    return `the answer is not HTTP: ${found.message.replace("Parse Error: ", "")} (${code})`;
+  // OpenSSL's messages contain locations in its source code; `reason`, or a part of the text, does not.
+  const { reason = /:SSL routines:[^:]*:([^:]+):/.exec(found.message)?.[1] } = found as { reason?: string };
+  const words = reason === undefined ? systemErrorText(found) : undefined;
+  if (words !== undefined) return words;
+  const [line = ""] = (reason === undefined ? found.message : `TLS: ${reason}`).split("\n");
   return code === undefined || line.includes(code) ? line : `${line} (${code})`;
+}
+
+/** A refusal by the forward proxy itself. @param status undefined if it was no HTTP */
+function proxyRefusal({ href }: URL, status: number | undefined): SourceError {
+  const hint = status === 407 ? ": HTTPS_PROXY needs another user name or password" : "";
+  const isLasting = status !== undefined && status < 500;
+  return new SourceError(`${href}: the proxy answered ${status ?? "what is no HTTP"}${hint}`, { isLasting });
 }
 
 /** The error for an answer with a status that the caller cannot use. @param said the server's words, after a colon */
 export function refusal(
   url: string,
-  { status, headers }: Pick<Response, "status" | "headers">,
+  { status, headers }: Pick<SourceAnswer, "status" | "headers">,
   tokenName: string,
   said = "",
 ): SourceError {
@@ -102,15 +111,68 @@ async function inTime<Result>(
   try {
     return await step;
   } catch (error) {
-    throw ending.signal.aborted
-      ? ending.signal.reason
-      : new SourceError(`${failure}: ${networkProblem(error)}`);
+    if (ending.signal.aborted) throw ending.signal.reason;
+    throw error instanceof SourceError ? error : new SourceError(`${failure}: ${networkProblem(error)}`);
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function follow(question: SourceRequest, ending: AbortController): Promise<Response> {
+interface Head extends Pick<SourceAnswer, "status" | "headers"> {
+  readonly message: IncomingMessage;
+}
+
+/** Sends a GET. @returns the answer, once its head is here */
+function sendOnce(url: URL, agent: Agent, headers: Headers, signal: AbortSignal): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const options = { agent, signal, headers: Object.fromEntries(headers) };
+    const sent = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
+    let isSettled = false;
+    sent.once("response", (message) => {
+      isSettled = true;
+      resolve(message);
+    });
+    sent.on("error", (error) => {
+      // After the answer it reaches those who read that.
+      if (isSettled) return;
+      isSettled = true;
+      // The message of this one holds the URL of the proxy.
+      if (codeOf(error) === "ERR_PROXY_TUNNEL") {
+        reject(proxyRefusal(url, (error as { statusCode?: number }).statusCode));
+        return;
+      }
+      // The server closed a kept connection while the request was on its way.
+      const isStale = sent.reusedSocket && codeOf(error) === "ECONNRESET" && !signal.aborted;
+      if (isStale) sendOnce(url, agent, headers, signal).then(resolve, reject);
+      else reject(error);
+    });
+    // Of an answer that switches protocols there is no other event.
+    sent.once("close", () => {
+      if (!isSettled) reject(new Error("it ended without an answer"));
+    });
+    sent.once("upgrade", (_, socket) => socket.destroy());
+    sent.end();
+  });
+}
+
+/** Sends a GET. @throws {SourceError} for an answer of the proxy; errors of the connection */
+async function send(url: URL, headers: Headers, signal: AbortSignal): Promise<Head> {
+  const message = await sendOnce(url, await agentFor(url), headers, signal);
+  const status = message.statusCode!;
+  // Only the server itself has a certificate: an agent passes on what a proxy says that does not connect to it.
+  const isOfProxy =
+    url.protocol === "https:" && hasProxy() && (message.socket as TLSSocket).encrypted !== true;
+  if (isOfProxy || (status === 407 && hasProxy())) {
+    message.destroy();
+    throw proxyRefusal(url, status);
+  }
+  const received = new Headers();
+  for (const [name, values] of Object.entries(message.headersDistinct))
+    for (const value of values ?? []) received.append(name, value);
+  return { status, headers: received, message };
+}
+
+async function follow(question: SourceRequest, ending: AbortController): Promise<Head> {
   const asked = question.url;
   const { headMs } = question.timing;
   let { url, token } = question;
@@ -121,10 +183,10 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
     for (const [name, value] of Object.entries(question.headers))
       if (value !== undefined) headers.set(name, value);
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-    const head = fetch(url, { headers, redirect: "manual", signal: ending.signal });
+    const head = send(url, headers, ending.signal);
     const response = await inTime(head, ending, headMs, late, `${asked.href}: cannot be reached`);
     if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
-    await response.body?.cancel().catch(() => {});
+    response.message.destroy();
     url = targetOf(url, asked, response.headers);
     // A redirect back to the origin does not get the token either: another host chose its URL.
     if (url.origin !== asked.origin) token = undefined;
@@ -133,12 +195,11 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
 }
 
 async function* chunksOf(
-  body: ReadableStream<Uint8Array> | null,
+  message: IncomingMessage,
   { url, timing }: SourceRequest,
   ending: AbortController,
 ): AsyncGenerator<Uint8Array, void> {
-  if (body === null) return;
-  const reader = body.getReader();
+  const chunks: AsyncIterator<Buffer> = message[Symbol.asyncIterator]();
   const { progressMs, leastBytes } = timing;
   const slow = new SourceError(`${url.href}: less than ${leastBytes} bytes in ${progressMs / 1000} s`);
   let waited = 0;
@@ -146,8 +207,8 @@ async function* chunksOf(
   for (;;) {
     const began = performance.now();
     const failure = `${url.href}: the connection broke`;
-    const next = await inTime(reader.read(), ending, progressMs - waited, slow, failure);
-    if (next.done) return;
+    const next = await inTime(chunks.next(), ending, progressMs - waited, slow, failure);
+    if (next.done === true) return;
     waited += performance.now() - began;
     bytes += next.value.length;
     if (bytes >= leastBytes) {
@@ -172,11 +233,13 @@ export async function request<Result>(
   let isWhole = false;
   try {
     const response = await follow(question, ending);
-    const { status, headers, body } = response;
+    const { status, headers, message } = response;
     if (statuses?.includes(status) === false)
       throw refusal(question.url.href, response, "--snapshot-token-file");
-    const result = await use({ status, headers, chunks: chunksOf(body, question, ending) });
+    const result = await use({ status, headers, chunks: chunksOf(message, question, ending) });
     isWhole = true;
+    // A body that nobody reads, such as the empty one of a 304, would keep its connection.
+    message.resume();
     return result;
   } finally {
     clearTimeout(timer);

@@ -158,7 +158,8 @@ export class Upstream {
       if (status !== 304 && !isObject(body)) {
         throw new SourceError(`${url}: the reply is not JSON of this API`, { isLasting: true });
       }
-      const tag = headers.get("etag") ?? "";
+      // A proxy that compresses some replies, but not all, marks their tags.
+      const tag = (headers.get("etag") ?? "").replace(/(?:--?|;)(?:gzip|br|zstd|deflate)"$/, '"');
       return { status, headers, body, etag: /^"[^"]+"$/.test(tag) ? tag : undefined };
     }
     if (status !== 429) throw refusalOf(url, reply, body);

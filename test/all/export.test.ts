@@ -5,7 +5,16 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { FIELDS, type TableName } from "../../src/model/schema.ts";
@@ -14,10 +23,11 @@ import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { columnName, DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
-import { freePort } from "../support/ports.ts";
+import { freePort, listen } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import {
   assertFailed as assertFailedSo,
+  jsonLines,
   type Outcome,
   type Program,
   run,
@@ -127,7 +137,10 @@ describe("export from PostgreSQL", { skip }, () => {
       const { status, stdout, stderr } = await exportTo(out, ...(gzip ? ["--gzip"] : []));
       assert.equal(status, 0, stderr);
       assert.equal(stdout, "");
-      assert.match(stderr, /^orrery: published generation pg-[0-9a-f]{16}: 13 rows, \d+ bytes, \d+\.\d s\n$/);
+      assert.match(
+        stderr,
+        /^orrery: published generation pg-[0-9a-f]{16}: 13 rows, \d+ bytes, 10 users, 1 worlds, 0 of 1 instances visible, \d+\.\d s\n$/,
+      );
       const files = FILES.map((name) => `${name}.ndjson${gzip ? ".gz" : ""}`);
       assert.deepEqual(readdirSync(out).sort(), [...files, "manifest.json"].sort());
       const users = readRows(out, "users");
@@ -279,7 +292,7 @@ describe("export from PostgreSQL", { skip }, () => {
       ["'Infinity'::float8", "Infinity"],
     ] as const) {
       const outcome = await exportTo(out, "--queries", queries(t, countedAs(count)));
-      const line = `world-stats.ndjson:1: totalVisits: must be a whole number from 0 to 9007199254740991, is "${shown}"\n`;
+      const line = `world-stats, id aaaaaaaa-0000-4000-8000-000000000001: totalVisits: must be a whole number from 0 to 9007199254740991, is "${shown}"\n`;
       assertFailed(outcome, /totalVisits/);
       assert.equal(outcome.stderr, line, count);
       assertNothing(out);
@@ -322,10 +335,19 @@ describe("export from PostgreSQL", { skip }, () => {
       users(
         "SELECT json_build_object('id', id, 'displayName', 7, 'createdAt', created_at) FROM users LIMIT 1",
       ),
-      /^users\.ndjson:1: displayName: must be a string, is 7$/m,
+      /^users, id [0-9a-f-]{36}: displayName: must be a string, is 7$/m,
     ],
-    ["a year before 1", createdAt("'0044-03-15 12:00 BC'"), /^instances\.ndjson:1: createdAt: /m],
-    ["a moment at infinity", createdAt("'infinity'"), /^instances\.ndjson:1: createdAt: /m],
+    ["a year before 1", createdAt("'0044-03-15 12:00 BC'"), /^instances, id [0-9a-f-]{36}: createdAt: /m],
+    [
+      "a moment at infinity",
+      createdAt("'infinity'"),
+      /^instances, id [0-9a-f-]{36}: createdAt: .*"infinity"/m,
+    ],
+    [
+      "a moment before all",
+      createdAt("'-infinity'"),
+      /^instances, id [0-9a-f-]{36}: createdAt: .*"-infinity"/m,
+    ],
     [
       "an error half way",
       users(
@@ -378,6 +400,63 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.equal(status, 2, stderr);
     assert.match(stderr, /^orrery: --postgres: [^\n]+\n$/);
     assert.doesNotMatch(stderr, /canary|4711/);
+  });
+
+  it("says what is visible, and why nothing may be; a dry run shows rows and publishes nothing", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const { stderr } = await exportTo(out);
+    assert.match(
+      stderr,
+      /published generation pg-\S+: \d+ rows, \d+ bytes, [\d,]+ users, [\d, of]+ worlds, [\d, of]+ instances visible, /,
+    );
+    const other =
+      "SELECT id, name, description, owner_id, is_public, 'PUBLISHED' AS status, created_at, updated_at FROM worlds";
+    const none = await exportTo(join(temporaryFolder(t), "none"), "--queries", queries(t, { worlds: other }));
+    assert.match(
+      none.stderr,
+      /, 0 of [\d,]+ worlds, .*WARNING, no world is visible; .*"ACTIVE", these have "PUBLISHED" \(\d+\)/,
+    );
+    const dry = join(temporaryFolder(t), "dry");
+    const shown = await exportTo(dry, "--dry-run");
+    assert.equal(shown.status, 0, shown.stderr);
+    assert.match(shown.stdout, /^[\d,]+ users, .* visible\nusers:\n {2}\{"id":"[^\n]+\n/);
+    assert.equal(shown.stdout.match(/"displayName":/g)?.length, 3, shown.stdout);
+    for (const table of ["worlds", "world-stats"])
+      assert.match(shown.stdout, new RegExp(`\n${table}:\n {2}\\{`));
+    assertNothing(dry);
+  });
+
+  it("leaves out so many broken rows as it may, and names them", async (t) => {
+    const broken = (
+      most: number,
+    ) => `SELECT id, CASE WHEN row_number() OVER (ORDER BY id) <= ${most} THEN NULL ELSE display_name END AS display_name,
+      user_icon_url, created_at FROM users`;
+    for (const more of [[], ["--gzip"], ["--build"]]) {
+      const out = join(temporaryFolder(t), "snapshot");
+      const one = queries(t, { users: broken(1) });
+      assertFailed(
+        await exportTo(out, "--queries", one, ...more),
+        /^users, id [0-9a-f-]{36}: displayName: must be a string, is null$/m,
+      );
+      const skipped = await exportTo(out, "--queries", one, "--skip-broken", "1", ...more);
+      assert.equal(skipped.status, 0, skipped.stderr);
+      assert.match(
+        skipped.stderr,
+        /left out 1 broken: users, id [0-9a-f-]{36}: displayName: must be a string, is null, /,
+      );
+      const again = await exportTo(out, "--queries", one, "--skip-broken", "1", ...more);
+      assert.match(again.stderr, /unchanged, still generation /);
+      const two = await exportTo(
+        out,
+        "--queries",
+        queries(t, { users: broken(2) }),
+        "--skip-broken",
+        "1",
+        ...more,
+      );
+      assert.equal(two.status, 1);
+      assert.match(two.stderr, /^(users, id [0-9a-f-]{36}: displayName: must be a string, is null\n){2}$/);
+    }
   });
 
   /** Users that take for ever, so that their export can be disturbed. */
@@ -528,7 +607,7 @@ describe("export from PostgreSQL", { skip }, () => {
           await until(() => writes > before, "rows to be written");
           before = writes;
           const { generation, rows } = await exportOnce({
-            from: readPostgresUrl(url()),
+            from: readPostgresUrl(url(), {}),
             queries: DEFAULT_QUERIES,
             out,
             gzip: false,
@@ -574,10 +653,14 @@ describe("export from PostgreSQL", { skip }, () => {
           return at < 0 ? undefined : at + 1;
         }, `${pattern} behind line ${from} of:\n${program.stderr()}`);
       const time = String.raw`^orrery: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z `;
-      const published = `${time}published generation pg-\\w+: \\d+ rows, \\d+ bytes, \\d+\\.\\d s$`;
+      const published = `${time}published generation pg-\\w+: \\d+ rows, \\d+ bytes, .* visible, \\d+\\.\\d s$`;
       let at = await untilLine(new RegExp(published), 0);
       const first = readlinkSync(out);
+      // A changed time would tell a server that reads the file that it is another one.
+      const { ctimeMs } = statSync(join(out, "users.ndjson"));
       at = await untilLine(new RegExp(`${time}unchanged, still generation pg-\\w+: `), at);
+      at = await untilLine(/ unchanged, /, at);
+      assert.equal(statSync(join(out, "users.ndjson")).ctimeMs, ctimeMs);
       assert.equal(readlinkSync(out), first);
       await write(ADD);
       at = await untilLine(/ published generation /, at);
@@ -592,7 +675,7 @@ describe("export from PostgreSQL", { skip }, () => {
       await write(
         "ALTER VIEW shown RENAME TO old; CREATE VIEW shown AS SELECT * FROM old UNION ALL SELECT * FROM old",
       );
-      at = await untilLine(/ not published: users\.ndjson:\d+: id: .* \(and \d+ more\)$/, at);
+      at = await untilLine(/ not published: users, id [0-9a-f-]+: .* \(and \d+ more\)$/, at);
       await write("DROP VIEW shown; ALTER VIEW old RENAME TO shown");
       at = await untilLine(/ unchanged, /, at);
       await server.stop();
@@ -606,6 +689,73 @@ describe("export from PostgreSQL", { skip }, () => {
       assert.equal(program.stdout(), "");
       assert.equal(readdirSync(`${out}.versions`).length, 2);
       assert.equal(readlinkSync(out), second);
+    });
+
+    it("are logged as the server logs its own with --log-format json", async (t) => {
+      const out = join(temporaryFolder(t), "snapshot");
+      const args = ["export", "--postgres", url(), "--out", out, "--log-format", "json"];
+      const [line, ...others] = jsonLines((await runWell(args)).stderr);
+      assert.deepEqual(others, []);
+      const { level, event, isNew, generation, details, seconds } = line!;
+      assert.deepEqual([level, event, isNew, generation], ["info", "round-done", true, generationIn(out)]);
+      assert.match(String(details), /^\d+ rows, \d+ bytes, .* visible$/);
+      assert.equal(typeof seconds, "number");
+      const file = join(temporaryFolder(t), "queries.json");
+      writeFileSync(file, JSON.stringify({ users: "SELECT id FROM users" }));
+      const program = start([...args, "--every", "0.1", "--queries", file]);
+      const failed = await until(() => jsonLines(program.stderr())[0], "a line");
+      await program.stop();
+      assert.deepEqual([failed.level, failed.event], ["warn", "round-failed"]);
+      assert.match(String(failed.problem), /^users: the query gives no column for displayName, but id$/);
+    });
+
+    it("go on after the connection breaks at any moment, with one line each time", async (t) => {
+      // Each connection is cut one chunk later than the one before, of the client's or the server's chunks in turn.
+      let connections = 0;
+      const cuts: string[] = [];
+      const relay = createServer((client) => {
+        const number = connections++;
+        const side = number % 2 === 0 ? "client" : "server";
+        const server = connect(Number(new URL(url()).port), "127.0.0.1");
+        let left = number >> 1;
+        const end = (): void => {
+          client.destroy();
+          server.destroy();
+        };
+        const pass = (from: Socket, to: Socket, name: string): void => {
+          from.on("data", (chunk) => {
+            if (name === side && left-- === 0) {
+              cuts.push(side);
+              end();
+            } else to.write(chunk);
+          });
+          from.on("error", end);
+          from.on("close", end);
+        };
+        pass(client, server, "client");
+        pass(server, client, "server");
+      });
+      const port = await listen(relay);
+      t.after(() => relay.close());
+      const out = join(temporaryFolder(t), "snapshot");
+      const through = new URL(url());
+      through.port = String(port);
+      const program = start(["export", "--postgres", through.href, "--out", out, "--every", "0.1"]);
+      await until(() => {
+        assert.equal(program.child.exitCode, null, program.stderr());
+        return program.stderr().split(/published generation|unchanged, still/).length > 4;
+      }, `rounds that succeed after\n${program.stderr()}`);
+      await program.stop();
+      assert.ok(cuts.length >= 30, `${cuts.length} cuts`);
+      const lines = program.stderr().split("\n").slice(0, -1);
+      const failures = lines.filter((line) => / not published: /.test(line));
+      assert.ok(failures.length >= cuts.length - 2, program.stderr());
+      for (const line of lines) {
+        assert.match(
+          line,
+          /^orrery: \S+Z ((last success \S+, )?not published: (\S+: )*(PostgreSQL at \S+: )?(the connection broke|connection reset.*)$|published|unchanged)/,
+        );
+      }
     });
 
     it("end at a SIGTERM in the middle of a round with status 0, and leave nothing", async (t) => {
@@ -699,7 +849,7 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     );
     assertFailed(
       await exportWith("?sslmode=verify-full"),
-      /certificate.*sslrootcert=FILE in the URL names the authority/,
+      /certificate.*sslrootcert=FILE in the URL, or PGSSLROOTCERT, names the authority/,
     );
     assertNothing(out);
     const trusted = `&sslrootcert=${join(folder, "server.pem")}`;
@@ -715,9 +865,56 @@ describe("export from a PostgreSQL that asks for passwords and TLS", {
     const plain = await exportFrom(`${server.url("orrery")}?sslmode=require`, out);
     assertFailed(
       plain,
-      /does not support SSL connections; the URL asks for TLS: sslmode=disable goes without/,
+      /does not support SSL connections; the URL or PGSSLMODE asks for TLS: sslmode=disable goes without/,
     );
     const missing = await exportWith("?sslmode=verify-full&sslrootcert=/nowhere.pem");
     assertFailed(missing, /no such file or directory \(ENOENT\)/);
+    const unknown = await exportWith("?sslmode=on");
+    assert.equal(unknown.status, 2);
+    assert.match(unknown.stderr, /sslmode must be one of disable, allow, prefer/);
+  });
+
+  it("reads the variables of psql, with the meaning they have there", async (t) => {
+    const out = join(temporaryFolder(t), "snapshot");
+    const root = join(folder, "server.pem");
+    const encryptedUrl = encrypted.url("orrery");
+    const plainUrl = server.url("orrery", `orrery:${encodeURIComponent(CANARY)}`);
+    const { username, port } = new URL(encryptedUrl);
+    const parts = { PGHOST: "127.0.0.1", PGPORT: port, PGUSER: username, PGDATABASE: "orrery" };
+    const ways: readonly (readonly [url: string, variables: Record<string, string>])[] = [
+      // Both are without a check of the server's identity.
+      [encryptedUrl, { PGSSLMODE: "require" }],
+      [encryptedUrl, { PGSSLMODE: "prefer" }],
+      [encryptedUrl, { PGSSLMODE: "verify-full", PGSSLROOTCERT: root }],
+      [encryptedUrl, { PGSSLROOTCERT: root }],
+      ["postgres://", { ...parts, PGSSLMODE: "require" }],
+      // A server without TLS.
+      [plainUrl, { PGSSLMODE: "prefer" }],
+      [plainUrl, { PGSSLMODE: "allow" }],
+      // The URL is more than the variables.
+      [`${plainUrl}?sslmode=disable`, { PGSSLMODE: "require" }],
+      [`${encryptedUrl}?sslmode=require`, { PGSSLMODE: "disable", PGCONNECT_TIMEOUT: "5" }],
+    ];
+    for (const [url, variables] of ways) {
+      const { status, stderr } = await exportFrom(url, out, [], variables);
+      assert.equal(status, 0, `${JSON.stringify(variables)}: ${stderr}`);
+    }
+    const faults: readonly (readonly [url: string, variables: Record<string, string>, line: RegExp])[] = [
+      [encryptedUrl, { PGSSLMODE: "verify-full" }, /certificate.*PGSSLROOTCERT/],
+      [encryptedUrl, { PGSSLMODE: "disable" }, /no encryption/],
+      [encryptedUrl, { PGSSLMODE: "require", PGSSLROOTCERT: "/nowhere.pem" }, /ENOENT/],
+      [plainUrl, { PGSSLMODE: "require" }, /does not support SSL/],
+    ];
+    const mistakes: readonly (readonly [variables: Record<string, string>, line: RegExp])[] = [
+      [{ PGSSLMODE: "yes" }, /PGSSLMODE must be one of disable, allow/],
+      [{ PGCONNECT_TIMEOUT: "soon" }, /PGCONNECT_TIMEOUT must be a number of seconds/],
+    ];
+    for (const [variables, line] of mistakes) {
+      const { status, stderr } = await exportFrom(plainUrl, out, [], variables);
+      assert.equal(status, 2);
+      assert.match(stderr, line);
+    }
+    for (const [url, variables, line] of faults)
+      assertFailed(await exportFrom(url, out, [], variables), line);
   });
 });

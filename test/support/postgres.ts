@@ -23,7 +23,7 @@ function findPrograms(): string | undefined {
 }
 
 /** The user that the server runs as, since it refuses root. Undefined for the tests' own user. */
-function findUser(): { readonly uid: number; readonly gid: number } | undefined {
+export function databaseUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid!() !== 0) return undefined;
   const idOf = (flag: string): number =>
     Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
@@ -82,7 +82,7 @@ export type Postgres = Awaited<ReturnType<typeof startPostgres>>;
 /** Creates and starts a server. @param settings lines of `postgresql.conf` @param access lines of `pg_hba.conf` */
 export async function startPostgres(settings = "", access?: string) {
   const bin = findPrograms()!;
-  const user = findUser();
+  const user = databaseUser();
   const folder = mkdtempSync(join(tmpdir(), "orrery-pg-"));
   chmodSync(folder, 0o755);
   if (user !== undefined) chownSync(folder, user.uid, user.gid);

@@ -2,7 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { Observation } from "../../src/observe/events.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { UrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
@@ -30,8 +31,9 @@ function sendPart(range: string, bytes: Buffer, response: ServerResponse): void 
   response.writeHead(206, head).end(bytes.subarray(from));
 }
 
-export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()) {
-  const server: Server = createServer((request, response) => {
+/** @param tls its key and certificate, for https: */
+export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), tls?: ServerOptions) {
+  const answer: RequestListener = (request, response) => {
     const name = request.url!.slice("/snapshot/".length);
     host.asked.push({ name, headers: request.headers, status: () => response.statusCode });
     if (host.fault?.(request, response) === true) return;
@@ -45,18 +47,23 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map()) 
     if (request.headers["if-none-match"] === etag) response.writeHead(304).end();
     else if (request.headers.range !== undefined) sendPart(request.headers.range, bytes, response);
     else response.writeHead(200, { "content-length": bytes.length }).end(bytes);
-  });
+  };
+  const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
+  let connections = 0;
+  server.on(tls === undefined ? "connection" : "secureConnection", () => connections++);
   let port = 0;
   const open = async (): Promise<void> => {
     port = await listen(server, port);
   };
   await open();
   const host = {
-    url: `http://127.0.0.1:${port}/snapshot/`,
+    url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}/snapshot/`,
     /** By name; tests may change them. */
     files,
     fault: undefined as Fault | undefined,
     asked: [] as { name: string; headers: IncomingMessage["headers"]; status: () => number }[],
+    /** Number of connections so far. */
+    connections: () => connections,
     /** Listens on the same port once more. */
     open,
     /** Stops and refuses connections. */

@@ -5,7 +5,7 @@
  */
 
 import { dirname, join, resolve } from "node:path";
-import type { CommandIo } from "../../cli/command.ts";
+import type { CommandIo, Program } from "../../cli/command.ts";
 import type { Options } from "../../cli/options.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { hold, OWNER_ENDING } from "../../files/ownership.ts";
@@ -209,15 +209,15 @@ export async function openMirror(options: MirrorOptions) {
 /** Rows and requests of a round, for its report. */
 function detailsOf({ requests, collected }: Mirrored): string {
   const took = `${requests} ${requests === 1 ? "request" : "requests"}`;
-  if (collected === undefined) return `${took},`;
+  if (collected === undefined) return took;
   const { worlds, instances, users, platform, bound } = collected;
   const rows = `${worlds.length} worlds, ${instances.length} instances, ${users.length} of ${platform.totalUsers} users`;
   const parts = Object.entries(bound).map(([what, least]) => `${what} ${least}`);
   const sum = Object.values(bound).reduce((total, least) => total + least, 0);
-  return `${rows}; ${took}, at least ${sum} are needed (${parts.join(", ")});`;
+  return `${rows}; ${took}, at least ${sum} are needed (${parts.join(", ")})`;
 }
 
-export async function mirror(options: Options<"mirror">, io: CommandIo): Promise<void> {
+export async function mirror(options: Options<"mirror">, io: CommandIo, program: Program): Promise<void> {
   const from = readServer(options.values.from, options.names.from);
   const users = [...new Set(options.values.users)];
   const progress = new RequestProgress(io, `mirroring ${new URL(from).host}`);
@@ -226,7 +226,7 @@ export async function mirror(options: Options<"mirror">, io: CommandIo): Promise
     io.complain(`orrery: ${sentence}\n`);
   };
   let opened: Mirror | undefined;
-  await runRounds(options, io, {
+  await runRounds(options, io, program, {
     close: async () => opened?.close(),
     async run(signal) {
       try {

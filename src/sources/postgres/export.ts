@@ -4,12 +4,15 @@ import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Options } from "../../cli/options.ts";
 import { temporaryOf } from "../../files/atomic.ts";
+import { makeTemporaryFolder } from "../../files/folders.ts";
 import { publishVersion } from "../../files/publish.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { buildPrepared } from "../../server/load/build-prepared.ts";
 import { fileFingerprintsOf, isSameFile, PREPARED } from "../../snapshot/files.ts";
-import type { Before } from "../../snapshot/load.ts";
+import type { Before, Loaded } from "../../snapshot/load.ts";
+import { rowText } from "../../store/table.ts";
 import { SnapshotError } from "../../util/told-error.ts";
+import { leaveOut, nameRows, otherStatuses, SHOWN_STATUS } from "../broken-rows.ts";
 import {
   completeRows,
   generationOfRows,
@@ -29,7 +32,7 @@ type Settings = Options<"export">["values"];
 /** Settings of the command, and the source. */
 export interface ExportOptions
   extends Pick<Settings, "out" | "gzip" | "maxSnapshotBytes">,
-    Partial<Pick<Settings, "build" | "keep" | "allowShrink" | "visibleOnly">> {
+    Partial<Pick<Settings, "build" | "keep" | "allowShrink" | "visibleOnly" | "skipBroken">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
   /** The last publication: files equal to its files are linked and not checked again. */
@@ -108,19 +111,108 @@ async function copyRows(
   };
 }
 
-/** Builds the prepared snapshot, then removes the rows. Loading them is the check. @returns its bytes */
+/** Builds the prepared snapshot, then removes the rows. Loading them is the check. */
 async function prepareRows(
   rows: string,
   folder: string,
   current: string | undefined,
   { maxSnapshotBytes: maxBytes, allowShrink, signal }: Task,
-): Promise<number> {
+): Promise<{ readonly bytes: number; readonly visible: string }> {
   const guard = { current, allowShrink, maxBytes };
   const prepared = await buildPrepared(rows, folder, { maxBytes, manifest: true, guard, signal });
   signal.throwIfAborted();
   if (!prepared.ok) throw new SnapshotError(prepared.problems);
+  const visible = await visibleWords(rows, prepared);
   await rm(rows, { recursive: true });
-  return prepared.bytes;
+  return { bytes: prepared.bytes, visible };
+}
+
+/** Says how many rows are visible, by table; where no world is, also which other statuses they have. */
+async function visibleWords(
+  folder: string,
+  { store, reports }: Pick<Loaded, "store" | "reports">,
+): Promise<string> {
+  const words = (["users", "worlds", "instances"] as const).map((table) => {
+    const all = reports.find((report) => report.table === `${table}.ndjson`)?.rows ?? 0;
+    const { rows } = store[table];
+    const visible = rows.toLocaleString("en-US");
+    return rows === all ? `${visible} ${table}` : `${visible} of ${all.toLocaleString("en-US")} ${table}`;
+  });
+  const worlds = reports.find((report) => report.table === "worlds.ndjson");
+  if (worlds === undefined || worlds.rows === 0 || store.worlds.rows > 0)
+    return `${words.join(", ")} visible`;
+  const statuses = await otherStatuses(folder, worlds.file);
+  const are =
+    statuses.length === 0
+      ? ""
+      : `; a visible one has the status "${SHOWN_STATUS}", these have ${statuses.join(", ")}`;
+  return `${words.join(", ")} visible: WARNING, no world is visible${are}`;
+}
+
+/** Copied rows that are to be checked and completed. */
+interface Copied extends Awaited<ReturnType<typeof copyRows>> {
+  /** The folder to publish, and that of the rows, which is within it if a prepared snapshot is built. */
+  readonly folder: string;
+  readonly place: string;
+  readonly current: string | undefined;
+  readonly last: LastPublished | undefined;
+}
+
+/** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines */
+async function completeFolder(copied: Copied, task: Task) {
+  const { folder, place, current, last, files, shared, marks } = copied;
+  const { createdAt, build = false } = task;
+  const generation = generationOfRows("pg", files);
+  const all = [...files.values()];
+  const came = {
+    generation,
+    rows: all.reduce((sum, file) => sum + file.rows, 0),
+    bytes: all.reduce((sum, file) => sum + file.bytes, 0),
+  };
+  const fields = { generation, createdAt };
+  if (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()])) {
+    const published = build ? undefined : { folder: current!, files, createdAt, before: last?.before, marks };
+    return { ...came, isNew: false, visible: "", published };
+  }
+  // Not before: a link changes the times of the published file, which tell its readers that it is another one.
+  for (const name of shared) await linkInto(place, last!.folder, name);
+  if (build) {
+    await writeManifest(place, files, fields);
+    return {
+      ...came,
+      ...(await prepareRows(place, folder, current, task)),
+      isNew: true,
+      published: undefined,
+    };
+  }
+  const checked = await completeRows(place, files, fields, { ...task, current, before: last?.before });
+  const published = { folder, files, createdAt, before: { store: checked.store, kept: checked.kept }, marks };
+  return { ...came, isNew: true, visible: await visibleWords(place, checked), published };
+}
+
+/**
+ * Completes a folder, and leaves out as many broken rows as `--skip-broken` allows.
+ * @returns the words about those rows, too @throws {SnapshotError} in words of tables and ids
+ */
+async function completeSound(copied: Copied, task: Task) {
+  const { skipBroken = 0 } = task;
+  const left: string[] = [];
+  let count = 0;
+  for (let { files, shared } = copied; ; ) {
+    try {
+      return { ...(await completeFolder({ ...copied, files, shared }, task)), left };
+    } catch (error) {
+      if (!(error instanceof SnapshotError)) throw error;
+      const named = await nameRows(copied.place, error.problems);
+      const rest = count < skipBroken ? await leaveOut(copied.place, files, error.problems) : undefined;
+      if (rest === undefined || count + rest.count > skipBroken) throw new SnapshotError([...left, ...named]);
+      count += rest.count;
+      left.push(...named);
+      // A file without its broken rows is that of the last version no more.
+      shared = shared.filter((name) => rest.files.get(name) === files.get(name));
+      files = rest.files;
+    }
+  }
 }
 
 /**
@@ -130,36 +222,46 @@ async function prepareRows(
  *   anything new, and the publication; that is undefined for a prepared snapshot
  */
 async function fillFolder(folder: string, current: string | undefined, task: Task) {
-  const { createdAt, build = false } = task;
+  const { build = false } = task;
   const last = task.last?.folder === current ? task.last : undefined;
   const place = build ? join(folder, "rows") : folder;
   if (build) await mkdir(place);
   const began = performance.now();
-  const { files, shared, marks } = await copyRows(place, task, last);
-  const copied = performance.now();
-  const generation = generationOfRows("pg", files);
-  const all = [...files.values()];
-  const came = {
-    generation,
-    rows: all.reduce((sum, file) => sum + file.rows, 0),
-    bytes: all.reduce((sum, file) => sum + file.bytes, 0),
-    copyMs: copied - began,
-  };
-  const fields = { generation, createdAt };
-  if (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()])) {
-    const published = build ? undefined : { folder: current!, files, createdAt, before: last?.before, marks };
-    return { ...came, checkMs: 0, isNew: false, published };
+  const copied = await copyRows(place, task, last);
+  const copyMs = performance.now() - began;
+  const completed = await completeSound({ ...copied, folder, place, current, last }, task);
+  return { ...completed, copyMs, checkMs: performance.now() - began - copyMs };
+}
+
+/** Rows of a table that a dry run shows. */
+const SHOWN = 3;
+
+/** Exports to a temporary folder, which is removed. @returns lines: what is visible, and some rows of each table as they would be served */
+export async function exportDry(options: ExportOptions): Promise<string[]> {
+  const folder = await makeTemporaryFolder("export");
+  try {
+    const task = { ...options, visibleBy: visibleBy(options), createdAt: Date.now() };
+    const { files } = await copyRows(folder, task, undefined);
+    const fields = { generation: generationOfRows("pg", files), createdAt: task.createdAt };
+    const checking = { ...task, current: undefined, allowShrink: true };
+    const checked = await completeRows(folder, files, fields, checking).catch(async (error: unknown) => {
+      throw error instanceof SnapshotError
+        ? new SnapshotError(await nameRows(folder, error.problems))
+        : error;
+    });
+    const { users, worlds, worldStats, instances } = checked.store;
+    const tables = Object.entries({ users, worlds, "world-stats": worldStats, instances });
+    const shown = tables.flatMap(([name, block]) => [
+      `${name}:`,
+      ...Array.from(
+        { length: Math.min(SHOWN, block.starts.length - 1) },
+        (_, row) => `  ${Buffer.from(rowText(block, row), "latin1").toString()}`,
+      ),
+    ]);
+    return [await visibleWords(folder, checked), ...shown];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
-  for (const name of shared) await linkInto(place, last!.folder, name);
-  if (build) {
-    await writeManifest(place, files, fields);
-    const bytes = await prepareRows(place, folder, current, task);
-    return { ...came, bytes, checkMs: performance.now() - copied, isNew: true, published: undefined };
-  }
-  const checking = { ...task, current, before: last?.before };
-  const { store, kept } = await completeRows(place, files, fields, checking);
-  const published = { folder, files, createdAt, before: { store, kept }, marks };
-  return { ...came, checkMs: performance.now() - copied, isNew: true, published };
 }
 
 /** Publishes an export. @param follows the folder that must be published still; undefined for any @returns undefined if it is not */

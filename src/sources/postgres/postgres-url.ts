@@ -4,8 +4,10 @@ import { SourceError } from "../../util/source-error.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
 
 export interface PostgresUrl {
-  /** For the library. Holds the password: never print it. */
-  readonly connectionString: string;
+  /** For the library, in the order of attempts: one, or with TLS and without. They hold the password: never print them. */
+  readonly connectionStrings: readonly string[];
+  /** Timeout of a connection in milliseconds. */
+  readonly connectMs: number;
   /** Forms of the passwords that servers or libraries may quote and no message may show; none is empty. */
   readonly secrets: readonly string[];
 }
@@ -18,8 +20,77 @@ function decoded(text: string): string {
   }
 }
 
-/** Checks a URL. `sslmode` has the same meaning as in `psql`. @throws {SourceError} */
-export function readPostgresUrl(text: string): PostgresUrl {
+const CONNECT_SECONDS = 15;
+const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+
+/**
+ * Variables of `psql` that the library does not read, or reads with another meaning, by the parameter of a URL that they
+ * replace. It reads PGHOST, PGPORT, PGUSER, PGPASSWORD, PGPASSFILE, PGDATABASE, PGOPTIONS and PGAPPNAME itself.
+ */
+const VARIABLES = {
+  sslmode: "PGSSLMODE",
+  sslrootcert: "PGSSLROOTCERT",
+  sslcert: "PGSSLCERT",
+  sslkey: "PGSSLKEY",
+  connect_timeout: "PGCONNECT_TIMEOUT",
+} as const;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A number of seconds as `psql` reads it; undefined for none, as for 0 and below. @throws {SourceError} */
+function secondsOf(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\s*[+-]?\d{1,9}\s*$/.test(text)) throw new SourceError(`${name} must be a number of seconds`);
+  return Number(text) > 0 ? Number(text) : undefined;
+}
+
+/** Whether the server is reached by a Unix socket, which has no TLS. */
+function isBySocket(url: URL, environment: Environment): boolean {
+  const host = url.searchParams.get("host") || decoded(url.hostname) || environment.PGHOST;
+  return host?.startsWith("/") ?? false;
+}
+
+/** The text with parameters of its query replaced. */
+function withParameters(text: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const [address, query = ""] = text.split("#")[0]!.split(/\?(.*)/s) as [string, string?];
+  const search = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(parameters))
+    value === undefined ? search.delete(name) : search.set(name, value);
+  return search.size === 0 ? address : `${address}?${search}`;
+}
+
+/** The connection strings of a URL whose TLS is as `psql` reads its parameters and the environment. @throws {SourceError} */
+function stringsFor(text: string, url: URL, environment: Environment): readonly string[] {
+  const { searchParams } = url;
+  if (searchParams.get("sslmode") === "no-verify" || searchParams.has("uselibpqcompat")) return [text];
+  const [mode, root, certificate, key] = (["sslmode", "sslrootcert", "sslcert", "sslkey"] as const).map(
+    (name) => searchParams.get(name) || environment[VARIABLES[name]] || undefined,
+  );
+  if (mode !== undefined && !MODES.includes(mode)) {
+    const name = searchParams.get("sslmode") ? "sslmode" : VARIABLES.sslmode;
+    throw new SourceError(`${name} must be one of ${MODES.join(", ")}`);
+  }
+  const none = { sslrootcert: undefined, sslcert: undefined, sslkey: undefined };
+  const plain = withParameters(text, { ...none, sslmode: "disable" });
+  if (isBySocket(url, environment)) return [plain];
+  const isSystems = root === "system";
+  const files = { sslrootcert: isSystems ? undefined : root, sslcert: certificate, sslkey: key };
+  const encryptedAs = (sslmode: string): string =>
+    withParameters(text, { ...files, sslmode, uselibpqcompat: "true" });
+  if (isSystems && (mode === undefined || mode.startsWith("verify"))) return [encryptedAs("verify-full")];
+  if (mode === undefined && root === undefined) return [text];
+  if (mode === "disable") return [plain];
+  if (mode === "allow" || mode === "prefer") return [encryptedAs("require"), plain];
+  return [encryptedAs(mode ?? "require")];
+}
+
+/**
+ * Checks a URL. `sslmode` and the variables of the environment have the same meaning as in `psql`; without any the connection
+ * is not encrypted.
+ *
+ * @throws {SourceError}
+ */
+export function readPostgresUrl(text: string, environment: Environment): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new SourceError("must begin with postgres:// or postgresql://");
   // Like the library, allow an empty host after a user.
@@ -41,13 +112,13 @@ export function readPostgresUrl(text: string): PostgresUrl {
   const secrets = new Set(
     passwords.flatMap((password) => [password, decoded(password), encodeURIComponent(decoded(password))]),
   );
-  const { searchParams } = url;
-  const isLibrarys = searchParams.get("sslmode") === "no-verify" || searchParams.has("uselibpqcompat");
-  const separator = url.search === "" ? "?" : "&";
-  const isTls = searchParams.has("sslmode") && !isLibrarys;
-  const [withoutHash] = text.split("#") as [string];
+  const seconds =
+    secondsOf(url.searchParams.get("connect_timeout") ?? undefined, "connect_timeout") ??
+    secondsOf(environment[VARIABLES.connect_timeout] || undefined, VARIABLES.connect_timeout);
+  const connectionStrings = stringsFor(text, url, environment);
   return {
-    connectionString: isTls ? `${withoutHash}${separator}uselibpqcompat=true` : text,
+    connectionStrings,
+    connectMs: (seconds ?? CONNECT_SECONDS) * 1000,
     secrets: [...secrets].filter((secret) => secret !== "").sort((a, b) => b.length - a.length),
   };
 }
@@ -56,9 +127,9 @@ export function readPostgresUrl(text: string): PostgresUrl {
 const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [
     /no encryption|SSL off|requires? (SSL|TLS|encryption)|SSL required/i,
-    "the server may require TLS: add sslmode=require or sslmode=verify-full to the URL",
+    "the server may require TLS: add sslmode=require or sslmode=verify-full to the URL, or set PGSSLMODE",
   ],
-  [/does not support SSL/i, "the URL asks for TLS: sslmode=disable goes without"],
+  [/does not support SSL/i, "the URL or PGSSLMODE asks for TLS: sslmode=disable goes without"],
   [
     /client password must be a string/,
     "the server asks for a password, and there is none in the URL, PGPASSWORD or ~/.pgpass",
@@ -81,9 +152,10 @@ function wordsOf(error: unknown): string {
   const [, advice] = ADVICE.find(([pattern]) => pattern.test(first)) ?? [];
   if (advice !== undefined) return /client password/.test(first) ? advice : `${first}; ${advice}`;
   if (first === "timeout expired") return "no answer in time";
-  if (/^Connection terminated/.test(first)) return "the connection broke";
+  if (/^(Connection terminated|Client has encountered a connection error)/.test(first))
+    return "the connection broke";
   const trust = CERTIFICATE.test(code ?? "")
-    ? "; sslrootcert=FILE in the URL names the authority to trust"
+    ? "; sslrootcert=FILE in the URL, or PGSSLROOTCERT, names the authority to trust"
     : "";
   return `${first}${hint === undefined ? "" : `; ${hint.split("\n")[0]}`}${code === undefined ? "" : ` (${code})`}${trust}`;
 }

@@ -19,7 +19,6 @@ import {
 } from "./queries.ts";
 import { isOnDisk, isUnchanged, momentOf, type RunQuery, type TableMark } from "./unchanged.ts";
 
-const CONNECT_MS = 15_000;
 /** Timeout for the server to confirm that it cancelled a query, and to close the connection. */
 const LEAVE_MS = 2000;
 /** Idle time after which the connection is probed, to detect a server that is gone. */
@@ -131,14 +130,15 @@ async function statementFor(
 
 /** Looks at something that an export can do without. @returns undefined on an error of the server, such as a missing permission */
 async function lookAt<Found>(
-  { client }: Session,
+  session: Session,
   look: (ask: RunQuery) => Promise<Found>,
 ): Promise<Found | undefined> {
-  await client.query("SAVEPOINT look");
+  await ask(session, "SAVEPOINT look");
   try {
-    return await look(async (text, values) => (await client.query(text, values as unknown[])).rows);
+    return await look(async (text, values) => (await session.client.query(text, values as unknown[])).rows);
   } catch {
-    await client.query("ROLLBACK TO SAVEPOINT look");
+    // Fails when the connection broke.
+    await ask(session, "ROLLBACK TO SAVEPOINT look");
     return undefined;
   }
 }
@@ -152,9 +152,11 @@ async function copyTable(
 ): Promise<() => number> {
   const copy = client.query(postgres.copyTo(statement, { highWaterMark: COPY_BUFFER_BYTES }));
   let broken: unknown;
-  copy.once("error", (error) => {
+  copy.on("error", (error) => {
     // An AbortError only follows a failure of `take`, which is the error to report.
-    if ((error as Error).name !== "AbortError") broken = error;
+    if ((error as Error).name !== "AbortError") broken ??= error;
+    // The library reports an error but leaves the stream open: a reader that starts later would wait for ever.
+    copy.destroy(error as Error);
   });
   let lines: number;
   try {
@@ -219,37 +221,40 @@ async function connect({ client, say }: Session): Promise<void> {
   }
 }
 
-/**
- * Copies the rows of all tables that have a query out of one database snapshot, except of tables that did not change.
- *
- * @param signal cancels the running query
- * @returns the marks for the next export
- * @throws {SourceError} one line without the password; {@link CommandError}; what `take` throws; the signal's reason
- */
-export async function copyTables(
-  { connectionString, secrets }: PostgresUrl,
+/** A client that does not connect yet. @throws {SourceError} when a certificate file is missing */
+function createClient(
+  postgres: Postgres,
+  connectionString: string,
+  { connectMs, secrets }: PostgresUrl,
+): Client {
+  try {
+    const client = new postgres.Client({
+      connectionString,
+      fallback_application_name: "orrery export",
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: PROBE_MS,
+    });
+    // An error of the connection also rejects the query on it.
+    client.on("error", () => {});
+    return client;
+  } catch (error) {
+    throw new SourceError(postgresText(error, secrets));
+  }
+}
+
+/** Opens a connection for one copy, and closes it. */
+async function copyOver(
+  connectionString: string,
+  url: PostgresUrl,
   copying: Copying,
   signal: AbortSignal,
 ): Promise<TableMarks> {
   const postgres = await importPostgres();
   signal.throwIfAborted();
-  const say = (error: unknown): string => postgresText(error, secrets);
-  let client: Client;
-  try {
-    client = new postgres.Client({
-      connectionString,
-      fallback_application_name: "orrery export",
-      connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: PROBE_MS,
-    });
-  } catch (error) {
-    // A certificate file is missing.
-    throw new SourceError(say(error));
-  }
+  const say = (error: unknown): string => postgresText(error, url.secrets);
+  const client = createClient(postgres, connectionString, url);
   const session: Session = { client, postgres, say };
-  // An error of the connection also rejects the query on it.
-  client.on("error", () => {});
   const hangUp = (): void => knownOf(client).connection.stream.destroy();
   let leaving: NodeJS.Timeout | undefined;
   const cancel = (): void => {
@@ -270,5 +275,29 @@ export async function copyTables(
   } finally {
     clearTimeout(leaving);
     signal.removeEventListener("abort", cancel);
+  }
+}
+
+/** Messages of a server, or of its rules of access, that takes no TLS. */
+const WITHOUT_TLS = /does not support SSL|, SSL (encryption|on)/;
+
+/**
+ * Copies the rows of all tables that have a query out of one database snapshot, except of tables that did not change.
+ *
+ * @param signal cancels the running query
+ * @returns the marks for the next export
+ * @throws {SourceError} one line without the password; {@link CommandError}; what `take` throws; the signal's reason
+ */
+export async function copyTables(
+  url: PostgresUrl,
+  copying: Copying,
+  signal: AbortSignal,
+): Promise<TableMarks> {
+  const [first, second] = url.connectionStrings;
+  try {
+    return await copyOver(first!, url, copying, signal);
+  } catch (error) {
+    if (second === undefined || !WITHOUT_TLS.test(String(error))) throw error;
+    return await copyOver(second, url, copying, signal);
   }
 }

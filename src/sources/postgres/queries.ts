@@ -94,10 +94,13 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A time in the format of the API. Years before 1 would lose their "BC" in `to_char`: left unchanged, they are refused later. */
+/**
+ * A time in the format of the API. `to_char` would drop the "BC" of years before 1, and makes NULL of `infinity`:
+ * left unchanged, they are refused later, by their names.
+ */
 function timeOf(utc: string, column: string): string {
   const text = `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-  return `CASE WHEN ${utc} < '0001-01-01' THEN ${column}::text ELSE ${text} END`;
+  return `CASE WHEN ${utc} < '0001-01-01' OR NOT isfinite(${utc}) THEN ${column}::text ELSE ${text} END`;
 }
 
 /** A count. A fraction becomes a text, which is refused later: a number of many digits would be rounded when read. */

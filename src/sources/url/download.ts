@@ -26,10 +26,10 @@ function etagOf(headers: Headers): string | undefined {
   return age < SAME_TAG_MS ? undefined : etag;
 }
 
-/** The file length that an answer announces; undefined with an encoding, whose length it would be. */
+/** The length that an answer announces. */
 function lengthOf(headers: Headers): number | undefined {
   const length = headers.get("content-length");
-  return length === null || headers.has("content-encoding") ? undefined : Number(length);
+  return length === null ? undefined : Number(length);
 }
 
 export function sha256Of(bytes: Uint8Array | string): string {
@@ -145,6 +145,15 @@ function checkHead({ url, bytes }: Wanted, { headers }: SourceAnswer): void {
     throw new MismatchError(`${url.href}: has ${length} bytes, the manifest says ${bytes}`);
 }
 
+/** The server compressed a compressed file once more. */
+class EncodedTwice extends Error {}
+
+/** @throws {EncodedTwice} for an encoded answer that is not as long as what was asked for */
+function checkEncoding({ bytes }: Wanted, part: Part, { status, headers }: SourceAnswer): void {
+  const left = status === 206 ? bytes - part.bytes : bytes;
+  if (headers.has("content-encoding") && lengthOf(headers) !== left) throw new EncodedTwice();
+}
+
 /** Whether an answer continues at the end of the part. @throws {MismatchError} when it continues elsewhere */
 function goesOn({ url, bytes }: Wanted, part: Part, { status, headers }: SourceAnswer): boolean {
   if (status !== 206) return false;
@@ -192,13 +201,26 @@ export async function download(wanted: Wanted, path: string, patience: RetryPoli
   const handle = await open(path, "ax", 0o600);
   try {
     const part: Part = { handle, bytes: 0, hash: createHash("sha256") };
+    // Some stores mark a compressed file as encoded, and decode it for who does not take gzip.
+    let encoding = url.pathname.endsWith(".gz") ? "gzip" : "identity";
     await retry(patience, async (advanced) => {
       const before = part.bytes;
       const statuses = before === 0 ? [200] : [200, 206];
-      const headers = { range: before === 0 ? undefined : `bytes=${before}-` };
+      const range = before === 0 ? undefined : `bytes=${before}-`;
+      const ask = () =>
+        request(
+          { url, token, headers: { range, "accept-encoding": encoding }, statuses, timing, signal },
+          async (answer) => {
+            if (encoding === "gzip") checkEncoding(wanted, part, answer);
+            await take(wanted, part, answer);
+          },
+        );
       try {
-        const question = { url, token, headers, statuses, timing, signal };
-        await request(question, (answer) => take(wanted, part, answer));
+        await ask().catch((error: unknown) => {
+          if (!(error instanceof EncodedTwice)) throw error;
+          encoding = "identity";
+          return ask();
+        });
       } finally {
         if (part.bytes - before >= ADVANCE_BYTES) advanced();
       }

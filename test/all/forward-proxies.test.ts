@@ -1,0 +1,130 @@
+/** Sources behind a real forward proxy that asks for a password: by TLS and without, exceptions, and refusals. */
+
+import assert from "node:assert/strict";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
+import { need } from "../support/need.ts";
+import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
+import { freePort, listen } from "../support/ports.ts";
+import { type Outcome, run, runWell, type Served, serve, type Variables } from "../support/process.ts";
+import { certificate, type RunningProxy, startForwardProxy } from "../support/proxies.ts";
+import { type Host, startHost } from "../support/source-server.ts";
+
+const PASSWORD = "canary:4711";
+
+/** The start must have failed with one line behind that about the keys. */
+function assertRefused({ status, stderr }: Outcome, says: RegExp): void {
+  const [keys, line = "", ...others] = stderr.split("\n");
+  assert.equal(status, 1, stderr);
+  assert.match(keys!, /"keys-loaded"/);
+  assert.match(line, says);
+  assert.deepEqual(others, [""], stderr);
+}
+
+describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
+  const folder = temporaryFolder();
+  const keys = writeKeys(join(folder, "keys.json"), keyRecord(TOKEN));
+  let caches = 0;
+  let host: Host;
+  let source: string;
+  let other: Served;
+  let trust: Variables;
+  let proxy: RunningProxy & { asked: () => string[] };
+  before(async () => {
+    // Apache's workers run as another user.
+    chmodSync(folder, 0o755);
+    const { key, pem } = certificate(folder);
+    trust = { NODE_EXTRA_CA_CERTS: pem };
+    const files = withManifest(snapshotFiles({ "users.ndjson": [user(1)] }), "proxied");
+    host = await startHost(files, { key: readFileSync(key), cert: readFileSync(pem) });
+    source = host.url.replace("127.0.0.1", "localhost");
+    other = await serve("data/sample", keys, ["--watch", "0"]);
+    proxy = await startForwardProxy(join(folder, "proxy"), PASSWORD);
+  });
+  after(async () => {
+    await host?.close();
+    await proxy?.end();
+  });
+
+  const url = (password = PASSWORD): string =>
+    `http://me:${encodeURIComponent(password)}@127.0.0.1:${proxy.port}`;
+  /** Starts a server from the host, and stops it. @returns the lines that the proxy logged meanwhile: a tunnel's at its end */
+  async function passed(variables: Variables): Promise<string[]> {
+    const before = proxy.asked().length;
+    const cache = join(folder, `cache${++caches}`);
+    const server = await serve(source, keys, ["--cache", cache], { ...trust, ...variables });
+    assert.equal(server.generation, "proxied");
+    await server.stop();
+    await setTimeout(500);
+    return proxy.asked().slice(before);
+  }
+
+  it("a snapshot by https: comes through it, by TLS with the host itself", async () => {
+    for (const name of ["HTTPS_PROXY", "https_proxy"]) {
+      const lines = await passed({ [name]: url() });
+      assert.ok(lines.length > 0);
+      for (const line of lines) assert.match(line, /^200 CONNECT /);
+    }
+  });
+
+  it("hosts that NO_PROXY names are asked directly", async () => {
+    assert.deepEqual(await passed({ HTTPS_PROXY: url(), NO_PROXY: "localhost" }), []);
+    assert.deepEqual(await passed({ HTTP_PROXY: url() }), []);
+    assert.deepEqual(await passed({ HTTPS_PROXY: "" }), []);
+  });
+
+  it("another server by http: is mirrored and verified through it", async () => {
+    const token = join(folder, "token");
+    const out = join(folder, "out");
+    writeFileSync(token, TOKEN, { mode: 0o600 });
+    const from = ["--token-file", token];
+    const before = proxy.asked().length;
+    await runWell(["mirror", "--from", other.url, ...from, "--out", out], { HTTP_PROXY: url() });
+    const lines = proxy.asked().slice(before);
+    assert.ok(lines.length > 10, lines.join("\n"));
+    for (const line of lines)
+      assert.match(line, /^((200|304|404) GET http:.*\/api\/public\/v1\/|200 CONNECT )/);
+    const verify = ["verify", "data/sample", "--against", other.url, ...from];
+    await runWell([...verify, "--samples", "20"], { HTTP_PROXY: url() });
+    assert.ok(proxy.asked().length > before + lines.length);
+  });
+
+  it("its refusals and its absence are one line, without its password", async () => {
+    const cases: [string, RegExp][] = [
+      [url("wrong-4711"), /: the proxy answered 407: HTTPS_PROXY needs another user name or password/],
+      [`http://127.0.0.1:${proxy.port}`, /: the proxy answered 407/],
+      [`http://me:4711@127.0.0.1:${await freePort()}`, /connection refused \(ECONNREFUSED\)/],
+      ["me:4711@127.0.0.1:1", /HTTPS_PROXY must begin with http:\/\/ or https:\/\//],
+      ["socks5://me:4711@127.0.0.1:1", /HTTPS_PROXY must begin with http:\/\/ or https:\/\//],
+      ["http://me:4711%zz@127.0.0.1:1", /HTTPS_PROXY is not a valid URL/],
+    ];
+    for (const [name, says] of cases) {
+      const cache = join(folder, `cache${++caches}`);
+      const args = ["serve", "--snapshot", source, "--keys", keys, "--port", "0", "--cache", cache];
+      const outcome = await run(args, { ...trust, HTTPS_PROXY: name });
+      assertRefused(outcome, says);
+      assert.doesNotMatch(outcome.stderr, /4711/);
+    }
+  });
+
+  it("what a proxy says in the place of a host is not taken for the host's words", async () => {
+    for (const status of [200, 302, 304, 404]) {
+      const head = `HTTP/1.1 ${status} So\r\nLocation: ${host.url}\r\nContent-Length: 2\r\n\r\n{}`;
+      const liar = createServer((socket) =>
+        socket.once("data", () => socket.end(head)).on("error", () => {}),
+      );
+      const cache = join(folder, `cache${++caches}`);
+      const args = ["serve", "--snapshot", source, "--keys", keys, "--port", "0", "--cache", cache];
+      const outcome = await run(args, { ...trust, HTTPS_PROXY: `http://127.0.0.1:${await listen(liar)}` });
+      liar.close();
+      assertRefused(
+        outcome,
+        status === 200 ? /cannot be reached: / : new RegExp(`: the proxy answered ${status}`),
+      );
+    }
+  });
+});

@@ -1,0 +1,370 @@
+/** One process from a database, or from another server, to the API: `serve --snapshot postgres://…`, `mirror+https://…`. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { temporaryFolder } from "../support/folders.ts";
+import { place, TOKEN } from "../support/place.ts";
+import { freePort } from "../support/ports.ts";
+import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
+import { get, jsonLines, type Program, run, serve, start, until } from "../support/process.ts";
+import { fill, smallDisk } from "../support/small-disk.ts";
+
+const skip = needPostgres();
+const SCHEMA = `
+  CREATE TABLE users (id uuid, display_name text, user_icon_url text, created_at timestamptz);
+  CREATE TABLE worlds (id uuid, name text, description text, owner_id uuid, is_public boolean, status text, created_at timestamptz, updated_at timestamptz);
+  CREATE TABLE world_stats (world_id uuid, total_visits bigint, unique_visitors bigint, visits_last_7_days bigint, visits_last_30_days bigint);
+  CREATE TABLE instances (id uuid, world_id uuid, is_public boolean, is_active boolean, created_at timestamptz);
+  INSERT INTO users VALUES (gen_random_uuid(), 'Ada', NULL, now());`;
+
+const PASSWORD = "right4711";
+
+/** The children of a process, by their command lines. */
+function childrenOf(pid: number): string[] {
+  const out = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" });
+  return out.split("\n").filter((line) => line.trim().split(/\s+/)[1] === String(pid));
+}
+
+const urlOf = (program: Program): string | undefined => /listening on (http\S+) /.exec(program.stdout())?.[1];
+
+async function totalUsers(url: string): Promise<number> {
+  const { text } = await get(`${url}/stats`, { token: TOKEN });
+  return (JSON.parse(text) as { data: { totalUsers: number } }).data.totalUsers;
+}
+
+describe("rounds of a server", { skip, concurrency: 1 }, () => {
+  let postgres: Postgres;
+  before(async () => {
+    const access =
+      "local all all trust\nhost all reader 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+    postgres = await startPostgres("", access);
+    await postgres.run("CREATE DATABASE live");
+    await postgres.run(SCHEMA, "live");
+    await postgres.run(`CREATE ROLE reader LOGIN PASSWORD '${PASSWORD}'; GRANT pg_read_all_data TO reader;
+      ALTER ROLE reader SET lock_timeout = '300ms'`);
+  });
+  after(() => postgres?.stop());
+
+  /** Starts the server over the database. */
+  async function open(
+    t: Parameters<typeof place>[0],
+    more: readonly string[] = [],
+    url = postgres.url("live"),
+    cache = join(temporaryFolder(t), "cache"),
+  ) {
+    const { keys } = place(t);
+    const adminPort = await freePort();
+    const args = [
+      "serve",
+      "--snapshot",
+      url,
+      "--keys",
+      keys,
+      "--cache",
+      cache,
+      "--port",
+      "0",
+      "--every",
+      "0.3",
+      "--watch",
+      "0.2",
+    ];
+    const program = start([...args, "--admin", String(adminPort), ...more]);
+    const status = async (): Promise<{ problems: { kind: string; message: string }[] }> =>
+      JSON.parse((await get(`http://127.0.0.1:${adminPort}/status`)).text);
+    return { program, args, adminPort, status };
+  }
+
+  it("serves the database, follows it, shows no password, and ends its child", async (t) => {
+    const secret = new URL(postgres.url("live"));
+    secret.password = "canary4711";
+    const { program, status } = await open(t, [], secret.href);
+    const url = await until(() => urlOf(program), "the first answer", 20_000);
+    assert.equal(await totalUsers(url), 1);
+    await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Bob', NULL, now())", "live");
+    await until(async () => (await totalUsers(url)) === 2, "the second user");
+    const children = childrenOf(program.child.pid!);
+    assert.equal(children.length, 1, children.join());
+    assert.doesNotMatch(children[0]!, /postgres:\/\//);
+    const done = jsonLines(program.stderr()).find(({ event }) => event === "round-done");
+    assert.match(String(done!.details), /rows, \d+ bytes, 1 users, 0 worlds, 0 instances visible/);
+    for (const text of [children[0]!, program.stderr(), program.stdout(), JSON.stringify(await status())])
+      assert.doesNotMatch(text, /canary4711/);
+    const child = Number(children[0]!.trim().split(/\s+/)[0]);
+    // A child that dies is started again.
+    process.kill(child, "SIGKILL");
+    const other = await until(() => {
+      const [line = ""] = childrenOf(program.child.pid!);
+      const id = Number(line.trim().split(/\s+/)[0]);
+      return id > 0 && id !== child ? id : undefined;
+    }, "another child");
+    // And it ends with a server that is killed.
+    program.child.kill("SIGKILL");
+    await program.ended;
+    await until(() => {
+      try {
+        process.kill(other, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    }, "the end of the child");
+  });
+
+  it("waits for a database that is away, says so, and goes on without one that goes away", async (t) => {
+    await postgres.stop();
+    const { program, adminPort, status } = await open(t);
+    const problem = async (): Promise<string | undefined> =>
+      (await status().catch(() => undefined))?.problems.find(({ kind }) => kind === "round-failed")?.message;
+    await until(problem, "the problem", 20_000);
+    assert.match((await problem())!, /no data are served yet: .*(refused|not listening|connect)/i);
+    assert.match((await get(`http://127.0.0.1:${adminPort}/readyz`)).text, /"status":"loading"/);
+    await postgres.start();
+    const url = await until(() => urlOf(program), "the first answer", 20_000);
+    await until(async () => (await problem()) === undefined, "the end of the problem");
+    const users = await totalUsers(url);
+    await postgres.stop();
+    await until(problem, "the problem again", 20_000);
+    const { rounds } = (await status()) as { rounds?: Record<string, string | number> };
+    assert.ok(rounds!.lastSuccessAt! < rounds!.lastFailureAt!, JSON.stringify(rounds));
+    // A short round takes 0.0 seconds.
+    assert.equal(typeof rounds!.lastSeconds, "number");
+    const { text } = await get(`http://127.0.0.1:${adminPort}/metrics`);
+    assert.match(text, /orrery_source_rounds_total\{result="failed"\} [1-9]/);
+    assert.match(text, /orrery_source_last_success_timestamp_seconds\{source="rounds"\} \d+/);
+    assert.match((await problem())!, /the data of \S+ are served: /);
+    assert.equal(await totalUsers(url), users);
+    await postgres.start();
+    await until(async () => (await problem()) === undefined, "the recovery", 20_000);
+    await program.stop("SIGTERM");
+    assert.deepEqual(childrenOf(program.child.pid!), []);
+  });
+
+  /** A server over the database as its reader, which answers. */
+  async function openReader(t: TestContext, cache?: string) {
+    const reader = new URL(postgres.url("live", "reader"));
+    reader.password = PASSWORD;
+    const { program, status } = await open(t, [], reader.href, cache);
+    const url = await until(() => urlOf(program), "the first answer", 20_000);
+    const problem = async (): Promise<string | undefined> =>
+      (await status()).problems.find(({ kind }) => kind === "round-failed")?.message;
+    const lines = (event: string) => jsonLines(program.stderr()).filter((line) => line.event === event);
+    return { program, url, problem, lines };
+  }
+
+  type Reader = Awaited<ReturnType<typeof openReader>>;
+
+  /** Asserts one line and one problem while something is broken, that the API serves on, and that all is well once it is mended. */
+  async function assertSurvives(
+    { program, url, problem, lines }: Reader,
+    says: RegExp,
+    breakIt: () => unknown,
+    mendIt: () => unknown,
+  ): Promise<void> {
+    const users = await totalUsers(url);
+    const failures = lines("round-failed").length;
+    await breakIt();
+    await until(
+      async () => says.test((await problem()) ?? ""),
+      () => `${says} in: ${program.stderr()}`,
+      20_000,
+    );
+    assert.match((await problem())!, /the data of \S+ are served: /);
+    assert.equal(await totalUsers(url), users);
+    // Further rounds fail likewise, and say nothing.
+    await sleep(1000);
+    const told = lines("round-failed").slice(failures);
+    assert.equal(told.length, 1, JSON.stringify(told));
+    assert.doesNotMatch(program.stderr(), new RegExp(PASSWORD));
+    await mendIt();
+    await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Cyd', NULL, now())", "live");
+    await until(
+      async () => (await totalUsers(url)) === users + 1,
+      () => program.stderr(),
+      20_000,
+    );
+    assert.equal(await problem(), undefined);
+  }
+
+  it("serves on, with one line and one problem, whatever is wrong with the database, and recovers", async (t) => {
+    const reader = await openReader(t);
+    const run = (sql: string) => () => postgres.run(sql, "live");
+    await assertSurvives(
+      reader,
+      /password authentication failed/,
+      run("ALTER ROLE reader PASSWORD 'other'"),
+      run(`ALTER ROLE reader PASSWORD '${PASSWORD}'`),
+    );
+    await assertSurvives(
+      reader,
+      /users: .*column "display_name" does not exist/,
+      run("ALTER TABLE users RENAME COLUMN display_name TO nick"),
+      run("ALTER TABLE users RENAME COLUMN nick TO display_name"),
+    );
+    await assertSurvives(
+      reader,
+      /permission denied for table users/,
+      run("REVOKE pg_read_all_data FROM reader"),
+      run("GRANT pg_read_all_data TO reader"),
+    );
+    await assertSurvives(
+      reader,
+      /worlds, id \S+: createdAt: /,
+      run(
+        "INSERT INTO worlds VALUES (gen_random_uuid(), 'broken', NULL, gen_random_uuid(), true, 'ACTIVE', 'infinity', now())",
+      ),
+      run("DELETE FROM worlds"),
+    );
+    const locker = await postgres.connect("live");
+    await assertSurvives(
+      reader,
+      /lock timeout/,
+      () => locker.query("BEGIN; LOCK TABLE instances IN ACCESS EXCLUSIVE MODE"),
+      () => locker.query("ROLLBACK"),
+    );
+    await locker.end();
+    await reader.program.stop("SIGTERM");
+  });
+
+  it("serves on when a connection is lost in the middle of a round, and recovers", async (t) => {
+    await postgres.run("ALTER ROLE reader SET lock_timeout = '1min'");
+    const reader = await openReader(t);
+    const [locker, watcher] = [await postgres.connect("live"), await postgres.connect("live")];
+    await assertSurvives(
+      reader,
+      /terminating connection|the connection broke/,
+      async () => {
+        await locker.query("BEGIN; LOCK TABLE worlds IN ACCESS EXCLUSIVE MODE");
+        await until(async () => {
+          // Within its transaction the locker would see the same activity again and again.
+          const { rows } = await watcher.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader' AND wait_event_type = 'Lock'",
+          );
+          return rows.length > 0;
+        }, "a round that waits");
+      },
+      () => locker.query("ROLLBACK"),
+    );
+    await locker.end();
+    await reader.program.stop("SIGTERM");
+    await postgres.run("ALTER ROLE reader SET lock_timeout = '300ms'");
+  });
+
+  it("serves on when the process of the rounds is killed or runs out of memory, and recovers", async (t) => {
+    const reader = await openReader(t);
+    const { program, problem, url } = reader;
+    for (const signal of ["SIGKILL", "SIGABRT"] as const) {
+      const [line = ""] = await until(() => {
+        const children = childrenOf(program.child.pid!);
+        return children.length > 0 ? children : undefined;
+      }, "a child");
+      process.kill(Number(line.trim().split(/\s+/)[0]), signal);
+      await until(
+        async () => (await problem())?.includes(signal),
+        () => program.stderr(),
+      );
+      assert.ok((await totalUsers(url)) > 0);
+      await until(
+        async () => (await problem()) === undefined,
+        () => program.stderr(),
+        20_000,
+      );
+    }
+    assert.equal(reader.lines("round-failed").length, 2);
+    await program.stop("SIGTERM");
+  });
+
+  it("serves on when the disk is full, and recovers", async (t) => {
+    const disk = smallDisk(t, "2m");
+    if (disk === undefined) return t.skip("no file system may be mounted here");
+    const reader = await openReader(t, join(disk, "cache"));
+    await assertSurvives(
+      reader,
+      /no space left on device \(ENOSPC\)/,
+      async () => {
+        fill(disk, 0);
+        await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Dot', NULL, now())", "live");
+      },
+      async () => {
+        rmSync(join(disk, "ballast"));
+        await postgres.run("DELETE FROM users WHERE display_name = 'Dot'", "live");
+      },
+    );
+    await reader.program.stop("SIGTERM");
+  });
+
+  it("shares its cache folder with another server", async (t) => {
+    const cache = join(temporaryFolder(t), "cache");
+    const readers = [await openReader(t, cache), await openReader(t, cache)];
+    for (let round = 0; round < 5; round++) {
+      await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Eve', NULL, now())", "live");
+      const users = (await totalUsers(readers[0]!.url)) + 1;
+      for (const { url, program } of readers)
+        await until(
+          async () => (await totalUsers(url)) >= users,
+          () => program.stderr(),
+          20_000,
+        );
+    }
+    for (const { program, lines, problem } of readers) {
+      // A round may meet the end of an old version that the other server removes; the next one goes on.
+      for (const failed of lines("round-failed")) assert.match(String(failed.problem), /no such file/);
+      await until(
+        async () => (await problem()) === undefined,
+        () => program.stderr(),
+      );
+      assert.deepEqual(lines("load-refused"), []);
+      await program.stop("SIGTERM");
+    }
+  });
+
+  it("says why its process cannot begin, such as by a missing package", async (t) => {
+    const file = join(temporaryFolder(t), "queries.json");
+    writeFileSync(file, "{");
+    const { program, status } = await open(t, ["--queries", file]);
+    const problem = async (): Promise<string | undefined> =>
+      (await status().catch(() => undefined))?.problems.find(({ kind }) => kind === "round-failed")?.message;
+    await until(
+      async () => /queries\.json: .*JSON/.test((await problem()) ?? ""),
+      () => program.stderr(),
+      20_000,
+    );
+    const [line] = jsonLines(program.stderr()).filter(({ event }) => event === "round-failed");
+    assert.match(String(line!.msg), /cannot be exported, and there is none yet$/);
+    await program.stop("SIGTERM");
+  });
+
+  it("mirrors another server", async (t) => {
+    const { snapshot, keys } = place(t);
+    const origin = await serve(snapshot, keys);
+    const token = join(temporaryFolder(t), "token");
+    writeFileSync(token, TOKEN, { mode: 0o600 });
+    const { program } = await open(t, ["--snapshot-token-file", token], `mirror+${origin.url}`);
+    const url = await until(() => urlOf(program), "the first answer", 30_000);
+    assert.ok((await totalUsers(url)) > 0);
+    await program.stop("SIGTERM");
+    await origin.stop();
+  });
+
+  it("refuses options that do not fit", async (t) => {
+    const { keys } = place(t);
+    const of = async (snapshot: string, ...more: string[]): Promise<string> => {
+      const program = start(["serve", "--snapshot", snapshot, "--keys", keys, ...more]);
+      assert.equal((await program.ended).status, 2);
+      return program.stderr();
+    };
+    assert.match(await of("http://127.0.0.1:1/", "--every", "5"), /--every is for snapshots by postgres/);
+    assert.match(
+      await of("mirror+http://127.0.0.1:1/", "--queries", "x"),
+      /--queries is for snapshots by postgres:\/\/ alone/,
+    );
+    assert.match(await of("mirror+http://127.0.0.1:1/"), /--snapshot-token-file is required/);
+    const { status, stderr } = await run(["check", postgres.url("live")]);
+    assert.equal(status, 2);
+    assert.match(stderr, /only orrery serve reads a database .*export --dry-run/);
+  });
+});
