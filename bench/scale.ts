@@ -9,8 +9,8 @@
  * load share the machine's cores. A reload changes rows in all four tables and takes the memory of two snapshots;
  * `--reloads 0` reloads none. Figures are medians of the rounds, with the lowest and the highest.
  *
- * With `--fresh` it prints instead the time from the commit of a row in PostgreSQL until two servers that follow `orrery
- * export` by URL serve it; needs `npm run build -- --program` first.
+ * With `--fresh` it prints instead the time from the commit of a row in PostgreSQL until a server that exports it itself serves
+ * it, and until two servers do that follow `orrery export` by URL; needs `npm run build -- --program` first.
  */
 
 import { spawnSync } from "node:child_process";

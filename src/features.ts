@@ -30,7 +30,13 @@ import {
   type SimilarOption,
 } from "./similar/feature.ts";
 import { SOURCES_COMMANDS } from "./sources/commands.ts";
-import { findUrlSource, SOURCES_EVENTS, SOURCES_SETTINGS, type SourcesOptions } from "./sources/feature.ts";
+import {
+  findUrlSource,
+  SOURCES_EVENTS,
+  SOURCES_METRICS,
+  SOURCES_SETTINGS,
+  type SourcesOptions,
+} from "./sources/feature.ts";
 import { VERIFY_COMMANDS } from "./verify/commands.ts";
 import { VERIFY_SETTINGS } from "./verify/feature.ts";
 
@@ -48,7 +54,7 @@ const SETTINGS = [
 const COMMANDS = [...DOCS_PAGE_COMMANDS, ...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS];
 
 const EVENTS = { ...SOURCES_EVENTS, ...SIMILAR_EVENTS, ...SHARED_LIMITS_EVENTS };
-const METRICS = { ...SHARED_LIMITS_METRICS };
+const METRICS = { ...SHARED_LIMITS_METRICS, ...SOURCES_METRICS };
 
 declare module "./model/feature-rows.ts" {
   /** Makes the rows members of `Values`, `Command` and `Observation`. */

@@ -1,5 +1,6 @@
 /** The command line. The only reader of arguments and environment. */
 
+import { existsSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { CommandIo } from "./cli/command.ts";
 import { helpFor, overview } from "./cli/help.ts";
@@ -71,8 +72,31 @@ async function exit(status: number): Promise<never> {
   process.exit(status);
 }
 
+/** The first line of standard input; the rest is read and dropped, so that its end is noticed. */
+function readFirstLine(): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    process.stdin.setEncoding("utf8").on("data", (part: string) => {
+      const end = text.length < MOST_INPUT ? part.indexOf("\n") : 0;
+      text += part;
+      if (end >= 0) resolve(text.split("\n", 1)[0]!.trim());
+    });
+    process.stdin.once("end", () => resolve(text.trim()));
+  });
+}
+
 const io: CommandIo = {
   environment: process.env,
+  // In one executable file the program is the runtime.
+  self: [
+    process.execPath,
+    ...(existsSync(process.argv[1] ?? "") && process.argv[1] !== process.execPath
+      ? [...process.execArgv, process.argv[1]!]
+      : []),
+  ],
+  readFirstLine,
+  whenInputEnds: (ended) => void process.stdin.on("end", ended).resume(),
+  pid: process.pid,
   readInput,
   print,
   deliver: async (text) => {
@@ -173,5 +197,7 @@ run(process.argv.slice(2)).catch((error: unknown) => {
   const message = withoutTokens(error.message);
   io.complain(error instanceof SnapshotError ? `${message}\n` : `orrery: ${message}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
+  // Input that another program holds open would keep this process.
+  process.stdin.unref?.();
   if (isHanging()) void exit(process.exitCode);
 });

@@ -32,10 +32,12 @@ import { IS_SUPPORTED } from "./install/supported.mjs";
 import { type ChosenCaller, PROCESS } from "./model/message.ts";
 import type { Reloaded } from "./model/reload.ts";
 import { type CacheCounts, type Observe, observeNothing } from "./observe/events.ts";
+import type { RowsHolder } from "./server/load/given-rows.ts";
 import { findSource } from "./server/load/source.ts";
 import { openState } from "./server/open.ts";
-import { checkOptions } from "./server/open-options.ts";
+import { checkOptions, checkRows } from "./server/open-options.ts";
 import { SettingError } from "./settings/settings.ts";
+import type { GivenRows } from "./snapshot/given-rows.ts";
 
 // An import without a name would appear in the declarations, too.
 void IS_SUPPORTED;
@@ -50,6 +52,14 @@ export type { Handler } from "./http/node-door.ts";
 export type { Instance, PlatformStats, Scope, User, World, WorldStats } from "./model/model.ts";
 export type { Reloaded } from "./model/reload.ts";
 export type { CacheCounts, Observation, Observe } from "./observe/events.ts";
+export type {
+  GivenInstance,
+  GivenRows,
+  GivenTable,
+  GivenUser,
+  GivenWorld,
+  GivenWorldStats,
+} from "./snapshot/given-rows.ts";
 export { SnapshotError } from "./util/told-error.ts";
 
 /** The doors to a replica. */
@@ -85,6 +95,13 @@ export interface Orrery extends Doors {
    * @throws {TypeError} naming the faulty key; then nothing changes
    */
   readonly setKeys: (keys: readonly GivenKey[]) => void;
+  /**
+   * Replaces the rows that were given to `openOrrery`, as a reload does: resolves with its outcome, and rows with a problem
+   * change nothing.
+   *
+   * @throws {TypeError} when the rows are no tables, or the snapshot is a folder
+   */
+  readonly setRows: (rows: GivenRows) => Promise<Reloaded>;
   /** Id of the generation being served. */
   readonly generation: () => string;
   /** Counts of the searches of that generation, by their use of the cache, and the size of the cache. */
@@ -120,6 +137,23 @@ function nameOption(error: unknown): never {
   throw error.isMisuse ? new TypeError(`openOrrery: ${message}`) : new Error(message);
 }
 
+/** @param holder undefined if the rows are those of a snapshot */
+function createSetRows(holder: RowsHolder | undefined, reload: () => Promise<Reloaded>): Orrery["setRows"] {
+  /** The newest load: each is done before the next. */
+  let newest: Promise<unknown> = Promise.resolve();
+  return async (rows) => {
+    if (holder === undefined)
+      throw new TypeError("setRows: the rows are those of a snapshot, which is kept current");
+    checkRows(rows, "setRows: rows");
+    const loaded = newest.then(() => {
+      holder.give(rows);
+      return reload();
+    });
+    newest = loaded;
+    return await loaded;
+  };
+}
+
 /**
  * Opens a snapshot for reading from the same program.
  *
@@ -129,8 +163,10 @@ function nameOption(error: unknown): never {
  * @throws {TypeError} naming the option that is missing, unknown or wrong
  */
 export async function openOrrery(options: OpenOptions): Promise<Orrery> {
-  const { settings, keys, threads, observe } = checkOptions(options, TABLE);
+  const { settings, keys, rows, threads = true, observe } = checkOptions(options, TABLE);
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
+  // Imported only when needed.
+  const holder = rows && (await import("./server/load/given-rows.ts")).createRowsHolder(rows, threads);
   const source = await findSource(FEATURES.findSource, {
     snapshot: settings.snapshot,
     settings,
@@ -139,11 +175,12 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
   }).catch(nameOption);
   const opened = await openState({
     features: FEATURES,
-    settings,
-    source,
+    settings: holder === undefined ? settings : { ...settings, watch: 0 },
+    source: holder === undefined ? source : () => holder.source,
+    load: holder?.load,
     records: keys?.map(recordOf),
     sharedLimits: await FEATURES.shareLimits?.(settings).catch(nameOption),
-    threads: threads ?? true,
+    threads,
     observe: observe === undefined ? observeNothing : guarded(observe),
   }).catch(nameOption);
   const { state, reload, takeRecords } = opened;
@@ -180,6 +217,7 @@ export async function openOrrery(options: OpenOptions): Promise<Orrery> {
       checkKeys(given, prefixes, "setKeys");
       takeRecords(given.map(recordOf));
     },
+    setRows: createSetRows(holder, reload),
     generation: () => state.generation.store.id,
     searchCache: () => opened.served.search.counts(),
     reload: () => reload(),

@@ -72,11 +72,15 @@ describe("the access log", () => {
   it("has what was refused before it was a request", async () => {
     const server = await serve({ accessLog: true });
     const refused: [bytes: string, fault: string, status: number][] = [
-      ["GET / HTTP/1.1\r\n\r\n", "badRequest", 400],
-      ["NONSENSE\r\n\r\n", "badRequest", 400],
-      [`NONSENSE\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, "badRequest", 400],
+      ["GET / HTTP/1.1\r\n\r\n", "noHost", 400],
+      ["NONSENSE\r\n\r\n", "requestLine", 400],
+      [`NONSENSE\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, "requestLine", 400],
       [`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, "headTooLarge", 431],
-      ["GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nX-Request-Id: mine\r\n\r\n", "bodyNotAllowed", 400],
+      [
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\nX-Request-Id: mine\r\n\r\n",
+        "bodyNotAllowed",
+        400,
+      ],
     ];
     for (const [at, [bytes, fault, status]] of refused.entries()) {
       const response = await lastWord(server.port, bytes);

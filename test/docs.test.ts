@@ -161,7 +161,9 @@ describe("the documents", () => {
 
 /** Flags of every command, of npm and node, and of the benches. */
 const OTHER_FLAGS = new Set(
-  "help version omit import smoke guard against load only fresh searches max-old-space-size".split(" "),
+  "help version global omit import smoke guard against load only fresh searches max-old-space-size".split(
+    " ",
+  ),
 );
 
 it("flags and variables that a document mentions exist", () => {

@@ -36,10 +36,18 @@ async function assertStatuses(origin: string, expected: Readonly<Record<string, 
   }
 }
 
-const OWN = { [`${API}/stats`]: 200, [`${API}/worlds?limit=1`]: 200, [`${API}/worlds/no-id`]: 404 };
+const OWN = {
+  [`${API}/stats`]: 200,
+  [`${API}/worlds?limit=1`]: 200,
+  [`${API}/worlds/no-id`]: 404,
+  // Misspelt.
+  [`${API}/nothing`]: 404,
+  [`${API}/stats/`]: 404,
+  [API]: 404,
+};
 const PAGES = { "/": 302, "/docs": 200, "/openapi.json": 200 };
 const others = (...paths: string[]) => Object.fromEntries(paths.map((path) => [path, 418]));
-const OTHERS = others("/shop", "/docsy", `${API}/nothing`, `${API}/stats/`, "/api", "//");
+const OTHERS = others("/shop", "/docsy", `${API}x`, `/x${API}/stats`, "/api", "//");
 
 test("a host is left whatever is neither the API's nor a page's", async (t) => {
   const orrery = await open(t);

@@ -275,7 +275,7 @@ describe("a beginning of a request", () => {
         const wire = await dial(server.port);
         void wire.send(before + REQUEST.slice(0, length));
         wire.end();
-        await isRefused(wire, "Bad request", length);
+        await isRefused(wire, "Bad request: incomplete request", length);
       });
     });
 

@@ -82,46 +82,49 @@ describe("size of the head", AT_ONCE, () => {
   }
 });
 
-describe("bodies", AT_ONCE, () => {
+describe("bodies that are refused", AT_ONCE, () => {
   const LONG = "x".repeat(65_536);
+  const CHUNKED = "Transfer-Encoding: chunked";
   const FRAMES: Readonly<Record<string, [header: string, body: string]>> = {
-    "a length": ["Content-Length: 5", "hello"],
-    chunks: ["Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"],
-    "a bad chunk size": ["Transfer-Encoding: chunked", "zz\r\nhello\r\n0\r\n\r\n"],
-    "a chunk that is too long": ["Transfer-Encoding: chunked", "5\r\nhello, world\r\n0\r\n\r\n"],
-    "a huge chunk size": ["Transfer-Encoding: chunked", "fffffffffffffffffff\r\n"],
-    "a chunk extension of 64 KB": ["Transfer-Encoding: chunked", `5;${LONG}\r\nhello\r\n0\r\n\r\n`],
-    "trailers of 64 KB": ["Transfer-Encoding: chunked", `0\r\nX-Long: ${LONG}\r\n\r\n`],
-    "an unknown coding": ["Transfer-Encoding: xchunked", "5\r\nhello\r\n0\r\n\r\n"],
-    "another request in it": ["Content-Length: 999", good(STATS)],
+    "a length above 64 KiB": ["Content-Length: 65537", good(STATS)],
     "a body that never comes": ["Content-Length: 1000000", ""],
-    "chunks that never come": ["Transfer-Encoding: chunked", ""],
+    chunks: [CHUNKED, "5\r\nhello\r\n0\r\n\r\n"],
+    "a chunk that is too long": [CHUNKED, "5\r\nhello, world\r\n0\r\n\r\n"],
+    "a bad chunk size": [CHUNKED, "zz\r\nhello\r\n0\r\n\r\n"],
+    "a huge chunk size": [CHUNKED, "fffffffffffffffffff\r\n"],
+    "a chunk extension of 64 KB": [CHUNKED, `5;${LONG}\r\nhello\r\n0\r\n\r\n`],
+    "trailers of 64 KB": [CHUNKED, `0\r\nX-Long: ${LONG}\r\n\r\n`],
+    "an unknown coding": ["Transfer-Encoding: xchunked", "5\r\nhello\r\n0\r\n\r\n"],
   };
   const CASES = [
-    ["GET", STATS, 400, "Request body not allowed"],
-    ["GET", "/nowhere", 400, "Request body not allowed"],
-    ["HEAD", STATS, 400, ""],
-    ["POST", STATS, 405, "Method not allowed"],
-    ["PUT", `${BASE}/worlds/${WORLD}`, 405, "Method not allowed"],
-    ["PATCH", SEARCH, 405, "Method not allowed"],
-    ["POST", "/nowhere", 404, "Not found"],
-    ["OPTIONS", STATS, 204, ""],
+    ["GET", STATS],
+    ["GET", "/nowhere"],
+    ["HEAD", STATS],
+    ["POST", STATS],
+    ["PUT", `${BASE}/worlds/${WORLD}`],
+    ["POST", "/nowhere"],
+    ["OPTIONS", STATS],
   ] as const;
 
   for (const [frame, [framing, body]] of Object.entries(FRAMES)) {
-    for (const [method, target, status, error] of CASES) {
+    // Its parser judges chunks and codings itself, in its own words.
+    const isOwn = framing.startsWith("Transfer") && frame !== "chunks";
+    for (const [method, target] of CASES) {
       for (const apart of [false, true]) {
         const name = `${method} ${target} with ${frame}${apart ? ", sent later" : ""}`;
-        test(`${name}: one ${status}, then the end`, apart ? GOES_ON : {}, async () => {
+        const skip = (apart || isOwn) && exceptOverNodeHttp("resets while the peer sends");
+        test(`${name}: one 400, then the end`, { skip }, async () => {
           const wire = await dial(main.port);
           const head = requestHead(target, [bearer("cli"), framing], method);
           void wire.send(apart ? head : head + body);
-          const response = await wire.response(method);
-          assert.equal(response.status, status);
-          assert.equal(header(response, "Connection"), "close");
-          if (error !== "") assert.equal(errorOf(response), error);
-          if (status === 400) assert.equal(header(response, "Access-Control-Allow-Origin"), undefined);
+          // Awaited below, at the end of what is sent.
+          const answer = wire.response(method);
           if (apart) await wire.sendSlowly(body.match(/[\s\S]{1,8000}/g) ?? []);
+          const response = await answer;
+          assert.equal(response.status, 400);
+          assert.equal(header(response, "Connection"), "close");
+          if (method !== "HEAD") assert.equal(errorOf(response), "Request body not allowed");
+          assert.equal(header(response, "Access-Control-Allow-Origin"), undefined);
           await wire.closed();
         });
       }
@@ -137,27 +140,10 @@ describe("bodies", AT_ONCE, () => {
       await wire.send(requestHead(STATS, [`Content-Length: ${bytes.length}`], method));
       await within(wire.send(bytes), "the body to be taken");
       wire.socket.resume();
-      assert.equal((await wire.response(method)).status, method === "POST" ? 405 : 400);
+      assert.equal((await wire.response(method)).status, 400);
       await wire.closed();
     });
   }
-
-  test("Content-Length: 0 is no body", async () => {
-    isStats(await ask(STATS, [bearer("cli"), "Content-Length: 0"]));
-    const response = await ask(STATS, ["Content-Length: 0"], "POST");
-    assert.equal(response.status, 405);
-  });
-
-  test("a body after good requests: all answered in order, then the end", async () => {
-    const wire = await dial(main.port);
-    const post = requestHead(STATS, ["Content-Length: 5"], "POST");
-    void wire.send(`${good(SEARCH)}${good(SEARCH, [], "HEAD")}${good(STATS)}${post}hello${good(STATS)}`);
-    assert.equal((await wire.response()).status, 200);
-    assert.equal((await wire.response("HEAD")).status, 200);
-    isStats(await wire.response());
-    assert.equal((await wire.response("POST")).status, 405);
-    await wire.closed();
-  });
 });
 
 describe("input that cannot begin a request", AT_ONCE, () => {
@@ -200,11 +186,13 @@ describe("Expect", AT_ONCE, () => {
     isStats(await lastWord(main.port, good(STATS, ["Expect: 100-continue"])));
   });
 
-  test("100-continue with a body: refused without a 100", async () => {
+  test("100-continue with a body: answered without a 100, then the end", async () => {
     const headers = ["Expect: 100-Continue", "Content-Length: 5"];
     const response = await lastWord(main.port, requestHead(STATS, headers, "POST"), "POST");
     assert.equal(response.status, 405);
-    isBareRefusal(await lastWord(main.port, requestHead(STATS, headers)), 400, "Request body not allowed");
+    isStats(await lastWord(main.port, good(STATS, headers)));
+    const long = ["Expect: 100-continue", "Content-Length: 65537"];
+    isBareRefusal(await lastWord(main.port, good(STATS, long)), 400, "Request body not allowed");
   });
 
   test("anything else: 417", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, describe, it, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { hashToken } from "../src/auth/keys.ts";
+import { makeKey } from "../src/auth/keys-file.ts";
 import { type DirectAsk, type GivenKey, type OpenOptions, type Orrery, openOrrery } from "../src/mod.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { openPlace } from "./support/library.ts";
@@ -202,6 +203,28 @@ describe("setKeys", () => {
     assert.equal(remaining((await ask("svc_sk_limited")).headers), "2", "a key that comes back");
   });
 
+  it("takes records as a keys file has them, and dates", async (t) => {
+    const orrery = await open(t);
+    const { record, token } = makeKey({ name: "n", kind: "api", prefix: "svc_sk_" });
+    const cli = makeKey({ name: "c", kind: "cli", prefix: "svcx_" });
+    const rotated = {
+      ...record,
+      previous: [{ sha256: hashToken("svc_sk_old"), expiresAt: "2999-01-01T00:00:00Z" }],
+    };
+    orrery.setKeys([
+      { ...rotated, owner: "me", team: "blue", scopes: ["read:worlds", "read:moons"] } as GivenKey,
+      cli.record,
+      { id: "dated", kind: "api", token: "svc_sk_dated", limit: null, expiresAt: new Date("2999-01-01") },
+      { id: "past", kind: "api", token: "svc_sk_past", expiresAt: new Date(0) },
+    ]);
+    const statusOf = async (token: string, path = "/worlds"): Promise<number> =>
+      (await orrery.ask({ target: `/api/public/v1${path}`, authorization: `Bearer ${token}` })).status;
+    for (const good of [token, "svc_sk_old", cli.token, "svc_sk_dated"])
+      assert.equal(await statusOf(good), 200);
+    assert.equal(await statusOf(token, "/users/search?q=a"), 403);
+    assert.equal(await statusOf("svc_sk_past"), 401);
+  });
+
   it("refuses a bad list, names the key, and changes nothing", async (t) => {
     const orrery = await open(t);
     const good = { id: "a", kind: "api", token: "svc_sk_a" };
@@ -213,7 +236,11 @@ describe("setKeys", () => {
       [[{ ...good, sha256 }], /^setKeys: key "a": takes a token or its sha256, not both$/],
       [[{ id: "a", kind: "api", sha256: "xyz" }], /^setKeys: key "a": sha256 must be 64 hex digits$/],
       [[{ ...good, expiresAt: "soon" }], /^setKeys: key "a": expiresAt must be null or an ISO 8601 time$/],
-      [[{ ...good, expiresAt: new Date() }], /: expiresAt must be null or an ISO 8601 time, is an object$/],
+      [
+        [{ ...good, expiresAt: new Date("x") }],
+        /: expiresAt must be null or an ISO 8601 time, is an object$/,
+      ],
+      [[{ ...good, previous: [{ sha256 }] }], /^setKeys: key "a": previous\[0\]\.expiresAt: is missing$/],
       [[{ ...good, active: 1 }], /^setKeys: key "a": active must be true or false, is 1$/],
       [[{ ...good, tokn: "x" }], /^setKeys: .*tokn/],
       [[good, { id: "b", kind: "api", sha256 }], /^setKeys: key "b": its token was given before$/],

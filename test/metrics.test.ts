@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { exposeMetrics } from "../src/admin/metrics/exposition.ts";
 import { figuresOf, quantile, readTotals } from "../src/admin/metrics/figures.ts";
 import { ObservedCounts } from "../src/admin/metrics/observed.ts";
+import { ROUTES } from "../src/api/routes.ts";
 import { PROGRAM } from "../src/features.ts";
 import { FAULTS, type FaultName } from "../src/model/fault.ts";
 import {
@@ -32,6 +33,10 @@ import { watchedServer } from "./support/watched.ts";
 const agoMs = (ms: number): number => performance.now() - ms;
 
 describe("a series", () => {
+  it("exists for each operation", () => {
+    assert.deepEqual(ROUTE_NAMES.toSorted(), ["", ...ROUTES.map(({ path }) => path)].toSorted());
+  });
+
   it("is one of its own for each route, method and status", () => {
     const seen = new Set<number>();
     for (const route of ROUTE_NAMES) {

@@ -151,7 +151,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/search/cache.ts",
     text: 'worlds: "w" }',
     becomes: 'worlds: "u" }',
-    tests: { "search-cache": "searches once for a thousand results, users and worlds apart" },
+    tests: { "search-cache": "searches once for 256 results, users and worlds apart" },
   },
   {
     breaks: "an answer names the generation that came while it was searched",
@@ -164,7 +164,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "an answer ends its connection although others follow it",
     file: "src/http/connection.ts",
-    text: "closes = this.#at === this.#text.length;",
+    text: "closes = this.#at === this.#text.length && this.#head === undefined;",
     becomes: "closes = true;",
     tests: { closing: "a stop: half a request after a slow answer is waited for" },
   },
@@ -257,7 +257,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "an index is used again for other texts",
     file: "src/search/worlds.ts",
-    text: "areSameTexts(texts, earlier.texts)",
+    text: "areSameTexts(folded.texts, earlier.texts)",
     becomes: "texts.units.length === earlier.texts.units.length",
     tests: { "search-index": "an index is used again if its texts are the same" },
   },
@@ -383,7 +383,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "a page has one tag in all encodings",
     file: "src/docs-page/reference.ts",
-    text: '-gzip"',
+    text: '-gz"',
     becomes: '"',
     tests: { pages: "are judged by the tag of what would be sent" },
   },

@@ -71,7 +71,11 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
   mirror: [
     "--token-file",
     (args, environment, folder) =>
-      mirror(optionsOf("mirror", ["--from", NOWHERE, "--out", `${folder}/out`, ...args], environment), NO_IO),
+      mirror(
+        optionsOf("mirror", ["--from", NOWHERE, "--out", `${folder}/out`, ...args], environment),
+        NO_IO,
+        PROGRAM,
+      ),
   ],
   verify: [
     "--token-file",

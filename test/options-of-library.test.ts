@@ -55,7 +55,10 @@ describe("options of openOrrery", () => {
       const said = await problem({ ...RIGHT, [name]: 1 });
       assert.equal(said, `unknown option "${name}"; did you mean "${meant}"?`);
     }
-    assert.match(await problem({ ...RIGHT, port: 1 }), /^unknown option "port"; there are snapshot, keys, /);
+    assert.match(
+      await problem({ ...RIGHT, port: 1 }),
+      /^unknown option "port"; there are snapshot, rows, keys, /,
+    );
   });
 
   it("of a wrong type or out of bounds are told", async () => {
@@ -189,7 +192,7 @@ it("a replica answers although its observer throws, whose error is uncaught", as
     process.on("uncaughtException", ({ message }) => thrown.push(message));
     const observe = ({ kind }) => { throw new Error(kind); };
     const [snapshot, keys, token] = process.argv.slice(1);
-    const orrery = await openOrrery({ snapshot, keys, threads: false, watch: 0, accessLog: true, observe });
+    const orrery = await openOrrery({ snapshot, keys, threads: false, similar: false, watch: 0, accessLog: true, observe });
     const { status } = await orrery.ask({ target: "/api/public/v1/stats", authorization: "Bearer " + token });
     orrery.close();
     setImmediate(() => console.log(JSON.stringify({ status, thrown })));

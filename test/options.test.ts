@@ -63,6 +63,7 @@ function otherValue({ flag, kind, choices, default: usual }: (typeof PROGRAM.set
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
   if (choices) return choices.find((choice) => kind === "list" || choice !== usual)!;
   if (flag === "shared-limits") return "redis://a.example";
+  if (flag === "docs-contact") return "ops@example.org";
   return flag === "trusted-proxies" ? "::1" : "2001";
 }
 
@@ -138,7 +139,7 @@ describe("booleans", () => {
   it("are read alike, whichever it is and wherever it stands", () => {
     assert.ok(booleans.length >= 3);
     for (const { flag } of booleans) {
-      const isRead = (value: boolean, args: readonly string[], variable?: string): void => {
+      const isRead = (value: boolean | string, args: readonly string[], variable?: string): void => {
         const environment = variable === undefined ? {} : { [variableOf(flag)]: variable };
         assert.equal(valueIn(read("serve", args, environment), flag), value, `${args} ${variable}`);
       };
@@ -151,19 +152,28 @@ describe("booleans", () => {
       isRead(true, [...SERVE, `--${flag}`]);
       isRead(true, [...SERVE, `--${flag}`], "off");
       isRead(false, [...SERVE, `--no-${flag}`]);
-      isRead(defaultOf(flag) === "on", SERVE);
-      isRead(defaultOf(flag) === "on", SERVE, "");
+      const missing = flag === "similar" ? "auto" : defaultOf(flag) === "on";
+      isRead(missing, SERVE);
+      isRead(missing, SERVE, "");
     }
+  });
+
+  it("may have further words", () => {
+    for (const args of [["--similar", "auto"], ["--similar=auto"]])
+      assert.equal(read("serve", [...args, ...SERVE]).values.similar, "auto");
+    assert.equal(read("serve", SERVE, { ORRERY_SIMILAR: "auto" }).values.similar, "auto");
+    assert.match(problem("serve", [...SERVE, "--cors", "auto"]), /must be on or off/);
   });
 
   it("that are none are refused by name", () => {
     for (const { flag } of booleans) {
-      const says = `--${flag}: must be on or off, is "maybe"`;
+      const words = flag === "similar" ? "auto, on or off" : "on or off";
+      const says = `--${flag}: must be ${words}, is "maybe"`;
       assert.equal(problem("serve", [...SERVE, `--${flag}=maybe`]), says);
       assert.equal(problem("serve", [...SERVE, `--${flag}`, "maybe"]), says);
       assert.equal(problem("serve", [`--${flag}`, "maybe", ...SERVE]), says);
-      assert.match(problem("serve", [...SERVE, `--${flag}=`]), /must be on or off/);
-      assert.match(problem("serve", SERVE, { [variableOf(flag)]: "maybe" }), /^ORRERY_.*must be on or off/);
+      assert.match(problem("serve", [...SERVE, `--${flag}=`]), /must be .*on or off/);
+      assert.match(problem("serve", SERVE, { [variableOf(flag)]: "maybe" }), /^ORRERY_.*must be .*on or off/);
       assert.match(problem("serve", [...SERVE, `--no-${flag}=on`]), /Unknown option/);
     }
   });
@@ -295,7 +305,7 @@ const REFUSED: readonly Refused[] = [
   [
     "serve",
     ["--trusted-proxies", "loopback, 10.0.0.0/8,10.0.0.0/33"],
-    '--trusted-proxies: must be an address, a range such as 10.0.0.0/8, or loopback, is "10.0.0.0/33"',
+    '--trusted-proxies: must be an address, a range such as 10.0.0.0/8, unix or loopback, is "10.0.0.0/33"',
   ],
   ["serve", ["--access-log-fields", "query,agent"], /: must be one of query, userAgent, is "agent"$/],
   ["serve", ["--log-format", "text"], /^--log-format: must be one of auto, json, pretty, is "text"/],

@@ -7,11 +7,24 @@ import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { takesGzip } from "../src/api/pages/serve.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
-import { openPages } from "../src/docs-page/reference.ts";
+import { DOCS_PAGE_SETTINGS, openPages } from "../src/docs-page/reference.ts";
+import { fillExamples, type ServedExamples } from "../src/docs-page/served-examples.ts";
 import { bodyBytes } from "../src/model/body.ts";
 import type { Ask } from "../src/model/message.ts";
+import type { Setting } from "../src/settings/settings.ts";
+import { loadSnapshot } from "../src/snapshot/load.ts";
+import type { Store } from "../src/store/generation.ts";
+import { idText } from "../src/store/table.ts";
+import { freshFolder, mustLoad } from "./support/loaded.ts";
+import { bulkRows, madeId, writeSnapshot } from "./support/snapshot.ts";
 
-const pages = openPages({ docs: true, cors: true }, "50 a minute")!;
+const OPEN = { docs: true, docsName: "Public read-only API", docsContact: undefined } as const;
+/** What the pages need of a store without rows. */
+const NO_ROWS = { id: "none", users: { rows: 0 }, worlds: { rows: 0 }, instances: { rows: 0 } } as Store;
+
+type OpenApi = Parameters<typeof fillExamples>[0];
+
+const pages = openPages({ ...OPEN, cors: true }, "50 a minute")!;
 
 type More = Partial<Pick<Ask, "method" | "ifMatch" | "ifNoneMatch">> & {
   readonly acceptEncoding?: string | undefined;
@@ -22,7 +35,7 @@ function accepting(encoding: string | undefined): Required<Pick<Ask, "headers">>
 }
 
 /** Asks; undefined if the path belongs to no page. */
-async function ask(path: string, more: More = {}, from = pages) {
+async function ask(path: string, more: More = {}, from = pages, store = NO_ROWS) {
   const { acceptEncoding, ...changed } = more;
   const request: Ask = {
     method: "GET",
@@ -34,7 +47,7 @@ async function ask(path: string, more: More = {}, from = pages) {
     ...accepting(acceptEncoding),
     ...changed,
   };
-  const reply = await from.answer(request, path);
+  const reply = await from.answer(request, path, store);
   if (reply === undefined) return undefined;
   const headers = new Map<string, string>();
   const list = splitHeaders(reply.headers);
@@ -46,10 +59,23 @@ async function ask(path: string, more: More = {}, from = pages) {
   return { status: reply.status, headers, body: bodyBytes(reply.body) };
 }
 
-async function asked(path: string, more: More = {}, from = pages) {
-  const got = await ask(path, more, from);
+async function asked(path: string, more: More = {}, from = pages, store = NO_ROWS) {
+  const got = await ask(path, more, from, store);
   assert.ok(got !== undefined, path);
   return got;
+}
+
+type Examples = Readonly<Record<string, unknown>>;
+
+/** The examples of ids and searched texts in the document, by path and name. */
+async function examplesOf(store: Store, from = pages): Promise<{ examples: Examples; etag: string }> {
+  const { body, headers } = await asked("/openapi.json", {}, from, store);
+  const { paths } = JSON.parse(body.toString("utf8")) as OpenApi;
+  const examples: Record<string, unknown> = {};
+  for (const [path, { get }] of Object.entries(paths))
+    for (const { name, example } of get.parameters)
+      if (name === "id" || name === "q") examples[`${path} ${name}`] = example;
+  return { examples, etag: headers.get("etag")! };
 }
 
 let loaded: string[] = [];
@@ -61,11 +87,112 @@ before(async () => {
   assert.ok(loaded.length >= 4, html);
 });
 
+describe("what is the operator's", () => {
+  it("stands in the document and on the page, and cannot break out of it", async () => {
+    const docsName = `Worlds & "more" <script>alert(1)</script>`;
+    const shown = async (docsContact: string, path: string): Promise<string> => {
+      const pages = openPages({ ...OPEN, docsName, docsContact, cors: true }, "5 an hour")!;
+      const reply = (await pages.answer({ method: "GET", target: path, now: 0 } as Ask, path, NO_ROWS))!;
+      return bodyBytes(reply.body).toString("utf8");
+    };
+    const mail = JSON.parse(await shown("ops@example.org", "/openapi.json")) as {
+      info: Record<string, unknown>;
+    };
+    assert.equal(mail.info.title, docsName);
+    assert.deepEqual(mail.info.contact, { name: "The operator of this server", email: "ops@example.org" });
+    const url = JSON.parse(await shown("https://example.org/keys?a=1&b=2", "/openapi.json")) as typeof mail;
+    assert.deepEqual(url.info.contact, {
+      name: "The operator of this server",
+      url: "https://example.org/keys?a=1&b=2",
+    });
+    const page = await shown("https://example.org/keys?a=1&b=2", "/docs");
+    assert.match(page, /<h1>Worlds &#38; &#34;more&#34; &#60;script&#62;/);
+    assert.match(page, /<a href="https:\/\/example\.org\/keys\?a=1&#38;b=2">operator of this server<\/a>/);
+    assert.doesNotMatch(page, /<script>alert|\{\{/);
+    assert.match(await shown("ops@example.org", "/docs"), /href="mailto:ops@example\.org"/);
+  });
+
+  it("is checked: a contact is a URL or a mail address", () => {
+    const { problem } = DOCS_PAGE_SETTINGS.find(({ flag }) => flag === "docs-contact") as Required<Setting>;
+    for (const good of ["https://a.b/c", "http://localhost:1/", "a@b.c"])
+      assert.equal(problem(good), undefined, good);
+    for (const bad of [
+      "a",
+      "javascript:alert(1)",
+      "ftp://a.b",
+      "a@b",
+      "https://",
+      "https://a b",
+      'https://a/"',
+      "a@b.c,d@e.f",
+    ])
+      assert.match(problem(bad)!, /^must be /, bad);
+  });
+});
+
+describe("examples of the reference", () => {
+  const NEWEST = madeId("newest", 1);
+  const OWNER = madeId("bulk user", 1);
+
+  /** Loads a snapshot whose newest visible world has a name and an owner; without rows nothing is visible. */
+  async function storeWith(name: string, ownerId: string, withRows = true): Promise<Store> {
+    const folder = freshFolder();
+    const rows = bulkRows(3);
+    const newest = { ...rows.worlds[0]!, id: NEWEST, name, ownerId, createdAt: "2026-06-01T00:00:00Z" };
+    const hidden = { ...newest, id: madeId("hidden", 1), isPublic: false, createdAt: "2026-07-01T00:00:00Z" };
+    const worlds = [...rows.worlds, newest, hidden];
+    const nothing = { users: [], worlds: [hidden], stats: [], instances: [] };
+    writeSnapshot(folder, withRows ? { ...rows, worlds } : nothing);
+    return mustLoad(await loadSnapshot(folder)).store;
+  }
+
+  it("are rows of the served snapshot: the newest visible world, its owner, an instance, words of their names", async () => {
+    const store = await storeWith("【a】 Ночной гӧрод!", OWNER);
+    const { examples } = await examplesOf(store);
+    assert.deepEqual(examples, {
+      "/worlds/search q": "Ночной",
+      "/worlds/{id} id": NEWEST,
+      "/worlds/{id}/stats id": NEWEST,
+      "/worlds/{id}/instances id": NEWEST,
+      "/users/search q": "User",
+      "/users/{id} id": OWNER,
+      "/users/{id}/worlds id": OWNER,
+      "/instances/{id} id": idText(store.instances, 0),
+    });
+  });
+
+  it("follow the served snapshot, and change the document's tag only with it", async () => {
+    const from = openPages({ ...OPEN, cors: true }, "")!;
+    const before = await storeWith("One", OWNER);
+    const first = await examplesOf(before, from);
+    // Another generation with the same examples.
+    const same = await examplesOf({ ...before, id: "other" }, from);
+    assert.deepEqual(same, first);
+    const second = await examplesOf(await storeWith("Two", madeId("nobody", 1)), from);
+    assert.equal(second.examples["/worlds/search q"], "Two");
+    // An owner who is not visible is no example.
+    assert.match(String(second.examples["/users/{id} id"]), /^[0-9a-f-]{36}$/);
+    assert.notEqual(second.examples["/users/{id} id"], madeId("nobody", 1));
+    assert.notEqual(second.etag, first.etag);
+    assert.deepEqual(await examplesOf(before, from), first);
+  });
+
+  it("are empty where nothing is visible, and where a name has no word", async () => {
+    const { examples } = await examplesOf(await storeWith("", OWNER, false));
+    assert.deepEqual(new Set(Object.values(examples)), new Set([undefined]));
+    assert.equal(Object.keys(examples).length, 8);
+    const named = await examplesOf(await storeWith("★ !", OWNER));
+    assert.equal(named.examples["/worlds/search q"], undefined);
+    const long = await examplesOf(await storeWith("x".repeat(100_000), OWNER));
+    assert.equal(long.examples["/worlds/search q"], "x".repeat(40));
+  });
+});
+
 describe("what is served", () => {
   it("leads from the root to the reference", async () => {
     const { status, headers, body } = await asked("/");
     assert.equal(status, 302);
-    assert.equal(headers.get("location"), "/docs");
+    assert.equal(headers.get("location"), "docs");
     assert.equal(body.length, 0);
   });
 
@@ -86,14 +213,15 @@ describe("what is served", () => {
     const { headers, body } = await asked("/openapi.json");
     assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
     assert.equal(headers.get("access-control-allow-origin"), "*");
-    const sent = JSON.stringify(JSON.parse(body.toString("utf8")));
-    assert.equal(sent, JSON.stringify(createOpenApi("50 a minute")));
-    const without = await asked("/openapi.json", {}, openPages({ docs: true, cors: false }, "")!);
+    const document = createOpenApi("50 a minute") as unknown as OpenApi;
+    fillExamples(document, {} as ServedExamples);
+    assert.equal(JSON.stringify(JSON.parse(body.toString("utf8"))), JSON.stringify(document));
+    const without = await asked("/openapi.json", {}, openPages({ ...OPEN, cors: false }, "")!);
     assert.doesNotMatch([...without.headers.keys()].join(), /access-control/);
   });
 
   it("says the server's own limit, under tags of its own", async () => {
-    const other = openPages({ docs: true, cors: true }, "7 in 90 seconds")!;
+    const other = openPages({ ...OPEN, cors: true }, "7 in 90 seconds")!;
     for (const path of ["/docs", "/openapi.json"]) {
       const own = await asked(path);
       assert.match(own.body.toString("utf8"), /50 a minute unless/);
@@ -139,12 +267,24 @@ describe("methods", () => {
     }
   });
 
+  it("are OPTIONS, as for the API", async () => {
+    for (const cors of [true, false]) {
+      const from = openPages({ ...OPEN, cors }, "50 a minute")!;
+      for (const path of ["/", "/docs", "/openapi.json", loaded[0]!]) {
+        const { status, headers, body } = await asked(path, { method: "OPTIONS" }, from);
+        assert.deepEqual([status, headers.get("allow"), body.length], [204, "GET, HEAD, OPTIONS", 0]);
+        assert.equal(headers.has("access-control-allow-methods"), cors);
+      }
+    }
+    assert.equal(await ask("/docs/nothing", { method: "OPTIONS" }), undefined);
+  });
+
   it("are no others", async () => {
-    for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]) {
+    for (const method of ["POST", "PUT", "DELETE", "PATCH", "TRACE"]) {
       for (const path of ["/", "/docs", "/openapi.json", loaded[0]!]) {
         const { status, headers, body } = await asked(path, { method });
         assert.equal(status, 405);
-        assert.equal(headers.get("allow"), "GET, HEAD");
+        assert.equal(headers.get("allow"), "GET, HEAD, OPTIONS");
         assert.equal(body.toString(), '{"error":"Method not allowed"}');
       }
       assert.equal(await ask("/docs/nothing", { method }), undefined);
@@ -179,6 +319,11 @@ it("conditions are judged by the tag of what would be sent", async () => {
       assert.equal(failed.headers.get("cache-control"), "no-store");
     }
     assert.equal(tags.size, 2, "one tag for two contents");
+    const [plain, gzip] = [...tags] as [string, string];
+    assert.equal((await asked(path, { ifNoneMatch: gzip })).status, 200);
+    assert.equal((await asked(path, { ifNoneMatch: plain, acceptEncoding: "gzip" })).status, 200);
+    // A proxy that compressed the plain contents marked their tag.
+    assert.equal((await asked(path, { ifNoneMatch: plain.replace(/"$/, '-gzip"') })).status, 304);
   }
 });
 

@@ -236,6 +236,18 @@ function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = 
   };
 }
 
+it("what remains is exact for one replica, and falls to nothing", async () => {
+  const quotas = await shareAmong(1).count(1001, 1000);
+  assert.deepEqual(
+    quotas.map(({ remaining }) => remaining),
+    [...Array.from({ length: 1000 }, (_, at) => 999 - at), 0],
+  );
+  assert.equal(passedOf(quotas), 1000);
+  // Of two replicas, each knows what the server had left at its last answer: never more than in truth by more than the other used since.
+  const shared = await shareAmong(2).count(600, 1000);
+  assert.ok(shared[0]!.remaining === 999 && shared.at(-1)!.remaining >= 400, `${shared.at(-1)!.remaining}`);
+});
+
 const passedOf = (quotas: readonly Quota[]): number => quotas.filter(({ passed }) => passed).length;
 
 describe("a shared limit that is changed in the window", () => {

@@ -81,7 +81,7 @@ test("what two threads index together is what one thread indexes", async () => {
 });
 
 it("a loading thread ends after its load, and one that dies refuses it", async (t) => {
-  const [opened, first] = await workersOf(() => open(t, large, { searchCacheBytes: 0 }));
+  const [opened, first] = await workersOf(() => open(t, large, { searchCacheBytes: 0, similar: false }));
   const { orrery, observed } = opened;
   await until(() => first.every(({ threadId }) => threadId === -1), "the end of the thread");
   for (const query of QUERIES) assert.match(await search(orrery, "users", query), /^\{"data":\[/);

@@ -55,11 +55,11 @@ const embedded: Plugin = {
     })),
 };
 
-/** Leaves out optional native packages, which cannot go into one file, and unused ones. */
+/** Leaves out optional native packages, which cannot go into one file, and unused ones: this Node reads `HTTPS_PROXY` itself. */
 const withoutNative: Plugin = {
   name: "without-native",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(pg-native|@node-rs\/xxhash|@opentelemetry\/api)$/ }, ({ path }) => ({
+    onResolve({ filter: /^(pg-native|proxy-agent|@node-rs\/xxhash|@opentelemetry\/api)$/ }, ({ path }) => ({
       path,
       namespace: "without",
     }));

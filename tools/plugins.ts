@@ -41,7 +41,7 @@ export const madeEncoders: Plugin = {
 };
 
 /** Exports of `node:http` that the program uses. */
-const HTTP = ["createServer", "IncomingMessage", "maxHeaderSize", "STATUS_CODES"];
+const HTTP = ["Agent", "createServer", "IncomingMessage", "maxHeaderSize", "request", "STATUS_CODES"];
 
 /** An import of `node:http` evaluates all its exports, and the WebSocket client among them takes as long as all others. */
 export const leanHttp: Plugin = {

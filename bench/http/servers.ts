@@ -28,6 +28,8 @@ export interface Peer {
   readonly file: string;
   /** Whether it answers everything with one recorded reply. */
   readonly recorded: boolean;
+  /** Settings that it always has, for an orrery. */
+  readonly settings?: readonly string[];
 }
 
 /** Whether a peer can take part: nginx sends a file, always with a 200. */
@@ -44,16 +46,41 @@ const SQLITE: Peer = {
   file: "fastify-sqlite.ts",
   recorded: false,
 };
+const ENCODED: Peer = {
+  name: "Fastify, encoded at load",
+  tree: undefined,
+  file: "fastify-encoded.ts",
+  recorded: false,
+};
+const SQLITE_TEXT: Peer = {
+  name: "Fastify + SQLite, JSON by position",
+  tree: undefined,
+  file: "fastify-sqlite-text.ts",
+  recorded: false,
+};
+/** The same orrery on node:http, as hosts that mount it have it. */
+const ON_NODE_HTTP: Peer = { ...ORRERY, name: "orrery --http node", settings: ["--http", "node"] };
+const BARE_NET: Peer = { name: "bare node:net", tree: undefined, file: "bare-net.ts", recorded: true };
 export const NGINX: Peer = { name: "nginx, a file", tree: undefined, file: "nginx.ts", recorded: true };
 
 /** All servers, orrery first. */
-export const PEERS: readonly Peer[] = [ORRERY, BARE, FASTIFY, SQLITE, NGINX];
+export const PEERS: readonly Peer[] = [
+  ORRERY,
+  ON_NODE_HTTP,
+  BARE,
+  BARE_NET,
+  FASTIFY,
+  ENCODED,
+  SQLITE,
+  SQLITE_TEXT,
+  NGINX,
+];
 
 /** Programs and packages that these peers need. */
 export function needsOf(peers: readonly Peer[]): Need[] {
   return [
     ...(peers.includes(NGINX) ? (["nginx"] as const) : []),
-    ...(peers.includes(FASTIFY) || peers.includes(SQLITE) ? (["peers"] as const) : []),
+    ...(peers.some(({ file }) => file.startsWith("fastify")) ? (["peers"] as const) : []),
   ];
 }
 
@@ -78,7 +105,10 @@ export interface Server {
   readonly stop: () => Promise<void>;
 }
 
-function commandOf({ tree, file }: Peer, { snapshot, keys, reply, settings }: Start): string[] {
+function commandOf(
+  { tree, file, settings: own = [] }: Peer,
+  { snapshot, keys, reply, settings }: Start,
+): string[] {
   if (tree === undefined) {
     return [
       process.execPath,
@@ -92,7 +122,7 @@ function commandOf({ tree, file }: Peer, { snapshot, keys, reply, settings }: St
   }
   const fixed = ["--snapshot", snapshot, "--keys", keys, "--port", "0", "--watch", "0"];
   const program = [process.execPath, ...nodeOptionsOf(tree), "bin/orrery.mjs", "serve"];
-  return [...program, ...fixed, "--log-level", "error", ...settings];
+  return [...program, ...fixed, "--log-level", "error", ...own, ...settings];
 }
 
 /** The server's first line: `{"url":…}` of a peer, `orrery listening on URL …` of an orrery. */

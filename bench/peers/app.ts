@@ -3,7 +3,7 @@
  * limits. Has only the routes of the workloads.
  */
 
-import Fastify from "fastify";
+import Fastify, { type FastifyInstance } from "fastify";
 import {
   BASE_PATH,
   type Period,
@@ -70,16 +70,93 @@ function envelope<Item>({ items, total }: Page<Item>, { limit, offset }: Query):
 const Q = { q: { type: "string" } };
 const PERIOD = { period: { type: "string", enum: ["all", "week", "month"], default: "all" } };
 
-/** Serves the data on a free port and prints its URL on standard output. */
-export async function serve(data: Data, keysFile: string): Promise<void> {
+/** An application with the hook for keys and limits. */
+function createApp(keysFile: string, etag: string): FastifyInstance {
   const app = Fastify({ logger: false });
-  const judge = createGate(keysFile, data.etag);
+  const judge = createGate(keysFile, etag);
   app.addHook("onRequest", (request, reply, done) => {
     const { refusal, headers } = judge(request.headers.authorization);
     reply.headers(headers);
     if (refusal === undefined) done();
     else reply.code(refusal.status).send({ error: refusal.error });
   });
+  return app;
+}
+
+/** A page of a list in JSON, and the number of items in the whole list. */
+export interface TextPage {
+  /** Items, joined by commas; as bytes where they are ready. */
+  readonly items: string | Buffer;
+  readonly total: number;
+}
+
+/** A source of data that were encoded when they were loaded. */
+export interface Texts {
+  readonly etag: string;
+  /** Whole replies. */
+  world(id: string): string | undefined;
+  user(id: string): string | undefined;
+  readonly stats: string;
+  worlds(limit: number, offset: number): TextPage;
+  popular(period: Period, limit: number, offset: number): TextPage;
+  findWorlds(q: string, limit: number, offset: number): TextPage;
+  findUsers(q: string, limit: number, offset: number): TextPage;
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+function textEnvelope({ items, total }: TextPage, { limit, offset }: Query, more = ""): string | Buffer {
+  const rest = `],"pagination":{"total":${total},"limit":${limit},"offset":${offset}}${more}}`;
+  if (typeof items === "string") return `{"data":[${items}${rest}`;
+  return Buffer.concat([BEGIN, items, Buffer.from(rest)]);
+}
+
+const BEGIN = Buffer.from('{"data":[');
+
+/** Serves ready JSON on a free port and prints its URL on standard output. Parameters are validated, replies are sent as they are. */
+export async function serveTexts(data: Texts, keysFile: string): Promise<void> {
+  const app = createApp(keysFile, data.etag);
+  const query = (more: object = {}): object => ({
+    schema: { querystring: { type: "object", properties: { ...PAGE, ...more } } },
+  });
+  app.register(
+    async (api) => {
+      api.get<{ Querystring: Query }>("/worlds", query(), ({ query }, reply) => {
+        reply.type(JSON_TYPE).send(textEnvelope(data.worlds(query.limit, query.offset), query));
+      });
+      api.get<{ Querystring: Query }>("/worlds/popular", query(PERIOD), ({ query }, reply) => {
+        const { period, limit, offset } = query;
+        const page = data.popular(period, limit, offset);
+        reply.type(JSON_TYPE).send(textEnvelope(page, query, `,"period":"${period}"`));
+      });
+      api.get<{ Querystring: Query }>("/worlds/search", query(Q), ({ query }, reply) => {
+        reply.type(JSON_TYPE).send(textEnvelope(data.findWorlds(query.q, query.limit, query.offset), query));
+      });
+      api.get<{ Querystring: Query }>("/users/search", query(Q), ({ query }, reply) => {
+        reply.type(JSON_TYPE).send(textEnvelope(data.findUsers(query.q, query.limit, query.offset), query));
+      });
+      api.get<{ Params: { id: string } }>("/worlds/:id", ({ params }, reply) => {
+        const world = data.world(params.id);
+        if (world === undefined) reply.code(404).send({ error: "World not found" });
+        else reply.type(JSON_TYPE).send(world);
+      });
+      api.get<{ Params: { id: string } }>("/users/:id", ({ params }, reply) => {
+        const user = data.user(params.id);
+        if (user === undefined) reply.code(404).send({ error: "User not found" });
+        else reply.type(JSON_TYPE).send(user);
+      });
+      api.get("/stats", (_request, reply) => {
+        reply.type(JSON_TYPE).send(data.stats);
+      });
+    },
+    { prefix: BASE_PATH },
+  );
+  ready(await app.listen({ host: "127.0.0.1", port: 0 }));
+}
+
+/** Serves the data on a free port and prints its URL on standard output. */
+export async function serve(data: Data, keysFile: string): Promise<void> {
+  const app = createApp(keysFile, data.etag);
   app.register(
     async (api) => {
       api.get<{ Querystring: Query }>("/worlds", { schema: list(SCHEMAS.world) }, async ({ query }) =>

@@ -8,7 +8,7 @@
 import Database from "better-sqlite3";
 import { type Period, type PlatformStats, SCHEMAS, type User, type World } from "../../src/model/model.ts";
 import { type FoundWorld, type Page, serve } from "./app.ts";
-import { readRows } from "./shared.ts";
+import { matchAll, readRows, termsOf } from "./shared.ts";
 
 const WORLD_FIELDS = Object.keys(SCHEMAS.world.properties);
 /** The table has no hidden worlds, so it needs no `isPublic`. */
@@ -93,11 +93,6 @@ function ranking(visits: string): Database.Statement<[number, number], World> {
   );
 }
 
-/** An FTS5 query for texts that contain every word anywhere, each as a phrase. */
-function matchAll(words: readonly string[]): string {
-  return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(" AND ");
-}
-
 function worldsPage(items: World[]): Page<World> {
   return { items, total: statements.worldCount.get()! };
 }
@@ -111,7 +106,7 @@ await serve(
     worlds: (limit, offset) => worldsPage(statements.worlds.all(limit, offset)),
     popular: (period, limit, offset) => worldsPage(statements.popular[period].all(limit, offset)),
     findWorlds: (q, limit, offset) => {
-      const match = matchAll(q.split(/\s+/u).filter((word) => word !== ""));
+      const match = matchAll(termsOf(q));
       return {
         items: statements.foundWorlds.all(match, limit, offset),
         total: statements.foundWorldCount.get(match)!,

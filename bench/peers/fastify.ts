@@ -7,7 +7,7 @@
 import FlexSearch from "flexsearch";
 import type { User, World } from "../../src/model/model.ts";
 import { type Page, serve } from "./app.ts";
-import { rankWorlds, readRows } from "./shared.ts";
+import { rankWorlds, readRows, statsOf } from "./shared.ts";
 
 const rows = readRows(process.argv[2]!);
 const worldsById = new Map(rows.worlds.map((world) => [world.id, world]));
@@ -17,11 +17,7 @@ const popular = {
   week: rankWorlds(rows, "week"),
   month: rankWorlds(rows, "month"),
 };
-const stats = {
-  totalUsers: rows.users.length,
-  totalPublicWorlds: rows.worlds.length,
-  totalPublicInstances: rows.instances.length,
-};
+const stats = statsOf(rows);
 
 /** Indexes prefixes of words; "full" would find substrings, as orrery does, but needs too much memory at a million rows. */
 const worldIndex = new FlexSearch.Index({ tokenize: "forward" });

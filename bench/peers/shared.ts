@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Instance, Period, User, World, WorldStats } from "../../src/model/model.ts";
+import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../../src/model/model.ts";
 
 /** The visible rows of a snapshot; lists are newest first. */
 export interface Rows {
@@ -71,6 +71,25 @@ export function rankWorlds({ worlds, stats }: Rows, period: Period): World[] {
       count(b, VISITS[period]) - count(a, VISITS[period]) ||
       count(b, "uniqueVisitors") - count(a, "uniqueVisitors"),
   );
+}
+
+/** The words of a query. */
+export function termsOf(q: string): string[] {
+  return q.split(/\s+/u).filter((word) => word !== "");
+}
+
+/** An FTS5 query for texts that contain every word anywhere, each as a phrase. */
+export function matchAll(words: readonly string[]): string {
+  return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(" AND ");
+}
+
+/** The three totals. */
+export function statsOf({ users, worlds, instances }: Rows): PlatformStats {
+  return {
+    totalUsers: users.length,
+    totalPublicWorlds: worlds.length,
+    totalPublicInstances: instances.length,
+  };
 }
 
 /** Length of the window in seconds; orrery's default. */

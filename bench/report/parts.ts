@@ -49,6 +49,7 @@ export const PARTS: readonly Part[] = [
     needs: ["peers"],
     minutes: 9,
   },
+  { name: "similar", bench: "similar.ts", args: [], quick: SMOKE, needs: [], minutes: 2 },
   { name: "start", bench: "start.ts", args: [], quick: SMOKE, needs: [], minutes: 4 },
   {
     name: "scale",

@@ -1,6 +1,6 @@
 /**
- * Freshness of replicas: PostgreSQL, `orrery export --every`, nginx and two servers that follow it by URL, all on this
- * machine. Inserts a row into one table, and asks both servers for it until both have it.
+ * Freshness of replicas, all on this machine: PostgreSQL and one server that exports it itself, or `orrery export --every`, nginx and
+ * two servers that follow it by URL. Inserts a row into one table, and asks the servers for it until all have it.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { type ExportOptions, exportLive, exportOnce } from "../../src/sources/po
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { fillSql, type Postgres, startPostgres } from "../../test/support/postgres.ts";
-import { get, type Program, start } from "../../test/support/process.ts";
+import { get, keepAlive, type Program, start } from "../../test/support/process.ts";
 import { startNginx } from "../../test/support/proxies.ts";
 import { NODE_OPTIONS, ROOT } from "./child.ts";
 import { addKey } from "./keys.ts";
@@ -53,15 +53,19 @@ function newest({ stderr }: Program, event: string): Readonly<Record<string, num
 /** The phases from a commit to a server, in seconds. */
 interface Parts {
   readonly total: number;
+  /** Of a server that exports itself: the round. */
   readonly download: number;
   readonly read: number;
   readonly pack: number;
   readonly index: number;
   readonly load: number;
+  /** Milliseconds of the slowest of the requests that asked for the row. */
+  readonly slowest: number;
 }
 
-function partsOf(server: Program, total: number): Parts {
-  const { ms: download = 0 } = newest(server, "source-downloaded");
+function partsOf(server: Program, { total, slowest }: Pick<Parts, "total" | "slowest">): Parts {
+  const { seconds = 0 } = newest(server, "round-done");
+  const { ms: download = seconds * 1000 } = newest(server, "source-downloaded");
   const { ms = 0, readMs = 0, packMs = 0, indexMs = 0 } = newest(server, "snapshot-loaded");
   const [read, pack, index, load] = [readMs, packMs, indexMs, ms].map((one) => one / 1000) as [
     number,
@@ -69,13 +73,13 @@ function partsOf(server: Program, total: number): Parts {
     number,
     number,
   ];
-  return { total, download: download / 1000, read, pack, index, load };
+  return { total, download: download / 1000, read, pack, index, load, slowest };
 }
 
 /** Seconds of a whole export and of one of instances alone: copying with hashing, checking, and publishing with the rest. */
 async function measureExport(url: string, out: string): Promise<string[][]> {
   const common: ExportOptions = {
-    from: readPostgresUrl(url),
+    from: readPostgresUrl(url, {}),
     queries: DEFAULT_QUERIES,
     out,
     gzip: false,
@@ -95,28 +99,38 @@ async function measureExport(url: string, out: string): Promise<string[][]> {
   return [[...[copyMs, checkMs, ms - copyMs - checkMs, ms, liveMs].map((one) => fixed(one / 1000, 2))]];
 }
 
-/** Seconds from the commit of a row until the slowest of the servers serves it. */
+/** Seconds from the commit of a row until the last of the servers serves it, and the slowest request meanwhile. */
 async function untilServed(
   database: Postgres,
   table: keyof typeof ROWS,
   urls: readonly string[],
   token: string,
-): Promise<number> {
+): Promise<Pick<Parts, "total" | "slowest">> {
   const client = await database.connect("orrery");
   const { rows } = await client.query(ROWS[table]);
   const committed = performance.now();
   await client.end();
   const { id } = rows[0] as { id: string };
+  let slowest = 0;
   await Promise.all(
     urls.map(async (url) => {
-      while ((await get(`${url}/${table}/${id}`, { token })).status !== 200) await sleep(POLL_MS);
+      const agent = keepAlive(1);
+      for (let status = 0; status !== 200; ) {
+        await sleep(POLL_MS);
+        const asked = performance.now();
+        ({ status } = await get(`${url}/${table}/${id}`, { token, agent }));
+        slowest = Math.max(slowest, performance.now() - asked);
+      }
+      agent.destroy();
     }),
   );
-  return (performance.now() - committed) / 1000;
+  return { total: (performance.now() - committed) / 1000, slowest };
 }
 
-/** Ways to publish the data, and the tables of measured rows: with `--live-every` whole rounds are rare. */
+/** Ways to publish the data, and the tables of measured rows: with `--live-every` whole rounds are rare. `serve` is one process. */
 const WAYS = [
+  { flags: ["serve", "--every", "1"], tables: ["users", "instances"] },
+  { flags: ["serve", "--every", "3600", "--live-every", "1"], tables: ["instances"] },
   { flags: ["--every", "1"], tables: ["users", "instances"] },
   { flags: ["--every", "3600", "--live-every", "1"], tables: ["instances"] },
   { flags: ["--every", "1", "--build"], tables: ["users", "instances"] },
@@ -152,17 +166,24 @@ async function measure(
     await database.run("VACUUM ANALYZE", "orrery");
     mkdirSync(join(folder, "web"));
     const out = join(folder, "web/current");
-    const exporting = run(["export", "--postgres", database.url("orrery"), "--out", out, ...flags]);
-    await when([exporting], () => exporting.stderr().includes(" published generation ") || undefined);
-    const { url } = await startNginx({ after: (end) => ends.unshift(end) }, folder);
     const keys = join(folder, "keys.json");
     const token = await addKey(keys, { name: "bench", kind: "cli", prefix: "svcx_" });
-    const served = ["a", "b"].map((name) =>
+    const serve = (name: string, snapshot: string, ...more: string[]): Program =>
       run([
-        ...["serve", "--port", "0", "--keys", keys, "--snapshot", url],
-        ...["--cache", join(folder, name), "--watch", "1"],
-      ]),
-    );
+        ...["serve", "--port", "0", "--keys", keys, "--snapshot", snapshot],
+        ...["--cache", join(folder, name), "--watch", "1", ...more],
+      ]);
+    let exporting: Program | undefined;
+    let served: Program[];
+    if (flags[0] === "serve") {
+      served = [serve("a", database.url("orrery"), ...flags.slice(1))];
+    } else {
+      const program = run(["export", "--postgres", database.url("orrery"), "--out", out, ...flags]);
+      await when([program], () => program.stderr().includes(" published generation ") || undefined);
+      const { url } = await startNginx({ after: (end) => ends.unshift(end) }, folder);
+      served = ["a", "b"].map((name) => serve(name, url));
+      exporting = program;
+    }
     const urls = await when(served, () => {
       const found = served.map(({ stdout }) => LISTENING.exec(stdout())?.[1]);
       return found.every((each) => each !== undefined) ? (found as string[]) : undefined;
@@ -171,10 +192,10 @@ async function measure(
     for (const table of tables) {
       const parts: Parts[] = [];
       for (let round = 0; round < rounds; round++) {
-        const total = await untilServed(database, table, urls, token);
+        const fresh = await untilServed(database, table, urls, token);
         // The log line of the load comes after its data.
         await sleep(100);
-        parts.push(partsOf(served[0]!, total));
+        parts.push(partsOf(served[0]!, fresh));
       }
       const of = (key: keyof Parts): string =>
         spread(
@@ -182,10 +203,10 @@ async function measure(
           1,
         );
       const name = flags.join(" ");
-      const keys = ["total", "download", "load", "read", "pack", "index"] as const;
+      const keys = ["total", "download", "load", "read", "pack", "index", "slowest"] as const;
       ways.push([whole(users), name, table, ...keys.map(of)]);
     }
-    if (flags.length > 2) return { ways, exports: [] };
+    if (exporting === undefined || flags.length > 2) return { ways, exports: [] };
     exporting.child.kill("SIGTERM");
     await exporting.ended;
     const exports = await measureExport(database.url("orrery"), out);
@@ -210,8 +231,17 @@ export async function printFreshness(sizes: readonly number[], rounds: number): 
     }
   }
   console.log(`${machine()}. All on one machine; medians of ${rounds} (lowest–highest); seconds.\n`);
-  const parts = ["from commit to served", "download", "load", "read", "pack", "index"];
+  const parts = [
+    "from commit to served",
+    "download or round",
+    "load",
+    "read",
+    "pack",
+    "index",
+    "slowest request, ms",
+  ];
   console.log(markdown(["users", "export", "a new row in", ...parts], ways, 3));
+  console.log();
   console.log(
     markdown(["users", "copy and hash", "check", "publish", "whole export", "instances alone"], exports),
   );

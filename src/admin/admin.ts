@@ -10,6 +10,7 @@ import { readToken } from "../files/token-file.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
+import { originOf, placeText, problemWithSocketPath, socketPathOf } from "../model/socket-place.ts";
 import type { Admin, AdminGiven, OpenAdmin } from "../server/server.ts";
 import { adminConnectionLimit } from "../util/process/connection-limit.ts";
 import { codeOf, problemText } from "../util/system-error.ts";
@@ -33,6 +34,8 @@ const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
 
 /** Parses an address; undefined if the text is none. */
 export function parseAdminAddress(text: string): AdminAddress | undefined {
+  if (text.startsWith("unix:"))
+    return problemWithSocketPath(text) === undefined ? { host: text, port: 0 } : undefined;
   const [, host, digits] = /^(?:(.*):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits === undefined || port > 65_535) return undefined;
@@ -46,13 +49,15 @@ export function parseAdminAddress(text: string): AdminAddress | undefined {
 
 /** Whether only this machine can reach a listener on the host. */
 export function isLoopback(host: string): boolean {
-  if (host.toLowerCase() === "localhost") return true;
+  if (host.toLowerCase() === "localhost" || socketPathOf(host) !== undefined) return true;
   if (isIPv4(host)) return host.startsWith("127.");
   return isIPv6(host) && /^(::1|0*(:0*){6}:0*1|::ffff:127\.[\d.]+)$/i.test(host);
 }
 
 export interface AdminSettings {
   readonly address: AdminAddress;
+  /** Further host names that requests may name. */
+  readonly names?: readonly string[];
   /** Required of requests if given; visible ASCII. */
   readonly token?: string | undefined;
 }
@@ -60,21 +65,32 @@ export interface AdminSettings {
 /** Reads the settings; undefined if the listener is off. @throws {UsageError} or {@link SourceError} naming the setting */
 export async function readAdminSettings(
   options: Options<"serve" | "demo">,
+  inherited?: string,
 ): Promise<AdminSettings | undefined> {
-  const text = options.values.admin;
+  const text = inherited ?? options.values.admin;
   const name = options.names.admin;
   if (text === "off") return undefined;
-  const address = text === undefined ? SPARE : parseAdminAddress(text);
+  const isInherited = inherited !== undefined;
+  const address = isInherited
+    ? { host: inherited, port: 0 }
+    : text === undefined
+      ? SPARE
+      : parseAdminAddress(text);
   if (address === undefined) {
-    throw new UsageError(`${name}: must be PORT, HOST:PORT, [IPV6]:PORT or off, is ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `${name}: must be PORT, HOST:PORT, [IPV6]:PORT, unix:/PATH or off, is ${JSON.stringify(text)}`,
+    );
   }
   const { host, port } = options.values;
   if (address.port !== 0 && address.port === port && address.host === host) {
     throw new UsageError(`${name}: ${host} port ${port} is where the API listens; choose another port`);
   }
   const file = options.values.adminTokenFile;
-  if (file !== undefined) return { address, token: await readToken(file, options.names.adminTokenFile) };
-  if (isLoopback(address.host)) return { address };
+  const names = options.values.adminNames;
+  if (file !== undefined)
+    return { address, names, token: await readToken(file, options.names.adminTokenFile) };
+  // Who may connect to an inherited socket is decided where it is made.
+  if (isInherited || isLoopback(address.host)) return { address, names };
   throw new UsageError(
     `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
   );
@@ -103,9 +119,9 @@ function faultReply(fault: FaultName, method: string | undefined): Reply {
 }
 
 /** Starts listening. @throws {CommandError} */
-async function startAdmin({ address, token }: AdminSettings, given: AdminGiven): Promise<Admin> {
+async function startAdmin({ address, names = [], token }: AdminSettings, given: AdminGiven): Promise<Admin> {
   const watched = new WatchedServer(given);
-  const answer = createAdminRouter(adminRows(watched), { boundHost: address.host, token });
+  const answer = createAdminRouter(adminRows(watched), { names: [address.host, ...names], token });
   const maxConnections = adminConnectionLimit();
   const { observe } = given;
 
@@ -143,10 +159,10 @@ async function startAdmin({ address, token }: AdminSettings, given: AdminGiven):
     const why = isInUse
       ? "the port is in use; choose another with --admin or ORRERY_ADMIN"
       : problemText(error);
-    throw new CommandError(`cannot listen for --admin on ${host} port ${port}: ${why}`);
+    throw new CommandError(`cannot listen for --admin on ${placeText(host, port)}: ${why}`);
   });
   return {
-    url: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/`,
+    url: bound.family === "unix" ? originOf(bound) : `${originOf(bound)}/`,
     maxConnections,
     watched,
     close: () => server.close(CLOSE_MS),

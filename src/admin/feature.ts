@@ -13,12 +13,14 @@ const AGE = {
   max: 31_536_000,
 } as const;
 
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
+
 export const ADMIN_SETTINGS = [
   {
     flag: "admin",
     after: "share-port",
     kind: "text",
-    value: "[HOST:]PORT|off",
+    value: "[HOST:]PORT|unix:/PATH|off",
     meaning:
       "Listen there for operators: health checks, metrics, a dashboard and more (docs/admin.md). HOST is 127.0.0.1 when " +
       "absent. Default: off; 8788 for `demo`.",
@@ -31,6 +33,16 @@ export const ADMIN_SETTINGS = [
     path: "read",
     value: "FILE",
     meaning: "File with a bearer token that `--admin` asks for; required if other machines can reach it.",
+  },
+  {
+    flag: "admin-names",
+    after: "share-port",
+    kind: "list",
+    needs: "admin",
+    value: "LIST",
+    problem: (text) => (HOST_NAME.test(text) ? undefined : "must be a host name without a port"),
+    meaning:
+      "Host names, joined by commas, by which others ask the listener of `--admin`, such as that of a service in Kubernetes. Default: none.",
   },
   {
     flag: "max-age",
@@ -49,16 +61,17 @@ export const ADMIN_SETTINGS = [
 ] as const satisfies readonly Setting[];
 
 /**
- * Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default
+ * Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default @param inherited host of a socket that was handed over, in place of `--admin`
  * @throws {UsageError} or {@link SourceError} naming the setting
  */
 export async function readAdmin(
   options: Options<"serve" | "demo">,
   always: boolean,
+  inherited?: string,
 ): Promise<OpenAdmin | undefined> {
-  if (options.values.admin === undefined && !always) return undefined;
+  if (options.values.admin === undefined && !always && inherited === undefined) return undefined;
   // Imported on demand: most of it serves operators alone.
   const { adminAt, readAdminSettings } = await import("./admin.ts");
-  const settings = await readAdminSettings(options);
+  const settings = await readAdminSettings(options, inherited);
   return settings && adminAt(settings);
 }

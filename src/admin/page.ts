@@ -52,7 +52,8 @@ export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
     page ??= await readPage();
     const { hash, headers, gzip, plain } = page;
     const isGzipped = takesGzip(asked);
-    const etag = `"${hash}${isGzipped ? "-gzip" : ""}"`;
+    // No mark of a compressing proxy, which would count as the tag without it.
+    const etag = `"${hash}${isGzipped ? "-gz" : ""}"`;
     const all = { ...headers, ETag: etag };
     if (judgeConditions(undefined, known, etag) === 304) return adminReply(304, all, "");
     const more = status === 401 ? { ...all, ...ASKS_FOR_TOKEN } : all;

@@ -101,27 +101,29 @@ function tokenCheck(token: string): (authorization: string | undefined) => boole
 }
 
 /**
- * Whether an authority is an IP address, `localhost`, or the host of `--admin`. A foreign page with a host name that
+ * Whether an authority is an IP address, `localhost`, the host of `--admin`, or one of `--admin-names`. A foreign page with a host name that
  * resolves to this machine ("DNS rebinding") has the same origin as the listener, but it cannot choose the `Host` that
  * the browser sends.
  */
-export function isKnownHost(authority: string, bound: string): boolean {
+export function isKnownHost(authority: string, names: readonly string[]): boolean {
   const [, host = ""] = /^(\[[^\]]*\]|[^:@[\]]*)(?::\d{1,5})?$/.exec(authority.toLowerCase()) ?? [];
   if (host.startsWith("[")) return isIPv6(host.slice(1, -1));
-  return host !== "" && (isIPv4(host) || host === "localhost" || host === bound.toLowerCase());
+  return (
+    host !== "" && (isIPv4(host) || host === "localhost" || names.some((name) => name.toLowerCase() === host))
+  );
 }
 
 /** Checks the `Host` header and the host of a target in absolute form. */
-function namesForeignHost({ target, headers }: Ask, boundHost: string): boolean {
+function namesForeignHost({ target, headers }: Ask, names: readonly string[]): boolean {
   const [, authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
   const named = [authority, headers?.get("host") ?? undefined];
-  return named.some((host) => host !== undefined && !isKnownHost(host, boundHost));
+  return named.some((host) => host !== undefined && !isKnownHost(host, names));
 }
 
 /** Creates the function that answers requests. */
 export function createAdminRouter(
   rows: readonly AdminRow[],
-  { boundHost, token }: { readonly boundHost: string; readonly token: string | undefined },
+  { names, token }: { readonly names: readonly string[]; readonly token: string | undefined },
 ): (ask: Ask) => Reply | Promise<Reply> {
   const find = createRouter(
     rows.map((row) => (row.isCostly ? { ...row, answer: paced(row) } : row)),
@@ -131,10 +133,17 @@ export function createAdminRouter(
   return (ask) => {
     const found = find(splitTarget(ask.target).path)?.route;
     const row = found?.method === (ask.method === "HEAD" ? "GET" : ask.method) ? found : undefined;
-    if (namesForeignHost(ask, boundHost)) {
-      return errorReply(421, "Host must be an IP address, localhost or the name that --admin was given");
+    const isOpen = row?.access === "open";
+    const isAsked = isAllowed(ask.authorization);
+    // No foreign page has the token, and health is no secret.
+    const mayHaveAnyHost = isOpen || (token !== undefined && isAsked);
+    if (!mayHaveAnyHost && namesForeignHost(ask, names)) {
+      return errorReply(
+        421,
+        "Host must be an IP address, localhost, or a name that --admin or --admin-names was given",
+      );
     }
-    if (row?.access !== "open" && !isAllowed(ask.authorization)) {
+    if (!isOpen && !isAsked) {
       return row?.signIn?.(ask) ?? errorReply(401, "Authentication required", ASKS_FOR_TOKEN);
     }
     if (found === undefined) return errorReply(404, "Not found");

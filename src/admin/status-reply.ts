@@ -120,6 +120,7 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
       uptimeSeconds: Math.round(performance.now() / 100) / 10,
       ready: { ...ready, reason: history.reason(), maxAgeSeconds, maxDataAgeSeconds },
       problems: server.problems.list(),
+      rounds: server.rounds,
       url: history.url,
       threads,
       generation: history.served && { ...history.served, ...ages },

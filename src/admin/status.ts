@@ -7,6 +7,7 @@
 import type { Refusal } from "../auth/key-use.ts";
 import type { AwayServer } from "../auth/shared.ts";
 import type { ReloadResult } from "../model/reload.ts";
+import type { RoundsStatus } from "../observe/events.ts";
 
 /** Whether the server is ready for requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
@@ -91,6 +92,7 @@ export interface KeyStatus {
 export const PROBLEM_KINDS = [
   "snapshot-refused",
   "source-failed",
+  "round-failed",
   "keys-refused",
   "worlds-hidden",
   "data-stale",
@@ -145,6 +147,8 @@ export interface Status {
   };
   /** In the order of {@link PROBLEM_KINDS}; empty when all is well. */
   readonly problems: readonly Problem[];
+  /** The export or mirror that this server runs itself; null without one. */
+  readonly rounds: RoundsStatus | null;
   /** Base URL of the API; null until it listens. */
   readonly url: string | null;
   readonly threads: {

@@ -1,6 +1,6 @@
 /** The listener's knowledge of its server: from observations, and from questions to its threads. */
 
-import type { Observe } from "../observe/events.ts";
+import { type Observe, type RoundsStatus, rowOf } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
@@ -64,6 +64,14 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
   };
 }
 
+const NO_ROUNDS: RoundsStatus = {
+  lastSuccessAt: null,
+  lastSeconds: null,
+  lastDetails: null,
+  lastFailureAt: null,
+  lastFailure: null,
+};
+
 /** A server, from before its first load to its end. */
 export class WatchedServer implements Watched {
   readonly given: AdminGiven;
@@ -72,6 +80,8 @@ export class WatchedServer implements Watched {
   readonly problems: RecentProblems;
   readonly requests: () => Status["requests"];
   opened: OpenState | undefined;
+  /** Null until a round has ended. */
+  rounds: RoundsStatus | null = null;
   tell: Watched["tell"] = async () => [];
   readonly #eventLoop: ReturnType<typeof watchEventLoop>;
 
@@ -86,6 +96,8 @@ export class WatchedServer implements Watched {
   }
 
   readonly observe: Observe = (observation) => {
+    const { round } = rowOf(this.given.tables.events, observation);
+    if (round !== undefined) this.rounds = { ...(this.rounds ?? NO_ROUNDS), ...round(observation) };
     this.history.observe(observation);
     this.problems.observe(observation);
     this.observed.observe(observation);

@@ -56,10 +56,12 @@ export interface State {
 
 const route = createRouter(ROUTES, BASE_PATH);
 
-/** Whether a target belongs to the API or to the pages beside it; `answer` answers any other with "not found". */
+/** Whether a target lies below the API's base path, or belongs to the pages beside it; `answer` answers any other with "not found". */
 export function isServed(target: string, { pages }: State): boolean {
   const { path } = splitTarget(target);
-  return route(path) !== undefined || (pages?.mayHold(path) ?? false);
+  const isOfApi =
+    path.startsWith(BASE_PATH) && (path.length === BASE_PATH.length || path[BASE_PATH.length] === "/");
+  return isOfApi || (pages?.mayHold(path) ?? false);
 }
 
 /** Answers one request. Never throws and never rejects. */
@@ -121,7 +123,7 @@ function runLater(
 
 /** Answers a path outside the API: with a page, if there is one. */
 function answerPage(ask: Ask, state: State, path: string): Reply | Promise<Reply> {
-  const page = state.pages?.answer(ask, path);
+  const page = state.pages?.answer(ask, path, state.generation.store);
   if (page === undefined) return refuse(ask, state, "notFound", "", NOBODY);
   if (!(page instanceof Promise)) return page;
   return page.then(

@@ -15,9 +15,9 @@ const CORS =
 const CORS_PREFLIGHT =
   "Access-Control-Allow-Origin: *\r\n" +
   `Access-Control-Allow-Methods: ${ALLOWED_METHODS}\r\n` +
-  // The last four are for traced pages.
+  // Browsers read `*` as every header but Authorization; the others are named for browsers that do not know it.
   "Access-Control-Allow-Headers: Authorization, If-Match, If-None-Match, Content-Type, X-Request-Id, traceparent, " +
-  "tracestate\r\n" +
+  "tracestate, *\r\n" +
   "Access-Control-Max-Age: 86400\r\n";
 
 /** Header lines that depend on the CORS setting alone. */

@@ -1,4 +1,4 @@
-/** The table of operations. Adding one is adding a row, and its handler. */
+/** The table of operations. Adding one is adding a row, its handler, and its path in `model/paths.ts`. */
 
 import type { FaultName } from "../model/fault.ts";
 import { FOUND_WORLD_CUT } from "../store/encode.ts";

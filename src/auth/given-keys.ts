@@ -3,7 +3,15 @@
 import { SCOPES } from "../model/model.ts";
 import { problemWithNames } from "../util/distance.ts";
 import { isObject } from "../util/json.ts";
-import { hashToken, type KeyKind, type KeyRecord, RECORD_CHECKS } from "./keys.ts";
+import {
+  checkPrevious,
+  hashToken,
+  KEY_FIELDS,
+  type KeyKind,
+  type KeyRecord,
+  type PreviousToken,
+  RECORD_CHECKS,
+} from "./keys.ts";
 
 /** A key given in code. */
 export interface GivenKey {
@@ -17,12 +25,19 @@ export interface GivenKey {
   readonly name?: string;
   /** Whether it is let in; true when absent. */
   readonly active?: boolean;
-  /** End of validity as an ISO 8601 time; never when absent or null. */
-  readonly expiresAt?: string | null;
+  /** End of validity as an ISO 8601 time or a date; never when absent or null. */
+  readonly expiresAt?: string | Date | null;
   /** All three read scopes when absent. */
   readonly scopes?: readonly string[];
-  /** Requests per window; the default when absent. */
-  readonly limit?: number;
+  /** Requests per window; the default when absent or null. */
+  readonly limit?: number | null;
+  /** When the key was made; now when absent. */
+  readonly createdAt?: string | Date;
+  /** Further fields of a record in a keys file. */
+  readonly hint?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly note?: string | undefined;
+  readonly previous?: readonly PreviousToken[];
 }
 
 export function kindOf(value: unknown): string {
@@ -33,17 +48,32 @@ export function kindOf(value: unknown): string {
   return `${type === "object" ? "an" : "a"} ${type}`;
 }
 
-const FIELDS = ["id", "kind", "token", "sha256", "name", "active", "expiresAt", "scopes", "limit"];
+/** A record as a keys file has it: like there, it may have unknown fields and scopes. */
+function isRecord(given: Pick<GivenKey, "createdAt">): boolean {
+  return given.createdAt !== undefined;
+}
+
+/** A time as a record has it. */
+function timeOf<Time>(time: Time): Exclude<Time, Date> | string {
+  const isReal = time instanceof Date && !Number.isNaN(time.getTime());
+  return isReal ? time.toISOString() : (time as Exclude<Time, Date>);
+}
 
 /** The problem with the fields that a record has, too, in the record's words; "" if none. */
 function problemWithRecordFields(given: GivenKey): string {
-  for (const field of ["sha256", "name", "active", "expiresAt"] as const) {
-    if (given[field] === undefined) continue;
+  for (const field of ["sha256", "name", "active", "expiresAt", "createdAt"] as const) {
+    const value = timeOf(given[field]);
+    if (value === undefined) continue;
     const [test, wanted] = RECORD_CHECKS[field];
-    const is = typeof given[field] === "string" ? "" : `, is ${kindOf(given[field])}`;
-    if (!test(given[field])) return `${field} must be ${wanted}${is}`;
+    const is = typeof value === "string" ? "" : `, is ${kindOf(value)}`;
+    if (!test(value)) return `${field} must be ${wanted}${is}`;
   }
   if (given.token !== undefined && given.sha256 !== undefined) return "takes a token or its sha256, not both";
+  try {
+    checkPrevious({ ...given }, "");
+  } catch (error) {
+    return (error as Error).message.replace(/^\./, "");
+  }
   return "";
 }
 
@@ -61,17 +91,20 @@ function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): str
   ) {
     return `token must be ${prefix} followed by at least one character`;
   }
-  if (kind === "cli" && (scopes !== undefined || limit !== undefined)) {
+  if (scopes !== undefined && !Array.isArray(scopes)) return "scopes must be an array";
+  if (kind === "cli" && !isRecord(given) && (scopes !== undefined || (limit ?? null) !== null)) {
     return "a CLI token has neither scopes nor a limit";
   }
-  if (scopes !== undefined && !Array.isArray(scopes)) return "scopes must be an array";
   const unknown = scopes?.filter((scope) => !SCOPES.some((known) => known === scope)) ?? [];
-  if (unknown.length > 0) return `there is no scope ${kindOf(unknown[0])}, only ${SCOPES.join(", ")}`;
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1)) {
+  if (unknown.length > 0 && !isRecord(given))
+    return `there is no scope ${kindOf(unknown[0])}, only ${SCOPES.join(", ")}`;
+  if (limit !== undefined && limit !== null && !(Number.isSafeInteger(limit) && limit >= 1)) {
     return `limit must be a whole number of at least 1, is ${kindOf(limit)}`;
   }
   return "";
 }
+
+const FIELDS: readonly string[] = ["token", ...KEY_FIELDS];
 
 /** @internal Checks keys given in code. @throws {TypeError} naming the key and what is wrong with it, never its token */
 export function checkKeys(
@@ -86,7 +119,7 @@ export function checkKeys(
     const kind = typeof key === "string" ? "a string" : kindOf(key);
     if (!isObject(key)) throw problemOf(`keys[${at}] must be an object, is ${kind}`);
     const unknown = problemWithNames(key, FIELDS, `field of keys[${at}]`);
-    if (unknown !== undefined) throw problemOf(unknown);
+    if (unknown !== undefined && !isRecord(key)) throw problemOf(unknown);
     const given = key as unknown as GivenKey;
     const { id } = given;
     if (typeof id !== "string" || id === "")
@@ -104,6 +137,7 @@ export function checkKeys(
 /** @internal The record of a key given in code. */
 export function recordOf(given: GivenKey): KeyRecord {
   const { id, kind, scopes = SCOPES, limit = null, name = id, active = true, expiresAt = null } = given;
+  const { previous, createdAt = new Date() } = given;
   return {
     id,
     kind,
@@ -112,7 +146,8 @@ export function recordOf(given: GivenKey): KeyRecord {
     scopes: [...scopes],
     limit,
     active,
-    expiresAt,
-    createdAt: new Date().toISOString(),
+    expiresAt: timeOf(expiresAt),
+    createdAt: timeOf(createdAt),
+    ...(previous === undefined ? {} : { previous: [...previous] }),
   };
 }

@@ -12,7 +12,7 @@ import { PlaceError } from "../util/told-error.ts";
 import { type GivenKey, recordOf } from "./given-keys.ts";
 import { hashToken, type KeyRecord, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 
-export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256">, Pick<KeyRecord, "owner" | "note"> {
+export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256"> {
   readonly prefix: string;
 }
 

@@ -10,7 +10,7 @@ import { type Counters, createCounters, slotOf } from "./limit.ts";
 /** An API key (scoped, limited) or a CLI token (neither). */
 export type KeyKind = "api" | "cli";
 
-/** @internal A replaced token, which still works until a time. */
+/** A replaced token, which still works until a time. */
 export interface PreviousToken {
   /** Hex SHA-256 of the whole token. */
   sha256: string;
@@ -220,7 +220,8 @@ function checkFields(
   }
 }
 
-function checkPrevious(record: Record<string, unknown>, where: string): void {
+/** @internal Checks the replaced tokens of a record. @throws {KeysFileError} */
+export function checkPrevious(record: Record<string, unknown>, where: string): void {
   if (!Object.hasOwn(record, "previous")) return;
   const { previous } = record;
   if (!Array.isArray(previous)) fail(`${where}.previous: must be an array`);

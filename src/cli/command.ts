@@ -4,10 +4,19 @@ import type { Tables } from "../observe/events.ts";
 import type { Features } from "../server/features.ts";
 import type { OpenAdmin } from "../server/server.ts";
 import type { Command, Setting } from "../settings/settings.ts";
-import type { Environment, Options } from "./options.ts";
+import type { Options } from "./options.ts";
 
 export interface CommandIo {
-  readonly environment: Environment;
+  /** Writable: what is meant for this process alone is removed. */
+  readonly environment: Record<string, string | undefined>;
+  /** How this program is started: the runtime, its options, and the entry. */
+  readonly self: readonly string[];
+  /** The first line of standard input. */
+  readonly readFirstLine: () => Promise<string>;
+  /** Calls back when standard input ends. */
+  readonly whenInputEnds: (ended: () => void) => void;
+  /** Id of the process. */
+  readonly pid: number;
   /** Reads standard input to its end, a terminal to the end of a line; one character per byte. @throws {CommandError} */
   readonly readInput: () => Promise<string>;
   /** Prints to standard output, also when its reader has gone. @throws {CommandError} as on a full disk */
@@ -43,9 +52,10 @@ export interface Program {
   readonly commands: readonly CommandRow[];
   readonly tables: Tables;
   readonly features: Features;
-  /** Reads the function that starts the admin listener; undefined if it is off. @param always whether its default is on */
+  /** Reads the function that starts the admin listener; undefined if it is off. @param always whether its default is on @param inherited host in place of `--admin` */
   readonly readAdmin?: (
     options: Options<"serve" | "demo">,
     always: boolean,
+    inherited?: string,
   ) => Promise<OpenAdmin | undefined>;
 }

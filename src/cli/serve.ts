@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseForeign } from "../auth/counts-file.ts";
 import { makeKey } from "../auth/keys-file.ts";
-import { makeTemporaryFolder } from "../files/folders.ts";
+import { addressForMessages, makeTemporaryFolder } from "../files/folders.ts";
 import { whyNoSharing } from "../http/port.ts";
 import { sampleFolder } from "../install/package.ts";
+import { isSocketPlace, placeText } from "../model/socket-place.ts";
 import type { Observe } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
 import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
@@ -18,6 +19,7 @@ import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
+import { takeInherited } from "./inherited.ts";
 import {
   CommandError,
   type Environment,
@@ -53,8 +55,9 @@ async function start(
     return await startServer({ ...options, startsHere: true, ...shown });
   } catch (error) {
     const { host, port } = options.settings;
-    const where = `cannot listen on ${host} port ${port}`;
-    if (codeOf(error) === "EADDRINUSE")
+    const where = `cannot listen on ${placeText(host, port)}`;
+    if (error instanceof PlaceError) throw new CommandError(`${where}: ${error.message}`);
+    if (!isSocketPlace(host) && codeOf(error) === "EADDRINUSE")
       throw new CommandError(
         `${where}: the port is in use; choose another with --port or ${variableOf("port")}`,
       );
@@ -112,8 +115,14 @@ export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (se
   };
 }
 
-/** @throws {UsageError} when the settings share a port and this system cannot */
+/** @throws {UsageError} when the settings share a port and this system cannot, or there is none */
 function checkSharing({ values, names }: Options<"serve">): void {
+  if (isSocketPlace(values.host)) {
+    const why =
+      "not with a Unix socket or one that was handed over, which only one thread of one process can listen at";
+    if (threadsFrom(values.threads) > 1) throw new UsageError(`${names.threads}: more than one ${why}`);
+    if (values.sharePort) throw new UsageError(`${names.sharePort}: ${why}`);
+  }
   const why = whyNoSharing();
   if (why === undefined) return;
   if (threadsFrom(values.threads) > 1) throw new UsageError(`${names.threads}: more than one ${why}`);
@@ -177,15 +186,25 @@ async function checkCountsFile({ values: { state: file }, names }: Options<"serv
   });
 }
 
-export async function serve(options: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
+/** Puts a socket that was handed over in the place of the host. */
+function atInherited(options: Options<"serve">, host: string | undefined): Options<"serve"> {
+  return host === undefined ? options : { ...options, values: { ...options.values, host } };
+}
+
+export async function serve(given: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
+  const inherited = takeInherited(io.environment, io.pid);
+  const options = atInherited(given, inherited.api);
   const { values, names } = options;
   readPrefixes(options);
   const source = await sourceOf(values.snapshot, values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
   const sharedLimits = await program.features.shareLimits?.(values);
-  const admin = await program.readAdmin?.(options, false);
-  await runServer(options, io, program, { settings: values, source, sharedLimits, admin });
+  const admin = await program.readAdmin?.(options, false, inherited.admin);
+  // The source has the whole URL; everything else may show it.
+  const settings =
+    source === undefined ? values : { ...values, snapshot: addressForMessages(values.snapshot) };
+  await runServer(options, io, program, { settings, source, sharedLimits, admin });
 }
 
 /** Makes a temporary folder for the keys, and perhaps the sample. */

@@ -46,9 +46,9 @@ interface PageReply<Item> extends GoodReply {
   readonly body: Page<Item> & { readonly match?: string };
 }
 
-/** The generation that an ETag names; a proxy that compresses marks the same name as weak. */
+/** The generation that an ETag names; a proxy that compresses marks the same name as weak, or by its coding. */
 function nameOf(etag: string | null | undefined): string | undefined {
-  return etag?.replace(/^W\//, "");
+  return etag?.replace(/^W\//, "").replace(/(?:--?|;)(?:gzip|br|zstd|deflate)"$/, '"');
 }
 
 /** A request for a list: its path, the caller's options, and other words of the query. */

@@ -16,7 +16,7 @@ const text: Rule = (value) => (typeof value !== "string" || /\p{Cs}/u.test(value
 const WORDS: Readonly<Record<string, Rule>> = {
   limit: whole,
   offset: whole,
-  period: text,
+  period: (value) => !["all", "week", "month"].includes(value as string) && "all, week or month",
   match: text,
   worldId: text,
   onChange: (value) => value !== "error" && value !== "restart" && '"error" or "restart"',

@@ -237,7 +237,8 @@ export function createOpenApi(limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DE
       contact: { name: "The operator of this server" },
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: BASE_PATH, description: "This server" }],
+    // Relative to the document, so that the prefix of a proxy stays.
+    servers: [{ url: BASE_PATH.slice(1), description: "This server" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
       ROUTES.map((route) => [route.path.replace(":id", "{id}"), { get: operationOf(route) }]),

@@ -2,18 +2,29 @@
  * The pages beside the API, and their setting: the reference of its operations, and the OpenAPI document that it shows.
  * They are served as files (RFC 9110: HEAD, conditional requests, gzip); a range request gets the whole file. The first
  * request for any of them reads all; they stay in memory, gzipped. Replies share their bytes: a slow reader costs no copy.
+ * The document is made anew when its examples, which are rows of the served snapshot, have changed.
  */
 
 import { promisify } from "node:util";
 import { constants, gunzipSync, gzip } from "node:zlib";
 import { judgeConditions } from "../api/conditions.ts";
-import { FAULT_BODIES } from "../api/headers.ts";
+import { createFixedHeaders, FAULT_BODIES, type FixedHeaders } from "../api/headers.ts";
 import { LIMIT, type PageFile, type PagesSource, pageHash } from "../api/pages/file.ts";
 import { type PageServer, readPages, takesGzip } from "../api/pages/serve.ts";
 import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import type { Setting, Settings } from "../settings/settings.ts";
+import { type ExampleStore, fillExamples, findExamples, type ServedExamples } from "./served-examples.ts";
+
+const MAIL = /^[^\s@<>",;:]+@[^\s@<>",;:]+\.[^\s@<>",;:]+$/;
+
+/** The fields of a contact in the OpenAPI document; undefined if the text is neither a URL nor a mail address. */
+function contactOf(text: string): { readonly url: string } | { readonly email: string } | undefined {
+  if (MAIL.test(text)) return { email: text };
+  const isUrl = /^https?:\/\//i.test(text) && URL.canParse(text) && !/[\s<>"]/.test(text);
+  return isUrl ? { url: text } : undefined;
+}
 
 /** @internal The setting of the pages. */
 export const DOCS_PAGE_SETTINGS = [
@@ -25,12 +36,36 @@ export const DOCS_PAGE_SETTINGS = [
     default: "on",
     meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
   },
+  {
+    flag: "docs-name",
+    isOption: true,
+    after: "cors",
+    kind: "text",
+    value: "TEXT",
+    default: "Public read-only API",
+    meaning: "Name of the API in its reference and in the OpenAPI document.",
+  },
+  {
+    flag: "docs-contact",
+    isOption: true,
+    after: "cors",
+    kind: "text",
+    value: "URL|MAIL",
+    problem: (text) =>
+      contactOf(text) === undefined ? "must be an http or https URL, or a mail address" : undefined,
+    meaning:
+      "Where readers of the reference ask for a key: an `http` or `https` URL, or a mail address. Default: none.",
+  },
 ] as const satisfies readonly Setting[];
 
 /** Options of the library for the API reference. */
 export interface DocsPageOptions {
   /** Whether an API reference is served at `/docs`, and the OpenAPI document at `/openapi.json`; true when absent. */
   readonly docs?: boolean;
+  /** Name of the API there; "Public read-only API" when absent. */
+  readonly docsName?: string;
+  /** Where readers ask for a key: an `http` or `https` URL, or a mail address. */
+  readonly docsContact?: string;
 }
 
 const PAGE = "/docs";
@@ -93,12 +128,49 @@ interface File {
 
 const gzipped = promisify(gzip);
 
+type PagesSettings = Pick<Settings, "docs" | "docsName" | "docsContact" | "cors">;
+
+/** A text as HTML shows it. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Inserts into the document what is the operator's, name and contact, and the examples. */
+function fillDocument(
+  text: string,
+  { docsName, docsContact }: PagesSettings,
+  examples: ServedExamples,
+): string {
+  const document = JSON.parse(text) as { info: Record<string, unknown> } & Parameters<typeof fillExamples>[0];
+  const contact = { ...(document.info.contact as object), ...(docsContact && contactOf(docsContact)) };
+  fillExamples(document, examples);
+  return JSON.stringify({ ...document, info: { ...document.info, title: docsName, contact } });
+}
+
+/** Inserts what is the operator's into the page: name and contact. */
+function fillPage(text: string, { docsName, docsContact }: PagesSettings): string {
+  const address = docsContact && contactOf(docsContact);
+  const href = address && ("url" in address ? address.url : `mailto:${address.email}`);
+  const operator = href
+    ? `<a href="${escaped(href)}">operator of this server</a>`
+    : "operator of this server";
+  return text.replaceAll("{{name}}", () => escaped(docsName)).replaceAll("{{operator}}", () => operator);
+}
+
 /**
- * Inserts the server's own limit into a file; those with a hash in their name contain none.
- * @param cors whether other origins may read the document
+ * Inserts the server's own parts into a file; those with a hash in their name contain none.
+ *
+ * @param limit of an API key, in words
+ * @param examples for the document
  */
-async function prepare(stored: PageFile, limit: string, cors: boolean): Promise<File> {
+async function prepare(
+  stored: PageFile,
+  limit: string,
+  settings: PagesSettings,
+  examples?: ServedExamples,
+): Promise<File> {
   const { path, type, hash, isHashed } = stored;
+  const { cors } = settings;
   const isHtml = type.startsWith("text/html");
   const crossOrigin = cors && path === DOCUMENT ? CROSS_ORIGIN : "";
   const own = `Content-Type: ${type}\r\nX-Content-Type-Options: nosniff\r\n${isHtml ? SAFETY : ""}`;
@@ -106,7 +178,8 @@ async function prepare(stored: PageFile, limit: string, cors: boolean): Promise<
   const bytes = Buffer.from(stored.gzip, "base64");
   const whole = isHashed ? "" : String(gunzipSync(bytes));
   if (!whole.includes(LIMIT)) return { hash, own, common, gzip: bytes };
-  const filled = whole.replaceAll(LIMIT, limit);
+  const limited = whole.replaceAll(LIMIT, limit);
+  const filled = examples ? fillDocument(limited, settings, examples) : fillPage(limited, settings);
   const level = constants.Z_BEST_COMPRESSION;
   return { hash: pageHash(filled), own, common, gzip: await gzipped(filled, { level }) };
 }
@@ -119,8 +192,8 @@ const PRECONDITION_FAILED = '{"error":"Precondition failed"}';
 
 function send(file: File, { method, ifMatch, ifNoneMatch, headers }: Ask): Reply {
   const isGzipped = takesGzip(headers);
-  // A strong ETag identifies the bytes that are sent.
-  const etag = `"${file.hash}${isGzipped ? "-gzip" : ""}"`;
+  // A strong ETag identifies the bytes that are sent. A compressing proxy's mark would count as the tag without it.
+  const etag = `"${file.hash}${isGzipped ? "-gz" : ""}"`;
   const isHead = method === "HEAD";
   const status = judgeConditions(ifMatch, ifNoneMatch, etag);
   if (status === 412) {
@@ -137,40 +210,73 @@ function send(file: File, { method, ifMatch, ifNoneMatch, headers }: Ask): Reply
   return reply(status, `${file.own}${encoding}${known}Content-Length: ${length}\r\n`, isHead ? "" : body);
 }
 
-/** The redirect of `/`; it has no body and no ETag. */
-const REDIRECT = reply(302, `Location: ${PAGE}\r\n${SHORTLY}Content-Length: 0\r\n`);
+/** The redirect of `/`, relative so that the prefix of a proxy stays; it has no body and no ETag. */
+const REDIRECT = reply(302, `Location: ${PAGE.slice(1)}\r\n${SHORTLY}Content-Length: 0\r\n`);
 
-/** Answers a request for a page, or for `/` if there is no file. */
-function answerWith(file: File | undefined, ask: Ask): Reply {
+/** Answers a request for a page, or for `/` if there is no file. Methods are those of the API. */
+function answerWith(file: File | undefined, ask: Ask, { options, faults }: FixedHeaders): Reply {
   if (ask.method === "GET" || ask.method === "HEAD") return file === undefined ? REDIRECT : send(file, ask);
-  const body = FAULT_BODIES.methodNotAllowed;
-  const lines = `${JSON_LINES}Allow: GET, HEAD\r\nContent-Length: ${body.length}\r\n`;
-  return { ...reply(FAULTS.methodNotAllowed.status, lines, body), fault: "methodNotAllowed" };
+  if (ask.method === "OPTIONS") return reply(204, options);
+  const fault = "methodNotAllowed";
+  return { ...reply(FAULTS[fault].status, faults[fault], FAULT_BODIES[fault]), fault };
 }
 
 function mayHold(path: string): boolean {
   return path === "/" || path === PAGE || path === DOCUMENT || path.startsWith(`${PAGE}/`);
 }
 
-type Files = ReadonlyMap<string, File>;
+interface ReadPages {
+  /** All but the document, by path. */
+  readonly files: ReadonlyMap<string, File>;
+  readonly document: PageFile;
+}
+
+interface MadeDocument {
+  /** Id of the store whose examples it has. The store is not held, so that its memory is free after a reload. */
+  readonly storeId: string;
+  /** As JSON. */
+  readonly examples: string;
+  readonly file: Promise<File>;
+}
 
 /** @internal Creates the server of the pages; undefined when they are off. @param limit of an API key, in words */
-export function openPages(
-  { docs, cors }: Pick<Settings, "docs" | "cors">,
-  limit: string,
-): PageServer | undefined {
+export function openPages(settings: PagesSettings, limit: string): PageServer | undefined {
+  const { docs, cors } = settings;
   if (!docs) return undefined;
-  let files: Files | Promise<Files> | undefined;
+  const fixed = createFixedHeaders(cors);
+  let read: Promise<ReadPages> | undefined;
+  let files: ReadonlyMap<string, File> | undefined;
+  let document: MadeDocument | undefined;
 
-  async function read(): Promise<Files> {
+  async function readAll(): Promise<ReadPages> {
+    const stored = await readPages(REFERENCE);
+    const others = stored.filter(({ path }) => path !== DOCUMENT);
+    const prepared = others.map(async (file) => [file.path, await prepare(file, limit, settings)] as const);
+    files = new Map(await Promise.all(prepared));
+    return { files, document: stored.find(({ path }) => path === DOCUMENT)! };
+  }
+
+  /** The document with the examples of a snapshot; made anew only when they differ from those of the last one. */
+  function documentFor(stored: PageFile, store: ExampleStore): Promise<File> {
+    if (document?.storeId !== store.id) {
+      const found = findExamples(store);
+      const examples = JSON.stringify(found);
+      const isSame = document?.examples === examples;
+      const file = isSame ? document!.file : prepare(stored, limit, settings, found);
+      document = { storeId: store.id, examples, file };
+    }
+    return document.file;
+  }
+
+  async function answerLater(ask: Ask, path: string, store: ExampleStore): Promise<Reply | undefined> {
     try {
-      const stored = await readPages(REFERENCE);
-      const prepared = stored.map(async (file) => [file.path, await prepare(file, limit, cors)] as const);
-      files = new Map(await Promise.all(prepared));
-      return files;
+      read ??= readAll();
+      const all = await read;
+      const file = path === DOCUMENT ? await documentFor(all.document, store) : all.files.get(path);
+      return file && answerWith(file, ask, fixed);
     } catch (error) {
       // A later attempt to read the files may succeed.
-      files = undefined;
+      read = undefined;
       throw error;
     }
   }
@@ -178,15 +284,12 @@ export function openPages(
   return {
     home: PAGE,
     mayHold,
-    answer(ask, path) {
-      if (path === "/") return answerWith(undefined, ask);
+    answer(ask, path, store) {
+      if (path === "/") return answerWith(undefined, ask, fixed);
       if (!mayHold(path)) return undefined;
-      const answerFrom = (all: Files): Reply | undefined => {
-        const file = all.get(path);
-        return file && answerWith(file, ask);
-      };
-      files ??= read();
-      return files instanceof Promise ? files.then(answerFrom) : answerFrom(files);
+      if (files === undefined || path === DOCUMENT) return answerLater(ask, path, store);
+      const file = files.get(path);
+      return file && answerWith(file, ask, fixed);
     },
   };
 }

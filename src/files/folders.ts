@@ -9,6 +9,15 @@ export function isAddress(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 }
 
+/** A URL without its password, for messages. */
+export function addressForMessages(address: string): string {
+  if (!URL.canParse(address)) return address.replace(/:[^@/]*@/, "@");
+  const url = new URL(address);
+  url.password = "";
+  for (const name of ["password", "sslpassword"]) url.searchParams.delete(name);
+  return url.href;
+}
+
 /**
  * Makes a folder and its missing parents. (`mkdir` with `recursive` never ends where the parent exists, but no folder can be
  * made in it, as in `/proc`.)

@@ -25,9 +25,21 @@
 
 import type { Socket } from "node:net";
 import type { FaultName } from "../model/fault.ts";
-import type { Ask, Peer, Reply } from "../model/message.ts";
+import { type Ask, LOCAL_PEER, type Peer, type Reply } from "../model/message.ts";
 import type { CoreValues } from "../settings/settings.ts";
-import { type Fields, faultOf, type Head, readHead, skipEmptyLines, staysOpen } from "./head.ts";
+import {
+  type BodyLeft,
+  bodyOf,
+  dropBody,
+  type Fields,
+  faultOf,
+  type Head,
+  hasBody,
+  type NoHead,
+  readHead,
+  skipEmptyLines,
+  staysOpen,
+} from "./head.ts";
 import { watchPeer } from "./peer.ts";
 import type { Turns } from "./turns.ts";
 import type { Unsent } from "./unsent.ts";
@@ -68,6 +80,8 @@ export interface ConnectionHost {
   readonly gone: (connection: Connection, discarded: number) => void;
   /** Time of the newest sweep, in milliseconds. */
   readonly clock: number;
+  /** Whether its peers are processes of this machine, over a Unix socket. */
+  readonly isLocal: boolean;
   /** Whether the server is stopping: the last pending answer then closes the connection. */
   readonly isDraining: boolean;
   /** Whether requests that take work are treated as if their peers were gone. */
@@ -106,6 +120,9 @@ export class Connection {
   #text = "";
   #at = 0;
   #fields: Fields | undefined;
+  /** A head whose body has not arrived, and what is left of that. */
+  #head: Head | undefined;
+  #bodyLeft: BodyLeft = 0;
   #minor: 0 | 1 = 1;
   requests = 0;
   #answers: Answer[] = [];
@@ -137,7 +154,7 @@ export class Connection {
 
   /** The address of its peer, cached: a socket is slow to return it, and forgets it at its end. */
   get remoteAddress(): string | undefined {
-    this.#remoteAddress ??= this.socket.remoteAddress;
+    this.#remoteAddress ??= this.#host.isLocal ? LOCAL_PEER : this.socket.remoteAddress;
     return this.#remoteAddress;
   }
 
@@ -192,20 +209,43 @@ export class Connection {
         this.#waitFor(wait, taken === 0);
         return;
       }
-      this.#at = skipEmptyLines(this.#text, this.#at);
-      const head = readHead(this.#text, this.#at, this.#fields, this.#host.limits.maxHeadBytes);
+      const head = this.#head === undefined ? this.#readHead() : this.#readBody(this.#head);
       if (head === "partial") break;
       if (typeof head === "string") {
         this.#refuse(head);
         break;
       }
-      this.#at = head.end;
-      this.#fields = head.fields;
       this.#take(head);
       if (this.#isClosing()) break;
     }
     this.#writer.flush();
     this.#rest();
+  }
+
+  /** Reads a head and, if one follows, its body. */
+  #readHead(): Head | NoHead {
+    this.#at = skipEmptyLines(this.#text, this.#at);
+    const head = readHead(this.#text, this.#at, this.#fields, this.#host.limits.maxHeadBytes);
+    if (typeof head === "string") return head;
+    this.#at = head.end;
+    this.#fields = head.fields;
+    if (!hasBody(head)) return head;
+    // A client that expects a 100 gets its answer instead, and sends no body.
+    if (faultOf(head) !== undefined || head.fields.expect !== undefined) return head;
+    this.#bodyLeft = bodyOf(head);
+    return this.#readBody(head);
+  }
+
+  /** Drops what has arrived of a body. @returns its head at its end */
+  #readBody(head: Head): Head | NoHead {
+    this.#head = head;
+    const dropped = dropBody(this.#text, this.#at, this.#bodyLeft);
+    if (typeof dropped === "string") return dropped;
+    this.#at = dropped.at;
+    this.#bodyLeft = dropped.left;
+    if (dropped.left !== 0) return "partial";
+    this.#head = undefined;
+    return head;
   }
 
   #isFull(): boolean {
@@ -231,14 +271,13 @@ export class Connection {
     this.#host.turns.add(this, false);
   }
 
-  #take(head: Head): void {
+  #take(head: Head, fault = faultOf(head)): void {
     const { method, target, fields } = head;
     const { app, limits } = this.#host;
     const began = app.begin();
     this.#state = "busy";
     this.requests++;
     this.#minor = head.minor;
-    const fault = faultOf(head);
     const closes = fault !== undefined || !staysOpen(head) || this.requests >= limits.maxRequestsPerSocket;
     if (closes) this.#stopReading();
     this.#isGone ??= this.#watch();
@@ -309,7 +348,7 @@ export class Connection {
           this.#settle(answer);
           return;
         }
-        closes = this.#at === this.#text.length;
+        closes = this.#at === this.#text.length && this.#head === undefined;
       }
       this.#answers.shift();
       this.#write(answer.method, answer.began, reply, closes);
@@ -350,14 +389,19 @@ export class Connection {
     this.#enter("closing");
     this.#text = "";
     this.#at = 0;
+    this.#head = undefined;
     if (this.#wait === undefined) return;
     this.#wait = undefined;
     this.socket.resume();
   }
 
-  /** Answers input that is no request, once and in order. */
+  /** Answers input that is no request, or a request whose body is none, once and in order. */
   #refuse(fault: FaultName): void {
     if (this.#isClosing()) return;
+    if (this.#head !== undefined) {
+      this.#take(this.#head, fault);
+      return;
+    }
     this.#stopReading();
     const reply = this.#host.app.refuse(fault, this, undefined);
     this.#queue({ method: "", began: -1, closes: true, reply: undefined }, reply);
@@ -375,7 +419,9 @@ export class Connection {
     } else {
       this.#text = "";
       this.#at = 0;
-      if (isDone && this.#state !== "new") this.#enter("idle");
+      if (this.#head !== undefined) {
+        if (isDone && this.#state !== "head") this.#enter("head");
+      } else if (isDone && this.#state !== "new") this.#enter("idle");
     }
     if (this.#hasEnded && isDone) this.#finish();
   }
@@ -388,7 +434,7 @@ export class Connection {
 
   /** The peer sends no more: refuses half a request, or ends the connection. */
   #finish(): void {
-    if (this.#at < this.#text.length) this.#refuse("badRequest");
+    if (this.#at < this.#text.length || this.#head !== undefined) this.#refuse("incomplete");
     else this.finish();
   }
 

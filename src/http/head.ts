@@ -32,6 +32,9 @@ const LINE_START = /^[\t\x20-\x7e\x80-\xff]*\r?$/;
 
 const PATH = /^\/[\x21-\x7e]*$/;
 
+/** Bytes that a target must not contain, but that many clients send. */
+const RAW = /[\x80-\xff]/g;
+
 const AUTHORITY = String.raw`(?:[\w\-.!~*'()%;:&=+$,[\]]*@)?[\w\-.!~*'()%;:&=+$,[\]]*(?:[/?][\x21-\x7e]*)?`;
 
 const ABSOLUTE = new RegExp(`^[A-Za-z]+://${AUTHORITY}$`);
@@ -47,8 +50,8 @@ const CHUNKED_INSIDE = /(?:^|,)[\t ]*chunked[\t ]*,/i;
 export class Fields {
   /** All lines and the empty line, as sent. */
   readonly text: string;
-  /** Whether the lines are invalid, or give an invalid length. */
-  isMalformed: boolean;
+  /** What is wrong with the lines, if anything is. */
+  fault: FaultName | undefined;
   /** If sent more than once, the first counts. */
   authorization: string | undefined;
   /** If sent more than once, the values are joined. */
@@ -56,7 +59,11 @@ export class Fields {
   ifMatch: string | undefined;
   hosts = 0;
   count = 0;
-  hasBody = false;
+  /** The body by `Content-Length`, in bytes. */
+  bodyBytes = 0;
+  /** Whether `Transfer-Encoding` announces a body, and whether it is chunked and nothing else. */
+  isCoded = false;
+  isChunked = false;
   /** Whether `Connection` lists `close`, or `keep-alive`. */
   closes = false;
   keepsAlive = false;
@@ -74,8 +81,10 @@ export class Fields {
     this.text = text;
     const lines = firstLines(text);
     this.#lines = lines;
-    this.isMalformed = !FIELD_LINES.test(lines);
-    if (this.isMalformed) return;
+    if (!FIELD_LINES.test(lines)) {
+      this.fault = "field";
+      return;
+    }
     for (let at = 0; at < lines.length; this.count++) {
       const colon = lines.indexOf(":", at);
       const end = lines.indexOf("\r\n", colon);
@@ -83,9 +92,11 @@ export class Fields {
       at = end + 2;
     }
     if (this.#codings === undefined) return;
-    this.hasBody = true;
+    this.isCoded = true;
+    this.isChunked = this.#codings.toLowerCase() === "chunked";
+    if (this.#hasLength) this.fault = "length";
     // A body that is coded after chunking has no recognizable end.
-    if (this.#hasLength || CHUNKED_INSIDE.test(this.#codings)) this.isMalformed = true;
+    else if (CHUNKED_INSIDE.test(this.#codings)) this.fault = "coding";
   }
 
   /** Reads one line. Compares lengths first: most fields are not needed, and lower-casing their names would cost time. */
@@ -138,13 +149,13 @@ export class Fields {
   }
 
   #readLength(value: string): void {
-    if (this.#hasLength || !LENGTH.test(value)) this.isMalformed = true;
+    if (this.#hasLength || !LENGTH.test(value)) this.fault = "length";
     this.#hasLength = true;
-    if (Number(value) > 0) this.hasBody = true;
+    this.bodyBytes = Number(value);
   }
 
   #readCodings(value: string): void {
-    if (value === "") this.isMalformed = true;
+    if (value === "") this.fault = "coding";
     this.#codings = joined(this.#codings, value);
   }
 
@@ -248,28 +259,32 @@ export function readHead(
   const end = fieldsAt + fields.text.length;
   if (end - from > most) return partial(text, from, most);
   const line = readRequestLine(text, from, lineEnd);
-  if (line === undefined || fields.isMalformed) return "badRequest";
+  if (typeof line === "string") return line;
+  if (fields.fault !== undefined) return fields.fault;
   return { method: line.method, target: line.target, minor: line.minor, fields, end };
 }
 
 type RequestLine = Pick<Head, "method" | "target" | "minor">;
 
-function readRequestLine(text: string, at: number, end: number): RequestLine | undefined {
+function readRequestLine(text: string, at: number, end: number): RequestLine | "requestLine" {
   const methodEnd = text.indexOf(" ", at);
   const targetEnd = end - " HTTP/1.1".length;
-  if (methodEnd < 0 || methodEnd >= targetEnd) return undefined;
+  if (methodEnd < 0 || methodEnd >= targetEnd) return "requestLine";
   const isNew = text.startsWith(" HTTP/1.1", targetEnd);
-  if (!isNew && !text.startsWith(" HTTP/1.0", targetEnd)) return undefined;
+  if (!isNew && !text.startsWith(" HTTP/1.0", targetEnd)) return "requestLine";
   const method = text.startsWith("GET ", at) ? "GET" : text.slice(at, methodEnd);
-  if (method !== "GET" && !METHODS.has(method)) return undefined;
-  const target = text.slice(methodEnd + 1, targetEnd);
-  return isTarget(target, method) ? { method, target, minor: isNew ? 1 : 0 } : undefined;
+  if (method !== "GET" && !METHODS.has(method)) return "requestLine";
+  const target = readTarget(text.slice(methodEnd + 1, targetEnd), method);
+  return target === undefined ? "requestLine" : { method, target, minor: isNew ? 1 : 0 };
 }
 
-function isTarget(target: string, method: string): boolean {
-  if (PATH.test(target)) return true;
-  if (method === "CONNECT") return TUNNEL.test(target);
-  return target === "*" || ABSOLUTE.test(target);
+/** A target with its raw bytes, as of UTF-8, percent-encoded; undefined if it is none. */
+function readTarget(sent: string, method: string): string | undefined {
+  if (PATH.test(sent)) return sent;
+  const target = sent.replace(RAW, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+  if (PATH.test(target)) return target;
+  const isValid = method === "CONNECT" ? TUNNEL.test(target) : target === "*" || ABSOLUTE.test(target);
+  return isValid ? target : undefined;
 }
 
 /** Judges a request that another parser has read. @param raw alternating names and values */
@@ -293,13 +308,14 @@ export function headOf(
 function partial(text: string, from: number, most: number): NoHead {
   const start = text.slice(from, from + most);
   const lineEnd = start.indexOf("\r\n");
-  if (lineEnd < 0 && !mayBeMethod(start, 0)) return "badRequest";
+  if (lineEnd < 0 && !mayBeMethod(start, 0)) return "requestLine";
   const rest = lineEnd < 0 ? 0 : start.lastIndexOf("\r\n") + 2;
-  if (!LINE_START.test(start.slice(rest))) return "badRequest";
+  if (!LINE_START.test(start.slice(rest))) return lineEnd < 0 ? "requestLine" : "field";
   if (lineEnd >= 0) {
-    if (readRequestLine(start, 0, lineEnd) === undefined) return "badRequest";
+    const line = readRequestLine(start, 0, lineEnd);
+    if (typeof line === "string") return line;
     const lines = firstLines(start.slice(lineEnd + 2, rest));
-    if (!FIELD_LINES.test(lines)) return "badRequest";
+    if (!FIELD_LINES.test(lines)) return "field";
     if (lines.length < rest - lineEnd - 2) return "headTooLarge";
   }
   return text.length - from > most ? "headTooLarge" : "partial";
@@ -320,20 +336,55 @@ export function skipEmptyLines(text: string, from: number): number {
   return at;
 }
 
+/** Most bytes of a body by `Content-Length`: no operation takes one, but gateways and clients send them. */
+const MOST_BODY_BYTES = 65_536;
+
+/** A chunked body without a byte. */
+const NO_CHUNKS = "0\r\n\r\n";
+
+/** Whether a body follows a head, of which the answer need not know more than that it has ended. */
+export function hasBody({ fields }: Head): boolean {
+  return fields.bodyBytes > 0 || fields.isCoded;
+}
+
+/** What is left of a body: bytes to drop, or the rest of {@link NO_CHUNKS}. */
+export type BodyLeft = number | string;
+
+export function bodyOf({ fields }: Head): BodyLeft {
+  return fields.isCoded ? NO_CHUNKS : fields.bodyBytes;
+}
+
+/** Drops bytes of a body. @returns the place after them and what is left, or the fault of a body with a chunk */
+export function dropBody(
+  text: string,
+  at: number,
+  left: BodyLeft,
+): { readonly at: number; readonly left: BodyLeft } | "bodyNotAllowed" {
+  if (typeof left === "number") {
+    const dropped = Math.min(left, text.length - at);
+    return { at: at + dropped, left: left - dropped };
+  }
+  const there = text.slice(at, at + left.length);
+  if (!left.startsWith(there)) return "bodyNotAllowed";
+  return { at: at + there.length, left: there.length === left.length ? 0 : left.slice(there.length) };
+}
+
 /** Whether the client keeps the connection open after the answer. */
 export function staysOpen({ minor, fields }: Head): boolean {
   // A client that expects a 100 may send its body without one.
-  if (fields.closes || fields.hasBody || fields.expect !== undefined) return false;
+  if (fields.closes || fields.expect !== undefined) return false;
   return minor === 1 || fields.keepsAlive;
 }
 
 /** The reason to refuse a head that is well-formed. */
 export function faultOf({ method, target, minor, fields }: Head): FaultName | undefined {
   if (fields.count > MAX_FIELDS) return "headTooLarge";
-  if (fields.hosts > 1 || (minor === 1 && fields.hosts === 0)) return "badRequest";
+  if (fields.hosts > 1) return "twoHosts";
+  if (minor === 1 && fields.hosts === 0) return "noHost";
   if (method === "CONNECT") return "methodNotAllowed";
-  if (target === "*" && method !== "OPTIONS") return "badRequest";
-  if (fields.hasBody && (method === "GET" || method === "HEAD")) return "bodyNotAllowed";
+  if (target === "*" && method !== "OPTIONS") return "requestLine";
+  if (fields.bodyBytes > MOST_BODY_BYTES) return "bodyNotAllowed";
+  if (fields.isCoded && !(fields.isChunked && minor === 1)) return "bodyNotAllowed";
   if (fields.expect !== undefined && fields.expect !== "100-continue") return "expectation";
   return undefined;
 }

@@ -3,9 +3,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes } from "../model/body.ts";
+import type { FaultName } from "../model/fault.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
 import type { ConnectionApp, ConnectionHost } from "./connection.ts";
-import { faultOf, headOf, staysOpen } from "./head.ts";
+import { faultOf, type Head, hasBody, headOf, staysOpen } from "./head.ts";
 
 /**
  * Answers one request; fits `http.createServer` and hosts such as Express. If `next` is a function, it gets the requests
@@ -39,15 +40,28 @@ export function createNodeDoor(
       return;
     }
     if (response.headersSent) throw new TypeError("handle: the response has begun already; answer it once");
+    const read = headOf(request.method!, request.url!, request.httpVersion, request.rawHeaders);
+    const fault = typeof read === "string" ? read : faultOf(read);
+    const waits = typeof read !== "string" && fault === undefined && hasBody(read) && !request.complete;
+    if (waits && read.fields.expect === undefined)
+      dropBody(request, read.fields.isCoded, (fault) => take(request, response, read, fault));
+    else take(request, response, read, fault);
+  };
+
+  function take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    read: Head | FaultName,
+    fault: FaultName | undefined,
+  ): void {
     const { socket } = request;
     const began = app.begin();
     const method = request.method!;
-    const read = headOf(method, request.url!, request.httpVersion, request.rawHeaders);
     const head = typeof read === "string" ? undefined : read;
     const fields = head?.fields;
     const ask: Ask = {
       method,
-      target: request.url!,
+      target: head?.target ?? request.url!,
       authorization: fields?.authorization,
       caller,
       ifNoneMatch: fields?.ifNoneMatch,
@@ -57,7 +71,6 @@ export function createNodeDoor(
       peer: socket,
       isGone: () => socket.destroyed || stop.givesUpWork,
     };
-    const fault = typeof read === "string" ? read : faultOf(read);
     const send = (reply: Reply): void => {
       // The host may have answered meanwhile, for example after its own timeout.
       if (response.destroyed || response.headersSent) {
@@ -70,7 +83,23 @@ export function createNodeDoor(
     const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, socket, ask);
     if (reply instanceof Promise) void reply.then(send);
     else send(reply);
+  }
+}
+
+/** Drops the bytes of a body, and calls back at its end. @param isCoded refuses the first byte */
+function dropBody(
+  request: IncomingMessage,
+  isCoded: boolean,
+  take: (fault: "bodyNotAllowed" | undefined) => void,
+): void {
+  let isOver = false;
+  const end = (fault?: "bodyNotAllowed"): void => {
+    if (isOver) return;
+    isOver = true;
+    take(fault);
   };
+  request.on("data", () => isCoded && end("bodyNotAllowed"));
+  request.once("end", () => end());
 }
 
 function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {

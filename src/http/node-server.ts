@@ -5,6 +5,7 @@ import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultName } from "../model/fault.ts";
+import { LOCAL_PEER } from "../model/message.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {
   bind,
@@ -17,10 +18,20 @@ import {
   type Listener,
   LOOK_MS,
 } from "./server.ts";
+import { removeSocket } from "./unix.ts";
 import { responseText } from "./write.ts";
 
 const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   HPE_HEADER_OVERFLOW: "headTooLarge",
+  HPE_INVALID_METHOD: "requestLine",
+  HPE_INVALID_URL: "requestLine",
+  HPE_INVALID_VERSION: "requestLine",
+  HPE_INVALID_CONSTANT: "requestLine",
+  HPE_INVALID_HEADER_TOKEN: "field",
+  HPE_INVALID_CONTENT_LENGTH: "length",
+  HPE_UNEXPECTED_CONTENT_LENGTH: "length",
+  HPE_INVALID_TRANSFER_ENCODING: "coding",
+  HPE_INVALID_EOF_STATE: "incomplete",
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
 };
 
@@ -55,6 +66,7 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   return {
     async listen(host, port, sharing) {
       const address = await bind(server, host, port, sharing);
+      if (address.family === "unix") server.on("connection", nameLocalPeer);
       server.on("error", (error) => app.observe({ kind: "defect", where: "listener", error }));
       return address;
     },
@@ -63,6 +75,7 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
       await emptyQueue(server);
       // http.Server.close() would destroy idle connections at once, a race with their clients.
       NetServer.prototype.close.call(server);
+      await removeSocket(server);
     },
     async leave() {
       stop.isDraining = true;
@@ -75,6 +88,11 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
       await ended;
     },
   };
+}
+
+/** A socket of a Unix listener has no address of its own. */
+function nameLocalPeer(socket: Socket): void {
+  Object.defineProperty(socket, "remoteAddress", { value: LOCAL_PEER });
 }
 
 /** Hands requests to a handler, and answers input that is no request: once, after the answers before it. */
@@ -106,7 +124,9 @@ function takeRequests(
     const send = (): void => {
       if (socket.writable) socket.end(refusalOf(fault, socket), "latin1");
     };
-    if (before === undefined || before.writableFinished) send();
+    // A request whose body does not arrive gets no other answer.
+    const isWaiting = before?.req.complete === false && !before.headersSent;
+    if (before === undefined || before.writableFinished || isWaiting) send();
     else before.once("close", send);
   };
   server.on("request", take);

@@ -4,7 +4,9 @@ import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isNodeBefore } from "../install/runtime.mjs";
+import { descriptorOf, socketPathOf } from "../model/socket-place.ts";
 import { codeOf } from "../util/system-error.ts";
+import { checkSocketPath } from "./unix.ts";
 
 /** Other listeners allowed on the same port: none, only threads of this process, or every process that shares it. */
 export type Sharing = "alone" | "threads" | "anybody";
@@ -77,6 +79,9 @@ export async function whileAlone(
 
 /** Listens for a moment, to detect a port in use before a long load. @throws the error of the system, such as EADDRINUSE */
 export async function tryPort(host: string, port: number, sharing: Sharing): Promise<void> {
+  const path = socketPathOf(host);
+  if (path !== undefined) return await checkSocketPath(path);
+  if (descriptorOf(host) !== undefined) return;
   // Bun's servers do not report an unknown host.
   if (process.versions.bun !== undefined) await lookup(host);
   if (port === 0) return;

@@ -2,12 +2,14 @@
 
 import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { descriptorOf, socketPathOf } from "../model/socket-place.ts";
 import type { Observe } from "../observe/events.ts";
 import type { CoreValues } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
 import { Turns } from "./turns.ts";
+import { listenAtDescriptor, listenAtPath, removeSocket } from "./unix.ts";
 import { Unsent } from "./unsent.ts";
 import { keepAliveLines } from "./write.ts";
 
@@ -91,8 +93,12 @@ export async function emptyQueue(server: Server): Promise<void> {
   server.off("connection", count);
 }
 
-/** Makes a server listen. @returns the address in use @throws the error of the system, such as EADDRINUSE */
+/** Makes a server listen at a host, at `unix:/PATH`, or at the inherited socket `fd:N`. @returns the address in use @throws the error of the system, such as EADDRINUSE */
 export function bind(server: Server, host: string, port: number, sharing: Sharing): Promise<AddressInfo> {
+  const path = socketPathOf(host);
+  if (path !== undefined) return listenAtPath(server, path);
+  const descriptor = descriptorOf(host);
+  if (descriptor !== undefined) return listenAtDescriptor(server, descriptor);
   const listen = (): Promise<AddressInfo> =>
     new Promise((resolve, reject) => {
       server.once("error", reject);
@@ -115,6 +121,7 @@ export class HttpServer implements ConnectionHost, Listener {
   clock = performance.now();
   isDraining = false;
   givesUpWork = false;
+  isLocal = false;
   readonly connections = new Set<Connection>();
   readonly #server: Server;
   readonly #sweepMs: number;
@@ -204,6 +211,7 @@ export class HttpServer implements ConnectionHost, Listener {
 
   async listen(host: string, port: number, sharing: Sharing = "alone"): Promise<AddressInfo> {
     const address = await bind(this.#server, host, port, sharing);
+    this.isLocal = address.family === "unix";
     this.#sweeper = setInterval(() => this.#sweep(this.#sweepMs), this.#sweepMs);
     this.#sweeper.unref();
     // From here on an error of the listener, such as EMFILE at accept, must not end the process.
@@ -216,6 +224,7 @@ export class HttpServer implements ConnectionHost, Listener {
     this.#stopBegan = performance.now();
     await emptyQueue(this.#server);
     this.#server.close();
+    await removeSocket(this.#server);
   }
 
   /**
@@ -243,6 +252,7 @@ export class HttpServer implements ConnectionHost, Listener {
   /** Stops at once, but waits up to `graceMs` for unfinished answers. */
   async close(graceMs: number): Promise<void> {
     this.#server.close();
+    await removeSocket(this.#server);
     clearInterval(this.#sweeper);
     this.isDraining = true;
     const began = performance.now();

@@ -4,15 +4,16 @@
  */
 
 import { BlockList, isIP } from "node:net";
-import { type Ask, MAX_ELEMENTS } from "./message.ts";
+import { type Ask, LOCAL_PEER, MAX_ELEMENTS } from "./message.ts";
 
 /** Returns the address of a request's client; undefined without a connection. */
 export type ClientOf = (ask: Pick<Ask, "peer" | "headers">) => string | undefined;
 
 const LOOPBACK = ["127.0.0.0/8", "::1"];
 
-/** Adds an address, a range or `loopback` to a list. @returns whether the text was valid */
+/** Adds an address, a range, `unix` or `loopback` to a list. @returns whether the text was valid */
 function add(list: BlockList, text: string): boolean {
+  if (text === LOCAL_PEER) return true;
   if (text === "loopback") return LOOPBACK.every((range) => add(list, range));
   const [, address = "", bits] = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
   const version = isIP(address);
@@ -27,7 +28,7 @@ function add(list: BlockList, text: string): boolean {
 export function problemWithProxy(text: string): string | undefined {
   return add(new BlockList(), text)
     ? undefined
-    : "must be an address, a range such as 10.0.0.0/8, or loopback";
+    : "must be an address, a range such as 10.0.0.0/8, unix or loopback";
 }
 
 /** An IPv6 address, in brackets with an optional port or bare; or an IPv4 address with an optional port. */
@@ -57,6 +58,7 @@ export function readClients(proxies: readonly string[]): ClientOf {
   if (proxies.length === 0) return ({ peer }) => peer?.remoteAddress;
   const list = new BlockList();
   for (const proxy of proxies) add(list, proxy);
+  const trustsLocal = proxies.some((proxy) => proxy === LOCAL_PEER || proxy === "loopback");
   const known = new Map<string, Known>();
 
   function lookUp(text: string): Known {
@@ -65,7 +67,10 @@ export function readClients(proxies: readonly string[]): ClientOf {
     if (known.size >= MAX_KNOWN) known.clear();
     const address = Buffer.from(text).toString();
     // The zone of a link-local address does not count.
-    const isTrusted = list.check(address.replace(/%.*/, ""), address.includes(":") ? "ipv6" : "ipv4");
+    const isTrusted =
+      address === LOCAL_PEER
+        ? trustsLocal
+        : list.check(address.replace(/%.*/, ""), address.includes(":") ? "ipv6" : "ipv4");
     const one = { address, isTrusted };
     known.set(address, one);
     return one;

@@ -14,14 +14,37 @@ interface Fault {
 
 const fault = (status: number, message: string, when: string): Fault => ({ status, message, when });
 
+/** Bytes that are not valid HTTP, for a reason that quotes nothing of them. */
+const malformed = (reason: string, when: string): Fault => fault(400, `Bad request: ${reason}`, when);
+
 /** The table of errors, in the order in which they are judged. */
 export const FAULTS = {
   badRequest: fault(
     400,
     "Bad request",
-    "The bytes sent are not valid HTTP, or an HTTP/1.1 request has no single `Host`.",
+    "The bytes sent are not valid HTTP. Of the kinds below, the reason follows a colon.",
   ),
-  bodyNotAllowed: fault(400, "Request body not allowed", "A GET or HEAD request has a body."),
+  requestLine: malformed(
+    "malformed request line",
+    "The first line is not a known method, a target and the version 1.0 or 1.1.",
+  ),
+  field: malformed("malformed header field", "A line of the head is no name, a colon and a value."),
+  length: malformed(
+    "malformed Content-Length",
+    "`Content-Length` is no number, is sent twice, or is sent with `Transfer-Encoding`.",
+  ),
+  coding: malformed(
+    "malformed Transfer-Encoding",
+    "`Transfer-Encoding` is empty, or lists a coding after `chunked`.",
+  ),
+  noHost: malformed("no Host header", "An HTTP/1.1 request has no `Host`."),
+  twoHosts: malformed("two Host headers", "A request has more than one `Host`."),
+  incomplete: malformed("incomplete request", "The connection ended within a request."),
+  bodyNotAllowed: fault(
+    400,
+    "Request body not allowed",
+    "The request has a body other than one of at most 65,536 bytes by `Content-Length`, or a chunked one without a byte.",
+  ),
   headTooLarge: fault(
     431,
     "Request header fields too large",

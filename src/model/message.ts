@@ -3,6 +3,9 @@
 import type { Body } from "./body.ts";
 import type { FaultName } from "./fault.ts";
 
+/** The address of a peer over a Unix socket. */
+export const LOCAL_PEER = "unix";
+
 export interface Peer {
   readonly remoteAddress?: string | undefined;
 }

@@ -19,6 +19,16 @@ type Change<Name extends CountedMetric> = [Metrics[Name]["counted"][number]] ext
   ? number
   : Metrics[Name]["counted"][number] | Readonly<Record<Metrics[Name]["counted"][number], number>>;
 
+/** Rounds of an export or mirror that a server runs. */
+export interface RoundsStatus {
+  readonly lastSuccessAt: string | null;
+  /** Seconds that it took, and rows, bytes and what is visible. */
+  readonly lastSeconds: number | null;
+  readonly lastDetails: string | null;
+  readonly lastFailureAt: string | null;
+  readonly lastFailure: string | null;
+}
+
 /** One kind of event with its fields. */
 export interface EventRow<Fields> {
   readonly level: "info" | "warn" | "error";
@@ -39,6 +49,8 @@ export interface EventRow<Fields> {
   readonly ends?: string;
   /** Metrics that count it. */
   readonly counts?: { readonly [Name in CountedMetric]?: Change<Name> | ((fields: Fields) => Change<Name>) };
+  /** For an event about a round of the source: what it changes in the status of the rounds. */
+  readonly round?: (fields: Fields) => Partial<RoundsStatus>;
   /** Meaning for operators, in the documents. */
   readonly meaning: string;
 }

@@ -13,13 +13,19 @@ import {
   type Settings,
   settingsOf,
 } from "../settings/settings.ts";
+import { GIVEN_NAMES, type GivenRows } from "../snapshot/given-rows.ts";
 import { problemWithNames } from "../util/distance.ts";
 import { isObject } from "../util/json.ts";
 
 /** The core's options; features add theirs. An option that is also a setting of `serve` has its default and bounds. */
 export interface CoreOptions {
-  /** Folder of the snapshot: its path or a `file:` URL; or an `http:` or `https:` URL that ends with a slash. */
-  readonly snapshot: string | URL;
+  /**
+   * Folder of the snapshot: its path or a `file:` URL; or an `http:` or `https:` URL that ends with a slash. Either this or
+   * {@link rows}.
+   */
+  readonly snapshot?: string | URL;
+  /** The rows themselves, hidden ones included, as objects; an absent table is empty. They are read once. */
+  readonly rows?: GivenRows;
   /** A keys file, which is kept current, by its path or a `file:` URL; or the keys themselves. */
   readonly keys: string | URL | readonly GivenKey[];
   /** Requests of an API key per window; 1000 when absent. */
@@ -50,6 +56,21 @@ export interface CoreOptions {
   /** Observe every request; false when absent. */
   readonly accessLog?: boolean;
   readonly observe?: Observe;
+}
+
+/** @internal Checks that given rows are tables that can be read. @throws {TypeError} */
+export function checkRows(rows: unknown, who: string): asserts rows is GivenRows {
+  if (!isObject(rows)) throw new TypeError(`${who} must be an object with tables, is ${kindOf(rows)}`);
+  const unknown = problemWithNames(rows, Object.values(GIVEN_NAMES), "table");
+  if (unknown !== undefined) throw new TypeError(`${who}: ${unknown}`);
+  for (const [name, table] of Object.entries(rows)) {
+    const isList =
+      typeof table === "object" &&
+      table !== null &&
+      (Symbol.iterator in table || Symbol.asyncIterator in table);
+    if (table !== undefined && !isList)
+      throw new TypeError(`${who}: ${name} must be an iterable of rows, is ${kindOf(table)}`);
+  }
 }
 
 /** @internal The rows of the options that are also settings: `rateLimit` is `--rate-limit`. */
@@ -110,12 +131,15 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
   if (setting.path !== undefined) return pathOf(name, given);
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
-  const { isSecret, choices } = setting;
-  const wanted = choices
-    ? `one of ${choices.join(", ")}`
-    : `a ${isSecret ? `${setting.value} as text` : type}`;
+  const { isSecret, choices = [] } = setting;
+  const what = `a ${isSecret ? `${setting.value} as text` : type}`;
+  const wanted =
+    setting.kind === "choice"
+      ? `one of ${choices.join(", ")}`
+      : [...choices.map((word) => `"${word}"`), what].join(" or ");
   const is = isSecret && typeof given === "string" ? "" : `, is ${kindOf(given)}`;
-  if (typeof given !== type) fail(`option "${name}" must be ${wanted}${is}`);
+  const isWord = choices.some((word) => word === given);
+  if (typeof given !== type && !isWord) fail(`option "${name}" must be ${wanted}${is}`);
   const problem = problemWith(setting, String(given));
   if (problem !== undefined) fail(`option "${name}" ${problem}${is}`);
   return given;
@@ -131,11 +155,14 @@ export function checkOptions(given: unknown, table: readonly Setting[]) {
   if (given === undefined) fail("needs options: { snapshot: FOLDER, keys: FILE or [KEY, …] }");
   if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
   const rows = optionRows(table);
-  const names = ["snapshot", "keys", "threads", "observe", ...rows.map(({ flag }) => nameOf(flag))];
+  const names = ["snapshot", "rows", "keys", "threads", "observe", ...rows.map(({ flag }) => nameOf(flag))];
   const unknown = problemWithNames(given, names, "option");
   if (unknown !== undefined) fail(unknown);
   const { threads, observe } = given;
-  const snapshot = snapshotOf(given.snapshot);
+  const isRows = given.rows !== undefined;
+  if (isRows && given.snapshot !== undefined) fail('takes the option "snapshot" or "rows", not both');
+  if (isRows) checkRows(given.rows, 'openOrrery: option "rows"');
+  const snapshot = isRows ? "" : snapshotOf(given.snapshot);
   const keys = keysOf(given.keys);
   if (threads !== undefined && typeof threads !== "boolean") {
     fail(`option "threads" must be a boolean, is ${kindOf(threads)}`);
@@ -159,6 +186,7 @@ export function checkOptions(given: unknown, table: readonly Setting[]) {
   });
   if (problem !== undefined) fail(problem);
   if (typeof keys !== "string") checkKeys(keys, { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix });
+  const rowsGiven = isRows ? (given.rows as GivenRows) : undefined;
   const givenKeys = typeof keys === "string" ? undefined : (keys as GivenKey[]);
-  return { settings, keys: givenKeys, threads, observe: observe as Observe | undefined };
+  return { settings, keys: givenKeys, rows: rowsGiven, threads, observe: observe as Observe | undefined };
 }

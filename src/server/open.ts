@@ -33,6 +33,8 @@ export interface OpenStateOptions {
   readonly records?: readonly KeyRecord[] | undefined;
   /** Brings the snapshot, unless that is a folder. */
   readonly source?: OpenSource | undefined;
+  /** Loads it, in place of the loaders of folders. */
+  readonly load?: Loader | undefined;
   /** How limits are shared with other replicas; not at all when absent. */
   readonly sharedLimits?: SharedLimitsPlan | undefined;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
@@ -113,6 +115,7 @@ async function openSearching(options: OpenStateOptions, { requestCounters }: Sta
   const searchBounds = { cacheBytes, scheduler: new Scheduler(pending), count };
   // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
   const importHere = async (): Promise<Loader> => (await import("./load/loader.ts")).loadHere;
+  if (options.load !== undefined) return { similar, searchBounds, load: options.load };
   if (!threads) return { similar, searchBounds, load: await importHere() };
   const isFirstHere = startsHere && !servesElsewhere;
   return {

@@ -8,6 +8,7 @@ import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
 import { MAX_UNSENT_BYTES } from "../http/unsent.ts";
 import { BASE_PATH } from "../model/model.ts";
+import { originOf } from "../model/socket-place.ts";
 import type { Tables } from "../observe/events.ts";
 import type { LogSink } from "../observe/log/log.ts";
 import { createRequestCells, type RequestCells } from "../observe/metrics/counters.ts";
@@ -115,8 +116,9 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     throw error;
   });
   const { address } = listener;
-  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  const url = `http://${name}:${address.port}${BASE_PATH}`;
+  const origin = originOf(address);
+  const isLocal = address.family === "unix";
+  const url = isLocal ? origin : origin + BASE_PATH;
   const generation = (): string => state.generation.store.id;
   observe({ kind: "listening", url, generation: generation() });
   opened.begin();
@@ -124,7 +126,7 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     url,
     /** Undefined without an admin listener; likewise `pagesUrl` without pages. */
     adminUrl: admin?.url,
-    pagesUrl: state.pages && new URL(state.pages.home, url).href,
+    pagesUrl: isLocal ? undefined : state.pages && new URL(state.pages.home, url).href,
     /** Id of the generation being served. */
     generation,
     reload: (): Promise<unknown> => opened.reload(),

@@ -7,6 +7,7 @@
 import { problemWithProxy } from "../model/client-address.ts";
 import type { FeatureRows } from "../model/feature-rows.ts";
 import { SCOPES } from "../model/model.ts";
+import { problemWithSocketPath } from "../model/socket-place.ts";
 
 const SERVING = ["serve", "demo"] as const;
 const KEY_VERBS = [
@@ -33,8 +34,8 @@ export interface Setting<C extends string = string> {
   /** For a feature's setting of a core command: the core's flag that it follows in lists. */
   readonly after?: string;
   /**
-   * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean (a flag
-   * alone is on), or text that may be given many times or joined by commas.
+   * How a value is read: text, a whole number (or one of its choices), a number, one of some words, a boolean or one of
+   * its choices (a flag alone is on), or text that may be given many times or joined by commas.
    */
   readonly kind: "text" | "integer" | "number" | "choice" | "flag" | "list";
   /** Placeholder of the value in help texts. */
@@ -130,7 +131,8 @@ export const CORE_SETTINGS = [
     path: "read",
     value: "DIR|URL",
     required: true,
-    meaning: "Directory of the snapshot, or the URL of one, which ends with a slash.",
+    meaning:
+      "Directory of the snapshot, or the URL of one, which ends with a slash; or what is to be exported: `postgres://…`, or `mirror+https://…`.",
     commands: ["serve"],
   },
   {
@@ -147,7 +149,8 @@ export const CORE_SETTINGS = [
     kind: "text",
     value: "HOST",
     default: "127.0.0.1",
-    meaning: "Address to listen on.",
+    problem: problemWithSocketPath,
+    meaning: "Address to listen on, or `unix:/PATH` for a Unix socket, which has no port.",
   },
   {
     flag: "port",
@@ -285,7 +288,7 @@ export const CORE_SETTINGS = [
     value: "LIST",
     problem: problemWithProxy,
     meaning:
-      "Proxies whose `X-Forwarded-For` gives the client's address for the log: addresses, ranges such as `10.0.0.0/8`, or `loopback`, joined by commas. Default: none.",
+      "Proxies whose `X-Forwarded-For` gives the client's address for the log: addresses, ranges such as `10.0.0.0/8`, `unix` for Unix sockets, or `loopback`, which includes these; joined by commas. Default: none.",
   },
   {
     ...WRITTEN_FILE,
@@ -504,7 +507,7 @@ type WordOf<R> = R extends { readonly choices: readonly (infer Word)[] } ? Word 
 
 type ValueOf<R extends Setting> = R["kind"] extends "integer" | "number"
   ? number | WordOf<R>
-  : { text: string; choice: WordOf<R>; flag: boolean; list: readonly string[] }[Exclude<
+  : { text: string; choice: WordOf<R>; flag: boolean | WordOf<R>; list: readonly string[] }[Exclude<
       R["kind"],
       "integer" | "number"
     >];
@@ -531,9 +534,10 @@ export function nameOf(flag: string): string {
 export function readValue({ kind, choices = [] }: Setting, texts: readonly string[]): unknown {
   const [text] = texts;
   if (kind === "list") return texts;
+  if (text !== undefined && choices.includes(text)) return text;
   if (kind === "flag") return text !== undefined && readBoolean(text);
   const isNumber = kind === "integer" || kind === "number";
-  return isNumber && text !== undefined && !choices.includes(text) ? Number(text) : text;
+  return isNumber && text !== undefined ? Number(text) : text;
 }
 
 /** The environment variable of a setting: `rate-limit` is `ORRERY_RATE_LIMIT`. */
@@ -610,7 +614,9 @@ export function problemWith(setting: Setting, value: string): string | undefined
     case "choice":
       return choices.includes(value) ? undefined : `must be one of ${choices.join(", ")}`;
     case "flag":
-      return readBoolean(value) === undefined ? "must be on or off" : undefined;
+      return choices.includes(value) || readBoolean(value) !== undefined
+        ? undefined
+        : `must be ${[...choices, "on or off"].join(", ")}`;
     case "text":
     case "list":
       return value.trim() === "" ? "must not be empty" : problem?.(value);

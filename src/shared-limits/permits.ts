@@ -140,7 +140,7 @@ export function takePermit(
     const free = freeIn(held, limit);
     if (!countOne(leases, slot, window, used)) continue;
     if (free <= leases.askBelow[slot]!) askAhead(slot, limit);
-    const left = Math.min(free - 1 + (isFresh ? rest : 0), limit - used - 1);
+    const left = Math.min(free - 1 + rest, limit - used - 1);
     return quotaOf(leases, slot, limit, window, left);
   }
 }

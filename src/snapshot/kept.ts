@@ -129,7 +129,8 @@ function referAgain(
   const dangling: Dangling = { count: 0, examples: [] };
   for (let arrival = 0; arrival < rows.length; arrival++) {
     const owner = findReferred(users, owners, arrival * 4);
-    if (owner === NOWHERE) dangle(dangling, { file, line: lines[arrival]! }, "ownerId", owners, arrival * 4);
+    if (owner === NOWHERE)
+      dangle(dangling, { place: `${file}:${lines[arrival]}` }, "ownerId", owners, arrival * 4);
     const row = rows[arrival]!;
     if (row !== NO_GROUP) parents[row] = groupOf(owner);
   }

@@ -5,7 +5,7 @@ export class Problems {
   readonly #lines: string[] = [];
   count = 0;
 
-  /** `file: what` */
+  /** `file: what`, or another place */
   file(file: string, what: string): void {
     this.#add(`${file}: ${what}`);
   }

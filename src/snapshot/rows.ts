@@ -35,15 +35,27 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   time: "a real time like 2026-01-31T09:30:00.000Z",
 };
 
-/** The checks of one file: remembers the current line. */
+/** The checks of one file, or of the rows that a program gives as a table: remembers the current line, or index. */
 export class RowChecker {
   readonly file: string;
   readonly #problems: Problems;
+  readonly #by: "line" | "index";
   line = 0;
 
-  constructor(file: string, problems: Problems) {
+  constructor(file: string, problems: Problems, by: "line" | "index" = "line") {
     this.file = file;
     this.#problems = problems;
+    this.#by = by;
+  }
+
+  /** The place of the current row in messages: `users.ndjson:4`, `users[3]`. */
+  get place(): string {
+    return this.#by === "line" ? `${this.file}:${this.line}` : `${this.file}[${this.line}]`;
+  }
+
+  /** The place of another row in the same file or table: `line 4`, `users[3]`. */
+  placeOf(line: number): string {
+    return this.#by === "line" ? `line ${line}` : `${this.file}[${line}]`;
   }
 
   /** Parses a line into a row, or reports why it is not one. */
@@ -58,12 +70,17 @@ export class RowChecker {
       wrong = isRowWithComma(text) ? "ends with a comma" : notJson(text, true);
     }
     if (isObject(row)) return row;
-    this.#problems.line(this.file, line, wrong);
+    this.reportRow(wrong);
     return undefined;
   }
 
+  /** Reports what is wrong with the row as a whole. */
+  reportRow(what: string): void {
+    this.#problems.file(this.place, what);
+  }
+
   report(field: string, what: string): void {
-    this.#problems.field(this.file, this.line, field, what);
+    this.#problems.file(this.place, `${field}: ${what}`);
   }
 
   /** Reads the field of number `at` into a row. @returns as {@link readValue}; a wrong value is reported */

@@ -103,7 +103,10 @@ export class Staged implements ArrivedRows {
     const before = this.ids.add(id, 0);
     if (before >= 0) {
       const [key] = FIELDS[this.#table];
-      check.report(key!.name, `is a duplicate of line ${this.lines.values[before]}: ${formatUuid(id, 0)}`);
+      check.report(
+        key!.name,
+        `is a duplicate of ${check.placeOf(this.lines.values[before]!)}: ${formatUuid(id, 0)}`,
+      );
       return false;
     }
     this.lines.push(check.line);
@@ -167,14 +170,14 @@ export function createStage(limits: Partial<StageLimits> = {}): Stage {
 /** Counts a dangling reference. @param at position of its id in `words` */
 export function dangle(
   dangling: Dangling,
-  { file, line }: Pick<RowChecker, "file" | "line">,
+  { place }: Pick<RowChecker, "place">,
   field: string,
   words: Uint32Array,
   at = 0,
 ): void {
   dangling.count++;
   if (dangling.examples.length < MOST_DANGLING) {
-    dangling.examples.push(`${file}:${line}: ${field}: dangling reference: ${formatUuid(words, at)}`);
+    dangling.examples.push(`${place}: ${field}: dangling reference: ${formatUuid(words, at)}`);
   }
 }
 

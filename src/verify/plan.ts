@@ -161,7 +161,7 @@ const DRAWS: Readonly<
 /** Draws a request of an operation; undefined when the snapshot has no data for it. */
 function drawTarget(drawing: Drawing, route: Route): string | undefined {
   const { store } = drawing;
-  let { path } = route;
+  let path: string = route.path;
   if (path.includes(":id")) {
     const id = drawId(drawing, store[path.split("/")[1] as "users" | "worlds" | "instances"]);
     if (id === undefined) return undefined;

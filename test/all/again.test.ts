@@ -34,13 +34,13 @@ const AGAIN: readonly {
     how: "over node:http",
     node: here,
     variables: { ORRERY_TEST_HTTP: "node" },
-    files: { conformance: 30, http: 150 },
+    files: { conformance: 30, http: 100 },
   },
   {
     how: "over two serving threads",
     node: other,
     variables: { ORRERY_TEST_SERVING_THREADS: "2" },
-    files: { http: 295, "http-connections": 17, "all/http-stop": 4 },
+    files: { http: 260, "http-connections": 17, "all/http-stop": 4 },
   },
 ];
 

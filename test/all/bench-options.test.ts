@@ -18,19 +18,6 @@ function run(bench: string, option: string) {
 }
 
 describe("a bench", () => {
-  it("is one of twelve at most, in 8,000 lines", () => {
-    assert.ok(BENCHES.length <= 12, BENCHES.join());
-    const files = readdirSync(`${ROOT}bench`, { recursive: true, withFileTypes: true }).filter(
-      (entry) =>
-        entry.isFile() && entry.name !== "package-lock.json" && !entry.parentPath.includes("node_modules"),
-    );
-    const lines = files.map(
-      ({ parentPath, name }) => readFileSync(`${parentPath}/${name}`, "utf8").split("\n").length - 1,
-    );
-    const all = lines.reduce((sum, many) => sum + many, 0);
-    assert.ok(all > 3000 && all <= 8000, `${all} lines`);
-  });
-
   it("begins with how it is called, and reads its options where --help is known", () => {
     assert.ok(BENCHES.length > 9);
     for (const name of BENCHES) {

@@ -39,13 +39,21 @@ const QUEUED_LIMIT_MS = 300;
 const PROBES = 60;
 const ADMIN_TOKEN = "canary-of-admin";
 
-/** Probes repeatedly. @returns the longest wait in milliseconds */
-async function probeAll(port: number): Promise<number> {
+/** Probes that a burst of connections may cost where it uses up all files: the runtime then closes all that wait to be accepted. */
+const MOST_LOST = 2;
+
+/** Probes repeatedly. @param mostLost probes that may meet the end of their connection @returns the longest wait in milliseconds */
+async function probeAll(port: number, mostLost: number): Promise<number> {
   let longest = 0;
+  let lost = 0;
   for (let at = 0; at < PROBES; at++) {
     const path = at % 2 === 0 ? "/livez" : "/readyz";
     const began = performance.now();
-    const { status } = await askOnce(port, path, ["Host: localhost"]);
+    const reply = await askOnce(port, path, ["Host: localhost"]).catch((error: unknown) => {
+      if (++lost > mostLost || !/^(fin|ECONNRESET) /.test((error as Error).message)) throw error;
+    });
+    if (reply === undefined) continue;
+    const { status } = reply;
     longest = Math.max(longest, performance.now() - began);
     assert.equal(status, 200, `${path}, probe ${at}`);
     await sleep(10);
@@ -85,7 +93,7 @@ for (const files of [undefined, 400]) {
         const limit = (isQueued ? QUEUED_LIMIT_MS : LIMIT_MS) * slowness();
         // A machine that stalls for a moment is not the listener's fault.
         const longest: number[] = [];
-        do longest.push(await probeAll(port));
+        do longest.push(await probeAll(port, files !== undefined && count > files ? MOST_LOST : 0));
         while (longest.at(-1)! >= limit && longest.length < 4);
         t.diagnostic(`longest waits: ${longest.map(Math.round).join(", ")} ms of ${Math.round(limit)}`);
         assert.ok(longest.at(-1)! < limit, `${longest} ms, of ${limit}`);

@@ -398,6 +398,10 @@ describe("the dashboard", { skip }, () => {
           { kind: "limits-away", since, message: "<b>The counter server cannot be asked.</b>" },
         ],
         limits: { ...status.limits, shared: true, server: "away", since, losses: 3 },
+        rounds: {
+          ...{ lastSuccessAt: since, lastSeconds: 1.25, lastDetails: "7 rows, 1 of 2 worlds visible" },
+          ...{ lastFailureAt: status.now, lastFailure: "PostgreSQL at db: <i>connection refused</i>" },
+        },
         keys: {
           ...status.keys,
           busiest: [
@@ -422,6 +426,10 @@ describe("the dashboard", { skip }, () => {
       for (const [selector, text] of [
         ["#problem-list", /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/],
         ["#limits", /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/],
+        [
+          "#rounds",
+          /^The last round of the source succeeded 1\smin[^:]* ago, after [\d.,]+\s(ms|s): 7 rows, 1 of 2 worlds visible\. One failed 0\ss ago: PostgreSQL at db: <i>/,
+        ],
         ["#routes tr:last-child th", /^other paths$/],
         ["#routes-table thead", /4xx, 5xx\s*$/],
         ["#keys .use", /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/],

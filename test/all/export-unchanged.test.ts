@@ -79,7 +79,7 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
       for await (const chunk of lines) count += chunk.toString().split("\n").length - 1;
       return { lines: count };
     };
-    const from = readPostgresUrl(server.url(database));
+    const from = readPostgresUrl(server.url(database), {});
     const made = await copyTables(from, { queries, take, marks }, new AbortController().signal);
     return { marks: made, copied };
   }
@@ -137,7 +137,7 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
     const database = await makeDatabase();
     const out = join(temporaryFolder(t), "out");
     const options = {
-      from: readPostgresUrl(server.url(database)),
+      from: readPostgresUrl(server.url(database), {}),
       queries: DEFAULT_QUERIES,
       out,
       gzip: false,

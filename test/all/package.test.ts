@@ -138,7 +138,7 @@ async function answers(url: string): Promise<void> {
   for (const target of ["/stats", "/users/search?q=a", "/worlds?limit=50"]) {
     assert.equal((await get(url + target, { token: TOKEN })).status, 200);
   }
-  assert.match((await get(new URL("/docs", url).href, {})).text, /<h1>Public API<\/h1>/);
+  assert.match((await get(new URL("/docs", url).href, {})).text, /<h1>Public read-only API<\/h1>/);
 }
 
 const SERVE = ["serve", "--snapshot", "node_modules/orrery/data/sample", "--keys", keys, "--port", "0"];
@@ -150,7 +150,7 @@ describe("the package", () => {
 
   it("holds what was built, no sources, and needs nothing that runs TypeScript", () => {
     assert.deepEqual(readdirSync(installed).sort(), [
-      ...["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"],
+      ...["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"],
       ...["bench", "bin", "data", "deploy", "dist", "docs", "package.json"],
     ]);
     assert.equal(existsSync(join(npmProject, "node_modules/tsx")), false);

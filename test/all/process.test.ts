@@ -23,7 +23,7 @@ import { dial, header, requestHead } from "../support/raw.ts";
 describe("processes", { concurrency: 4 }, () => {
   test("the listening line is all of standard output; each event is one JSON line of log", async (t) => {
     const { snapshot, keys } = place(t);
-    const server = await serve(snapshot, keys);
+    const server = await serve(snapshot, keys, ["--similar", "off"]);
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
     assert.equal(generationOf(await get(`${server.url}/stats`, { token: TOKEN })), server.generation);
     for (const offset of [0, 1, 2]) {

@@ -68,7 +68,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
 
   async function authorize(page: Page, token: string): Promise<void> {
     await page.click(".auth-wrapper .authorize");
-    await page.fill('.modal-ux input[autocomplete="off"]', token);
+    await page.getByLabel("Token", { exact: true }).fill(token);
     await page.click(".modal-ux .auth-btn-wrapper .authorize");
     await page.click(".modal-ux .btn-done");
   }
@@ -100,6 +100,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     const bases = await page.locator(".base").allInnerTexts();
     assert.ok(bases.length > 4);
     for (const base of bases) assert.equal(base || server.url, server.url);
+    assert.equal(await page.locator(".info").count(), 0, "a second introduction");
     await page.close();
   });
 
@@ -218,7 +219,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     await page.goto(`${origin}/docs`, { waitUntil: "commit" });
     const painted = 'performance.getEntriesByName("first-contentful-paint").length';
     await until(() => page.evaluate(painted), "the paint");
-    assert.equal(await page.locator("h1").innerText(), "Public API");
+    assert.equal(await page.locator("h1").innerText(), "Public read-only API");
     assert.equal(await page.locator(".opblock").count(), 0);
     gate.emit("open");
     await shown(page);

@@ -127,9 +127,8 @@ for (const threads of sharing ? [1, 2] : [1]) {
       assert.ok(one.answered() < 600, "the other key waited for all of them");
       await allOf(one, 600);
       assert.deepEqual([...one.statuses.keys()].toSorted(), ["200", "503"]);
-      // Answers during the arrival of the flood made room for as many more.
+      // Answers during the arrival of the flood made room for more: the quicker the searches, the more.
       assert.ok(one.statuses.get("200")! >= MOST_OF_KEY, `${one.statuses.get("200")} answered`);
-      assert.ok(one.statuses.get("200")! < 300, `${one.statuses.get("200")} answered`);
       hangUp(one);
     });
 

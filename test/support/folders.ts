@@ -134,10 +134,10 @@ export function writeSnapshot(folder: string, given: Files = {}): string {
   return writeFiles(folder, snapshotFiles(given));
 }
 
-/** The manifest entry of a stored, uncompressed file. */
-export function listed(bytes: Buffer): { rows: number; bytes: number; sha256: string } {
+/** The manifest entry of a stored file. @param text its uncompressed bytes */
+export function listed(bytes: Buffer, text = bytes): { rows: number; bytes: number; sha256: string } {
   return {
-    rows: bytes
+    rows: text
       .toString("utf8")
       .split("\n")
       .filter((line) => line.trim() !== "").length,
@@ -154,7 +154,12 @@ export function manifestOf(
     format: "orrery-snapshot/1",
     generation,
     createdAt: "2026-05-06T07:08:09.010Z",
-    files: Object.fromEntries(Array.from(files, ([name, bytes]) => [name, listed(bytes)])),
+    files: Object.fromEntries(
+      Array.from(files, ([name, bytes]) => [
+        name,
+        listed(bytes, name.endsWith(".gz") ? gunzipSync(bytes) : bytes),
+      ]),
+    ),
   };
 }
 

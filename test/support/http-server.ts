@@ -130,6 +130,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
     rateLimit: 1_000_000,
     rateWindow: 31_536_000,
     docs: false,
+    similar: false,
     watch: 0,
     maxSnapshotBytes: 1 << 30,
     searchCacheBytes: 1 << 20,

@@ -8,6 +8,10 @@ import { optionsOf } from "./options.ts";
 /** No environment, input and terminal; outputs are lost, and the process must not end. */
 export const NO_IO: CommandIo = {
   environment: {},
+  pid: 1,
+  self: [],
+  readFirstLine: async () => "",
+  whenInputEnds: () => {},
   readInput: async () => "",
   print: () => true,
   deliver: async () => {},

@@ -405,12 +405,16 @@ export function modelConditions(
   ifNoneMatch: string | undefined,
   generation: string,
 ): number {
+  const marked = ["gzip", "br", "zstd", "deflate"].flatMap((name) =>
+    ["-", ";", "--"].map((mark) => `${generation}${mark}${name}`),
+  );
+  const same = [generation, ...marked];
   if (ifMatch !== undefined && ifMatch.trim() !== "*") {
-    if (!tagsIn(ifMatch).some(({ weak, tag }) => !weak && tag === generation)) return 412;
+    if (!tagsIn(ifMatch).some(({ weak, tag }) => !weak && same.includes(tag))) return 412;
   }
   if (ifNoneMatch === undefined) return 200;
   if (ifNoneMatch.trim() === "*") return 304;
-  return tagsIn(ifNoneMatch).some(({ tag }) => tag === generation) ? 304 : 200;
+  return tagsIn(ifNoneMatch).some(({ tag }) => same.includes(tag)) ? 304 : 200;
 }
 
 // ---------------------------------------------------------------- operations
@@ -487,7 +491,8 @@ function findRoute(path: string): { route: Route; id: string } | undefined {
 
 const EXPOSED =
   "etag, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id";
-const ALLOWED = "authorization, content-type, if-match, if-none-match, traceparent, tracestate, x-request-id";
+const ALLOWED =
+  "*, authorization, content-type, if-match, if-none-match, traceparent, tracestate, x-request-id";
 
 /** A correct server. It counts requests, so every request must be asked exactly once and in order. */
 export class Model {

@@ -56,6 +56,8 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "source-failed": [{ problem: "no answer", copy: "g", ageSeconds: 1, retryMs: 1 }],
   "source-recovered": [{ ms: 1 }],
   "source-damaged": [{ place: "/cache/x" }],
+  "round-done": [{ generation: "g", isNew: true, details: "3 rows", seconds: 0.1 }],
+  "round-failed": [{ problem: "no answer" }, { problem: "no answer", createdAt: "2026-01-01T00:00:00.000Z" }],
   "similar-ready": [{ generation: "g", names: 2, ms: 1 }],
   "similar-failed": [
     { generation: "g", problem: "out of memory", retryMs: 5000 },

@@ -214,6 +214,8 @@ export async function withRows(
     rateLimit: SETTINGS.rateLimit,
     rateWindow: SETTINGS.rateWindow,
     threads: false,
+    // The model answers `match=similar` as a server without it.
+    similar: false,
   });
   try {
     await run(directDoor(orrery.ask), new Model(rows, KEYS, SETTINGS));

@@ -1,7 +1,11 @@
-/** nginx and HAProxy: as a host of snapshots, as the balancers of `deploy/`, and as proxies over few shared connections. */
+/**
+ * nginx and HAProxy: as a host of snapshots, as the balancers of `deploy/`, and as proxies over few shared connections. Apache: as
+ * a forward proxy. All of them and Caddy: as proxies that compress.
+ */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { ask } from "./fleet.ts";
@@ -97,10 +101,12 @@ export interface Address {
   readonly adminPort: number;
 }
 
-function certificate(folder: string): { key: string; pem: string } {
+/** Writes a certificate for `api.example.com` and `localhost`, signed by itself. */
+export function certificate(folder: string): { key: string; pem: string } {
   const [key, pem] = [join(folder, "site.key"), join(folder, "site.pem")];
   const args = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=api.example.com"];
-  execFileSync("openssl", ["req", ...args, "-keyout", key, "-out", pem], { stdio: "ignore" });
+  const names = ["-addext", "subjectAltName=DNS:api.example.com,DNS:localhost"];
+  execFileSync("openssl", ["req", ...args, ...names, "-keyout", key, "-out", pem], { stdio: "ignore" });
   return { key, pem };
 }
 
@@ -221,3 +227,99 @@ backend b
 export const PROXIES = { nginx: startSharingNginx, HAProxy: startSharingHaproxy };
 
 export const BALANCERS = { nginx: startNginxSite, HAProxy: startHaproxy };
+
+async function startCompressingNginx(folder: string, port: number): Promise<RunningProxy> {
+  const own = await freePort();
+  const http = `access_log off; gzip on; gzip_types application/json; gzip_proxied any;
+    server { listen 127.0.0.1:${own}; location / { proxy_pass http://127.0.0.1:${port}; } }`;
+  return runNginx(folder, own, http, () => listens(own));
+}
+
+async function startCompressingHaproxy(folder: string, port: number): Promise<RunningProxy> {
+  const own = await freePort();
+  const configuration = `defaults
+  mode http
+  timeout connect 5s
+  timeout client 20s
+  timeout server 20s
+frontend f
+  bind 127.0.0.1:${own}
+  filter compression
+  compression algo gzip
+  compression type application/json
+  default_backend b
+backend b
+  option httpchk
+  server s 127.0.0.1:${port} check inter 200ms
+`;
+  // It asks OPTIONS / and answers 503 itself while it believes the server to be down.
+  const isUp = async (): Promise<boolean> => (await get(`http://127.0.0.1:${own}/`)).status === 302;
+  return runHaproxy(folder, own, configuration, isUp);
+}
+
+async function runApache(folder: string, modules: string, lines: readonly string[]): Promise<RunningProxy> {
+  const own = await freePort();
+  mkdirSync(folder, { recursive: true });
+  const [file, log] = [join(folder, "apache.conf"), join(folder, "error.log")];
+  const all = [
+    ...`mpm_event authz_core ${modules}`
+      .split(" ")
+      .map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`),
+    ...["User www-data", "Group www-data", `ServerRoot ${folder}`, "ServerName localhost"],
+    ...[`PidFile ${folder}/pid`, `DefaultRuntimeDir ${folder}`, `ErrorLog ${log}`, `Listen 127.0.0.1:${own}`],
+    ...lines,
+  ];
+  writeFileSync(file, all.join("\n"));
+  const program = start(["-f", file, "-D", "FOREGROUND"], {}, ["apache2"]);
+  return running(program, own, () => listens(own));
+}
+
+function startCompressingApache(folder: string, port: number): Promise<RunningProxy> {
+  return runApache(folder, "filter deflate proxy proxy_http", [
+    "AddOutputFilterByType DEFLATE application/json",
+    `ProxyPass / http://127.0.0.1:${port}/`,
+  ]);
+}
+
+/** A forward proxy that asks for the name `me` and a password. @returns it, and the lines `STATUS METHOD TARGET` of its request log */
+export async function startForwardProxy(
+  folder: string,
+  password: string,
+): Promise<RunningProxy & { readonly asked: () => string[] }> {
+  mkdirSync(folder, { recursive: true });
+  const [people, asked] = [join(folder, "people"), join(folder, "asked")];
+  writeFileSync(people, `me:{SHA}${createHash("sha1").update(password).digest("base64")}\n`);
+  const proxy = await runApache(
+    folder,
+    "proxy proxy_http proxy_connect auth_basic authn_core authn_file authz_user",
+    [
+      `LogFormat "%>s %m %U" asked\nCustomLog ${asked} asked`,
+      "ProxyRequests On\nAllowCONNECT 1-65535",
+      "<Proxy *>\nAuthType Basic\nAuthName proxy",
+      `AuthBasicProvider file\nAuthUserFile ${people}\nRequire valid-user\n</Proxy>`,
+    ],
+  );
+  // Its workers make the log a moment after they listen.
+  const lines = (): string[] =>
+    existsSync(asked) ? readFileSync(asked, "utf8").split("\n").slice(0, -1) : [];
+  return { ...proxy, asked: lines };
+}
+
+async function startCompressingCaddy(folder: string, port: number): Promise<RunningProxy> {
+  const own = await freePort();
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "Caddyfile");
+  const site = `bind 127.0.0.1\n encode gzip\n reverse_proxy 127.0.0.1:${port}`;
+  writeFileSync(file, `{\n admin off\n auto_https off\n}\nhttp://:${own} {\n ${site}\n}\n`);
+  const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const program = start(["run", "--config", file, "--adapter", "caddyfile"], home, ["caddy"]);
+  return running(program, own, () => listens(own));
+}
+
+/** Proxies that compress JSON, without TLS, by their defaults otherwise. */
+export const COMPRESSORS = {
+  nginx: startCompressingNginx,
+  HAProxy: startCompressingHaproxy,
+  Apache: startCompressingApache,
+  Caddy: startCompressingCaddy,
+};

@@ -65,7 +65,6 @@ export const MALFORMED: Readonly<Record<string, string | Buffer>> = {
   ICE: `GET ${STATS} ICE/1.1\r\n${HOST}${AUTH}\r\n`,
   "HTTP in lower case": `GET ${STATS} http/1.1\r\n${HOST}${AUTH}\r\n`,
   "half of the preface of HTTP/2": "PRI * HTTP/2.0\r\n\r\n",
-  "a byte above ASCII in the target": `GET ${STATS}?\xe9 HTTP/1.1\r\n${HOST}${AUTH}\r\n`,
   "a bare CR at the end of a header": `${OK}X-Odd: a\r\r\n\r\n`,
   "a bare CR before a line": `${OK}\rX-Odd: a\r\n\r\n`,
   "an empty line that is a bare LF": `${OK}\n`,

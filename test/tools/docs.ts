@@ -54,7 +54,7 @@ function settingOption(setting: Setting): readonly string[] {
   const text = defaultText(setting);
   if (setting.default === undefined && setting.kind === "text") return [`\`${name}\``, text, setting.meaning];
   const values: Partial<Record<Setting["kind"], string>> = {
-    flag: String(text === "on"),
+    flag: setting.choices?.includes(text) ? `"${text}"` : String(text === "on"),
     text: `"${text}"`,
   };
   return [`\`${name}\``, `\`${values[setting.kind] ?? text}\``, setting.meaning];
@@ -169,7 +169,12 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     table(
       ["Option", "Default", "Meaning"],
       [
-        ["`snapshot`", "required", "Directory of the snapshot, or the URL of one, which ends with a slash."],
+        [
+          "`snapshot`",
+          "this or `rows`",
+          "Directory of the snapshot, or the URL of one, which ends with a slash.",
+        ],
+        ["`rows`", "none", "The rows themselves, in place of a snapshot."],
         ["`keys`", "required", "A keys file, by its path or a `file:` URL, or an array of keys."],
         ...optionRows(PROGRAM.settings).map(settingOption),
         [

@@ -3,9 +3,13 @@ import json from "@rollup/plugin-json";
 import resolve from "@rollup/plugin-node-resolve";
 
 export default {
-  // The thread's file must lie beside the bundle, under this name.
-  input: { app: "../bundled.mjs", "generation-thread": "orrery/generation-thread" },
+  // The threads' files must lie beside the bundle, under these names.
+  input: {
+    app: "../bundled.mjs",
+    "generation-thread": "orrery/generation-thread",
+    "similar-thread": "orrery/similar-thread",
+  },
   output: { dir: "out", format: "esm", entryFileNames: "[name].js" },
-  external: ["pg", "pg-copy-streams", "@redis/client"],
+  external: ["pg", "pg-copy-streams", "@redis/client", "proxy-agent"],
   plugins: [resolve({ preferBuiltins: true }), commonjs(), json()],
 };

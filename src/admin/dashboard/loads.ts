@@ -3,7 +3,7 @@
 import type { LoadStatus, ReloadReply, Status } from "../status.ts";
 import { ask } from "./ask.ts";
 import { byId, foreign, make, runOnce } from "./dom.ts";
-import { counted, duration, millis, moment, percent, rowsText } from "./format.ts";
+import { between, counted, duration, millis, moment, percent, rowsText } from "./format.ts";
 import { card, note } from "./parts.ts";
 
 function tablesOf({ read, kept }: LoadStatus): string {
@@ -42,11 +42,25 @@ function loadingText({ loading, loads }: Status): string {
   return `A load is running for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`;
 }
 
+/** The rounds of the export or mirror that this server runs. */
+function roundsText({ rounds, now }: Status): string {
+  if (rounds === null) return "";
+  const { lastSuccessAt, lastSeconds, lastDetails, lastFailureAt, lastFailure } = rounds;
+  const good =
+    lastSuccessAt === null
+      ? "No round of the source has succeeded yet."
+      : `The last round of the source succeeded ${between(lastSuccessAt, now)} ago, after ${millis(1000 * (lastSeconds ?? 0))}: ${lastDetails ?? ""}.`;
+  return lastFailureAt === null
+    ? good
+    : `${good} One failed ${between(lastFailureAt, now)} ago: ${lastFailure ?? ""}`;
+}
+
 export const LOADS_CARD = card(
   "loads",
   "Loads",
   "newest first",
   note("loading", loadingText),
+  note("rounds", roundsText),
   // The list scrolls, so that it takes the focus.
   ({ loads }) => [make("ol", { id: "loads", tabindex: 0, "aria-label": "Loads" }, ...loads.map(makeLoad))],
 );

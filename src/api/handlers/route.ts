@@ -3,6 +3,7 @@
 import type { Body } from "../../model/body.ts";
 import type { FaultName } from "../../model/fault.ts";
 import type { Period, Scope } from "../../model/model.ts";
+import type { PathPattern } from "../../model/paths.ts";
 import type { ResourceName } from "../../model/schema.ts";
 import type { Caller, Search, SimilarSearch, Store } from "../../store/generation.ts";
 
@@ -51,8 +52,7 @@ export type Envelope = "one" | "list" | "ranking";
 export interface Route {
   /** Its name in clients that are generated from the OpenAPI document. */
   readonly name: string;
-  /** Path below the base path; `:id` stands for one segment. */
-  readonly path: string;
+  readonly path: PathPattern;
   /** Scope an API key needs, or null when any valid key will do. */
   readonly scope: Scope | null;
   readonly parameters: readonly ParameterName[];

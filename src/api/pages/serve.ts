@@ -2,6 +2,7 @@
 
 import { pagesText } from "../../install/package.ts";
 import { type Ask, listElements, type Reply } from "../../model/message.ts";
+import type { Store } from "../../store/generation.ts";
 import type { PageFile, PagesSource } from "./file.ts";
 
 export interface PageServer {
@@ -11,9 +12,10 @@ export interface PageServer {
   readonly mayHold: (path: string) => boolean;
   /**
    * Answers a request for a path; undefined when there is no such page. Answers at once, since a later answer takes a
-   * write of its own; only the first requests wait until the pages are read. Rejects when they cannot be read.
+   * write of its own; only the first requests wait until the pages are read, and those for the OpenAPI document. Rejects when
+   * they cannot be read. @param store what is served, for examples
    */
-  readonly answer: (ask: Ask, path: string) => Reply | undefined | Promise<Reply | undefined>;
+  readonly answer: (ask: Ask, path: string, store: Store) => Reply | undefined | Promise<Reply | undefined>;
 }
 
 /** Set by the build, which drops the other branch. */

@@ -25,7 +25,7 @@ const wrap =
   (props: Props): unknown =>
     render(React.createElement, Original, props);
 
-/** Hides the choice of a server: there is only one. */
+/** Hides a part: the choice of a server, of which there is only one, and the introduction, which the page has itself. */
 const nothing = wrap(() => null);
 
 /** Keeps browsers from remembering typed text: it may be a token. */
@@ -90,6 +90,36 @@ const unlinked = wrap((make, _, { text }) => make("span", {}, text));
 /** Makes the text of a button its accessible name. */
 const asWritten = wrap((make, Button, { "aria-label": _, ...props }) => make(Button, props));
 
+/** The form of the token. Swagger UI calls it "Value", and names its scheme in three ways. */
+const tokenForm = wrap((make, _, props) => {
+  const { name, schema, authorized, onChange } = props as AuthorizationProps;
+  const isKnown = authorized?.getIn([name, "value"]) !== undefined;
+  return make(
+    "div",
+    {},
+    make("label", { htmlFor: "token" }, "Token"),
+    make("p", {}, schema.get("description")),
+    isKnown
+      ? make("p", {}, "This page has a token.")
+      : make("input", {
+          ...FORGETFUL,
+          id: "token",
+          type: "text",
+          autoFocus: true,
+          onChange: ({ target }: { readonly target: { readonly value: string } }) =>
+            onChange({ name, schema, value: target.value }),
+        }),
+  );
+});
+
+/** The props of a form for a security scheme that are used here. */
+interface AuthorizationProps extends Props {
+  readonly name: string;
+  readonly schema: { readonly get: (name: string) => unknown };
+  readonly authorized?: { readonly getIn: (path: readonly string[]) => unknown };
+  readonly onChange: (given: Props) => void;
+}
+
 const closing = wrap((make, Icon, props) =>
   make("span", {}, make("span", { className: "unseen" }, "Close"), make(Icon, props)),
 );
@@ -97,6 +127,8 @@ const closing = wrap((make, Icon, props) =>
 const ours = () => ({
   wrapComponents: {
     ServersContainer: nothing,
+    InfoContainer: nothing,
+    HttpAuth: tokenForm,
     Input: forgetful,
     JsonSchema_string: prompt,
     headers: foldedHeaders,

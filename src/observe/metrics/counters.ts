@@ -14,9 +14,9 @@
 
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
-import { ROUTES } from "../../api/routes.ts";
 import { FAULTS, type FaultName } from "../../model/fault.ts";
 import type { Reply } from "../../model/message.ts";
+import { PATHS } from "../../model/paths.ts";
 
 /** The methods of RFC 9110, and PATCH. The last one stands for all others. */
 export const METHODS: readonly string[] = "GET HEAD OPTIONS POST PUT DELETE PATCH CONNECT TRACE _OTHER".split(
@@ -24,7 +24,7 @@ export const METHODS: readonly string[] = "GET HEAD OPTIONS POST PUT DELETE PATC
 );
 
 /** Path patterns as in the access log; the first stands for requests that matched none. */
-export const ROUTE_NAMES: readonly string[] = ["", ...ROUTES.map(({ path }) => path)];
+export const ROUTE_NAMES: readonly string[] = ["", ...PATHS];
 
 /** Stands for requests whose peer was gone before the answer: no status was sent. */
 export const NO_STATUS = 0;

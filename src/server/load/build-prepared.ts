@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isForeign } from "../../files/foreign.ts";
 import { readGiven } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
-import type { LoadOptions, Refused } from "../../snapshot/load.ts";
+import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
@@ -48,7 +48,13 @@ export async function buildPrepared(
   from: string,
   to: string,
   { manifest = false, guard, ready, ...options }: BuildOptions = {},
-): Promise<Refused | { readonly ok: true; readonly generation: string; readonly bytes: number }> {
+): Promise<
+  | Refused
+  | ({ readonly ok: true; readonly generation: string; readonly bytes: number } & Pick<
+      Loaded,
+      "store" | "reports"
+    >)
+> {
   const problem = await problemOf(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
   const loaded = await loadInThread(from, options);
@@ -58,5 +64,5 @@ export async function buildPrepared(
   const { store, index } = loaded;
   const write = { manifest, ready: async () => ready?.(store.contents) };
   const bytes = await writePrepared(to, loaded, index, write);
-  return { ok: true, generation: store.id, bytes };
+  return { ok: true, generation: store.id, bytes, store, reports: loaded.reports };
 }

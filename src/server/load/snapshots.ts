@@ -150,6 +150,8 @@ export class SnapshotKeeper {
 
   /** @throws {PlaceError} when the file system does not answer */
   #fingerprint(): Promise<string> {
+    const { fingerprint } = this.#source;
+    if (fingerprint !== undefined) return fingerprint();
     return answered(this.#folder, () => fingerprintOf(this.#folder));
   }
 

@@ -22,6 +22,8 @@ export interface Source {
   readonly repair: (folder: string, signal: AbortSignal) => Promise<string | undefined>;
   /** Milliseconds since the copy was last known to match the source; 0 while the source is available. */
   readonly ageMs: () => number;
+  /** Changes whenever the snapshot does, without reading it; absent if the look of the folder's files tells. */
+  readonly fingerprint?: () => Promise<string>;
   /** Why the source is unavailable; undefined while it is available. */
   readonly problem: () => string | undefined;
 }
@@ -40,6 +42,8 @@ export interface SourceQuestion {
   readonly snapshot: string;
   readonly settings: Values<"serve" | "check">;
   readonly nameOf: (setting: string) => string;
+  /** How this program is started, for sources that run in a process of their own; undefined in other programs. */
+  readonly command?: readonly string[];
   /** The value of `XDG_CACHE_HOME`; only asked for where it is needed, since some hosts ask their user first. */
   readonly cacheHome: () => string | undefined;
 }

@@ -1,25 +1,32 @@
 /** Loads and indexes a snapshot in a thread of its own, which ends then: its end frees all garbage of the load. */
 
 import { availableParallelism } from "node:os";
-import type { SearchIndex } from "../../search/search.ts";
+import type { GramPlan } from "../../search/index-grams.ts";
+import { indexStore, type SearchIndex } from "../../search/search.ts";
 import type { Loaded, Refused } from "../../snapshot/load.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GENERATION_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import type { LoadedSearchable, LoaderOptions, Serving } from "./loader.ts";
 
-/** The task of a thread: load and index a folder, or index the worlds of a store. */
+/** The task of a thread: load and index a folder, or help another thread with that. */
 export type Task =
   | {
       readonly kind: "load";
       readonly folder: string;
       readonly maxBytes: number | undefined;
       readonly tellsProgress: boolean;
-      /** Above this number of users and worlds, another thread indexes the worlds. */
+      /** Above this number of users and worlds, another thread helps to index them. */
       readonly mostAlone: number;
       readonly before: Serving | undefined;
     }
-  | { readonly kind: "index-worlds"; readonly store: Store };
+  | HelperTask;
+
+/** Indexes a store, folds its worlds and plans their grams, or builds the second part of planned grams. */
+export type HelperTask =
+  | { readonly kind: "index"; readonly store: Store; readonly before: Serving | undefined }
+  | { readonly kind: "plan-worlds"; readonly store: Store }
+  | { readonly kind: "index-part"; readonly plan: GramPlan };
 
 export interface Ready {
   readonly loaded: Loaded;
@@ -32,6 +39,24 @@ export type ThreadMessage =
   | { readonly kind: "progress"; readonly share: number }
   | { readonly kind: "refused"; readonly refused: Refused }
   | ({ readonly kind: "ready" } & Ready);
+
+/** Does a task in another thread. @throws why it could not start, or the cause of its death */
+export function doElsewhere<Result>(task: HelperTask): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const worker = startWorker(GENERATION_THREAD, task);
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", (status) => reject(new Error(`exit status ${status}`)));
+  });
+}
+
+/** Indexes a store in a thread; on the calling one if that fails. */
+export async function indexInThread(store: Store, before: Serving | undefined): Promise<SearchIndex> {
+  const made = await doElsewhere<Partial<SearchIndex>>({ kind: "index", store, before }).catch(
+    () => undefined,
+  );
+  return made === undefined ? indexStore(store, before) : ({ ...before?.index, ...made } as SearchIndex);
+}
 
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */
 const MOST_ALONE = 200_000;

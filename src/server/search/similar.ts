@@ -40,8 +40,8 @@ export interface OpenSimilar {
 
 /** Similar search across generations. */
 export interface SimilarSearching {
-  /** Opens the search of a new generation. Indexing begins at once, but not before {@link begin}. */
-  readonly open: (store: Store, index: SearchIndex) => OpenSimilar;
+  /** Opens the search of a new generation; undefined without one. Indexing begins at once, but not before {@link begin}. */
+  readonly open: (store: Store, index: SearchIndex) => OpenSimilar | undefined;
   /** To be called when the first generation is served. */
   readonly begin: () => void;
   readonly cacheBytes: number;

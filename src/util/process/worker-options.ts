@@ -8,8 +8,8 @@ import { codeOf, damaged, damageOf } from "../system-error.ts";
 import { exposeCollector } from "./collect.ts";
 
 /** Entry points of the core's threads: paths from the source folder, without endings. */
-export const GENERATION_THREAD = "server/threads/generation-thread";
-export const SERVING_THREAD = "server/threads/serving-thread";
+export const GENERATION_THREAD = "threads/generation-thread";
+export const SERVING_THREAD = "threads/serving-thread";
 
 /** Heap limit of a thread, in mebibytes: the same as that of the calling thread. */
 function heapLimitMb(): number {

@@ -1,24 +1,16 @@
 /** A serving thread. Searches for similar names go to the main thread, which passes them on to their thread. */
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { KeyRing } from "../../auth/keys.ts";
-import { IN_THREADS } from "../../features.ts";
-import { createListener } from "../../http/listener.ts";
-import { countersOf, searchCounter, watchVitals } from "../../observe/metrics/counters.ts";
-import { CachedSearch, observeSearches } from "../../search/cache.ts";
-import { sharePending } from "../../search/pending.ts";
-import { Scheduler } from "../../search/schedule.ts";
-import { openSearch } from "../../search/search.ts";
-import {
-  createGeneration,
-  type Generation,
-  reviveStore,
-  type SimilarSearch,
-} from "../../store/generation.ts";
-import { collectGarbage, RELEASE_MS } from "../../util/process/collect.ts";
-import { watchEventLoop } from "../../util/process/event-loop.ts";
-import { composeState } from "../compose.ts";
-import { boundedSimilar } from "../search/similar.ts";
+import { KeyRing } from "../auth/keys.ts";
+import { IN_THREADS } from "../features.ts";
+import { createListener } from "../http/listener.ts";
+import { countersOf, searchCounter, watchVitals } from "../observe/metrics/counters.ts";
+import { CachedSearch, observeSearches } from "../search/cache.ts";
+import { sharePending } from "../search/pending.ts";
+import { Scheduler } from "../search/schedule.ts";
+import { openSearch } from "../search/search.ts";
+import { composeState } from "../server/compose.ts";
+import { boundedSimilar } from "../server/search/similar.ts";
 import {
   askOver,
   BatchSender,
@@ -27,7 +19,10 @@ import {
   type ServingTask,
   type StoreToServe,
   type ToServing,
-} from "./serving-messages.ts";
+} from "../server/threads/serving-messages.ts";
+import { createGeneration, type Generation, reviveStore, type SimilarSearch } from "../store/generation.ts";
+import { collectGarbage, RELEASE_MS } from "../util/process/collect.ts";
+import { watchEventLoop } from "../util/process/event-loop.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;

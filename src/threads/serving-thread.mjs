@@ -1,4 +1,4 @@
 // Starts serving-thread.ts; generation-thread.mjs tells why.
-import "../../util/process/typescript.mjs";
+import "../util/process/typescript.mjs";
 
 await import("./serving-thread.ts");

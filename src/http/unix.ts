@@ -1,0 +1,112 @@
+/** Listening at a Unix socket, and at a socket that was inherited from the process that started this one. */
+
+import { fstatSync, type Stats } from "node:fs";
+import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
+import { type AddressInfo, connect, type Server } from "node:net";
+import { dirname, join } from "node:path";
+import { codeOf } from "../util/system-error.ts";
+import { PlaceError } from "../util/told-error.ts";
+
+function kindOf(found: Stats): string {
+  if (found.isSymbolicLink()) return "a symbolic link";
+  return found.isDirectory() ? "a folder" : "a file";
+}
+
+/** Whether a server listens at a socket. @throws the error of the system when that cannot be known */
+function hasServer(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", (error) => {
+      if (codeOf(error) === "ECONNREFUSED" || codeOf(error) === "ENOENT") resolve(false);
+      else reject(error);
+    });
+  });
+}
+
+/** Checks that a path is free, or holds the socket of a server that is gone. @throws {PlaceError} or the error of the system */
+export async function checkSocketPath(path: string): Promise<void> {
+  // Node says EACCES where a folder is missing.
+  await stat(dirname(path)).catch((error: unknown) => {
+    throw codeOf(error) === "ENOENT" ? new PlaceError(`the folder ${dirname(path)} does not exist`) : error;
+  });
+  const found = await lstat(path).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  });
+  if (found === undefined) return;
+  if (!found.isSocket()) throw new PlaceError(`${path} is ${kindOf(found)}, not a socket`);
+  if (await hasServer(path)) throw new PlaceError(`a server listens at ${path} already`);
+}
+
+/** The sockets that servers made, to be removed when they stop. */
+const made = new WeakMap<Server, { readonly path: string; readonly inode: number }>();
+
+/** Only the owner and the group may connect. */
+const MODE = 0o660;
+
+/**
+ * Listens at a path. The socket is made under another name and renamed, so that it has its mode from the first moment, and
+ * replaces a dead one in one step.
+ * @throws {PlaceError} or the error of the system
+ */
+export async function listenAtPath(server: Server, path: string): Promise<AddressInfo> {
+  await checkSocketPath(path);
+  const draft = join(dirname(path), `.orrery-${process.pid}`);
+  await unlink(draft).catch(() => {});
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ path: draft, exclusive: true }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  await chmod(draft, MODE);
+  await rename(draft, path);
+  made.set(server, { path, inode: (await lstat(path)).ino });
+  return { address: `unix:${path}`, family: "unix", port: 0 };
+}
+
+/** Removes the socket that a server made, unless another one has taken its place. To be called when it listens no more. */
+export async function removeSocket(server: Server): Promise<void> {
+  const socket = made.get(server);
+  if (socket === undefined) return;
+  made.delete(server);
+  const { path, inode } = socket;
+  const isOurs = await lstat(path).then(
+    ({ ino }) => ino === inode,
+    () => false,
+  );
+  if (isOurs) await unlink(path).catch(() => {});
+}
+
+/** Listens at an inherited socket. Its queue outlives this process: nobody who connects meanwhile is refused. @throws {PlaceError} */
+export async function listenAtDescriptor(server: Server, fd: number): Promise<AddressInfo> {
+  const isSocket = ((): boolean => {
+    try {
+      return fstatSync(fd).isSocket();
+    } catch {
+      return false;
+    }
+  })();
+  if (!isSocket) throw new PlaceError(`descriptor ${fd} is no open socket`);
+  await new Promise<void>((resolve, reject) => {
+    const fail = (error: unknown): void =>
+      reject(new PlaceError(`descriptor ${fd} is no listening socket (${codeOf(error as Error) ?? error})`));
+    server.once("error", fail);
+    try {
+      server.listen({ fd, exclusive: true }, () => {
+        server.off("error", fail);
+        resolve();
+      });
+    } catch (error) {
+      fail(error);
+    }
+  });
+  const address = server.address();
+  if (address !== null && typeof address === "object") return address;
+  return { address: `unix:${address ?? ""}`, family: "unix", port: 0 };
+}

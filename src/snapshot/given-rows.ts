@@ -1,0 +1,184 @@
+/** Loads rows that a program gives as objects: checked as those of files, and named by table and index. */
+
+import { createHash, type Hash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type { RowFile } from "../model/model.ts";
+import { FIELDS, TABLES, type TableName } from "../model/schema.ts";
+import { buildStore } from "../store/build.ts";
+import { LimitError } from "../store/limits.ts";
+import { isObject } from "../util/json.ts";
+import { keepWorlds, takeEarlierIfEqual } from "./kept.ts";
+import { stageParsed } from "./load-rows.ts";
+import type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
+import { Problems, showValue } from "./problems.ts";
+import { type Row, RowChecker } from "./rows.ts";
+import { createStage, type Staged } from "./stage.ts";
+
+/** Rows of a table: an array, a generator, or any other iterable, of one pass. */
+export type GivenTable<Row> = Iterable<Row> | AsyncIterable<Row>;
+
+/** A row of users; other fields are ignored. Times are ISO 8601 texts or dates. */
+export interface GivenUser {
+  readonly id: string;
+  readonly displayName: string;
+  readonly userIconUrl?: string | null | undefined;
+  readonly createdAt: string | Date;
+}
+
+export interface GivenWorld {
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly ownerId: string;
+  readonly isPublic: boolean;
+  readonly status: string;
+  readonly createdAt: string | Date;
+  readonly updatedAt: string | Date;
+}
+
+export interface GivenWorldStats {
+  readonly worldId: string;
+  readonly totalVisits: number;
+  readonly uniqueVisitors: number;
+  readonly visitsLast7Days: number;
+  readonly visitsLast30Days: number;
+}
+
+export interface GivenInstance {
+  readonly id: string;
+  readonly worldId: string;
+  readonly isPublic: boolean;
+  readonly isActive: boolean;
+  readonly createdAt: string | Date;
+}
+
+/** The rows of a snapshot, hidden ones included; an absent table is empty. */
+export interface GivenRows {
+  readonly users?: GivenTable<GivenUser>;
+  readonly worlds?: GivenTable<GivenWorld>;
+  readonly worldStats?: GivenTable<GivenWorldStats>;
+  readonly instances?: GivenTable<GivenInstance>;
+}
+
+/** Names of the tables in a program. */
+export const GIVEN_NAMES: Readonly<Record<TableName, keyof GivenRows>> = {
+  users: "users",
+  worlds: "worlds",
+  "world-stats": "worldStats",
+  instances: "instances",
+};
+
+/** Rows between two turns of the event loop: some milliseconds. */
+const AT_ONCE = 1000;
+
+/** A table being read. */
+interface Given {
+  readonly table: TableName;
+  readonly staged: Staged;
+  readonly check: RowChecker;
+  readonly hash: Hash;
+  readonly options: LoadOptions;
+}
+
+/** A row as a file would have it: dates are texts. */
+function rowOf(given: Readonly<Record<string, unknown>>, fields: (typeof FIELDS)[TableName]): Row {
+  const row: Record<string, unknown> = {};
+  for (const { name } of fields) {
+    const value = given[name];
+    const isTime = value instanceof Date && !Number.isNaN(value.getTime());
+    row[name] = isTime ? value.toISOString() : value;
+  }
+  return row;
+}
+
+/** The text of a row for its hash. Values that JSON lacks are refused by the checks. */
+function textOf(row: Row): string {
+  return JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+}
+
+/** Stages all rows of a table. @returns their number @throws what its iterator throws */
+async function stageRows(rows: GivenTable<unknown>, given: Given): Promise<number> {
+  const { table, staged, check, hash, options } = given;
+  const fields = FIELDS[table];
+  const parsed = stageParsed(table, staged, check);
+  let count = 0;
+  const take = (value: unknown): void => {
+    check.line = count++;
+    if (!isObject(value)) {
+      check.reportRow(`must be an object, is ${showValue(value)}`);
+      return;
+    }
+    const row = rowOf(value, fields);
+    hash.update(textOf(row));
+    parsed(row);
+  };
+  const pause = async (): Promise<void> => {
+    options.signal?.throwIfAborted();
+    await setImmediate();
+  };
+  if (Symbol.iterator in rows) {
+    for (const row of rows) {
+      take(row);
+      if (count % AT_ONCE === 0) await pause();
+    }
+  } else {
+    for await (const row of rows) {
+      take(row);
+      if (count % AT_ONCE === 0) await pause();
+    }
+  }
+  return count;
+}
+
+/** Loads given rows. The generation is named by their contents. */
+export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}): Promise<Loaded | Refused> {
+  const began = performance.now();
+  const problems = new Problems();
+  const stage = createStage(options.limits);
+  const reports: FileReport[] = [];
+  const hash = createHash("sha256");
+  for (const table of TABLES) {
+    const name = GIVEN_NAMES[table];
+    const staged = stage[table];
+    const file: RowFile = `${table}.ndjson`;
+    const check = new RowChecker(name, problems, "index");
+    hash.update(`${table}\n`);
+    try {
+      const count = await stageRows(rows[name] ?? [], { table, staged, check, hash, options });
+      const { hidden, dangling } = staged;
+      reports.push({ file: name, table: file, bytes: 0, rows: count, hidden, dangling });
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      const what = error instanceof LimitError ? "" : "cannot be read: ";
+      problems.file(name, what + (error instanceof Error ? error.message : String(error)));
+    }
+    if (problems.count > 0) continue;
+    staged.pack();
+    if (options.before) takeEarlierIfEqual(stage, file, options.before.store);
+  }
+  const contents = hash.digest("hex");
+  if (problems.count > 0) return { ok: false, problems: problems.lines(), fingerprint: contents };
+  const building = performance.now();
+  const { users, worlds, instances } = stage;
+  const store = buildStore(
+    contents.slice(0, 16),
+    contents,
+    { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
+    stage["world-stats"],
+    options.before && { store: options.before.store, unchanged: new Set() },
+  );
+  const keptWorlds = keepWorlds(worlds);
+  return {
+    ok: true,
+    store,
+    createdAt: undefined,
+    reports,
+    unchanged: new Set(),
+    hiddenWorlds: keptWorlds.hidden.words,
+    kept: { files: [], worlds: keptWorlds },
+    bytes: 0,
+    readMs: building - began,
+    packMs: performance.now() - building,
+    fingerprint: contents,
+  };
+}

@@ -1,0 +1,108 @@
+/** The thread that loads and indexes one folder. */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { type GramPlan, indexPart, planGrams } from "../search/index-grams.ts";
+import { type GramPart, joinParts } from "../search/join-grams.ts";
+import {
+  foldWorldsOf,
+  indexStore,
+  indexUsersOf,
+  partsMade,
+  rankedPlaces,
+  type SearchIndex,
+} from "../search/search.ts";
+import { indexWorldNames, type WorldTexts } from "../search/worlds.ts";
+import { indexLoaded } from "../server/load/loader.ts";
+import { doElsewhere, type Ready, type Task, type ThreadMessage } from "../server/load/threaded-loader.ts";
+import { loadSnapshot, type Refused } from "../snapshot/load.ts";
+import { reviveStore, type Store } from "../store/generation.ts";
+import { collectGarbage } from "../util/process/collect.ts";
+import { stepBack, yieldCpu } from "../util/process/yield-cpu.ts";
+
+const port = parentPort!;
+
+function say(message: ThreadMessage): void {
+  port.postMessage(message);
+}
+
+/** The texts of worlds, and how their words become grams. */
+interface PlannedWorlds {
+  readonly folded: WorldTexts;
+  readonly plan: GramPlan;
+}
+
+function planWorlds(store: Store): PlannedWorlds {
+  const folded = foldWorldsOf(store);
+  return { folded, plan: planGrams(folded.texts, "words") };
+}
+
+/** Indexes in two threads: folds worlds while users are indexed, then has both parts of the grams of worlds built at once. */
+async function indexInTwo(store: Store): Promise<SearchIndex> {
+  const planned = doElsewhere<PlannedWorlds>({ kind: "plan-worlds", store }).catch(() => undefined);
+  const users = indexUsersOf(store);
+  // Without the other thread this one does the work, and reports an error of its own.
+  const { folded, plan } = (await planned) ?? planWorlds(store);
+  const second = doElsewhere<GramPart>({ kind: "index-part", plan }).catch(() => undefined);
+  const first = indexPart(plan, 0);
+  const names = indexWorldNames(folded);
+  const grams = joinParts(plan, [first, (await second) ?? indexPart(plan, 1)]);
+  return { users, worlds: { ...folded, names, grams }, places: rankedPlaces(store) };
+}
+
+/** Indexes a store. @returns the parts that the earlier index lacks */
+function index({ store, before }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
+  const earlier = before && { ...before, store: reviveStore(before.store) };
+  return partsMade(indexStore(reviveStore(store), earlier), before?.index);
+}
+
+/** Bytes of row files above which garbage is collected before indexing. */
+const MUCH_BYTES = 2 ** 25;
+
+type LoadTask = Extract<Task, { kind: "load" }>;
+
+async function load(task: LoadTask): Promise<Refused | Ready> {
+  const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
+  const loaded = await loadSnapshot(task.folder, {
+    maxBytes: task.maxBytes,
+    before,
+    onProgress: progressOf(task),
+  });
+  if (!loaded.ok) return loaded;
+  const { store } = loaded;
+  // Frees staged rows, so that the index can use their memory.
+  if (loaded.bytes > MUCH_BYTES) collectGarbage();
+  const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
+  const indexed = await indexLoaded(task.folder, loaded, () =>
+    isMuch ? indexInTwo(store) : indexStore(store, before),
+  );
+  if ("problems" in indexed) return indexed;
+  return { loaded, made: partsMade(indexed.index, before?.index), indexMs: indexed.indexMs };
+}
+
+async function run(task: Task): Promise<void> {
+  if (task.kind === "index") return port.postMessage(index(task));
+  if (task.kind === "plan-worlds") return port.postMessage(planWorlds(reviveStore(task.store)));
+  if (task.kind === "index-part") return port.postMessage(indexPart(task.plan, 1));
+  const result = await load(task);
+  if ("problems" in result) say({ kind: "refused", refused: result });
+  else say({ kind: "ready", ...result });
+}
+
+function progressOf({ before, tellsProgress }: LoadTask): (share: number) => void {
+  let told = 0;
+  const isServing = before !== undefined;
+  return (share) => {
+    if (isServing) yieldCpu();
+    if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
+    told = share;
+    say({ kind: "progress", share });
+  };
+}
+
+stepBack();
+// No await at the top: the one-file program is CommonJS.
+run(workerData as Task).catch((error: unknown) => {
+  queueMicrotask(() => {
+    throw error;
+  });
+});

@@ -1,0 +1,185 @@
+/** Unix sockets, and sockets that were handed over by the process that started the server. */
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { takeInherited } from "../src/cli/inherited.ts";
+import { readClients } from "../src/model/client-address.ts";
+import { place, TOKEN } from "./support/place.ts";
+import { afterTests, environment, jsonLines, start, textOf, until } from "./support/process.ts";
+import { COMMAND, ROOT } from "./support/program.ts";
+
+const STATS = "/api/public/v1/stats";
+const headers = { Authorization: `Bearer ${TOKEN}` };
+
+function ask(socketPath: string, path = STATS): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request({ socketPath, path, headers, agent: false }, (response) => {
+      response.resume().once("end", () => resolve(response.statusCode!));
+    })
+      .once("error", reject)
+      .end();
+  });
+}
+
+function settings(t: Parameters<typeof place>[0]) {
+  const { folder, snapshot, keys } = place(t);
+  return { folder, args: ["serve", "--snapshot", snapshot, "--keys", keys, "--similar", "off"] };
+}
+
+describe("a Unix socket", { concurrency: 2 }, () => {
+  for (const http of ["direct", "node"]) {
+    test(`is made for owner and group, named on stdout, in the log, and removed at the stop, over ${http}`, async (t) => {
+      const { folder, args } = settings(t);
+      const [path, admin] = [join(folder, "api.sock"), join(folder, "admin.sock")];
+      const places = ["--host", `unix:${path}`, "--admin", `unix:${admin}`, "--http", http, "--access-log"];
+      const program = start([...args, ...places]);
+      await until(() => program.stdout().includes("\n"), "the line");
+      assert.match(program.stdout(), new RegExp(`^orrery listening on unix:${path} generation=\\S+\n$`));
+      for (const one of [path, admin]) {
+        const { mode } = lstatSync(one);
+        assert.ok(lstatSync(one).isSocket());
+        assert.equal(mode & 0o777, 0o660);
+      }
+      assert.equal(await ask(path), 200);
+      assert.equal(await ask(admin, "/livez"), 200);
+      const second = start([...args, "--host", `unix:${path}`]);
+      assert.deepEqual(
+        [(await second.ended).status, second.stderr().trim().split("\n").at(-1)],
+        [1, `orrery: cannot listen on unix:${path}: a server listens at ${path} already`],
+      );
+      assert.equal(await ask(path), 200);
+      await program.stop("SIGTERM");
+      for (const one of [path, admin]) assert.throws(() => lstatSync(one), { code: "ENOENT" });
+      const line = jsonLines(program.stderr()).find(({ event }) => event === "request");
+      assert.equal(line!.client, "unix");
+    });
+  }
+
+  test("takes the place of a dead one, and of no other file", async (t) => {
+    const { folder, args } = settings(t);
+    const path = join(folder, "api.sock");
+    const first = start([...args, "--host", `unix:${path}`]);
+    await until(() => first.stdout().includes("\n"), "the line");
+    first.child.kill("SIGKILL");
+    await first.ended;
+    assert.ok(lstatSync(path).isSocket());
+    const again = start([...args, "--host", `unix:${path}`]);
+    await until(() => again.stdout().includes("\n"), "the second line");
+    assert.equal(await ask(path), 200);
+    await again.stop("SIGTERM");
+    mkdirSync(join(folder, "a-folder"));
+    writeFileSync(join(folder, "a-file"), "mine");
+    symlinkSync(join(folder, "a-file"), join(folder, "a-link"));
+    const long = join(folder, "x".repeat(90));
+    const bad: readonly (readonly [host: string, status: number, says: RegExp])[] = [
+      [`unix:${join(folder, "a-folder")}`, 1, /a-folder is a folder, not a socket$/],
+      [`unix:${join(folder, "a-file")}`, 1, /a-file is a file, not a socket$/],
+      [`unix:${join(folder, "a-link")}`, 1, /a-link is a symbolic link, not a socket$/],
+      [`unix:${join(folder, "none/a.sock")}`, 1, /the folder \S+none does not exist$/],
+      ["unix:relative.sock", 2, /--host: must be unix: and the path of a socket, which begins with \//],
+      [`unix:${long}`, 2, /--host: must be a path of at most 90 bytes/],
+    ];
+    for (const [host, status, says] of bad) {
+      const program = start([...args, "--host", host]);
+      assert.equal((await program.ended).status, status, host);
+      const lines = program.stderr().trim().split("\n");
+      assert.match(lines.find((line) => line.startsWith("orrery: "))!, says);
+    }
+    assert.ok(lstatSync(join(folder, "a-link")).isSymbolicLink());
+    const threads = start([...args, "--host", `unix:${path}`, "--threads", "2"]);
+    assert.equal((await threads.ended).status, 2);
+    assert.match(threads.stderr(), /--threads: more than one not with a Unix socket/);
+  });
+});
+
+const holders = new Set<Server>();
+afterTests(() => {
+  for (const holder of holders) holder.close();
+});
+
+/** A listening server whose socket is handed over; as a service manager does, it takes no connection itself. */
+async function hold(at: string | undefined): Promise<{ handle: unknown; port: number }> {
+  const server = createServer({ pauseOnConnect: true });
+  holders.add(server);
+  await new Promise<void>((resolve) => {
+    if (at === undefined) server.listen(0, "127.0.0.1", resolve);
+    else server.listen(at, resolve);
+  });
+  const address = server.address();
+  // biome-ignore lint/suspicious/noExplicitAny: the descriptor is no part of the interface.
+  const handle = (server as any)._handle;
+  return { handle, port: typeof address === "object" ? address!.port : 0 };
+}
+
+/** Starts the program with sockets as descriptors 3 and 4. The shell makes `LISTEN_PID` that of the program. */
+function startWith(handles: readonly unknown[], variables: Record<string, string>, args: readonly string[]) {
+  const script = 'LISTEN_PID=$$ exec "$@"';
+  const child: ChildProcess = spawn("sh", ["-c", script, "sh", ...COMMAND, ...args], {
+    cwd: ROOT,
+    env: environment(variables),
+    stdio: ["ignore", "pipe", "pipe", ...(handles as never[])],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { child, stdout: textOf(child.stdout!), stderr: textOf(child.stderr!), ended };
+}
+
+describe("sockets that are handed over", () => {
+  test("serve in place of --host, --port and --admin, and outlive the server", async (t) => {
+    const { folder, args } = settings(t);
+    const admin = join(folder, "admin.sock");
+    const [api, operators] = [await hold(undefined), await hold(admin)];
+    // The holder must not take connections.
+    for (const { handle } of [api, operators]) (handle as { unref(): void; onconnection: unknown }).unref();
+    const variables = { LISTEN_FDS: "2", LISTEN_FDNAMES: "api:admin" };
+    const program = startWith([api.handle, operators.handle], variables, [...args, "--port", "1"]);
+    await until(() => program.stdout().includes("\n"), "the line");
+    const origin = `http://127.0.0.1:${api.port}`;
+    assert.match(program.stdout(), new RegExp(`^orrery listening on ${origin}/api/public/v1 generation=`));
+    program.child.kill("SIGTERM");
+    assert.equal(await program.ended, 0, program.stderr());
+    assert.ok(lstatSync(admin).isSocket(), "the socket is its maker's");
+  });
+
+  test("that are none: one line, exit 1", async (t) => {
+    const { args } = settings(t);
+    const cases: readonly (readonly [variables: Record<string, string>, says: RegExp])[] = [
+      [{ LISTEN_FDS: "x" }, /^orrery: LISTEN_FDS: must be 1 or 2, is "x"$/],
+      [{ LISTEN_FDS: "3" }, /^orrery: LISTEN_FDS: must be 1 or 2, is "3"$/],
+      [{ LISTEN_FDS: "2" }, /^orrery: LISTEN_FDNAMES: one of two sockets must have the name "admin"/],
+      [{ LISTEN_FDS: "1" }, /^orrery: cannot listen on fd:3: descriptor 3 is no/],
+    ];
+    for (const [variables, says] of cases) {
+      const program = startWith(["ignore"], variables, args);
+      assert.equal(await program.ended, 1, JSON.stringify(variables));
+      assert.match(program.stderr().trim().split("\n").at(-1)!, says);
+    }
+  });
+
+  test("are those of the process with the id, and its children learn nothing of them", () => {
+    const environment = { LISTEN_FDS: "1", LISTEN_PID: "1", LISTEN_FDNAMES: "x" };
+    assert.deepEqual(takeInherited(environment, 2), { api: undefined, admin: undefined });
+    assert.deepEqual(environment, {});
+    assert.deepEqual(takeInherited({ LISTEN_FDS: "1", LISTEN_PID: "2" }, 2), {
+      api: "fd:3",
+      admin: undefined,
+    });
+    const named = (LISTEN_FDS: string, LISTEN_FDNAMES: string) =>
+      takeInherited({ LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID: "2" }, 2);
+    assert.deepEqual(named("2", "api:admin"), { api: "fd:3", admin: "fd:4" });
+    assert.deepEqual(named("2", "admin:orrery.socket"), { api: "fd:4", admin: "fd:3" });
+    assert.deepEqual(named("1", "admin"), { api: undefined, admin: "fd:3" });
+    assert.deepEqual(takeInherited({}, 2), { api: undefined, admin: undefined });
+  });
+});
+
+test("a peer over a Unix socket is trusted as a proxy where `unix` or `loopback` is", () => {
+  const peer = { remoteAddress: "unix" };
+  const asked = { peer, headers: { get: () => "203.0.113.7" } } as never;
+  for (const proxies of [["unix"], ["loopback"]]) assert.equal(readClients(proxies)(asked), "203.0.113.7");
+  for (const proxies of [[], ["10.0.0.0/8"]]) assert.equal(readClients(proxies)(asked), "unix");
+});
