@@ -39,7 +39,8 @@ function agentsKnowProxies({ node }: { readonly node: string } = process.version
   return !isNodeBefore({ node }, node.startsWith("22.") ? "22.21" : "24.5");
 }
 
-async function makeAgents() {
+/** @param signal ends the connections of the package's agents */
+async function makeAgents(signal: AbortSignal) {
   checkProxies();
   const keepAlive = true;
   const proxyEnv = hasProxy() ? process.env : undefined;
@@ -50,7 +51,7 @@ async function makeAgents() {
   try {
     const { ProxyAgent } = await import("proxy-agent");
     // A connection that it keeps would send the next request by http: as if the proxy were the server.
-    return { "http:": new ProxyAgent(), "https:": new ProxyAgent({ keepAlive }) };
+    return { "http:": new ProxyAgent({ signal }), "https:": new ProxyAgent({ keepAlive, signal }) };
   } catch (error) {
     throw importFailure(["proxy-agent"], error, (what) => {
       const problem = `a connection through HTTPS_PROXY or HTTP_PROXY ${what}, or use Node 24`;
@@ -59,10 +60,22 @@ async function makeAgents() {
   }
 }
 
+let ending = new AbortController();
 let agents: ReturnType<typeof makeAgents> | undefined;
 
 /** The agent for a URL. All requests of the process share it. @throws {SourceError} when a package is missing */
 export async function agentFor(url: URL): Promise<HttpAgent> {
-  agents ??= makeAgents();
+  agents ??= makeAgents(ending.signal);
   return (await agents)[url.protocol as "http:" | "https:"];
+}
+
+/**
+ * Ends all connections to proxies that the package made; the next request makes new ones. Its agents do not end the connection of an
+ * aborted request themselves while the proxy has not answered: each attempt at a silent proxy would leave one behind.
+ */
+export function leaveProxies(): void {
+  if (!hasProxy() || agentsKnowProxies()) return;
+  ending.abort();
+  ending = new AbortController();
+  agents = undefined;
 }

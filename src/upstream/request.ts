@@ -10,7 +10,7 @@ import { request as httpsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { SourceError } from "../util/source-error.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { agentFor, hasProxy } from "./proxy.ts";
+import { agentFor, hasProxy, leaveProxies } from "./proxy.ts";
 import { retryAfterOf } from "./request-budget.ts";
 import type { Timing } from "./retry.ts";
 
@@ -107,14 +107,22 @@ async function inTime<Result>(
   late: SourceError,
   failure: string,
 ): Promise<Result> {
+  const { signal } = ending;
   const timer = setTimeout(() => ending.abort(late), ms);
+  let leave = (): void => {};
+  // A step may not notice the end: an agent that waits for a proxy's answer does not.
+  const ended = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason);
+    signal.addEventListener("abort", leave);
+  });
   try {
-    return await step;
+    return await Promise.race([step, ended]);
   } catch (error) {
-    if (ending.signal.aborted) throw ending.signal.reason;
+    if (signal.aborted) throw signal.reason;
     throw error instanceof SourceError ? error : new SourceError(`${failure}: ${networkProblem(error)}`);
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener("abort", leave);
   }
 }
 
@@ -122,10 +130,18 @@ interface Head extends Pick<SourceAnswer, "status" | "headers"> {
   readonly message: IncomingMessage;
 }
 
+interface Sending {
+  readonly headers: Headers;
+  readonly signal: AbortSignal;
+  /** Ends a connection to a proxy that does not answer; the signal does not. */
+  readonly timeout: number;
+}
+
 /** Sends a GET. @returns the answer, once its head is here */
-function sendOnce(url: URL, agent: Agent, headers: Headers, signal: AbortSignal): Promise<IncomingMessage> {
+function sendOnce(url: URL, agent: Agent, sending: Sending): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const options = { agent, signal, headers: Object.fromEntries(headers) };
+    const { signal } = sending;
+    const options = { ...sending, agent, headers: Object.fromEntries(sending.headers) };
     const sent = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
     let isSettled = false;
     sent.once("response", (message) => {
@@ -143,7 +159,7 @@ function sendOnce(url: URL, agent: Agent, headers: Headers, signal: AbortSignal)
       }
       // The server closed a kept connection while the request was on its way.
       const isStale = sent.reusedSocket && codeOf(error) === "ECONNRESET" && !signal.aborted;
-      if (isStale) sendOnce(url, agent, headers, signal).then(resolve, reject);
+      if (isStale) sendOnce(url, agent, sending).then(resolve, reject);
       else reject(error);
     });
     // Of an answer that switches protocols there is no other event.
@@ -156,8 +172,8 @@ function sendOnce(url: URL, agent: Agent, headers: Headers, signal: AbortSignal)
 }
 
 /** Sends a GET. @throws {SourceError} for an answer of the proxy; errors of the connection */
-async function send(url: URL, headers: Headers, signal: AbortSignal): Promise<Head> {
-  const message = await sendOnce(url, await agentFor(url), headers, signal);
+async function send(url: URL, sending: Sending): Promise<Head> {
+  const message = await sendOnce(url, await agentFor(url), sending);
   const status = message.statusCode!;
   // Only the server itself has a certificate: an agent passes on what a proxy says that does not connect to it.
   const isOfProxy =
@@ -183,8 +199,13 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
     for (const [name, value] of Object.entries(question.headers))
       if (value !== undefined) headers.set(name, value);
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-    const head = send(url, headers, ending.signal);
-    const response = await inTime(head, ending, headMs, late, `${asked.href}: cannot be reached`);
+    const head = send(url, { headers, signal: ending.signal, timeout: headMs });
+    const response = await inTime(head, ending, headMs, late, `${asked.href}: cannot be reached`).catch(
+      (error: unknown) => {
+        if (ending.signal.aborted) leaveProxies();
+        throw error;
+      },
+    );
     if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
     response.message.destroy();
     url = targetOf(url, asked, response.headers);

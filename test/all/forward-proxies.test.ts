@@ -2,15 +2,17 @@
 
 import assert from "node:assert/strict";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { request } from "../../src/upstream/request.ts";
+import { TIMING } from "../../src/upstream/retry.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
-import { type Outcome, run, runWell, type Served, serve, type Variables } from "../support/process.ts";
+import { type Outcome, run, runWell, type Served, serve, until, type Variables } from "../support/process.ts";
 import { certificate, type RunningProxy, startForwardProxy } from "../support/proxies.ts";
 import { type Host, startHost } from "../support/source-server.ts";
 
@@ -109,6 +111,35 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       assertRefused(outcome, says);
       assert.doesNotMatch(outcome.stderr, /4711/);
     }
+  });
+
+  it("one that never answers is left in time, and no connection to it stays", async (t) => {
+    const open = new Set<Socket>();
+    let connections = 0;
+    const silent = createServer((socket) => {
+      connections++;
+      open.add(socket);
+      socket.resume().on("close", () => open.delete(socket));
+      socket.on("error", () => {});
+    });
+    const silentUrl = `http://127.0.0.1:${await listen(silent)}`;
+    const names = ["HTTPS_PROXY", "HTTP_PROXY"] as const;
+    for (const name of names) process.env[name] = silentUrl;
+    t.after(() => {
+      for (const name of names) delete process.env[name];
+      silent.close();
+    });
+    for (const href of ["https://a.example/x", "http://a.example/x"]) {
+      const ask = (headMs: number, ms: number): Promise<unknown> => {
+        const [timing, signal] = [{ ...TIMING, headMs }, AbortSignal.timeout(ms)];
+        return request({ url: new URL(href), token: undefined, headers: {}, timing, signal }, async () => {});
+      };
+      for (let attempt = 0; attempt < 2; attempt++)
+        await assert.rejects(ask(500, 20_000), { message: `${href}: no answer within 0.5 s` });
+      await assert.rejects(ask(2000, 500), { name: "TimeoutError" });
+    }
+    assert.equal(connections, 6);
+    await until(() => open.size === 0, "the end of all connections");
   });
 
   it("what a proxy says in the place of a host is not taken for the host's words", async () => {

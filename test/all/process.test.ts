@@ -156,15 +156,21 @@ describe("processes", { concurrency: 4 }, () => {
       const began = performance.now();
       server.child.kill(signal);
       await server.logged("stopping");
-      // An idle connection is still served once for a moment.
-      void idle.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_busy"]));
+      // A connection that was idle is still served for a moment; only after the listener stopped it is told to leave.
+      const farewell = (async () => {
+        for (;;) {
+          await idle.send(requestHead("/api/public/v1/stats", ["Authorization: Bearer svcx_busy"]));
+          const reply = await idle.response();
+          if (header(reply, "Connection") === "close") return reply;
+        }
+      })();
       await clients.over;
       assert.deepEqual(await server.ended, { status: 0, signal: null });
       assertInTime(began, 10_000, "the stop");
       const closes = clients.closes();
       assert.ok(closes > 0 && closes <= 40, `${closes} connections were told to close`);
-      const last = await idle.response();
-      assert.deepEqual([last.status, header(last, "Connection")], [200, "close"]);
+      const last = await farewell;
+      assert.equal(last.status, 200);
       assert.match(last.body, /"totalUsers"/);
       await idle.closed();
       assert.deepEqual([server.logs("stopping")[0]!.signal, server.logs("stopped").length], [signal, 1]);
