@@ -8,6 +8,7 @@ import type { CoreValues } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
+import { startListening } from "./start-listening.ts";
 import { Turns } from "./turns.ts";
 import { listenAtDescriptor, listenAtPath, removeSocket } from "./unix.ts";
 import { Unsent } from "./unsent.ts";
@@ -99,16 +100,12 @@ export function bind(server: Server, host: string, port: number, sharing: Sharin
   if (path !== undefined) return listenAtPath(server, path);
   const descriptor = descriptorOf(host);
   if (descriptor !== undefined) return listenAtDescriptor(server, descriptor);
-  const listen = (): Promise<AddressInfo> =>
-    new Promise((resolve, reject) => {
-      server.once("error", reject);
-      // Node takes `reusePort` from 22.12 on; the types of the oldest supported Node do not know it.
-      const more = sharing === "alone" ? {} : { reusePort: true };
-      server.listen({ host, port, ...more } as ListenOptions, () => {
-        server.off("error", reject);
-        resolve(server.address() as AddressInfo);
-      });
-    });
+  const listen = async (): Promise<AddressInfo> => {
+    // Node takes `reusePort` from 22.12 on; the types of the oldest supported Node do not know it.
+    const more = sharing === "alone" ? {} : { reusePort: true };
+    await startListening(server, { host, port, ...more } as ListenOptions);
+    return server.address() as AddressInfo;
+  };
   return sharing === "threads" ? whileAlone(host, port, listen) : listen();
 }
 

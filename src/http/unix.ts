@@ -2,10 +2,11 @@
 
 import { fstatSync, type Stats } from "node:fs";
 import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
-import { type AddressInfo, connect, type Server } from "node:net";
+import { type AddressInfo, connect, type ListenOptions, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
+import { startListening } from "./start-listening.ts";
 
 function kindOf(found: Stats): string {
   if (found.isSymbolicLink()) return "a symbolic link";
@@ -57,13 +58,7 @@ export async function listenAtPath(server: Server, path: string): Promise<Addres
   await checkSocketPath(path);
   const draft = join(dirname(path), `.orrery-${process.pid}`);
   await unlink(draft).catch(() => {});
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ path: draft, exclusive: true }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  await startListening(server, { path: draft, exclusive: true });
   await chmod(draft, MODE);
   await rename(draft, path);
   made.set(server, { path, inode: (await lstat(path)).ino });
@@ -93,18 +88,9 @@ export async function listenAtDescriptor(server: Server, fd: number): Promise<Ad
     }
   })();
   if (!isSocket) throw new PlaceError(`descriptor ${fd} is no open socket`);
-  await new Promise<void>((resolve, reject) => {
-    const fail = (error: unknown): void =>
-      reject(new PlaceError(`descriptor ${fd} is no listening socket (${codeOf(error as Error) ?? error})`));
-    server.once("error", fail);
-    try {
-      server.listen({ fd, exclusive: true }, () => {
-        server.off("error", fail);
-        resolve();
-      });
-    } catch (error) {
-      fail(error);
-    }
+  const options = { fd, exclusive: true };
+  await startListening(server, options as ListenOptions).catch((error: unknown) => {
+    throw new PlaceError(`descriptor ${fd} is no listening socket (${codeOf(error as Error) ?? error})`);
   });
   const address = server.address();
   if (address !== null && typeof address === "object") return address;
