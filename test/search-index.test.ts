@@ -13,6 +13,7 @@ import { runNow, type Work } from "../src/search/work.ts";
 import { indexWorlds } from "../src/search/worlds.ts";
 import {
   checkPages,
+  longestStretch,
   openUsersOf,
   openWorldsOf,
   scan,
@@ -162,25 +163,6 @@ it("an index is used again if its texts are the same", () => {
   assert.equal(worldsOf("A", "b C", worlds), worlds);
   assert.notEqual(worldsOf("a b", "c", worlds), worlds);
 });
-
-/** Runs work, and measures its longest stretch without a pause in milliseconds of CPU time: the least of some runs. */
-function longestStretch(start: () => Work<unknown>): { readonly longest: number; readonly pauses: number } {
-  let least = Number.POSITIVE_INFINITY;
-  let pauses = 0;
-  for (let run = 0; run < 5; run++) {
-    const work = start();
-    let longest = 0;
-    pauses = -1;
-    for (let isDone = false; !isDone; pauses++) {
-      const began = process.cpuUsage();
-      isDone = work.next().done === true;
-      const { user, system } = process.cpuUsage(began);
-      longest = Math.max(longest, (user + system) / 1000);
-    }
-    least = Math.min(least, longest);
-  }
-  return { longest: least, pauses };
-}
 
 const PAGE = { limit: 306, offset: 0 };
 

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fold } from "../../src/search/fold.ts";
 import { createRandom } from "../../src/util/random.ts";
 import {
   checkPages,
   checkUserSearch,
   classOf,
+  longestStretch,
   openUsersOf,
   openWorldsOf,
   scan,
@@ -74,4 +76,47 @@ test("lists and rankings of more documents than are read without a pause come ou
 test("users are found as a scan finds them, in every script, with many names", () => {
   const found = checkUserSearch({ mostNames: 1500, numRuns: 60 });
   assert.ok(found > 5000, `${found} found`);
+});
+
+/** Units of Chinese, Japanese and Korean scripts, without a space. */
+function textWithoutSpaces(units: number, seed: number): string {
+  const random = createRandom(seed, "no spaces");
+  return String.fromCharCode(...Array.from({ length: units }, () => 0x4e00 + random.below(20_000)));
+}
+
+test("texts that are hard to index are found as a scan finds them, and no search goes on without a pause", () => {
+  const address = "https://example.com/a-long-address/that-very-many-descriptions-have/index.html";
+  const marks = fold(`e${"\u0301".repeat(80_000)}x`);
+  const unspaced = Array.from({ length: 50 }, (_, at) => textWithoutSpaces(20_000, at));
+  const worlds = [
+    { name: marks, description: "" },
+    ...unspaced.map((description, at) => ({ name: `unspaced ${at}`, description })),
+    ...Array.from({ length: 60_000 }, (_, at) => ({
+      name: `w${at}`,
+      description: `${at % 7 === 0 ? "see " : ""}${address}${at % 1000 === 0 ? "?last" : ""}`,
+    })),
+  ];
+  const began = process.cpuUsage();
+  const find = openWorldsOf(worlds);
+  const { user, system } = process.cpuUsage(began);
+  // Linear time: a quadratic one would take minutes.
+  assert.ok(user + system < 20e6, `indexed in ${(user + system) / 1e6} s`);
+  const terms = [
+    address,
+    address.slice(1),
+    `${address}?last`,
+    `see ${address}`,
+    "very-many-descriptions-have/i",
+    marks.slice(0, 250),
+    unspaced[7]!.slice(500, 700),
+    unspaced[7]!.slice(19_998),
+    unspaced[7]!.slice(500, 700) + unspaced[8]![3],
+  ];
+  for (const term of terms) {
+    const naive = scan(worlds.length, (row) => worldClassOf(worlds[row]!, term));
+    checkPages(find, term, naive);
+    const { longest } = longestStretch(() => find(term, { limit: 50, offset: 0 }));
+    // The bound is loose for busy machines.
+    assert.ok(longest < 5, `${term.slice(0, 40)}: ${longest} ms`);
+  }
 });

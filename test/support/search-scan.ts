@@ -157,3 +157,25 @@ export function checkUserSearch({
 
 /** From hardly any rare gram to hardly any common one. */
 export const someFew = fc.constantFrom(1, 4, 30, undefined);
+
+/** Runs work, and measures its longest stretch without a pause in milliseconds of CPU time: the least of some runs. */
+export function longestStretch(start: () => Work<unknown>): {
+  readonly longest: number;
+  readonly pauses: number;
+} {
+  let least = Number.POSITIVE_INFINITY;
+  let pauses = 0;
+  for (let run = 0; run < 5; run++) {
+    const work = start();
+    let longest = 0;
+    pauses = -1;
+    for (let isDone = false; !isDone; pauses++) {
+      const began = process.cpuUsage();
+      isDone = work.next().done === true;
+      const { user, system } = process.cpuUsage(began);
+      longest = Math.max(longest, (user + system) / 1000);
+    }
+    least = Math.min(least, longest);
+  }
+  return { longest: least, pauses };
+}
