@@ -25,6 +25,13 @@ function rowsIn(problems: readonly string[]): (BrokenRow | string)[] {
   });
 }
 
+/** The numbers of the rows' lines, by file. */
+function linesByFile(rows: readonly BrokenRow[]): Map<string, Set<number>> {
+  const byFile = new Map<string, Set<number>>();
+  for (const { file, line } of rows) byFile.set(file, (byFile.get(file) ?? new Set()).add(line));
+  return byFile;
+}
+
 async function* linesOf(folder: string, file: string): AsyncGenerator<string, void> {
   const stored = createReadStream(join(folder, file));
   const plain = file.endsWith(".gz") ? stored.pipe(createGunzip()) : stored;
@@ -34,8 +41,7 @@ async function* linesOf(folder: string, file: string): AsyncGenerator<string, vo
 /** The ids of rows by file and line, such as `users.ndjson:3`. */
 async function idsOf(folder: string, rows: readonly BrokenRow[]): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
-  for (const file of new Set(rows.map((row) => row.file))) {
-    const wanted = new Set(rows.filter((row) => row.file === file).map(({ line }) => line));
+  for (const [file, wanted] of linesByFile(rows)) {
     let number = 0;
     for await (const line of linesOf(folder, file)) {
       if (!wanted.has(++number)) continue;
@@ -74,8 +80,7 @@ export async function leaveOut(
   if (broken.length === 0 || broken.length < rows.length) return undefined;
   const others = new Map<string, WrittenFile>(files);
   let count = 0;
-  for (const file of new Set(broken.map((row) => row.file))) {
-    const lines = new Set(broken.filter((row) => row.file === file).map(({ line }) => line));
+  for (const [file, lines] of linesByFile(broken)) {
     count += lines.size;
     const rest = async function* (): AsyncGenerator<Buffer, void> {
       let number = 0;

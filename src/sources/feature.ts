@@ -6,14 +6,7 @@ import { addressForMessages } from "../files/folders.ts";
 import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
-import {
-  ALLOW_SHRINK,
-  KEEP,
-  MAX_SNAPSHOT_BYTES,
-  type Setting,
-  SettingError,
-  type Settings,
-} from "../settings/settings.ts";
+import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
 import { OTHER_SERVER, problemWithUrl, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
 const PERIOD = { kind: "number", value: "SECONDS", min: 0.1, max: 31_536_000 } as const;
@@ -321,7 +314,7 @@ function roundsOf({
     allowShrink,
     maxSnapshotBytes,
     snapshotTokenFile,
-  } = settings as Partial<Settings>;
+  } = settings;
   const common = [
     "--log-format",
     "json",
@@ -345,7 +338,7 @@ function roundsOf({
   const [, server] = /^mirror\+(https?:\/\/.*)$/i.exec(snapshot) ?? [];
   if (server === undefined) return undefined;
   for (const name of OF_POSTGRES)
-    if ((settings as Partial<Settings>)[name] !== undefined)
+    if (settings[name] !== undefined)
       throw new SettingError(name, " is for snapshots by postgres:// alone", true);
   if (snapshotTokenFile === undefined)
     throw new SettingError("snapshotTokenFile", ` is required: the token for ${nameOf("snapshot")}`, true);
@@ -387,7 +380,7 @@ export async function findUrlSource(question: SourceQuestion): Promise<OpenSourc
   if (rounds !== undefined) return await findRoundsSource(question, rounds);
   const { snapshot: address, settings, nameOf } = question;
   for (const name of [...OF_POSTGRES, "every", "requestsPerHour"] as const)
-    if ((settings as Partial<Settings>)[name] !== undefined)
+    if (settings[name] !== undefined)
       throw new SettingError(name, " is for snapshots by postgres:// and mirror+https:// alone", true);
   const tokenName = nameOf("snapshotTokenFile");
   const problem = problemWithAddress(address, tokenName);

@@ -2,7 +2,7 @@
 
 import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
-import { SettingError, type Values } from "../../settings/settings.ts";
+import { SettingError, type Settings, type Values } from "../../settings/settings.ts";
 
 /** Why the source is asked: for the first load, a check of the watch, or a later load. */
 export type Occasion = "start" | "watch" | "reload";
@@ -40,7 +40,8 @@ export function folderSource(folder: string): Source {
 export interface SourceQuestion {
   /** The value of `--snapshot`, or the argument of `check`. */
   readonly snapshot: string;
-  readonly settings: Values<"serve" | "check">;
+  /** Settings that the command lacks are absent. */
+  readonly settings: Values<"serve" | "check"> & Partial<Settings>;
   readonly nameOf: (setting: string) => string;
   /** How this program is started, for sources that run in a process of their own; undefined in other programs. */
   readonly command?: readonly string[];
