@@ -31,7 +31,7 @@ export const PARTS: readonly Part[] = [
     args: ["--full", "--only", HTTP, ...BY_WRK],
     quick: ["--smoke", "--peers", "bare,Fastify,nginx", "--only", HTTP, "--seconds", "0.2"],
     needs: ["peers", "nginx", "wrk", "taskset"],
-    minutes: 14,
+    minutes: 22,
   },
   {
     name: "http-million",
@@ -39,7 +39,7 @@ export const PARTS: readonly Part[] = [
     args: ["--users", "1000000", "--only", MILLION, "--peers", "bare", "--keep", ...BY_WRK],
     quick: ["--smoke", "--only", "world-by-id,world-search", "--load", "wrk"],
     needs: ["wrk", "taskset"],
-    minutes: 6,
+    minutes: 10,
   },
   {
     name: "search",
@@ -47,17 +47,17 @@ export const PARTS: readonly Part[] = [
     args: ["--sizes", "100000", "--queries", "12"],
     quick: SMOKE,
     needs: ["peers"],
-    minutes: 9,
+    minutes: 14,
   },
-  { name: "similar", bench: "similar.ts", args: [], quick: SMOKE, needs: [], minutes: 2 },
-  { name: "start", bench: "start.ts", args: [], quick: SMOKE, needs: [], minutes: 4 },
+  { name: "similar", bench: "similar.ts", args: [], quick: SMOKE, needs: [], minutes: 5 },
+  { name: "start", bench: "start.ts", args: [], quick: SMOKE, needs: [], minutes: 6 },
   {
     name: "scale",
     bench: "scale.ts",
     args: ["--sizes", "100000,1000000", "--prepared"],
     quick: ["--smoke", "--prepared"],
     needs: [],
-    minutes: 18,
+    minutes: 29,
   },
   {
     name: "reload",
@@ -65,7 +65,7 @@ export const PARTS: readonly Part[] = [
     args: ["--sizes", "100000"],
     quick: SMOKE,
     needs: [],
-    minutes: 6,
+    minutes: 10,
   },
   {
     name: "fresh",
@@ -73,7 +73,7 @@ export const PARTS: readonly Part[] = [
     args: ["--fresh", "--sizes", "100000"],
     quick: ["--fresh", "--smoke"],
     needs: ["postgresql", "nginx"],
-    minutes: 7,
+    minutes: 11,
   },
   {
     name: "flood",
@@ -81,7 +81,7 @@ export const PARTS: readonly Part[] = [
     args: ["--users", "100000"],
     quick: SMOKE,
     needs: ["taskset"],
-    minutes: 5,
+    minutes: 8,
   },
   {
     name: "search-flood",
@@ -89,16 +89,16 @@ export const PARTS: readonly Part[] = [
     args: ["--searches"],
     quick: ["--searches", "--smoke"],
     needs: [],
-    minutes: 5,
+    minutes: 8,
   },
-  { name: "shared", bench: "shared.ts", args: [], quick: SMOKE, needs: ["redis-server"], minutes: 3 },
+  { name: "shared", bench: "shared.ts", args: [], quick: SMOKE, needs: ["redis-server"], minutes: 5 },
   {
     name: "access-log",
     bench: "access-log.ts",
     args: ["--rounds", "8"],
     quick: SMOKE,
     needs: ["nginx", "wrk", "taskset"],
-    minutes: 3,
+    minutes: 5,
   },
   {
     name: "metrics",
@@ -106,9 +106,9 @@ export const PARTS: readonly Part[] = [
     args: ["--rounds", "20", "--scrapes", "1000"],
     quick: SMOKE,
     needs: ["wrk", "taskset"],
-    minutes: 4,
+    minutes: 6,
   },
-  { name: "client", bench: "client.ts", args: [], quick: SMOKE, needs: ["taskset"], minutes: 3 },
+  { name: "client", bench: "client.ts", args: [], quick: SMOKE, needs: ["taskset"], minutes: 5 },
 ];
 
 /** Parts of a smoke run, which only checks that all fits together. */
