@@ -1,124 +1,76 @@
-/** Connections to a counter server: links, clusters, timers, URLs, and announced lengths of replies. */
+/** Counter servers: their losses and returns, timers, and URLs. */
 
 import assert from "node:assert/strict";
-import { describe, it, type TestContext, test } from "node:test";
-import fc from "fast-check";
-import type { CounterConnection, OpenConnection } from "../src/shared-limits/connection.ts";
+import { describe, it, type TestContext } from "node:test";
 import { CounterServer } from "../src/shared-limits/counter-server.ts";
-import { AwayError, Link } from "../src/shared-limits/link.ts";
-import { startRealTimer } from "../src/shared-limits/monotonic.ts";
+import type { LeaseAsk } from "../src/shared-limits/lease-script.ts";
+import { startRealTimer } from "../src/shared-limits/real-timer.ts";
+import type { OpenClient } from "../src/shared-limits/redis-client.ts";
 import { placeOf, RedisUrlError, readRedisUrl } from "../src/shared-limits/redis-url.ts";
-import { ReplyScanner } from "../src/shared-limits/reply-scanner.ts";
 import { until } from "./support/process.ts";
 
-/** A link to a server that answers when the test says so. */
-function linked(t: TestContext) {
+const AWAY = "away: no answer within 15 ms";
+const ASK: LeaseAsk = { limit: 10, window: 0, have: 0, used: 0, want: 1 };
+const LEASE = [500_000, 1, 9, 1000];
+
+/** A source of leases from a server that answers questions about keys when the test says so, and checks at once. */
+async function connected(t: TestContext) {
   const sent: string[] = [];
   const answers: ((value: unknown) => void)[] = [];
   const seen: string[] = [];
   let opened = 0;
-  const connection: CounterConnection = {
-    isCluster: false,
-    run(command) {
-      sent.push(command.join(" "));
-      return new Promise((resolve) => answers.push(resolve));
-    },
-    close() {
-      seen.push("closed");
-    },
+  const open: OpenClient = async () => {
+    const number = ++opened;
+    return {
+      servers: [],
+      serverOf: () => "server",
+      evaluate(_, key) {
+        if (key.endsWith(":check")) return Promise.resolve(LEASE);
+        sent.push(key);
+        return new Promise((resolve) => answers.push(resolve));
+      },
+      close: () => seen.push(`closed ${number}`),
+    };
   };
-  const link = new Link({
-    answerMs: 15,
-    async open() {
-      opened++;
-      return connection;
-    },
-    check: async () => {},
-    onAway: (problem) => seen.push(`away: ${problem}`),
+  const events = {
+    onAway: (_: string, problem: string) => seen.push(`away: ${problem}`),
+    onBack: () => seen.push("back"),
     onUp: () => seen.push("up"),
-    say: (error) => (error as Error).message,
-  });
-  t.after(() => link.close());
-  const late: unknown[] = [];
-  const same = (answer: unknown): unknown => answer;
-  const ask = () => link.run(["ASK"], same, (answer) => late.push(answer));
-  const overdue = () => assert.rejects(ask(), /no answer within 15 ms/);
-  return { link, sent, answers, seen, ask, late, overdue, opened: () => opened };
+    onClock() {},
+  };
+  const target = readRedisUrl("redis://127.0.0.1:7000");
+  const server = new CounterServer({ target, seconds: 3600, lessee: "me", events, open, answerMs: 15 });
+  t.after(() => server.close());
+  await server.tried;
+  return { server, sent, answers, seen, ask: () => server.lease("key", ASK), opened: () => opened };
 }
 
-const AWAY = "away: no answer within 15 ms";
-
-describe("a link", () => {
-  it("is away as soon as an answer is overdue, told once, and sends nothing until another connection is good", async (t) => {
-    const { link, sent, answers, seen, ask, late, overdue, opened } = linked(t);
-    await link.tried;
-    await overdue();
+describe("a counter server", () => {
+  it("is away as soon as an answer is late, told once, and asked nothing until another connection is good", async (t) => {
+    const { server, sent, answers, seen, ask, opened } = await connected(t);
+    const first = assert.rejects(ask(), /no answer within 15 ms/);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await Promise.all([first, assert.rejects(ask())]);
     assert.deepEqual(seen, ["up", AWAY]);
-    assert.equal(link.isUp, false);
-    await assert.rejects(ask(), AwayError);
-    assert.deepEqual(sent, ["ASK"]);
-    answers[0]!("late");
-    await until(() => link.isUp, "another connection");
-    assert.deepEqual(late, ["late"], "what comes late is handed on");
+    assert.equal(server.isUp("key"), false);
+    await assert.rejects(ask(), /away/);
+    assert.equal(sent.length, 2);
+    answers[0]!(LEASE);
+    await until(() => server.isUp("key"), "another connection");
     const again = ask();
-    answers[1]!("in time");
-    assert.equal(await again, "in time");
-    assert.deepEqual([seen, opened()], [["up", AWAY, "closed", "up"], 2]);
-    assert.deepEqual(late, ["late"]);
+    answers[2]!(LEASE);
+    assert.deepEqual(await again, { window: 500_000, total: 1, rest: 9, msLeft: 1000 });
+    assert.deepEqual([seen, opened()], [["up", AWAY, "back", "up"], 2]);
+    await until(() => seen.includes("closed 1"), "the end of the first connection");
   });
 
-  it("awaits all that is on its way, in time or late, before it closes the connection", async (t) => {
-    const { link, answers, seen, ask, late, overdue } = linked(t);
-    await link.tried;
-    const first = overdue();
-    await new Promise((resolve) => setTimeout(resolve, 8));
-    const second = ask().catch((error: unknown) => error);
-    await first;
-    answers[0]!("first");
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    assert.deepEqual([late, seen], [["first"], ["up", AWAY]]);
-    answers[1]!("second");
-    const outcome = await second;
-    assert.ok(outcome === "second" || late.includes("second"));
-    assert.deepEqual(seen, ["up", AWAY, "closed"]);
+  it("is away when its answer is no lease", async (t) => {
+    const { answers, seen, ask } = await connected(t);
+    const asked = ask();
+    answers[0]!([1, 2, 3]);
+    await assert.rejects(asked, /something else than a lease/);
+    assert.deepEqual(seen, ["up", "away: the server answered something else than a lease"]);
   });
-
-  it("is closed when nothing comes, and opened again", async (t) => {
-    const { link, seen, overdue, opened } = linked(t);
-    await link.tried;
-    await overdue();
-    await until(() => opened() === 2 && link.isUp, "another connection");
-    assert.deepEqual(seen, ["up", AWAY, "closed", "up"]);
-  });
-});
-
-it("a server whose slots are all another's is not asked whether it can count", async () => {
-  const slots = [
-    [0, 16383, ["127.0.0.1", 7001]],
-    [0, 8191, ["127.0.0.1", 7002]],
-    [8192, 16383, ["127.0.0.1", 7003]],
-  ];
-  const checked = new Set<number>();
-  const open: OpenConnection = async ({ port }) => ({
-    isCluster: true,
-    async run([name]) {
-      if (name === "CLUSTER") return slots;
-      checked.add(port);
-      return [500_000, 0, 0, 1000];
-    },
-    close() {},
-  });
-  const ignore = (): void => {};
-  const events = { onAway: ignore, onBack: ignore, onUp: ignore, onClock: ignore };
-  const target = readRedisUrl("redis://127.0.0.1:7000");
-  const server = new CounterServer({ target, seconds: 3600, replica: "replica", events, open });
-  await server.tried();
-  try {
-    for (const key of ["one", "two", "three", "four"]) assert.ok(server.isUp(key), key);
-    assert.deepEqual([...checked].sort(), [7002, 7003]);
-  } finally {
-    server.close();
-  }
 });
 
 function block(ms: number): void {
@@ -227,60 +179,5 @@ describe("the URL of a counter server", () => {
         assert.doesNotMatch(shown, /hun|ter2|12|34|zz/);
       });
     }
-  }
-});
-
-const { reply } = fc.letrec<{ reply: string; item: string }>((tie) => ({
-  reply: fc.oneof(
-    { maxDepth: 4 },
-    tie("item"),
-    fc.array(tie("reply"), { maxLength: 4 }).map((items) => `*${items.length}\r\n${items.join("")}`),
-    fc
-      .array(fc.tuple(tie("item"), tie("reply")), { maxLength: 3 })
-      .map((pairs) => `%${pairs.length}\r\n${pairs.flat().join("")}`),
-  ),
-  item: fc.oneof(
-    fc.integer().map((number) => `:${number}\r\n`),
-    fc.string({ unit: "binary-ascii", maxLength: 40 }).map((text) => `$${text.length}\r\n${text}\r\n`),
-    fc.constantFrom("+OK\r\n", "-ERR no\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "$-1\r\n", "*-1\r\n", "+\r\n"),
-  ),
-}));
-
-describe("what a counter server announces", () => {
-  test("is never more than what comes, and nothing is left after a whole reply", () => {
-    fc.assert(
-      fc.property(fc.array(reply, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(30)), (replies, cuts) => {
-        const bytes = Buffer.from(replies.join(""), "latin1");
-        const scanner = new ReplyScanner();
-        let announced = 0;
-        for (let at = 0, turn = 0; at < bytes.length; turn++) {
-          const chunk = bytes.subarray(at, at + 1 + (cuts[turn] ?? 7));
-          at += chunk.length;
-          announced = scanner.scan(chunk);
-          assert.ok(announced <= bytes.length - at, `${announced} with ${bytes.length - at} to come`);
-        }
-        assert.equal(announced, 0);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  for (const [text, least] of [
-    ["*30000000\r\n", 90_000_000],
-    ["*1\r\n*2\r\n*1000000\r\n", 3_000_000],
-    ["%1000\r\n", 6000],
-    ["$1073741824\r\nabc", 1_073_741_823],
-  ] as const) {
-    test(`is known at once: ${JSON.stringify(text)}`, () => {
-      const scanner = new ReplyScanner();
-      assert.ok(scanner.scan(Buffer.from(text)) >= least);
-    });
-  }
-
-  const wrong = "*1x *-\r\n *-2\r\n $-11\r\n *5-\r\n *9999999999 :1\rx #\r\n #tt\r\n".split(" ");
-  for (const text of [..."(=!|A\0", ...wrong]) {
-    test(`is no reply: ${JSON.stringify(text)}`, () => {
-      assert.equal(new ReplyScanner().scan(Buffer.from(text)), Number.POSITIVE_INFINITY);
-    });
   }
 });

@@ -40,8 +40,8 @@ function watched(t: TestContext, { maxAge = 0, maxDataAge = 0, limits }: Watched
   const see = (...observations: readonly Observation[]): void => {
     for (const observation of observations) {
       history.observe(observation);
-      if (observation.kind === "limits-away") reachability.lose(observation.server, observation.problem);
-      if (observation.kind === "limits-back") reachability.comeBack(observation.server);
+      if (observation.kind === "limits-away") reachability.lose(0, observation.server, observation.problem);
+      if (observation.kind === "limits-back") reachability.comeBack(0, observation.server);
       problems.observe(observation);
     }
   };

@@ -5,18 +5,22 @@ import { after, describe, it, test } from "node:test";
 import fc from "fast-check";
 import { explainKey } from "../src/admin/explain.ts";
 import { createKeyRing, KeysFileError } from "../src/auth/keys.ts";
-import { createCounters, createSharedCounters, type Quota, slotOf, usageOf } from "../src/auth/limit.ts";
+import {
+  countInWindow,
+  createCounters,
+  createSharedCounters,
+  type Quota,
+  slotOf,
+  usageOf,
+} from "../src/auth/limit.ts";
 import { openState } from "../src/server/open.ts";
-import { Asking } from "../src/shared-limits/asking.ts";
-import type { OpenConnection } from "../src/shared-limits/connection.ts";
 import { SharedLimitsKeeper } from "../src/shared-limits/keep-shared.ts";
-import { createLeases, readTally } from "../src/shared-limits/leases.ts";
-import { monotonic } from "../src/shared-limits/monotonic.ts";
-import { readShared, takeAlone } from "../src/shared-limits/permits.ts";
+import { Lessee } from "../src/shared-limits/lessee.ts";
+import type { OpenClient } from "../src/shared-limits/redis-client.ts";
 import { readRedisUrl } from "../src/shared-limits/redis-url.ts";
 import { ServersAway } from "../src/shared-limits/servers-away.ts";
 import { planOf } from "../src/shared-limits/settings.ts";
-import { WaitingRequests } from "../src/shared-limits/waiting.ts";
+import { createTally } from "../src/shared-limits/tally.ts";
 import { createKeyState, grant, type KeyState } from "./support/grant.ts";
 import { cleanUp, testOptions } from "./support/http-server.ts";
 import { part, untilCovered } from "./support/long.ts";
@@ -206,22 +210,19 @@ function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = 
   const all = Array.from({ length: replicas }, (_, number) => {
     const counters = createCounters(seconds);
     slotOf(counters, "key");
-    const leases = createLeases(counters, replicas, denies);
-    const asking = new Asking(leases, {
+    return new Lessee({
+      counters,
+      replicas,
+      denies,
+      tally: createTally(),
       now: () => ({ mono: 1000, wall }),
-      lease(_, ask, settle) {
+      async lease(_, ask) {
         asks++;
-        const answer = isAway ? undefined : grant(state, `r${number}`, ask, seconds, NOW);
-        queueMicrotask(() => settle(answer));
+        if (isAway) throw new Error("away");
+        return grant(state, `r${number}`, ask, seconds, NOW);
       },
-    });
-    const settle = (slot: number, sent: number | undefined): void => limits.settle(slot, sent);
-    const limits = new WaitingRequests(leases, {
-      mono: () => 1000,
-      ask: (slot, limit, want, since) => asking.ask(slot, limit, want, settle, since),
       startTimer: () => () => {},
     });
-    return limits;
   });
   return {
     asks: () => asks,
@@ -230,7 +231,8 @@ function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = 
     },
     async count(requests: number, limit: number): Promise<Quota[]> {
       const quotas: Quota[] = [];
-      for (let at = 0; at < requests; at++) quotas.push(await all[at % replicas]!.count(0, limit, wall));
+      for (let at = 0; at < requests; at++)
+        quotas.push(await all[at % replicas]!.count({ id: "key", slot: 0 }, limit, wall));
       return quotas;
     },
   };
@@ -326,10 +328,9 @@ function replica(server: { state: KeyState; isAway: boolean }, name: string, lim
   const counters = createSharedCounters(SECONDS);
   const keys = createKeyRing([KEY], counters);
   const slot = slotOf(counters, "k");
-  // Long enough for every request of the test.
-  const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false, waitMs: 60_000 };
+  const settings = { target: readRedisUrl("redis://127.0.0.1"), replicas, denies: false };
   const shared = new SharedLimitsKeeper(settings, counters, new ServersAway(true), () => ({
-    tried: nobody,
+    tried: Promise.resolve(),
     isUp: nobody,
     close: nobody,
     async lease(_, asked) {
@@ -338,12 +339,15 @@ function replica(server: { state: KeyState; isAway: boolean }, name: string, lim
       return grant(server.state, name, asked, SECONDS, Date.now());
     },
   }));
-  const { leases, limits } = shared;
+  const { limits } = shared;
+  const key = { id: "k", slot };
   const gate = { prefixes: { api: "a", cli: "c" }, defaultLimit: limit, counters, keys };
   return {
-    leases,
-    slot,
-    count: () => limits.count(slot, limit, Date.now()),
+    limits,
+    key,
+    counters,
+    figures: () => shared.figures(),
+    count: () => limits.count(key, limit, Date.now()),
     async explain() {
       const explained = await explainKey(gate, shared, "k", null, Date.now());
       return { fault: explained!.fault, ...explained!.quota! };
@@ -366,7 +370,7 @@ test("a replica that gives back what it holds reports nothing more when a server
   const shared = new SharedLimitsKeeper(settings, counters, new ServersAway(true), ({ onUp }) => {
     comeBack = onUp;
     return {
-      tried: async () => {},
+      tried: Promise.resolve(),
       isUp: () => true,
       lease: (_, { want }) => {
         if (want < 0) return new Promise((_resolve, reject) => (released = () => reject(new Error("away"))));
@@ -376,7 +380,7 @@ test("a replica that gives back what it holds reports nothing more when a server
       close: () => {},
     };
   });
-  await shared.limits.count(slotOf(counters, "k"), 10, Date.now());
+  await shared.limits.count({ id: "k", slot: slotOf(counters, "k") }, 10, Date.now());
   const before = asks;
   const closed = shared.close();
   comeBack();
@@ -421,42 +425,45 @@ describe("a shared limit, explained", () => {
     server.isAway = true;
     const { counted, used, limit, remaining } = await one.explain();
     assert.deepEqual([counted, used, limit, remaining], ["alone", 0, 200, 50]);
-    const before = readTally(one.leases);
+    const before = one.figures();
     for (let left = 49; left >= 0; left--) {
       assert.equal((await one.count()).passed, true);
       assert.equal((await one.explain()).remaining, left);
     }
     assert.equal((await one.explain()).fault, "rateLimited");
     assert.equal((await one.count()).passed, false);
-    assert.equal(readTally(one.leases).alone - before.alone, 50, "explanations are not requests");
+    assert.equal(one.figures().alone - before.alone, 50, "explanations are not requests");
   });
 
-  it("is read as takeAlone takes, whatever is held", () => {
+  it("is read as requests pass alone, whatever is held", async () => {
     for (let seed = 1; seed <= 400; seed++) {
       const random = (below: number): number => (Math.imul(seed * 31 + below, 2654435761) >>> 8) % below;
       const limit = 1 + random(30);
       const server = newServer();
-      const { leases, slot } = replica(server, "a", limit, 1 + random(4));
-      const now = { mono: monotonic(), wall: Date.now() };
-      const { mono, wall } = now;
-      const window = BigInt(Math.floor(wall / 1000 / SECONDS) - (seed % 3 === 0 ? 1 : 0));
-      const cell = (count: number): bigint =>
-        ((window * BigInt(leases.counters.split)) << 32n) | BigInt(count);
-      leases.permits[slot] = cell(random(limit + 3));
-      leases.counters.cells[slot] = cell(random(limit + 5));
-      leases.until[slot] = mono + (seed % 2 === 0 ? 1000 : -1000);
-      leases.wallUntil[slot] = wall + 1000;
-      leases.rest[slot] = random(7);
-      leases.limits[slot] = seed % 5 === 0 ? -limit : limit;
-      leases.away[slot] = 1;
-      const { remaining, reset } = readShared(leases, slot, limit, now);
+      server.isAway = true;
+      const { limits, key, counters, count } = replica(server, "a", limit, 1 + random(4));
+      await count();
+      const lease = limits.leases.get(key.slot)!;
+      const current = Math.floor(Date.now() / 1000 / SECONDS);
+      const window = current - (seed % 3 === 0 ? 1 : 0);
+      const isValid = seed % 2 === 0;
+      const used = random(limit + 1);
+      counters.cells[key.slot] = 0n;
+      for (let one = 0; one < used + random(3); one++) countInWindow(counters, key.slot, limit, window);
+      Object.assign(lease, { window, permits: random(limit + 3), rest: random(7), usedWindow: window, used });
+      Object.assign(lease, {
+        limit: limit + random(2),
+        isSpent: seed % 5 === 0,
+        told: 1e9,
+        toldWindow: current,
+      });
+      const until = (now: number): number => (isValid ? now + 60_000 : 0);
+      Object.assign(lease, { until: until(performance.now()), wallUntil: until(Date.now()) });
+      const { counted, remaining, reset } = limits.read(key, limit);
       let passed = 0;
-      let last = takeAlone(leases, slot, limit, now);
-      while (last.passed) {
-        passed++;
-        last = takeAlone(leases, slot, limit, now);
-      }
-      assert.deepEqual([remaining, reset], [passed, last.reset], `seed ${seed}`);
+      let last = await count();
+      for (; last.passed; last = await count()) passed++;
+      assert.deepEqual([counted, remaining, reset], ["alone", passed, last.reset], `seed ${seed}`);
     }
   });
 });
@@ -465,10 +472,10 @@ after(cleanUp);
 
 it("a keys file that cannot be read leaves no connection to the counter server behind", async () => {
   let [opened, closed] = [0, 0];
-  const open: OpenConnection = async () => {
+  const open: OpenClient = async () => {
     opened++;
-    const run = async () => [Math.floor(Date.now() / 3_600_000), 0, 0, 1000];
-    return { isCluster: false, run, close: () => void closed++ };
+    const evaluate = async () => [Math.floor(Date.now() / 3_600_000), 0, 0, 1000];
+    return { servers: [], serverOf: () => "", evaluate, close: () => void closed++ };
   };
   const options = await testOptions({ rateWindow: 3600, keys: "no/such/file" }, []);
   const target = readRedisUrl("redis://127.0.0.1");

@@ -73,7 +73,7 @@ export async function explainKey(
   const usedHere = counts.usedBy(slot);
   const remainingHere = Math.max(0, limit - usedHere);
   const here = { counted: "here", used: usedHere, remaining: remainingHere, reset: counts.reset } as const;
-  const told = kind === "cli" ? undefined : await shared?.readAnew(slot, limit);
+  const told = kind === "cli" ? undefined : await shared?.readAnew(key, limit);
   const { counted, used, remaining, reset } = told ?? here;
   const count = () => ({ passed: remaining > 0, limit, remaining, reset });
   const { fault = null } = await admitKey({ ...gate, shared: { count } }, key, scope, now);

@@ -3,6 +3,7 @@
 import type { Gate } from "../auth/admit.ts";
 import { type KeyUse, requestsOf, useOf } from "../auth/key-use.ts";
 import { readCounts } from "../auth/limit.ts";
+import type { CountedKey } from "../auth/shared.ts";
 import type { Reply } from "../model/message.ts";
 import { errorReply, jsonReply } from "./router.ts";
 import type { KeyStatus } from "./status.ts";
@@ -15,7 +16,7 @@ export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLim
   /** Each serving thread's counts of the requests of keys. */
   readonly use: readonly KeyUse[];
   /** Remaining requests of a key, if they do not follow from its requests here: limits are shared. */
-  readonly remainingOf?: ((slot: number, limit: number) => number) | undefined;
+  readonly remainingOf?: ((key: CountedKey, limit: number) => number) | undefined;
 }
 
 /** Creates readers of the keys at a moment, by slot; a slot without a key gives undefined. */
@@ -30,7 +31,7 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
     const { passed, refused, lastUsed } = useOf(use, slot);
     const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
     const used = kind === "cli" ? passed : usedBy(slot);
-    const left = limit === null ? null : (remainingOf?.(slot, limit) ?? Math.max(0, limit - used));
+    const left = limit === null ? null : (remainingOf?.(key, limit) ?? Math.max(0, limit - used));
     const lastUsedAt = lastUsed === null ? null : new Date(lastUsed * 1000).toISOString();
     const figures = { used, limit, remaining: left, resetEpochSeconds: reset, passed, refused, lastUsedAt };
     return { id, name, kind, ...figures };

@@ -1,5 +1,6 @@
 /** The listener's knowledge of its server: from observations, and from questions to its threads. */
 
+import type { CountedKey } from "../auth/shared.ts";
 import { type Observe, type RoundsStatus, rowOf } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
@@ -140,7 +141,7 @@ export class WatchedServer implements Watched {
   keyFigures(): KeyFigures | undefined {
     if (this.opened === undefined) return undefined;
     const { state, sharedLimits: shared } = this.opened;
-    const remainingOf = shared && ((slot: number, limit: number) => shared.read(slot, limit).remaining);
+    const remainingOf = shared && ((key: CountedKey, limit: number) => shared.read(key, limit).remaining);
     return { ...state.gate, use: this.given.keyUse, remainingOf };
   }
 }

@@ -115,7 +115,7 @@ export function admitKey(
   const quota =
     gate.shared === undefined
       ? countRequest(gate.counters, key.slot, limit, now)
-      : gate.shared.count(key.slot, limit, now);
+      : gate.shared.count(key, limit, now);
   if (quota instanceof Promise) return quota.then((later) => judgeQuota(key, scope, later));
   return judgeQuota(key, scope, quota);
 }

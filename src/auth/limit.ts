@@ -87,24 +87,24 @@ export function slotOf(counters: Counters, keyId: string): number {
 /** Halves of a cell: calculations with BigInts would allocate at each step. */
 const halves = new Uint32Array(2);
 /** The cell to take apart or to make; a reader stores it here first. */
-export const whole = new BigUint64Array(halves.buffer);
+const whole = new BigUint64Array(halves.buffer);
 
 /** Window of the cell in {@link whole}, and its count: two functions, since a result object would be garbage of each request. */
-export function windowIn(split: number): number {
+function windowIn(split: number): number {
   return Math.floor(halves[1]! / split);
 }
 
-export function countIn(split: number): number {
+function countIn(split: number): number {
   return (halves[1]! % split) * HALF + halves[0]!;
 }
 
 /** The largest count that a cell has room for; limits may be higher. */
-export function mostIn(split: number): number {
+function mostIn(split: number): number {
   return split * HALF - 1;
 }
 
 /** Makes a cell. @param count at most {@link mostIn} */
-export function cellOf(split: number, window: number, count: number): bigint {
+function cellOf(split: number, window: number, count: number): bigint {
   halves[0] = count;
   halves[1] = window * split + Math.floor(count / HALF);
   return whole[0]!;
@@ -117,8 +117,12 @@ export function windowAt({ split, windowSeconds }: Counters, now: number): numbe
 
 /** Counts one request of a key, unless it is over the limit. @param now milliseconds since the epoch */
 export function countRequest(counters: Counters, slot: number, limit: number, now: number): Quota {
+  return countInWindow(counters, slot, limit, windowAt(counters, now));
+}
+
+/** Counts one request of a window, unless it is over the limit; if the counter is in a newer window, of that. */
+export function countInWindow(counters: Counters, slot: number, limit: number, current: number): Quota {
   const { cells, split, windowSeconds } = counters;
-  const current = windowAt(counters, now);
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
@@ -148,7 +152,7 @@ export function usageOf({ cells, split }: Counters, slot: number): Usage {
 }
 
 /** Count of a cell if it is of the window, else 0. */
-export function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
+function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
   whole[0] = Atomics.load(cells, slot);
   return windowIn(split) === window ? countIn(split) : 0;
 }

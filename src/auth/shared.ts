@@ -2,19 +2,31 @@
 
 import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
+import type { Key } from "./keys.ts";
 import type { Counters, Quota } from "./limit.ts";
+
+/** A key whose requests are counted. */
+export type CountedKey = Pick<Key, "id" | "slot">;
 
 export interface SharedCount {
   /** Counts one request. @param wall milliseconds since the epoch @returns a promise if it must ask first */
-  readonly count: (slot: number, limit: number, wall: number) => Quota | Promise<Quota>;
+  readonly count: (key: CountedKey, limit: number, wall: number) => Quota | Promise<Quota>;
 }
 
+/** Shared limits of one serving thread. */
 export interface ThreadCount extends SharedCount {
-  readonly receive: (message: unknown) => void;
+  /** Resolves when the counter server has answered or could not be reached. */
+  readonly tried: Promise<void>;
+  /** Returns held permits, as far as that is quick, and closes; call it when the last request was answered. */
+  readonly close: () => Promise<void>;
 }
 
-/** Begins to count in such a thread. @param handed from the asking thread @param send sends it a message */
-export type CountInThread = (handed: unknown, send: (message: unknown) => void) => ThreadCount;
+/** Begins to count in a thread. @param handed by {@link LimitSharing} @param send sends a message to it */
+export type CountInThread = (
+  handed: unknown,
+  counters: Counters,
+  send: (message: unknown) => void,
+) => ThreadCount;
 
 /** The state that the next request of a key would be judged by. */
 export interface SharedQuota {
@@ -26,18 +38,24 @@ export interface SharedQuota {
   readonly reset: number;
 }
 
-/** Shared limits in the thread that asks for all threads. */
+/** A serving thread that counts, as the main thread knows it. */
+export interface ConnectedThread {
+  readonly take: (message: unknown) => void;
+  /** Call it when the thread has ended. */
+  readonly leave: () => void;
+}
+
+/** Shared limits in the main thread. */
 export interface LimitSharing {
   readonly limits: SharedCount;
-  /** For other threads: they receive it with their task. */
+  /** For serving threads: they receive it with their task. */
   readonly handed: unknown;
-  /** Connects another thread. @returns takes its messages */
-  readonly connect: (reply: (message: unknown) => void) => (message: unknown) => void;
+  readonly connect: () => ConnectedThread;
   /** The clock that cuts windows minus the clock here, in milliseconds. */
   readonly clockMs: () => number;
   /** State of a key's limit as far as it is known; counts nothing. */
-  readonly read: (slot: number, limit: number) => SharedQuota;
-  readonly readAnew: (slot: number, limit: number) => Promise<SharedQuota>;
+  readonly read: (key: CountedKey, limit: number) => SharedQuota;
+  readonly readAnew: (key: CountedKey, limit: number) => Promise<SharedQuota>;
   readonly figures: () => SharedLimitsFigures;
   /** Returns held permits, as far as that is quick, and closes; call it when the last request was answered. */
   readonly close: () => Promise<void>;

@@ -1,21 +1,17 @@
 /**
  * Leases permits from a Valkey or Redis server, or from a cluster of them.
  *
- * A first link leads to the configured server. If that belongs to a cluster, it is asked for the map of slots, and each
- * server of the map gets its own link. When a server is lost, or answers that a key lies elsewhere, any link that is up
- * reads the map again.
+ * One rule for trouble: a server that does not answer in time, or answers that it cannot count, is away. It is asked
+ * nothing more until it has passed a check over a new connection, in time, so no other request waits for it. A question is
+ * sent once and never repeated: without an answer it may have run or not. An answer that comes later is ignored; the next
+ * one in time contains it.
+ *
+ * While a server is away, a new client is opened after each pause. It replaces the one before when it is connected, since
+ * the old connection may lead nowhere. In a cluster, the client of @redis/client finds the servers of the keys.
  */
 
 import { createHash } from "node:crypto";
-import type { ReceiveAnswer } from "./asking.ts";
-import { readSlots, SLOTS, slotOfKey } from "./cluster-slots.ts";
-import {
-  type CounterConnection,
-  type OpenConnection,
-  problemOf,
-  ReplyError,
-  withoutPassword,
-} from "./connection.ts";
+import { GrowingPauses } from "../util/process/pauses.ts";
 import {
   argumentsOf,
   LEASE_SCRIPT,
@@ -24,212 +20,166 @@ import {
   readAnswer,
   stateKey,
 } from "./lease-script.ts";
-import { AwayError, Link } from "./link.ts";
+import { startRealTimer } from "./real-timer.ts";
+import { type OpenClient, problemOf, type RedisClient, withoutPassword } from "./redis-client.ts";
 import { placeOf, type RedisTarget } from "./redis-url.ts";
 
+/** Timeout of an answer, in milliseconds: shorter than a request waits. */
+const ANSWER_MS = 40;
+
+/** Backoff between attempts to connect, in milliseconds; each pause is a random part of it, at least half. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+
+/** If no server was lost for this time, the backoff begins anew. */
+const STEADY_MS = 10_000;
+
+/** A replaced client of a cluster may wait for answers of its other servers. */
+const CLOSE_MS = 1000;
+
 export interface CounterEvents {
-  /** A server can no longer be asked. @param server its address */
+  /** A server can no longer be asked; called once. @param server its address */
   readonly onAway: (server: string, problem: string) => void;
-  /** A server, away or not, can be asked, or is no longer needed: its keys lie elsewhere. */
+  /** That server can be asked again, or another one holds its keys. */
   readonly onBack: (server: string) => void;
   /** Keys that could not be asked for may be asked for again. */
   readonly onUp: () => void;
-  /** The server's clock minus the clock here, in milliseconds; measured by the check whether it can count. */
+  /** The server's clock minus the clock here, in milliseconds; measured by the check. */
   readonly onClock: (offset: number) => void;
 }
 
 export interface CounterServerOptions {
   readonly target: RedisTarget;
+  /** Length of a window. */
   readonly seconds: number;
-  readonly replica: string;
+  /** Name of this lessee at the server. */
+  readonly lessee: string;
   readonly events: CounterEvents;
-  readonly open: OpenConnection;
+  readonly open: OpenClient;
+  /** Timeout of an answer in milliseconds; longer in tests on busy machines. */
   readonly answerMs?: number | undefined;
 }
 
-const SHA1 = createHash("sha1").update(LEASE_SCRIPT).digest("hex");
-
-/** Interval between reads of a cluster's map, in milliseconds. */
-const MAP_PAUSE_MS = 1000;
-
-const MOST_SERVERS = 2000;
-
-/** Name of a state that belongs to no API key and lies in one of the slots, to check whether their server can count. */
-function checkKey(holds: (slot: number) => boolean, seconds: number): string {
-  for (let number = 0; ; number++) {
-    const key = stateKey(`check:${number}`, seconds);
-    if (number > 64 * SLOTS || holds(slotOfKey(key))) return key;
-  }
-}
+const SCRIPT = { text: LEASE_SCRIPT, sha1: createHash("sha1").update(LEASE_SCRIPT).digest("hex") };
 
 /** Source of leases. Begins to connect at once. */
 export class CounterServer {
   readonly #options: CounterServerOptions;
-  readonly #first: Link;
-  #kind: "single" | "cluster" = "single";
-  readonly #nodes = new Map<string, Link>();
-  #bySlot: (Link | undefined)[] = [];
-  #nextMap = 0;
-  #mapTimer: NodeJS.Timeout | undefined;
+  #client: RedisClient | undefined;
+  /** Servers that are away, and a key that each holds. */
+  readonly #away = new Map<string, string>();
+  readonly #pauses = new GrowingPauses(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  #lostAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  /** Resolves when the server has answered or could not be reached. */
+  readonly tried: Promise<void>;
 
   constructor(options: CounterServerOptions) {
-    const { target, open } = options;
     this.#options = options;
-    const place = placeOf(target);
-    this.#first = this.#link(place, {
-      open: (onLost) => open(target, onLost),
-      check: async (connection) => {
-        this.#kind = connection.isCluster ? "cluster" : "single";
-        if (connection.isCluster) this.#takeMap(await connection.run(["CLUSTER", "SLOTS"]));
-        else await this.#checkCounting(connection, () => true);
-      },
-      onAway: (problem) => {
-        // Once the map is known, each of its servers is reported separately.
-        if (this.#nodes.size === 0) options.events.onAway(this.#shown(place), problem);
-      },
-    });
-  }
-
-  /** Resolves when the servers have answered or could not be reached. */
-  async tried(): Promise<void> {
-    await this.#first.tried;
-    await Promise.all([...this.#nodes.values()].map(({ tried }) => tried));
+    this.tried = this.#connect();
   }
 
   isUp(keyId: string): boolean {
-    return this.#holderOf(stateKey(keyId, this.#options.seconds))?.isUp ?? false;
+    const key = stateKey(keyId, this.#options.seconds);
+    return this.#client !== undefined && !this.#away.has(this.#client.serverOf(key));
   }
 
-  /**
-   * Asks once. @param onLate receives an answer that comes after this has thrown @throws {AwayError} even if the script
-   * may have run
-   */
-  async lease(keyId: string, ask: LeaseAsk, onLate?: ReceiveAnswer): Promise<LeaseAnswer> {
-    const { seconds, replica } = this.#options;
-    const key = stateKey(keyId, seconds);
-    const link = this.#holderOf(key);
-    if (!link?.isUp) {
-      this.#readMap();
-      throw new AwayError("away");
-    }
-    const run = (name: string, script: string): Promise<LeaseAnswer> => {
-      const command = [name, script, "1", key, ...argumentsOf(seconds, replica, ask)];
-      return link.run(command, (answer) => readAnswer(answer, seconds), onLate);
-    };
+  /** Asks once. Rejects if no valid answer came in time, even if the script may have run. */
+  async lease(keyId: string, ask: LeaseAsk): Promise<LeaseAnswer> {
+    const key = stateKey(keyId, this.#options.seconds);
+    const client = this.#client;
+    const server = client?.serverOf(key) ?? "";
+    if (client === undefined || this.#away.has(server)) throw new Error("away");
     try {
-      return await run("EVALSHA", SHA1).catch((error: unknown) => {
-        // Nothing has run: the server does not know the script.
-        if (error instanceof ReplyError && error.message.startsWith("NOSCRIPT"))
-          return run("EVAL", LEASE_SCRIPT);
-        throw error;
-      });
+      return await this.#evaluate(client, key, ask);
     } catch (error) {
-      if (!(error instanceof ReplyError)) throw error;
-      // Nothing has run: the slot of the key lies on another server, or is being moved.
-      this.#readMap();
-      throw new AwayError(error.message);
+      if (client === this.#client) this.#lose(server, key, error);
+      // The client was replaced meanwhile; the key may be asked for over the new one.
+      else setImmediate(this.#options.events.onUp);
+      throw error;
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#mapTimer);
-    for (const link of [this.#first, ...this.#nodes.values()]) link.close();
+    clearTimeout(this.#timer);
+    this.#client?.close();
+    this.#client = undefined;
   }
 
-  #holderOf(key: string): Link | undefined {
-    return this.#kind === "cluster" ? this.#bySlot[slotOfKey(key)] : this.#first;
-  }
-
-  #link(place: string, how: Pick<ConstructorParameters<typeof Link>[0], "open" | "check" | "onAway">): Link {
-    const { answerMs, target, events } = this.#options;
-    return new Link({
-      ...how,
-      answerMs,
-      onUp: () => {
-        events.onBack(this.#shown(place));
-        events.onUp();
-      },
-      say: (error) => problemOf(error, target),
+  /** Runs the script. Rejects if the answer is late: bytes that have arrived by then are read first. */
+  async #evaluate(client: RedisClient, key: string, ask: LeaseAsk): Promise<LeaseAnswer> {
+    const { seconds, lessee, answerMs = ANSWER_MS } = this.#options;
+    const answer = client.evaluate(SCRIPT, key, argumentsOf(seconds, lessee, ask));
+    let stopTimer = (): void => {};
+    const late = new Promise<never>((_, reject) => {
+      stopTimer = startRealTimer(() => reject(new Error(`no answer within ${answerMs} ms`)), answerMs);
     });
+    const inTime = await Promise.race([answer, late]).finally(() => stopTimer());
+    return readAnswer(inTime, seconds);
   }
 
-  #linkTo(target: RedisTarget, place: string): Link {
-    return this.#link(place, {
-      open: (onLost) => this.#options.open(target, onLost),
-      check: (connection) =>
-        this.#checkCounting(connection, (slot) => this.#bySlot[slot] === this.#nodes.get(place)),
-      onAway: (problem) => {
-        this.#options.events.onAway(this.#shown(place), problem);
-        this.#readMap();
-      },
-    });
-  }
-
-  /** The address of a server, for people. */
-  #shown(place: string): string {
-    return withoutPassword(place, this.#options.target);
-  }
-
-  /** Makes the server write: removes this replica from the state of a key and adds it again. */
-  async #checkCounting(connection: CounterConnection, holds: (slot: number) => boolean): Promise<void> {
-    const { seconds, replica, events } = this.#options;
-    const key = checkKey(holds, seconds);
-    // With the script's text: afterwards the server knows it by its hash.
-    const run = (want: number): Promise<unknown> => {
-      const ask = { limit: 0, window: -1, have: 0, used: 0, want };
-      return connection.run(["EVAL", LEASE_SCRIPT, "1", key, ...argumentsOf(seconds, replica, ask)]);
-    };
-    // In one round trip, in this order.
-    const [, answer] = await Promise.all([run(-1), run(0)]);
-    const { window, msLeft } = readAnswer(answer, seconds);
-    events.onClock((window + 1) * seconds * 1000 - msLeft - Date.now());
-  }
-
-  #takeMap(answer: unknown): void {
-    const { target, events } = this.#options;
-    const ranges = readSlots(answer, target.host).map(({ host, port, from, to }) => {
-      const holder = { ...target, host, port, path: undefined };
-      return { from, to, holder, place: placeOf(holder) };
-    });
-    if (ranges.length === 0) throw new AwayError("the cluster has no servers");
-    const { size } = new Set(ranges.map(({ place }) => place));
-    if (size > MOST_SERVERS) throw new AwayError(`the cluster has ${size} servers`);
-    const slots = new Array<Link | undefined>(SLOTS).fill(undefined);
-    for (const { from, to, holder, place } of ranges) {
-      const link = this.#nodes.get(place) ?? this.#linkTo(holder, place);
-      this.#nodes.set(place, link);
-      slots.fill(link, from, to + 1);
+  /** Opens a client, and checks the servers that are away, at first the one of the URL. */
+  async #connect(): Promise<void> {
+    const { target, open, events, seconds } = this.#options;
+    const place = placeOf(target);
+    let opened: RedisClient | undefined;
+    try {
+      opened = await open(target, this.#client?.servers ?? [], (error) => {
+        if (opened !== undefined && opened === this.#client) this.#lose(place, undefined, error);
+      });
+    } catch (error) {
+      this.#lose(place, undefined, error);
+      return;
     }
-    this.#bySlot = slots;
-    // A server whose slots all went to others holds none, and no key could check it.
-    const holders = new Set(slots);
-    for (const [place, link] of this.#nodes) {
-      if (holders.has(link)) continue;
-      this.#nodes.delete(place);
-      link.close();
-      events.onBack(this.#shown(place));
-    }
-    events.onUp();
+    if (this.#isClosed) return opened.close();
+    const before = this.#client;
+    this.#client = opened;
+    if (before !== undefined) setTimeout(() => before.close(), CLOSE_MS);
+    const checked = this.#away.size > 0 ? [...this.#away] : [[place, ""] as const];
+    const checks = checked.map(([server, key]) => this.#check(server, key || stateKey("check", seconds)));
+    await Promise.all(checks);
+    if (!this.#isClosed) events.onUp();
   }
 
   /**
-   * Reads the map of a cluster again, from any server that is up, as soon as the last reading is long enough ago; then
-   * repeatedly while a server is lost: a failover takes time.
+   * Checks whether a server can count, by making it write: this lessee leaves the state of a check, and enters it again.
+   * @param key one that the server holds, or did; the check's own state lies with it
    */
-  #readMap(): void {
-    if (this.#isClosed || this.#kind === "single") return;
-    this.#mapTimer ??= setTimeout(() => {
-      this.#mapTimer = undefined;
-      this.#nextMap = performance.now() + MAP_PAUSE_MS;
-      const links = [...this.#nodes.values()];
-      if (links.some((one) => !one.isUp)) this.#readMap();
-      const link = [this.#first, ...links].find((one) => one.isUp);
-      link
-        ?.run(["CLUSTER", "SLOTS"], (answer) => answer)
-        .then((answer) => this.#takeMap(answer))
-        .catch(() => {});
-    }, this.#nextMap - performance.now());
+  async #check(server: string, key: string): Promise<void> {
+    const { seconds, events, target } = this.#options;
+    const client = this.#client!;
+    const run = (want: number): Promise<LeaseAnswer> =>
+      this.#evaluate(client, `${key}:check`, { limit: 0, window: -1, have: 0, used: 0, want });
+    try {
+      // In one round trip, in this order.
+      const [, { window, msLeft }] = await Promise.all([run(-1), run(0)]);
+      events.onClock((window + 1) * seconds * 1000 - msLeft - Date.now());
+      if (this.#isClosed || client !== this.#client) return;
+      if (this.#away.delete(server)) events.onBack(withoutPassword(server, target));
+    } catch (error) {
+      if (client === this.#client) this.#lose(server, key, error);
+    }
+  }
+
+  #lose(server: string, key: string | undefined, error: unknown): void {
+    if (this.#isClosed) return;
+    const { events, target } = this.#options;
+    if (!this.#away.has(server)) {
+      this.#away.set(server, key ?? "");
+      events.onAway(withoutPassword(server, target), problemOf(error, target));
+    }
+    if (this.#timer !== undefined) return;
+    const now = performance.now();
+    if (now - this.#lostAt > STEADY_MS + LONGEST_PAUSE_MS) this.#pauses.reset();
+    this.#lostAt = now;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        void this.#connect();
+      },
+      this.#pauses.next() * (0.5 + Math.random() / 2),
+    );
   }
 }

@@ -1,189 +1,158 @@
-/**
- * Shared limits of a replica: one thread asks the counter server for all threads, and stores the answers in the leases,
- * which all threads share.
- */
+/** Shared limits of a replica: a lessee in each thread that serves, and one in the main thread, which reports for all. */
 
 import { randomBytes } from "node:crypto";
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { type Counters, windowAt } from "../auth/limit.ts";
-import type { LimitSharing, SharedQuota } from "../auth/shared.ts";
-import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Counters } from "../auth/limit.ts";
+import type { ConnectedThread, CountedKey, LimitSharing, ThreadCount } from "../auth/shared.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
-import { Asking, makeAsk } from "./asking.ts";
-import { importOpenConnection, type OpenConnection } from "./connection.ts";
 import { type CounterEvents, CounterServer } from "./counter-server.ts";
-import type { LeaseAsk } from "./lease-script.ts";
-import { type Clocks, createLeases, type Leases, readTally } from "./leases.ts";
-import { monotonic, startRealTimer } from "./monotonic.ts";
-import { readShared } from "./permits.ts";
+import { Lessee } from "./lessee.ts";
+import { startRealTimer } from "./real-timer.ts";
+import { importOpenClient, type OpenClient } from "./redis-client.ts";
 import type { RedisTarget } from "./redis-url.ts";
 import type { ServersAway } from "./servers-away.ts";
-import { type PermitAnswer, type PermitQuestion, WaitingRequests } from "./waiting.ts";
+import { createTally, readTally, type Tally } from "./tally.ts";
 
-export interface SharedLimitsSettings {
+/** Of all threads. */
+interface Shared {
   readonly target: RedisTarget;
   readonly replicas: number;
   readonly denies: boolean;
-  readonly open?: OpenConnection;
-  /** Timeout of an answer and of a waiting request, in milliseconds; longer in tests on busy machines. */
+}
+
+export interface SharedLimitsSettings extends Shared {
+  readonly open?: OpenClient;
+  /** Timeout of an answer in milliseconds; longer in tests on busy machines. */
   readonly answerMs?: number;
-  readonly waitMs?: number;
 }
 
 const RELEASE_MS = 500;
 
-/** Number of keys to report at a time: of all at once a server would answer the last ones too late, and count as away. */
-const AT_ONCE = 64;
+export type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "close">;
 
-function ignore(): void {}
+/** Creates the counter server; simulations pass their own. */
+export type Serve = (events: CounterEvents) => Server;
 
-const now = (): Clocks => ({ mono: monotonic(), wall: Date.now() });
+/** A loss of a server, or without a problem its return. */
+interface AwayMessage {
+  readonly server: string;
+  readonly problem?: string;
+}
 
-type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "close">;
+function serveBy(settings: SharedLimitsSettings, seconds: number, open: OpenClient): Serve {
+  const { target, answerMs } = settings;
+  const lessee = randomBytes(6).toString("base64url");
+  return (events) => new CounterServer({ target, seconds, lessee, events, open, answerMs });
+}
+
+/** Counts in this thread. @param tell is told of losses and returns of servers */
+function startCounting(
+  { replicas, denies }: Shared,
+  counters: Counters,
+  tally: Tally,
+  tell: (message: AwayMessage) => void,
+  serve: Serve,
+) {
+  const lessee = new Lessee({
+    counters,
+    replicas,
+    denies,
+    tally,
+    now: () => ({ mono: performance.now(), wall: Date.now() }),
+    lease: (keyId, ask) => server.lease(keyId, ask),
+    startTimer: startRealTimer,
+  });
+  const reports = new Coalesced(() => lessee.reportAgain((keyId) => server.isUp(keyId)));
+  const server = serve({
+    onAway: (server, problem) => tell({ server, problem }),
+    onBack: (server) => tell({ server }),
+    onUp: () => void reports.ask(),
+    onClock(offset) {
+      lessee.clockMs = offset;
+    },
+  });
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    const late = new AbortController();
+    await Promise.race([lessee.giveBack(late.signal), sleep(RELEASE_MS, undefined, { ref: false })]);
+    late.abort();
+    server.close();
+  };
+  return { lessee, tried: server.tried, close: () => (closing ??= close()) };
+}
+
+const MAIN_THREAD = 0;
 
 export class SharedLimitsKeeper implements LimitSharing {
-  readonly leases: Leases;
-  readonly limits: WaitingRequests;
-  readonly #counters: Counters;
-  readonly #server: Server;
-  readonly #asking: Asking;
-  readonly #names: string[] = [];
-  readonly #reports = new Coalesced(() => this.#forKeys((...key) => this.#reportAgain(...key)));
-  #isClosed = false;
+  readonly limits: Lessee;
+  readonly handed: unknown;
+  readonly tried: Promise<void>;
+  readonly close: () => Promise<void>;
+  readonly #away: ServersAway;
+  readonly #tally = createTally();
+  #threads = MAIN_THREAD;
 
-  /** Begins to connect. @param counters in shared memory @param serve creates the server; simulations pass their own */
-  constructor(
-    settings: SharedLimitsSettings,
-    counters: Counters,
-    away: ServersAway,
-    serve: (events: CounterEvents) => Server,
-  ) {
-    this.#counters = counters;
-    const leases = createLeases(counters, settings.replicas, settings.denies);
-    this.leases = leases;
-    this.#asking = new Asking(leases, {
-      now,
-      lease: (slot, asked, settle, onLate) => {
-        this.#server.lease(this.#nameOf(slot), asked, onLate).then(settle, () => settle(undefined));
-      },
-    });
-    this.limits = new WaitingRequests(leases, {
-      waitMs: settings.waitMs,
-      mono: monotonic,
-      ask: (slot, limit, want, since) => this.#asking.ask(slot, limit, want, this.#settle, since),
-      startTimer: startRealTimer,
-    });
-    this.#server = serve({
-      onAway: (server, problem) => away.lose(server, problem),
-      onBack: (server) => away.comeBack(server),
-      onUp: () => void this.#reports.ask(),
-      onClock(offset) {
-        leases.clock[0] = offset;
-      },
-    });
+  /** Begins to connect. @param counters in shared memory */
+  constructor(settings: SharedLimitsSettings, counters: Counters, away: ServersAway, serve: Serve) {
+    const { target, replicas, denies } = settings;
+    this.#away = away;
+    this.handed = { target, replicas, denies, tally: this.#tally } satisfies Handed;
+    const tell = (message: AwayMessage): void => this.#take(MAIN_THREAD, message);
+    const { lessee, tried, close } = startCounting(settings, counters, this.#tally, tell, serve);
+    this.limits = lessee;
+    this.tried = tried;
+    this.close = close;
   }
 
-  /** Resolves when the server has answered or could not be reached. */
-  tried(): Promise<void> {
-    return this.#server.tried();
-  }
-
-  get handed(): unknown {
-    return this.leases;
+  connect(): ConnectedThread {
+    const thread = ++this.#threads;
+    return {
+      take: (message) => this.#take(thread, message as AwayMessage),
+      leave: () => this.#away.forget(thread),
+    };
   }
 
   clockMs(): number {
-    return this.leases.clock[0]!;
+    return this.limits.clockMs;
   }
 
-  figures(): SharedLimitsFigures {
-    const { asks, failures } = this.#asking;
-    return { asks, failures, ...readTally(this.leases) };
+  read(key: CountedKey, limit: number) {
+    return this.limits.read(key, limit);
   }
 
-  connect(reply: (message: unknown) => void): (message: unknown) => void {
-    // One function for all messages, so that a thread receives each answer once.
-    const notify = (slot: number, sent: number | undefined): void =>
-      reply({ slot, sent } satisfies PermitAnswer);
-    return (message) => {
-      const { slot, limit, want, since } = message as PermitQuestion;
-      this.#asking.ask(slot, limit, want, notify, since);
-    };
+  readAnew(key: CountedKey, limit: number) {
+    return this.limits.readAnew(key, limit);
   }
 
-  read(slot: number, limit: number): SharedQuota {
-    return readShared(this.leases, slot, limit, now());
+  figures() {
+    return readTally(this.#tally);
   }
 
-  readonly readAnew: LimitSharing["readAnew"] = async (slot, limit) => {
-    // Asks for no permit; the answer is as fresh as one that a request would wait for.
-    await new Promise<void>((resolve) => this.#asking.ask(slot, limit, 0, () => resolve(), monotonic()));
-    return this.read(slot, limit);
+  #take(thread: number, { server, problem }: AwayMessage): void {
+    if (problem === undefined) this.#away.comeBack(thread, server);
+    else this.#away.lose(thread, server, problem);
+  }
+}
+
+interface Handed extends Shared {
+  readonly tally: Tally;
+}
+
+/** Counts in a serving thread. @param handed by the keeper @param send sends a message to it */
+export function countInThread(
+  handed: unknown,
+  counters: Counters,
+  send: (message: unknown) => void,
+): ThreadCount {
+  const settings = handed as Handed;
+  let opening: Promise<OpenClient> | undefined;
+  const open: OpenClient = async (...given) => {
+    opening ??= importOpenClient();
+    return (await opening)(...given);
   };
-
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    let isLate = false;
-    const release = (isHolding: boolean): Promise<void> =>
-      this.#forKeys((slot, limit) => {
-        if (isLate) return undefined;
-        const held = makeAsk(this.leases, slot, limit, 0);
-        if ((held.have !== held.used) !== isHolding || !this.#isOfWindow(held)) return undefined;
-        return this.#server.lease(this.#nameOf(slot), { ...held, want: -1 }).then(ignore, ignore);
-      });
-    // First the keys with permits that other replicas can use.
-    const released = release(true).then(() => release(false));
-    await Promise.race([released, sleep(RELEASE_MS, undefined, { ref: false })]);
-    isLate = true;
-    this.#server.close();
-  }
-
-  readonly #settle = (slot: number, sent: number | undefined): void => this.limits.settle(slot, sent);
-
-  /** The counters list key ids in the order of their slots, so only new ids need a look-up. */
-  #nameOf(slot: number): string {
-    const names = this.#names;
-    if (slot >= names.length) {
-      let at = 0;
-      for (const name of this.#counters.slots.keys()) if (at++ >= names.length) names.push(name);
-    }
-    return names[slot]!;
-  }
-
-  /** Whether a key was used or leased in the current window: older windows need no report. */
-  #isOfWindow({ window }: LeaseAsk): boolean {
-    return window >= windowAt(this.#counters, Date.now() + this.clockMs());
-  }
-
-  /** Reports the known keys, a few at a time. @param report returns undefined if it sends nothing */
-  async #forKeys(report: (slot: number, limit: number) => Promise<void> | undefined): Promise<void> {
-    const keys = this.#asking.known.entries();
-    const reportSome = async (): Promise<void> => {
-      for (const [slot, limit] of keys) {
-        const reported = report(slot, limit);
-        // Failing reports fail at once, and would leave the event loop no turn.
-        if (reported !== undefined) await reported.then(() => nextTurn());
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, reportSome));
-  }
-
-  #reportAgain(slot: number, limit: number): Promise<void> | undefined {
-    // After a close, a report would count released permits again.
-    if (this.#isClosed || Atomics.load(this.leases.away, slot) === 0) return undefined;
-    if (!this.#isOfWindow(makeAsk(this.leases, slot, limit, 0))) {
-      Atomics.store(this.leases.away, slot, 0);
-      return undefined;
-    }
-    if (!this.#server.isUp(this.#nameOf(slot))) return undefined;
-    return new Promise((resolve) =>
-      this.#asking.ask(slot, limit, 0, (_, sent) => {
-        this.#settle(slot, sent);
-        resolve();
-      }),
-    );
-  }
+  const serve = serveBy(settings, counters.windowSeconds, open);
+  const { lessee, tried, close } = startCounting(settings, counters, settings.tally, send, serve);
+  return { count: lessee.count, tried, close };
 }
 
 /** Connects. @param counters in shared memory @throws {SettingError} if the client is not installed */
@@ -192,13 +161,9 @@ export async function keepSharedLimits(
   counters: Counters,
   away: ServersAway,
 ): Promise<SharedLimitsKeeper> {
-  const { target, answerMs } = settings;
-  const open = settings.open ?? (await importOpenConnection());
-  const seconds = counters.windowSeconds;
-  const replica = randomBytes(6).toString("base64url");
-  const serve = (events: CounterEvents): CounterServer =>
-    new CounterServer({ target, seconds, replica, events, open, answerMs });
+  const open = settings.open ?? (await importOpenClient());
+  const serve = serveBy(settings, counters.windowSeconds, open);
   const keeper = new SharedLimitsKeeper(settings, counters, away, serve);
-  await keeper.tried();
+  await keeper.tried;
   return keeper;
 }

@@ -8,7 +8,6 @@
  */
 
 import { isCount } from "../util/json.ts";
-import { AwayError } from "./link.ts";
 
 /** A question: the permits of a key that this replica has, used and wants. */
 export interface LeaseAsk {
@@ -121,6 +120,6 @@ export function readAnswer(answer: unknown, seconds: number): LeaseAnswer {
   const [window, total, rest, msLeft] = numbers;
   const isLease = isCount(window) && isCount(total) && isCount(rest) && isCount(msLeft);
   if (!isLease || numbers.length !== 4 || (window + 1) * seconds > LAST_SECOND)
-    throw new AwayError("the server answered something else than a lease");
+    throw new Error("the server answered something else than a lease");
   return { window, total, rest, msLeft };
 }

@@ -1,11 +1,16 @@
-/** The counter servers that cannot be asked; observes each loss and each return once. */
+/** The counter servers that cannot be asked, by one or more threads; observes each loss and each return once. */
 
 import type { AwayServer } from "../auth/shared.ts";
 import type { Observe } from "../observe/events.ts";
 
+interface Loss extends AwayServer {
+  /** Numbers of the threads that cannot ask it. */
+  readonly threads: Set<number>;
+}
+
 export class ServersAway {
   readonly #alone: boolean;
-  readonly #away = new Map<string, AwayServer>();
+  readonly #away = new Map<string, Loss>();
   losses = 0;
   since = new Date(performance.timeOrigin).toISOString();
   observe: Observe = () => {};
@@ -16,24 +21,30 @@ export class ServersAway {
   }
 
   get away(): readonly AwayServer[] {
-    return [...this.#away.values()];
+    return [...this.#away.values()].map(({ server, since, problem }) => ({ server, since, problem }));
   }
 
-  lose(server: string, problem: string): void {
+  lose(thread: number, server: string, problem: string): void {
     const known = this.#away.get(server);
     const since = known?.since ?? new Date().toISOString();
-    this.#away.set(server, { server, since, problem });
+    const threads = (known?.threads ?? new Set()).add(thread);
+    this.#away.set(server, { server, since, problem, threads });
     if (known !== undefined) return;
     if (this.#away.size === 1) this.since = since;
     this.losses++;
     this.observe({ kind: "limits-away", server, problem, alone: this.#alone });
   }
 
-  comeBack(server: string): void {
+  comeBack(thread: number, server: string): void {
     const known = this.#away.get(server);
-    if (known === undefined) return;
+    if (!known?.threads.delete(thread) || known.threads.size > 0) return;
     this.#away.delete(server);
     if (this.#away.size === 0) this.since = new Date().toISOString();
     this.observe({ kind: "limits-back", server, ms: Date.now() - Date.parse(known.since) });
+  }
+
+  /** A thread has ended. */
+  forget(thread: number): void {
+    for (const server of [...this.#away.keys()]) this.comeBack(thread, server);
   }
 }

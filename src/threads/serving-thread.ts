@@ -65,7 +65,7 @@ function take({ store: sent, index, similar: questions }: StoreToServe): Generat
 const shared =
   task.shared === undefined
     ? undefined
-    : IN_THREADS.countInThread?.(task.shared, (message) => say({ kind: "shared", message }));
+    : IN_THREADS.countInThread?.(task.shared, task.counters, (message) => say({ kind: "shared", message }));
 
 /** The newest shards of the key ring, which are not all in use yet. */
 const shards = [...task.keys];
@@ -119,14 +119,12 @@ port.on("message", async (message: ToServing) => {
       await (await listener).stopListening();
       say({ kind: "done", number: message.number });
       break;
-    case "shared":
-      shared?.receive(message.message);
-      break;
     case "observed":
       observations.flush();
       break;
     case "drain":
       await (await listener).leave();
+      await shared?.close();
       tellOfCache();
       observations.flush();
       say({ kind: "done", number: message.number });
@@ -136,6 +134,7 @@ port.on("message", async (message: ToServing) => {
 
 /** Rejects if it cannot listen; the error then ends the thread. */
 async function startListening(): Promise<void> {
+  await shared?.tried;
   const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
   say({ kind: "listening", address });
 }

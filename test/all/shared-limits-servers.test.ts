@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, type TestContext, test } from "node:test";
+import { whyNoSharing } from "../../src/http/port.ts";
 import { type OpenOptions, type Orrery, openOrrery } from "../../src/mod.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
@@ -135,6 +136,53 @@ describe("counts of shared limits over a restart", { skip, concurrency: 5 }, () 
     const last = await world.start("a");
     assert.equal(await world.ask(last, 5), 0);
     await last.stop();
+  });
+});
+
+describe("shared limits of serving threads", { skip: skip || whyNoSharing() }, () => {
+  test("are leased by each, told of once, and given back at a stop", async (t) => {
+    const { snapshot, keys } = place(t);
+    const redis = await startRedis();
+    const limits = ["--rate-limit", "600", "--rate-window", String(WINDOW), "--replicas", "2"];
+    const start = () => serve(snapshot, keys, [...limits, "--threads", "2", "--shared-limits", redis.url]);
+    const first = await start();
+    // More connections than one thread gets.
+    const ask = async (server: Served, times: number): Promise<number> => {
+      const statuses = await Promise.all(
+        Array.from(
+          { length: times },
+          async () => (await get(`${server.url}/stats`, { token: TOKEN })).status,
+        ),
+      );
+      return statuses.filter((status) => status === 200).length;
+    };
+    let passed = 0;
+    for (let round = 0; round < 4; round++) passed += await ask(first, 50);
+    assert.equal(passed, 200);
+    const lessees = Number(redis.cli("HLEN", `orrery:{${ID}}:${WINDOW}`)) - 2;
+    assert.equal(lessees, 2, "each thread is a lessee");
+    await first.stop();
+    assert.equal(
+      redis.cli("HGET", `orrery:{${ID}}:${WINDOW}`, "g"),
+      "200",
+      "what was not used is given back",
+    );
+
+    const second = await start();
+    passed += await ask(second, 20);
+    redis.signal("SIGSTOP");
+    // The share of an outage is that of the process: 300, of which 20 have passed.
+    let alone = 0;
+    for (let round = 0; round < 7; round++) alone += await ask(second, 50);
+    assert.ok(alone >= 280 && alone <= 300, `${alone}`);
+    await second.logged("limits-away");
+    redis.signal("SIGCONT");
+    await second.logged("limits-back");
+    assert.deepEqual([second.logs("limits-away").length, second.logs("limits-back").length], [1, 1]);
+    passed += alone;
+    for (let round = 0; round < 6; round++) passed += await ask(second, 50);
+    assert.ok(passed <= 600 && passed >= 560, `${passed}`);
+    await second.stop();
   });
 });
 

@@ -33,7 +33,7 @@ export function goodLease([, , , , seconds, , , , , used, want]: readonly string
   const windowMs = Number(seconds) * 1000;
   const window = Math.floor(Date.now() / windowMs);
   const left = (window + 1) * windowMs - Date.now();
-  return `*4\r\n:${window}\r\n:${Number(used) + Number(want)}\r\n:20\r\n:${left}\r\n`;
+  return `*4\r\n:${window}\r\n:${Number(used) + Math.max(0, Number(want))}\r\n:20\r\n:${left}\r\n`;
 }
 
 const GOOD: Answer = (command) => (command[0] === "HELLO" ? HELLO : goodLease(command));

@@ -6,10 +6,9 @@
 
 import assert from "node:assert/strict";
 import { createCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
-import { Asking, makeAsk } from "../../src/shared-limits/asking.ts";
 import type { LeaseAnswer, LeaseAsk } from "../../src/shared-limits/lease-script.ts";
-import { createLeases, readTally } from "../../src/shared-limits/leases.ts";
-import { WAIT_MS, WaitingRequests } from "../../src/shared-limits/waiting.ts";
+import { askOf, Lessee } from "../../src/shared-limits/lessee.ts";
+import { createTally, readTally } from "../../src/shared-limits/tally.ts";
 import { createRandom } from "../../src/util/random.ts";
 import { endWhere } from "../../src/util/sorted.ts";
 import { createKeyState, grant, release } from "./grant.ts";
@@ -55,9 +54,10 @@ export interface History {
 }
 
 const EPOCH = Date.parse("2026-01-01T00:00:00Z");
-const ANSWER_MS = 45;
-/** How long a replica waits for late answers before it closes the connection. */
-const LATE_MS = 250;
+const ANSWER_MS = 40;
+/** No request waits longer. */
+const WAIT_MS = 50;
+const KEY = { id: "key", slot: 0 };
 const DRIFT = 1e-4;
 
 /** Requests that one replica let through in one window. */
@@ -107,15 +107,14 @@ export async function runHistory(history: History) {
   function createReplica(number: number) {
     const counters = createCounters(seconds);
     slotOf(counters, "key");
-    const leases = createLeases(counters, history.announced, denies);
-    const asking: Asking = new Asking(leases, {
+    const tally = createTally();
+    const lessee: Lessee = new Lessee({
+      counters,
+      replicas: history.announced,
+      denies,
+      tally,
       now: () => ({ mono: monoOf(replica), wall: wallOf(replica) }),
-      lease: (_, ask, settle, onLate) => send(replica, ask, settle, onLate),
-    });
-    const limits: WaitingRequests = new WaitingRequests(leases, {
-      mono: () => monoOf(replica),
-      ask: (slot, wanted, want, since) =>
-        asking.ask(slot, wanted, want, (at, sent) => limits.settle(at, sent), since),
+      lease: (_, ask) => send(replica, ask),
       startTimer(callback, ms) {
         let isOff = false;
         later(ms / replica.rate, () => isOff || callback());
@@ -127,14 +126,10 @@ export async function runHistory(history: History) {
     const replica = {
       name: `r${number}`,
       number,
-      leases,
-      limits,
-      asking,
+      tally,
+      lessee,
+      lease: () => lessee.leases.get(KEY.slot),
       isUp: true,
-      /** Whether an answer is overdue on the current connection. */
-      isLate: false,
-      /** Questions on it without an answer so far. */
-      pending: 0,
       connection: 0,
       /** Windows of the server in which it was away, at least for a moment. */
       awayIn: new Set<number>(),
@@ -167,7 +162,7 @@ export async function runHistory(history: History) {
   }
 
   /** A stopped replica gives back its unused permits. */
-  function giveBack({ name, leases, used }: Replica, ask: LeaseAsk): void {
+  function giveBack({ name, lease, used }: Replica, ask: LeaseAsk): void {
     if (isOn("hang")) return;
     const { state } = server;
     const { running, known, merged } = permitsOf(name, ask);
@@ -179,7 +174,7 @@ export async function runHistory(history: History) {
     assert.equal(state.granted, grantedBefore - known + ask.used, "all is given back that was not used");
     granted.set(running, grantedIn(running) - (merged - ask.used));
     seen.givenBack += merged - ask.used;
-    assert.equal(makeAsk(leases, 0, limit, 0).used, ask.used, "nothing passes behind that");
+    assert.equal(askOf(lease()!, limit, 0).used, ask.used, "nothing passes behind that");
   }
 
   /** The server receives a message, perhaps twice, perhaps long after its timeout. */
@@ -202,79 +197,46 @@ export async function runHistory(history: History) {
     answered(answer);
   }
 
-  function send(
-    replica: Replica,
-    ask: LeaseAsk,
-    settle: (answer: LeaseAnswer | undefined) => void,
-    onLate: (answer: LeaseAnswer) => void,
-  ): void {
+  function send(replica: Replica, ask: LeaseAsk): Promise<LeaseAnswer> {
     seen.asked++;
     const { name, connection } = replica;
-    let isOver = false;
-    let isAnswered = false;
-    const end = (answer: LeaseAnswer | undefined): void => {
-      if (isOver) return;
-      isOver = true;
-      replica.inFlight.delete(fail);
-      settle(answer);
-    };
-    const fail = (): void => end(undefined);
-    if (!replica.isUp) {
-      later(0, fail);
-      return;
-    }
-    replica.inFlight.add(fail);
-    replica.pending++;
-    later(ANSWER_MS / replica.rate, () => {
-      if (isOver) return;
-      loseSoon(replica);
-      fail();
+    return new Promise((answered, failed) => {
+      let isOver = false;
+      const fail = (): void => {
+        isOver = true;
+        replica.inFlight.delete(fail);
+        failed(new Error("no answer"));
+      };
+      if (!replica.isUp) {
+        later(0, fail);
+        return;
+      }
+      replica.inFlight.add(fail);
+      later(ANSWER_MS / replica.rate, () => isOver || lose(replica));
+      const receive = (answer: LeaseAnswer): void => {
+        if (replica.connection !== connection) seen.late++;
+        if (isOver || replica.connection !== connection) return;
+        isOver = true;
+        replica.inFlight.delete(fail);
+        answered(answer);
+      };
+      const isLossy = isOn("lossy", replica.number);
+      if (isOn("partition", replica.number) || (isLossy && draw() < 0.2)) return;
+      const copies = isLossy && draw() < 0.2 ? 2 : 1;
+      for (let copy = 0; copy < copies; copy++) {
+        later(delay(replica), () =>
+          arrive(name, ask, (answer) => {
+            if (isOn("partition", replica.number) || (isLossy && draw() < 0.3)) return;
+            later(delay(replica), () => receive(answer));
+          }),
+        );
+      }
     });
-    const receive = (answer: LeaseAnswer): void => {
-      if (isAnswered || replica.connection !== connection) return;
-      isAnswered = true;
-      replica.pending--;
-      if (isOver) {
-        seen.late++;
-        onLate(answer);
-      } else end(answer);
-      if (replica.isLate && replica.pending === 0) lose(replica);
-    };
-    const isLossy = isOn("lossy", replica.number);
-    if (isOn("partition", replica.number) || (isLossy && draw() < 0.2)) return;
-    const copies = isLossy && draw() < 0.2 ? 2 : 1;
-    for (let copy = 0; copy < copies; copy++) {
-      later(delay(replica), () =>
-        arrive(name, ask, (answer) => {
-          if (isOn("partition", replica.number) || (isLossy && draw() < 0.3)) return;
-          later(delay(replica), () => receive(answer));
-        }),
-      );
-    }
   }
 
-  /** The server is available again: reports the requests that were counted alone. */
-  function goOn(replica: Replica): void {
-    replica.isUp = true;
-    for (const [slot, wanted] of replica.asking.known)
-      replica.asking.ask(slot, wanted, 0, (at, sent) => replica.limits.settle(at, sent));
-  }
-
-  /** An answer is overdue: asks nothing more until another connection is good. */
-  function loseSoon(replica: Replica): void {
-    if (!replica.isUp) return;
-    const { connection } = replica;
-    replica.isUp = false;
-    replica.isLate = true;
-    replica.awayIn.add(windowAt(now));
-    later(LATE_MS, () => replica.isLate && replica.connection === connection && lose(replica));
-  }
-
-  /** Gives up a connection, and tries again later. */
+  /** An answer is late: asks nothing more until another connection is good. */
   function lose(replica: Replica): void {
     replica.isUp = false;
-    replica.isLate = false;
-    replica.pending = 0;
     replica.connection++;
     replica.awayIn.add(windowAt(now));
     for (const fail of [...replica.inFlight]) fail();
@@ -283,7 +245,10 @@ export async function runHistory(history: History) {
       // A late answer to the check of a new connection fails it, too.
       const isAway = isOn("hang") || isOn("partition", replica.number) || isOn("late", replica.number);
       if (isAway) later(50 + draw() * 300, retry);
-      else goOn(replica);
+      else {
+        replica.isUp = true;
+        void replica.lessee.reportAgain(() => true);
+      }
     };
     later(50 + draw() * 300, retry);
   }
@@ -309,7 +274,7 @@ export async function runHistory(history: History) {
     assert.ok(quota.remaining <= used.told, `remaining rises from ${used.told} to ${quota.remaining}`);
     used.told = quota.remaining;
     // For a key the server is away until it answers; a request that waited until its timeout has found it away.
-    const isAway = replica.leases.away[0] === 1 || (now - at) * replica.rate > WAIT_MS - 1e-6;
+    const isAway = replica.lease()!.isAway || (now - at) * replica.rate > ANSWER_MS - 1e-6;
     if (isAway) replica.awayIn.add(window);
     const wasAway = replica.awayIn.has(window);
     const isCalm = troubles.every(({ kind }) => kind === "far");
@@ -340,7 +305,7 @@ export async function runHistory(history: History) {
   function request(number: number): void {
     const replica = replicas[number % history.replicas]!;
     const at = now;
-    const quota = replica.limits.count(0, limit, wallOf(replica));
+    const quota = replica.lessee.count(KEY, limit, wallOf(replica));
     if (!(quota instanceof Promise)) {
       judge(replica, at, quota);
       return;
@@ -377,8 +342,9 @@ export async function runHistory(history: History) {
       replace(number);
       // Its last requests are answered first; the message may be lost.
       later((WAIT_MS + 1) / replica.rate, () => {
-        const ask = makeAsk(replica.leases, 0, limit, 0);
-        if (!replica.isUp || !replica.asking.known.has(0) || isOn("partition", number)) return;
+        const lease = replica.lease();
+        if (!replica.isUp || lease === undefined || isOn("partition", number)) return;
+        const ask = askOf(lease, limit, 0);
         later(delay(replica), () => giveBack(replica, ask));
       });
     },
@@ -394,13 +360,13 @@ export async function runHistory(history: History) {
     now = event.at;
     event.run();
     // Promises settle before the next event.
-    for (let turn = 0; turn < 4; turn++) await null;
+    for (let turn = 0; turn < 8; turn++) await null;
     if (problem !== undefined) throw problem;
   }
   const { state, left, losses } = server;
   const held = [...state.totals.values()].reduce((one, other) => one + other, left);
   if (state.window >= 0) assert.equal(state.granted, held, "what was granted is what the replicas have");
-  const alone = [...all].reduce((sum, { leases }) => sum + readTally(leases).alone, 0);
+  const alone = [...all].reduce((sum, { tally }) => sum + readTally(tally).alone, 0);
   for (const [window, passed] of answered) {
     const most = limit * (1 + (losses.get(window) ?? 0)) + alone;
     assert.ok(passed <= most, `${passed} of ${limit} pass in ${window}; ${alone} alone`);

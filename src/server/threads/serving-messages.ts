@@ -54,8 +54,6 @@ export interface ServingTask {
 export type ToServing =
   | (ThreadRequest & { readonly number: number })
   | { readonly kind: "generation"; readonly generation: StoreToServe }
-  /** From shared limits. */
-  | { readonly kind: "shared"; readonly message: unknown }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" };
 

@@ -6,6 +6,7 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
+import type { ConnectedThread } from "../../auth/shared.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
@@ -48,7 +49,7 @@ interface Thread {
   readonly number: number;
   hasListened: boolean;
   /** Takes its messages to shared limits. */
-  readonly toShared: ((message: unknown) => void) | undefined;
+  readonly toShared: ConnectedThread | undefined;
   /** Sends it the keys in which it is behind. */
   readonly sendKeys: Coalesced;
   /** Callbacks of its open requests, by number. */
@@ -163,7 +164,7 @@ export class ServingThreads {
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
-      const toShared = sharedLimits?.connect((message) => tell(thread, { kind: "shared", message }));
+      const toShared = sharedLimits?.connect();
       const asked: Thread["asked"] = new Map();
       // A part waits for the one before: a thread takes all messages that have come before it answers requests.
       const sendKeys = new Coalesced(async () => {
@@ -193,7 +194,7 @@ export class ServingThreads {
         tell(thread, { kind: "observed" });
         break;
       case "shared":
-        thread.toShared?.(message.message);
+        thread.toShared?.take(message.message);
         break;
       case "done":
         thread.asked.get(message.number)!(message.figures);
@@ -207,6 +208,7 @@ export class ServingThreads {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
       releasePending(this.#pending, thread.number);
+      thread.toShared?.leave();
       if (requestCells) forgetThread(requestCells, thread.number);
     }
     for (const resolve of thread.asked.values()) resolve(undefined);

@@ -1,12 +1,4 @@
-/** A clock that never jumps, the same in all threads, and timers. */
-
-/** `performance.now()` counts from the start of its thread; the uptime counts from the start of the process, but is slower to read. */
-const STARTED = process.uptime() * 1000 - performance.now();
-
-/** Milliseconds since the start of the process. */
-export function monotonic(): number {
-  return STARTED + performance.now();
-}
+/** Timers for the answers of a server. */
 
 /** A long timer is a chain of short steps, in milliseconds; each counts for at most `MOST_OF_STEP_MS`, however long it takes. */
 const STEP_MS = 5;
