@@ -332,13 +332,6 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    breaks: "counts that another server passes on are counted twice",
-    file: "src/auth/limit.ts",
-    text: "const known = countOf(elsewhere, slot, window, split);",
-    becomes: "const known = 0;",
-    tests: { "counts-file": "pass the counts on, all of them and none twice" },
-  },
-  {
     breaks: "a file of counts is believed without its checksum",
     file: "src/auth/counts-file.ts",
     text: "if (end !== endLine(keys, sum)) throw",

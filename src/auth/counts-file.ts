@@ -2,13 +2,12 @@
  * The counts file: its format, and reading and writing it in parts, so that neither delays requests or fills memory. One
  * entry per line:
  *
- *     {"format":"orrery-counts/1","windowSeconds":3600,"window":489123,"started":1760842800000}
+ *     {"format":"orrery-counts/1","windowSeconds":3600,"window":489123}
  *     ["key_0123456789abcdef",12]
  *     ["key_fedcba9876543210",3,1]
  *     {"keys":2,"crc32":"0123abcd"}
  *
- * The first line gives the window of the counts, counted from the epoch, and when the writer started. A third number says
- * how many windows a count is ahead of that window: it appears if the clock was set back. The last line has the checksum
+ * The first line gives the window of the counts, counted from the epoch. A third number says how many windows a count is ahead of that window: it appears if the clock was set back. The last line has the checksum
  * of all lines before it. The file contains no data of keys but their ids and counts.
  */
 
@@ -31,8 +30,6 @@ export interface CountsHead {
   readonly windowSeconds: number;
   /** Counted from the epoch. */
   readonly window: number;
-  /** When the server that wrote it started, in milliseconds since the epoch. */
-  readonly started: number;
 }
 
 export interface Count {
@@ -61,12 +58,10 @@ const MAX_LINE_LENGTH = 65_536;
 function parseHead(line: string): CountsHead {
   const head = parsedJson(line);
   if (!isObject(head) || !Object.hasOwn(head, "format")) throw new CountsFileError("is no file of counts");
-  const { format, windowSeconds, window, started } = head;
+  const { format, windowSeconds, window } = head;
   if (format !== FORMAT) throw new CountsFileError(`is of another version: ${FORMAT} is needed`);
-  if (!isCount(windowSeconds) || !isCount(window) || !isCount(started)) {
-    throw new CountsFileError("is damaged: its first line");
-  }
-  return { windowSeconds, window, started };
+  if (!isCount(windowSeconds) || !isCount(window)) throw new CountsFileError("is damaged: its first line");
+  return { windowSeconds, window };
 }
 
 function parseCount(line: string, head: CountsHead): Count {
@@ -99,12 +94,6 @@ async function* readLines(file: string): AsyncGenerator<readonly string[]> {
     yield lines;
   }
   if (rest !== "") throw new CountsFileError("is damaged: it has no end");
-}
-
-/** Reads the first line alone. @throws {CountsFileError} or the error of the system */
-export async function readCountsHead(file: string): Promise<CountsHead> {
-  for await (const [line] of readLines(file)) if (line !== undefined) return parseHead(line);
-  throw new CountsFileError("is no file of counts");
 }
 
 /**
@@ -193,14 +182,9 @@ export async function refuseForeign(file: string): Promise<void> {
 
 /**
  * Replaces the file in one step, mode 0600; counts of windows before the head's are left out. @throws {PlaceError} or the
- * error of the system, or what `ready` throws, which is called before the old file goes; the old file stays then
+ * error of the system; the old file stays then
  */
-export async function writeCounts(
-  file: string,
-  head: CountsHead,
-  counts: Iterable<Count>,
-  ready: () => Promise<void>,
-): Promise<void> {
+export async function writeCounts(file: string, head: CountsHead, counts: Iterable<Count>): Promise<void> {
   await refuseForeign(file);
-  await replaceFile(file, (handle) => writeTo(handle, head, counts), { mode: 0o600, ready });
+  await replaceFile(file, (handle) => writeTo(handle, head, counts), { mode: 0o600 });
 }

@@ -4,8 +4,7 @@
  * The file is read at a start and replaced every few seconds. Counts of windows that have not begun, from before the
  * clock was set back, are set aside: they stay in the file, and are taken up when their window comes.
  *
- * If one server replaces another that still runs, both write the file. Before the younger one writes, it adds what the
- * older one has counted since; so it knows all counts soon after the older one has stopped, and no lock outlives a process.
+ * Two servers with one file know nothing of each other: each replaces it with its own counts.
  */
 
 import { stat } from "node:fs/promises";
@@ -16,8 +15,8 @@ import { removeLeftovers } from "../files/atomic.ts";
 import { behindLinks } from "../files/foreign.ts";
 import type { Observe } from "../observe/events.ts";
 import { codeOf, problemText } from "../util/system-error.ts";
-import { type Count, CountsFileError, readCountsFile, readCountsHead, writeCounts } from "./counts-file.ts";
-import { type Counters, slotOf, takeUsage, usageOf, windowAt } from "./limit.ts";
+import { type Count, CountsFileError, readCountsFile, writeCounts } from "./counts-file.ts";
+import { addUsage, type Counters, slotOf, usageOf, windowAt } from "./limit.ts";
 
 /** Interval between two writes. A write takes time, too, and a kill may cost the counts of five seconds. */
 const EVERY_MS = 4500;
@@ -33,14 +32,14 @@ export interface KeepCountsOptions {
   readonly counters: Counters;
   readonly observe: Observe;
   readonly everyMs?: number;
-  readonly now?: () => number;
-  /** Milliseconds since the epoch by the clock that cuts windows; `now` when absent. */
+  /** Milliseconds since the epoch by the clock that cuts windows; that of the system when absent. */
   readonly windowClock?: () => number;
 }
 
-/** Tells files apart that replaced each other; undefined if there is none. */
-async function inodeOf(file: string): Promise<number | undefined> {
-  return (await stat(file).catch(() => undefined))?.ino;
+/** Differs when a file was replaced or changed; undefined if there is none. */
+async function identityOf(file: string): Promise<string | undefined> {
+  const stats = await stat(file).catch(() => undefined);
+  return stats && `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
 }
 
 export class CountsKeeper {
@@ -49,7 +48,6 @@ export class CountsKeeper {
   readonly #observe: Observe;
   readonly #everyMs: number;
   readonly #windowClock: () => number;
-  readonly #started: number;
   /** Counts of windows that have not begun, by window and id. */
   readonly #aside = new Map<string, Count>();
   /** The first of these windows: the clock is compared with it alone, since there may be a million counts. */
@@ -63,13 +61,12 @@ export class CountsKeeper {
 
   /** @internal By {@link keepCounts}. @param file without symbolic links */
   constructor(file: string, options: KeepCountsOptions) {
-    const { counters, observe, everyMs = EVERY_MS, now = Date.now, windowClock = now } = options;
+    const { counters, observe, everyMs = EVERY_MS, windowClock = Date.now } = options;
     this.#file = file;
     this.#counters = counters;
     this.#observe = observe;
     this.#everyMs = everyMs;
     this.#windowClock = windowClock;
-    this.#started = now();
   }
 
   /** @internal Adds the counts of the file. */
@@ -93,7 +90,7 @@ export class CountsKeeper {
     }
   }
 
-  /** Not written at once: a server that is being replaced may not have read the last file of the one before it yet. */
+  /** Begins to write the file now and then. */
   begin(): void {
     this.#wait(this.#everyMs);
   }
@@ -150,25 +147,13 @@ export class CountsKeeper {
 
   async #replace(): Promise<void> {
     const file = this.#file;
-    const seen = await inodeOf(file);
-    const writer = await readCountsHead(file).catch(() => undefined);
-    if (writer !== undefined && writer.started < this.#started) await this.#take().catch(() => undefined);
+    const { windowSeconds } = this.#counters;
     const window = this.#window();
-    const saved = `${window} ${this.#sumOfCells()} ${this.#aside.size}`;
-    // If the file is gone, damaged or another server's, it must be written again.
-    if (writer?.started === this.#started && saved === this.#saved) return;
-    const head = { windowSeconds: this.#counters.windowSeconds, window, started: this.#started };
-    let isReplaced = false;
-    const ready = async (): Promise<void> => {
-      isReplaced = (await inodeOf(file)) !== seen;
-      if (isReplaced) throw new CountsFileError("was replaced by another server meanwhile");
-    };
-    await writeCounts(file, head, this.#counts(), ready).catch((error: unknown) => {
-      if (!isReplaced) throw error;
-    });
-    // What was written meanwhile may be the last file of a server that stops: its counts must be added first.
-    if (isReplaced) await this.#replace();
-    else this.#saved = saved;
+    const counts = `${window} ${this.#sumOfCells()} ${this.#aside.size}`;
+    // A file that is gone, damaged or another server's is written again, too.
+    if (`${counts} ${await identityOf(file)}` === this.#saved) return;
+    await writeCounts(file, { windowSeconds, window }, this.#counts());
+    this.#saved = `${counts} ${await identityOf(file)}`;
   }
 
   *#counts(): Generator<Count> {
@@ -212,7 +197,7 @@ export class CountsKeeper {
   }
 
   #add({ id, window, used }: Count): void {
-    takeUsage(this.#counters, slotOf(this.#counters, id), window, used);
+    addUsage(this.#counters, slotOf(this.#counters, id), window, used);
   }
 
   #setAside(count: Count): void {

@@ -23,8 +23,6 @@ export interface Counters {
   readonly slots: Map<string, number>;
   /** By slot: the newest window with a request, counted from the epoch, and the requests that passed in it. */
   cells: BigUint64Array;
-  /** The part of these counts that {@link takeUsage} added, in the same layout. */
-  elsewhere: BigUint64Array;
 }
 
 /** State of the limit after a request, for its caller. */
@@ -42,15 +40,15 @@ const HALF = 2 ** 32;
 /** So that a count is a safe integer. */
 const MOST_SPLIT = 2 ** 21;
 
-function countersOf(windowSeconds: number, createCells: () => BigUint64Array): Counters {
+function countersOf(windowSeconds: number, cells: BigUint64Array): Counters {
   if (!(windowSeconds >= 1)) throw new RangeError(`a window of ${windowSeconds} s: must be at least 1`);
   const split = Math.min(MOST_SPLIT, 2 ** Math.floor(Math.log2(windowSeconds)));
-  return { windowSeconds, split, slots: new Map(), cells: createCells(), elsewhere: createCells() };
+  return { windowSeconds, split, slots: new Map(), cells };
 }
 
 /** @throws {RangeError} when a window is shorter than a second */
 export function createCounters(windowSeconds: number): Counters {
-  return countersOf(windowSeconds, () => new BigUint64Array(64));
+  return countersOf(windowSeconds, new BigUint64Array(64));
 }
 
 /** Maximum number of keys that threads can count for; memory that no key uses is never touched. */
@@ -58,13 +56,7 @@ export const MOST_SHARED = 1_048_576;
 
 /** Counters in shared memory: another thread that receives them counts in the same cells. */
 export function createSharedCounters(windowSeconds: number): Counters {
-  return countersOf(windowSeconds, () => new BigUint64Array(new SharedArrayBuffer(MOST_SHARED * 8)));
-}
-
-function withTwiceTheRoom(cells: BigUint64Array): BigUint64Array {
-  const more = new BigUint64Array(cells.length * 2);
-  more.set(cells);
-  return more;
+  return countersOf(windowSeconds, new BigUint64Array(new SharedArrayBuffer(MOST_SHARED * 8)));
 }
 
 /** Finds the slot of a key id, or adds one. Called when keys are loaded, not per request. */
@@ -77,8 +69,8 @@ export function slotOf(counters: Counters, keyId: string): number {
     if (cells.buffer instanceof SharedArrayBuffer) {
       throw new RangeError(`more than ${MOST_SHARED} keys with --threads or --shared-limits`);
     }
-    counters.cells = withTwiceTheRoom(cells);
-    counters.elsewhere = withTwiceTheRoom(counters.elsewhere);
+    counters.cells = new BigUint64Array(cells.length * 2);
+    counters.cells.set(cells);
   }
   counters.slots.set(keyId, slot);
   return slot;
@@ -151,35 +143,17 @@ export function usageOf({ cells, split }: Counters, slot: number): Usage {
   return { window: windowIn(split), used: countIn(split) };
 }
 
-/** Count of a cell if it is of the window, else 0. */
-function countOf(cells: BigUint64Array, slot: number, window: number, split: number): number {
-  whole[0] = Atomics.load(cells, slot);
-  return windowIn(split) === window ? countIn(split) : 0;
-}
-
-/** Adds to a cell, unless it is in a newer window; a full one stays full. */
-function addTo(cells: BigUint64Array, slot: number, window: number, more: number, split: number): void {
+/** Counts requests that passed before a restart, regardless of the limit, unless the counter is in a newer window. */
+export function addUsage({ cells, split }: Counters, slot: number, window: number, used: number): void {
   for (;;) {
     const cell = Atomics.load(cells, slot);
     whole[0] = cell;
     const before = windowIn(split);
     if (before > window) return;
-    const count = Math.min((before === window ? countIn(split) : 0) + more, mostIn(split));
+    // A full counter stays full.
+    const count = Math.min((before === window ? countIn(split) : 0) + used, mostIn(split));
     if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, count)) === cell) return;
   }
-}
-
-/**
- * Counts requests that passed elsewhere, regardless of the limit.
- *
- * @param total all of them in the window; the part that an earlier call added is not added again
- */
-export function takeUsage(counters: Counters, slot: number, window: number, total: number): void {
-  const { cells, elsewhere, split } = counters;
-  const known = countOf(elsewhere, slot, window, split);
-  if (total <= known) return;
-  addTo(cells, slot, window, total - known, split);
-  addTo(elsewhere, slot, window, total - known, split);
 }
 
 /** Reads the counts without counting. May miss a count that changes meanwhile. */
