@@ -139,10 +139,7 @@ describe("a file of counts", () => {
     const file = newFile();
     await saved(file, { key_1: 5 });
     const lines = readFileSync(file, "utf8").split("\n");
-    assert.match(
-      lines[0]!,
-      /^\{"format":"orrery-counts\/1","windowSeconds":3600,"window":\d+\}$/,
-    );
+    assert.match(lines[0]!, /^\{"format":"orrery-counts\/1","windowSeconds":3600,"window":\d+\}$/);
     assert.deepEqual(lines.slice(1, 2), ['["key_1",5]']);
     assert.match(lines[2]!, /^\{"keys":1,"crc32":"[0-9a-f]{8}"\}$/);
   });

@@ -188,8 +188,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     breaks: "files are read while they still change",
     file: "src/server/load/snapshots.ts",
-    text: "if (settled && seen !== this.#loadedFingerprint)",
-    becomes: "if (seen !== this.#loadedFingerprint)",
+    text: "else if (settled && ",
+    becomes: "else if (",
     tests: { "all/process": "files that still change are not read" },
   },
   {

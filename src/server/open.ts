@@ -5,22 +5,27 @@ import { join } from "node:path";
 import type { State } from "../api/answer.ts";
 import type { CountsKeeper } from "../auth/keep-counts.ts";
 import type { KeyUse } from "../auth/key-use.ts";
-import { createKeyRing, type KeyRecord, KeyRing } from "../auth/keys.ts";
+import { createKeyRing, type KeyRecord } from "../auth/keys.ts";
 import { type Counters, createCounters, createSharedCounters } from "../auth/limit.ts";
 import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
 import { keepKeys } from "../auth/watched-keys.ts";
 import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
-import { countersOf, type RequestCells, searchCounter } from "../observe/metrics/counters.ts";
+import {
+  countersOf,
+  type RequestCells,
+  type RequestCounters,
+  searchCounter,
+} from "../observe/metrics/counters.ts";
 import { createPendingSearches } from "../search/pending.ts";
 import { Scheduler } from "../search/schedule.ts";
 import type { Settings } from "../settings/settings.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { composeState } from "./compose.ts";
 import type { Features } from "./features.ts";
+import { LiveState } from "./live-state.ts";
 import type { Loader, SnapshotEvents } from "./load/loader.ts";
-import type { TakeGeneration } from "./load/served.ts";
 import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { loadInThread } from "./load/threaded-loader.ts";
@@ -54,12 +59,6 @@ export interface OpenStateOptions {
   /** Takes whole lines of the access log; when absent, each request is observed instead. */
   readonly writeAccess?: ((lines: string) => void) | undefined;
   readonly snapshotEvents?: SnapshotEvents;
-}
-
-/** Sends new keys and generations to other threads. */
-interface Follower {
-  takeKeys?: () => void;
-  takeGeneration?: () => void;
 }
 
 async function openSaving(
@@ -104,7 +103,7 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
 }
 
 /** Opens the loader and the searches. */
-async function openSearching(options: OpenStateOptions, { requestCounters }: State) {
+async function openSearching(options: OpenStateOptions, requestCounters: RequestCounters | undefined) {
   const { settings, features, threads = true, startsHere, servesElsewhere, observe } = options;
   const { searchCacheBytes, maxPendingSearches } = settings;
   const pending = createPendingSearches(maxPendingSearches);
@@ -134,47 +133,55 @@ export async function openState(options: OpenStateOptions) {
   const { rateWindow, watch } = settings;
   const mayShare = servesElsewhere || options.sharedLimits !== undefined;
   const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
+  const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
   const sharedLimits = await options.sharedLimits?.open(counters, observe);
-  const state = composeState(settings, {
-    counters,
-    shared: sharedLimits?.limits,
-    // The keepers assign both before anything else gets the state.
-    keys: new KeyRing(),
-    generation: undefined as never,
-    requestCounters: servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0),
-    keyUse: servesElsewhere ? undefined : options.keyUse?.[0],
-    observe,
-    writeAccess: options.writeAccess,
-    features: options.features,
-  });
-  const keepers = await openKeepers(options, state, sharedLimits).catch((error: unknown) => {
+  const live = new LiveState();
+  const parts = { live, counters, requestCounters, sharedLimits };
+  const keepers = await openKeepers(options, parts).catch((error: unknown) => {
     void sharedLimits?.close();
     throw error;
   });
+  const state = live.compose((keys, generation) =>
+    composeState(settings, {
+      counters,
+      shared: sharedLimits?.limits,
+      keys,
+      generation,
+      requestCounters,
+      keyUse: servesElsewhere ? undefined : options.keyUse?.[0],
+      observe,
+      writeAccess: options.writeAccess,
+      features: options.features,
+    }),
+  );
   if (watch > 0) keepers.snapshots.watch(watch * 1000);
-  return opened(state, keepers, sharedLimits);
+  return opened(state, live, keepers, sharedLimits);
+}
+
+/** The parts of a state that its keepers need. */
+interface KeptParts {
+  readonly live: LiveState;
+  readonly counters: Counters;
+  readonly requestCounters: RequestCounters | undefined;
+  readonly sharedLimits: LimitSharing | undefined;
 }
 
 type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 
 /** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
-async function openKeepers(options: OpenStateOptions, state: State, sharedLimits: LimitSharing | undefined) {
+async function openKeepers(
+  options: OpenStateOptions,
+  { live, counters, requestCounters, sharedLimits }: KeptParts,
+) {
   const { settings, records, onDownload, onProgress, onReleased, observe } = options;
-  const { counters } = state.gate;
-  const follower: Follower = {};
-  const takeKeys = (ring: KeyRing): void => {
-    state.gate.keys = ring;
-    follower.takeKeys?.();
-  };
-  const takeGeneration: TakeGeneration = (generation) => {
-    state.generation = generation;
-    follower.takeGeneration?.();
-  };
-  if (records !== undefined) takeKeys(createKeyRing(records, counters));
-  const keys = records ? undefined : await keepKeys(settings.keys, counters, observe, takeKeys);
+  const takeRecords = (given: readonly KeyRecord[]): void => live.setKeys(createKeyRing(given, counters));
+  if (records !== undefined) takeRecords(records);
+  const keys = records
+    ? undefined
+    : await keepKeys(settings.keys, counters, observe, (ring) => live.setKeys(ring));
   try {
     const saving = await openSaving(options, counters, sharedLimits);
-    const { similar, searchBounds, load } = await openSearching(options, state);
+    const { similar, searchBounds, load } = await openSearching(options, requestCounters);
     const snapshots = await SnapshotKeeper.open(
       {
         folder: settings.snapshot,
@@ -189,18 +196,18 @@ async function openKeepers(options: OpenStateOptions, state: State, sharedLimits
         events: options.snapshotEvents,
         observe,
       },
-      takeGeneration,
+      (generation) => live.setGeneration(generation),
     );
     const { cacheBytes: searchCacheBytes } = searchBounds;
-    return { follower, keys, takeKeys, snapshots, saving, similar, searchCacheBytes };
+    return { keys, takeRecords, snapshots, saving, similar, searchCacheBytes };
   } catch (error) {
     keys?.stop();
     throw error;
   }
 }
 
-function opened(state: State, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
-  const { follower, keys, takeKeys, snapshots, saving, similar, searchCacheBytes } = keepers;
+function opened(state: State, live: LiveState, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
+  const { keys, takeRecords, snapshots, saving, similar, searchCacheBytes } = keepers;
   return {
     state,
     sharedLimits,
@@ -210,8 +217,8 @@ function opened(state: State, keepers: Keepers, sharedLimits: LimitSharing | und
     served: snapshots.served,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
-    /** Its functions are called from the moment when they are set. */
-    follower,
+    /** Tells other threads of changes. */
+    live,
     /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
       const [ofKeys = "unchanged", { result, problems }] = await Promise.all([
@@ -223,7 +230,7 @@ function opened(state: State, keepers: Keepers, sharedLimits: LimitSharing | und
       return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
     /** Replaces the given records, at once. */
-    takeRecords: (records: readonly KeyRecord[]) => takeKeys(createKeyRing(records, state.gate.counters)),
+    takeRecords,
     /** Begins to index similar names and to save the counts, if the settings say so. To be called when requests are accepted. */
     begin(): void {
       similar?.begin();

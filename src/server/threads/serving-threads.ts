@@ -40,7 +40,7 @@ type SharedTask = Pick<
   "settings" | "maxConnections" | "maxUnsentBytes" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
 >;
 
-type Served = Pick<OpenState, "state" | "served" | "follower" | "sharedLimits"> &
+type Served = Pick<OpenState, "state" | "served" | "live" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
 
 interface Thread {
@@ -120,15 +120,17 @@ export class ServingThreads {
 
   /** @throws {ToldError} when a thread dies before it listens, or the error of the system, with its code */
   async start(count: number): Promise<void> {
-    const { follower, served } = this.#served;
+    const { live, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
-    follower.takeKeys = () => {
-      for (const thread of this.#threads) void thread.sendKeys.ask();
-    };
-    follower.takeGeneration = () => {
-      for (const thread of this.#threads)
-        tell(thread, { kind: "generation", generation: toServe(served.shared()) });
-    };
+    live.onChange({
+      onKeys: () => {
+        for (const thread of this.#threads) void thread.sendKeys.ask();
+      },
+      onGeneration: () => {
+        for (const thread of this.#threads)
+          tell(thread, { kind: "generation", generation: toServe(served.shared()) });
+      },
+    });
     this.#address = await this.#start();
     const others = Array.from({ length: count - 1 }, () => this.#start());
     await Promise.all(others).catch(async (error: unknown) => {

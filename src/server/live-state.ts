@@ -1,0 +1,43 @@
+/** The two parts of the state that change while the server runs, keys and generation: each one reference, replaced whole. */
+
+import type { State } from "../api/answer.ts";
+import type { KeyRing } from "../auth/keys.ts";
+import type { Generation } from "../store/generation.ts";
+
+export interface Changes {
+  readonly onKeys: () => void;
+  readonly onGeneration: () => void;
+}
+
+export class LiveState {
+  #keys: KeyRing | undefined;
+  #generation: Generation | undefined;
+  #state: State | undefined;
+  #changes: Changes | undefined;
+
+  /** Makes the state of the first keys and the first generation, which must be set by then. */
+  compose(make: (keys: KeyRing, generation: Generation) => State): State {
+    if (this.#keys === undefined || this.#generation === undefined) throw new Error("nothing to serve");
+    this.#state = make(this.#keys, this.#generation);
+    return this.#state;
+  }
+
+  setKeys(keys: KeyRing): void {
+    this.#keys = keys;
+    if (this.#state === undefined) return;
+    this.#state.gate.keys = keys;
+    this.#changes?.onKeys();
+  }
+
+  setGeneration(generation: Generation): void {
+    this.#generation = generation;
+    if (this.#state === undefined) return;
+    this.#state.generation = generation;
+    this.#changes?.onGeneration();
+  }
+
+  /** Tells other threads of changes from now on. */
+  onChange(changes: Changes): void {
+    this.#changes = changes;
+  }
+}

@@ -1,0 +1,195 @@
+/** One load after another: brings the folder from its source, loads it, and serves the result. `snapshots.ts` decides when. */
+
+import { answered } from "../../files/given.ts";
+import type { ReloadResult } from "../../model/reload.ts";
+import { fingerprintOf } from "../../snapshot/files.ts";
+import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
+import { refusalsOf } from "../../snapshot/refusals.ts";
+import { SourceError } from "../../util/source-error.ts";
+import { PlaceError } from "../../util/told-error.ts";
+import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
+import {
+  loadedObservation,
+  ServedGeneration,
+  type ServedOptions,
+  type TakeGeneration,
+  unchangedObservation,
+} from "./served.ts";
+import { folderSource, type Source } from "./source.ts";
+
+export interface SnapshotOptions extends LoaderOptions, ServedOptions {
+  readonly folder: string;
+  /** Provides the folder instead, and keeps it current. */
+  readonly source?: Source | undefined;
+  readonly load: Loader;
+  /** Whether a snapshot may have less than half of the users or worlds of the previous one. */
+  readonly allowShrink: boolean;
+  readonly events?: SnapshotEvents | undefined;
+}
+
+export interface SnapshotOutcome {
+  readonly result: ReloadResult;
+  /** Why it was refused, a line each. */
+  readonly problems: readonly string[];
+}
+
+/** The outcome of a load, and for the next one: whether the load died, or the folder changed meanwhile. */
+export type LoadOutcome = SnapshotOutcome & Pick<Refused, "died" | "changed">;
+
+/** The fingerprint of unreadable files; it equals no other. */
+const UNSEEN = "unseen";
+
+function refused(...problems: string[]): LoadOutcome {
+  return { result: "refused", problems };
+}
+
+export class SnapshotLoads {
+  readonly #options: SnapshotOptions;
+  readonly #source: Source;
+  readonly #signal: AbortSignal;
+  readonly served: ServedGeneration;
+  #folder: string;
+  /** Fingerprint of the files at the newest load; undefined when the next check must load. */
+  #fingerprint: string | undefined;
+  /** Whether those files are served. */
+  #isServed = false;
+  #createdAt: string | undefined;
+
+  /** @param signal ends a running load @param onGeneration called with every generation, the first included */
+  constructor(options: SnapshotOptions, signal: AbortSignal, onGeneration: TakeGeneration) {
+    this.#options = options;
+    this.#signal = signal;
+    this.#folder = options.folder;
+    this.#source = options.source ?? folderSource(options.folder);
+    this.served = new ServedGeneration(options, onGeneration);
+  }
+
+  /** Loads, and serves the result unless it is refused. */
+  async load(allowShrink: boolean): Promise<LoadOutcome> {
+    const { events } = this.#options;
+    events?.began();
+    try {
+      const problem = await this.#refresh(this.served.generation === undefined ? "start" : "reload");
+      return problem === undefined ? await this.#loadFolder(allowShrink) : refused(problem);
+    } finally {
+      events?.ended();
+    }
+  }
+
+  /** The files of the folder now, brought up to date. @throws when they cannot be read */
+  async look(): Promise<string> {
+    this.#folder = await this.#source.refresh("watch", this.#signal);
+    return await this.#fingerprintNow();
+  }
+
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** Whether files that were looked at are those of the newest load, served or refused. */
+  isOfNewestLoad(fingerprint: string): boolean {
+    return fingerprint === this.#fingerprint;
+  }
+
+  /** Whether they are served, or a new manifest lists the served files; then takes the time of the data from it. */
+  async areServed(fingerprint: string, isLoading: () => boolean): Promise<boolean> {
+    return this.isOfNewestLoad(fingerprint) ? this.#isServed : await this.#takeRenewed(isLoading);
+  }
+
+  /** Notes that the served snapshot is the current one. */
+  confirm(): void {
+    this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
+  }
+
+  /** @returns the problem of the source, if there is one */
+  async #refresh(occasion: "start" | "reload"): Promise<string | undefined> {
+    try {
+      this.#folder = await this.#source.refresh(occasion, this.#signal);
+      return undefined;
+    } catch (error) {
+      if (this.#signal.aborted) return "";
+      if (!(error instanceof SourceError)) throw error;
+      return error.message;
+    }
+  }
+
+  async #loadFolder(allowShrink: boolean): Promise<LoadOutcome> {
+    const began = performance.now();
+    const ageMs = this.#source.ageMs();
+    // A load that dies cannot say which files it read: these or newer ones.
+    const seen = await this.#fingerprintNow().catch((error: unknown) => error);
+    // A thread that loads from it would never end.
+    if (seen instanceof PlaceError) return refused(`${this.#folder}: ${seen.message}`);
+    this.#fingerprint = typeof seen === "string" ? seen : UNSEEN;
+    const result = await this.#read(allowShrink);
+    if (this.#signal.aborted) return refused();
+    this.#isServed = result.ok;
+    if (result.ok || !result.died) this.#fingerprint = result.fingerprint;
+    return result.ok ? this.#serve(result, ageMs, began) : { ...result, result: "refused" };
+  }
+
+  /** @throws {PlaceError} when the file system does not answer */
+  #fingerprintNow(): Promise<string> {
+    const { fingerprint } = this.#source;
+    if (fingerprint !== undefined) return fingerprint();
+    return answered(this.#folder, () => fingerprintOf(this.#folder));
+  }
+
+  async #read(allowShrink: boolean): Promise<LoadedSearchable | Refused> {
+    const { generation, serving } = this.served;
+    const { onProgress, ...options } = this.#options;
+    // No progress is shown once requests are served. A message wakes the serving thread while the loading one still holds
+    // the port's lock: at its lower priority, on a busy machine, that can last for a time slice of other threads.
+    const onFirst = serving === undefined ? onProgress : undefined;
+    const loading = { ...options, before: serving, onProgress: onFirst, signal: this.#signal };
+    const result = await this.#loadRepaired(loading);
+    if (!result.ok || generation === undefined) return result;
+    const isSame = result.store.id === generation.store.id;
+    const problems = refusalsOf(generation.store, result.store, allowShrink || options.allowShrink);
+    if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
+    if (isSame) this.served.keep(result);
+    return result;
+  }
+
+  /** Loads the folder. On a failure, repairs a damaged copy and loads once more. */
+  async #loadRepaired(loading: LoaderOptions): Promise<LoadedSearchable | Refused> {
+    const { load } = this.#options;
+    const result = await load(this.#folder, loading);
+    if (result.ok || result.died) return result;
+    try {
+      const repaired = await this.#source.repair(this.#folder, this.#signal);
+      if (repaired === undefined) return result;
+      this.#folder = repaired;
+      return await load(repaired, loading);
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      return { ...result, problems: [error.message, ...result.problems] };
+    }
+  }
+
+  #serve(loaded: LoadedSearchable, ageMs: number, began: number): LoadOutcome {
+    const { events, observe } = this.#options;
+    this.#createdAt = loaded.createdAt;
+    events?.confirmed(ageMs, this.#createdAt);
+    const isSame = loaded.store.id === this.served.generation?.store.id;
+    if (!isSame) this.served.replace(loaded);
+    const observationOf = isSame ? unchangedObservation : loadedObservation;
+    observe(observationOf(loaded, performance.now() - began));
+    return { result: isSame ? "unchanged" : "loaded", problems: [] };
+  }
+
+  /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
+  async #takeRenewed(isLoading: () => boolean): Promise<boolean> {
+    const before = this.served.serving!;
+    const renewed = await loadSnapshot(this.#folder, {
+      before,
+      maxBytes: this.#options.maxBytes,
+      readsNothing: true,
+    });
+    if (!renewed.ok || renewed.store.id !== before.store.id || isLoading()) return false;
+    this.#createdAt = renewed.createdAt;
+    this.#fingerprint = renewed.fingerprint;
+    this.#isServed = true;
+    return true;
+  }
+}
