@@ -16,14 +16,7 @@ import { PAGES, THREADS } from "../src/features.ts";
 import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { checkLocked, licencesOf, OPTIONAL_PEERS, packagesIn } from "./licences.ts";
-import {
-  leanHttp,
-  madeEncoders,
-  othersAlone,
-  serverAlone,
-  startsServer,
-  withoutCommands,
-} from "./plugins.ts";
+import { leanHttp, madeEncoders, startsProgram, withoutCommands } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -61,24 +54,13 @@ try {
     packages: "external",
     plugins: [withoutCommands, madeEncoders, leanHttp],
   });
-  // The command bundles the same packages for a quick start.
+  // The command bundles the same packages, each program in one file: to find, read and link many takes a good part of a start.
   const { metafile } = await build({
     ...OPTIONS,
     entryPoints: { program: "src/main.ts", "serving-thread": `src/${SERVING_THREAD}.ts` },
-    splitting: true,
     external: OPTIONAL_PEERS,
     metafile: true,
-    plugins: [othersAlone, madeEncoders, leanHttp],
-  });
-  // The serving commands once more in one file: to find, read and link forty files takes a good part of a start.
-  const server = await build({
-    ...OPTIONS,
-    entryPoints: { server: "src/main.ts" },
-    chunkNames: "server-[name]-[hash]",
-    splitting: true,
-    external: OPTIONAL_PEERS,
-    metafile: true,
-    plugins: [serverAlone, madeEncoders, leanHttp],
+    plugins: [madeEncoders, leanHttp],
     // For CommonJS packages.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
@@ -88,8 +70,7 @@ try {
   await build({
     ...OPTIONS,
     entryPoints: { main: "src/install/launch.mjs" },
-    external: ["./program.js", "./server.js"],
-    plugins: [startsServer],
+    plugins: [startsProgram],
   });
   // The client also runs in browsers: one file without imports.
   await build({
@@ -101,9 +82,8 @@ try {
   for (const source of PAGES) {
     writeFileSync(join(NEW, `pages-${source.name}.json`), JSON.stringify(await makePages(source)));
   }
-  const inputs = { ...metafile.inputs, ...server.metafile.inputs };
-  checkLocked({ inputs });
-  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf({ inputs }, packagesIn(PAGES)));
+  checkLocked(metafile);
+  writeFileSync(join(NEW, "THIRD-PARTY-LICENSES.txt"), licencesOf(metafile, packagesIn(PAGES)));
   if (!process.argv.includes("--program")) {
     const tsc = join(ROOT, "node_modules/.bin/tsc");
     execFileSync(tsc, ["-p", "tsconfig.build.json", "--outDir", ALL_TYPES], {

@@ -66,40 +66,6 @@ function replaceAll(text: string, what: RegExp, by: (...groups: string[]) => str
   return replaced;
 }
 
-/** Lazy imports that a server nearly always needs. */
-const NEEDED_BY_SERVERS: Readonly<Record<string, string>> = {
-  "/src/cli/commands.ts": "./serve",
-  "/src/server/open.ts": "./load/loader",
-};
-
-/** Makes a program of the serving commands alone, in one file. */
-export const serverAlone: Plugin = {
-  name: "server-alone",
-  setup({ onLoad, onResolve }) {
-    onLoad({ filter: /\/src\/(cli\/commands|server\/open)\.ts$/ }, ({ path }) => {
-      const names = Object.entries(NEEDED_BY_SERVERS).find(([file]) => path.endsWith(file))![1];
-      const imports: string[] = [];
-      const text = readFileSync(path, "utf8");
-      const contents = replaceAll(
-        text,
-        new RegExp(`await import\\("(${names.replaceAll(".", "\\.")})\\.ts"\\)`, "g"),
-        (name) => {
-          const variable = `needed${imports.length}`;
-          imports.push(`import * as ${variable} from "${name}.ts";`);
-          return variable;
-        },
-      );
-      return { contents: `${imports.join("\n")}\n${contents}`, loader: "ts" };
-    });
-    // The other commands are in the other program.
-    onResolve({ filter: /./ }, ({ kind, importer }) =>
-      kind === "dynamic-import" && /\/src\/[^/]+\/commands\.ts$/.test(importer)
-        ? { path: "./program.js", external: true }
-        : undefined,
-    );
-  },
-};
-
 /** Replaces the exports of modules that only commands need by empty lists: the library names them with the features. */
 export const withoutCommands: Plugin = {
   name: "without-commands",
@@ -112,24 +78,9 @@ export const withoutCommands: Plugin = {
     })),
 };
 
-/** Leaves the serving commands out of the program of all others. */
-export const othersAlone: Plugin = {
-  name: "others-alone",
+/** Makes `launch.mjs` start the built program. */
+export const startsProgram: Plugin = {
+  name: "starts-program",
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\/serve\.ts$/ }, ({ kind }) =>
-      kind === "dynamic-import" ? { path: "./server.js", external: true } : undefined,
-    ),
-};
-
-/** Makes `launch.mjs` start the server program for a serving command. */
-export const startsServer: Plugin = {
-  name: "starts-server",
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /\/src\/install\/launch\.mjs$/ }, ({ path }) => ({
-      contents: replaceAll(
-        readFileSync(path, "utf8"),
-        /import\("\.\.\/main\.ts"\)/,
-        () => 'import(isServer ? "./server.js" : "./program.js")',
-      ),
-    })),
+    onResolve({ filter: /\/main\.ts$/ }, () => ({ path: "./program.js", external: true })),
 };

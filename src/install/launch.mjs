@@ -19,7 +19,7 @@ function start() {
       process.on(signal, () => {});
     });
   }
-  // Only sources need the loader for TypeScript; the build omits it, and makes a separate program for servers.
+  // Only sources need the loader for TypeScript; the build omits it.
   const ready =
     typeof IS_BUILT === "undefined" ? import("../util/process/typescript.mjs") : Promise.resolve();
   ready
