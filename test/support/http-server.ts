@@ -22,7 +22,6 @@ import type { Settings } from "../../src/settings/settings.ts";
 import { id, user, world, writeSnapshot } from "./folders.ts";
 import { DEFAULTS } from "./options.ts";
 import { keyRecord, writeKeys } from "./place.ts";
-import { testArguments } from "./program.ts";
 
 export const BASE = "/api/public/v1";
 
@@ -255,8 +254,8 @@ export type ChildLine =
  */
 export async function serveAlone(options: TestOptions = {}, openFiles?: number): Promise<LoneServer> {
   const file = fileURLToPath(new URL("./http-child.ts", import.meta.url));
-  const words = testArguments(file);
-  const command = RUNTIME === undefined ? [process.execPath, ...words] : [...RUNTIME, words.at(-1)!];
+  const runner = RUNTIME ?? [process.execPath, "--import", "tsx"];
+  const command = [...runner, file];
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles} && `;
   const child = spawn("/bin/sh", ["-c", `${limit}exec "$@"`, "sh", ...command, JSON.stringify(options)], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
@@ -50,18 +50,6 @@ export const IS_GIVEN = given !== undefined;
 
 /** The command that starts the program: a file and its first arguments. */
 export const COMMAND = (given?.split(" ") ?? [process.execPath, ...PROGRAM]) as [string, ...string[]];
-
-const BUILT_TESTS = join(ROOT, ".tests");
-
-/** Whether this process runs a test built by `tools/build-tests.ts`. */
-const RUNS_BUILT_TEST = process.argv[1]?.startsWith(`${BUILT_TESTS}/`) ?? false;
-
-/** Node's arguments for a file of tests, built or not as this one is. @param file from the root of the tree */
-export function testArguments(file: string): readonly string[] {
-  if (!RUNS_BUILT_TEST) return ["--import", "tsx", file];
-  const name = relative(join(ROOT, "test"), resolve(ROOT, file)).replace(/\.ts$/, ".js");
-  return ["--enable-source-maps", join(BUILT_TESTS, name)];
-}
 
 /** Runs the compiler, strictly. @returns its messages */
 export function runTsc(args: readonly string[], cwd = ROOT): string {

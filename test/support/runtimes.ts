@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { codeOf } from "../../src/util/system-error.ts";
 import { unavailable } from "./need.ts";
 import type { Command } from "./process.ts";
-import { PROGRAM, ROOT, testArguments } from "./program.ts";
+import { PROGRAM, ROOT } from "./program.ts";
 
 /** A Node of a major version: its path, or why it is missing. */
 export type FoundNode = { readonly path: string } | { readonly missing: string };
@@ -86,7 +86,7 @@ export async function assertPassesOn(
   assert.ok("path" in node);
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const some = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
-  const child = spawn(node.path, ["--test-reporter=tap", ...some, ...testArguments(file)], {
+  const child = spawn(node.path, ["--test-reporter=tap", ...some, "--import", "tsx", file], {
     cwd: ROOT,
     env: { ...environment, ...variables },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,7 +1,7 @@
 /**
- * Runs the tests of `test/all` built by `tools/build-tests.ts --all`, with the output of `node --test`.
+ * Runs the tests of `test/all`, with the output of `node --test`.
  *
- *     node test/tools/run-all.mjs [FILE WITHOUT ENDING ...]
+ *     node --import tsx test/tools/run-all.mjs [FILE WITHOUT ENDING ...]
  *
  * Node's own runner orders files by name. Here the longest come first, so that none runs alone at the end, and more run
  * at once than the machine has cores, as many of them wait.
@@ -14,7 +14,7 @@ import { run } from "node:test";
 import { tap } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
-const TESTS = fileURLToPath(new URL("../../.tests/all", import.meta.url));
+const TESTS = fileURLToPath(new URL("../all", import.meta.url));
 
 /** Long tests, the longest first. */
 const LONG = (
@@ -26,15 +26,15 @@ const LONG = (
 const MOST_MS = 600_000;
 
 const names = readdirSync(TESTS)
-  .filter((name) => name.endsWith(".test.js"))
-  .map((name) => name.slice(0, -".test.js".length));
+  .filter((name) => name.endsWith(".test.ts"))
+  .map((name) => name.slice(0, -".test.ts".length));
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : names;
 for (const name of [...LONG, ...wanted]) {
   if (!names.includes(name)) throw new Error(`there is no test/all/${name}.test.ts`);
 }
 const files = [...new Set([...LONG, ...names])]
   .filter((name) => wanted.includes(name))
-  .map((name) => join(TESTS, `${name}.test.js`));
+  .map((name) => join(TESTS, `${name}.test.ts`));
 
 // Without a timeout, a file that does not end holds up the output of all later ones.
 run({ files, concurrency: availableParallelism() + 1, timeout: MOST_MS })
