@@ -64,6 +64,35 @@ describe("a counter server", () => {
     await until(() => seen.includes("closed 1"), "the end of the first connection");
   });
 
+  it("of a cluster is there when its map can be read, wherever the key of a check lies", async (t) => {
+    const seen: string[] = [];
+    let fails = 1;
+    const open: OpenClient = async () => {
+      if (fails-- > 0) throw new Error("refused");
+      return {
+        servers: ["a:1", "b:1"],
+        serverOf: (key) => (key.includes("{on a}") ? "a:1" : "b:1"),
+        evaluate: (_, key) =>
+          key.includes("{on a}") ? Promise.resolve(LEASE) : Promise.reject(new Error("b is down")),
+        close() {},
+      };
+    };
+    const events = {
+      onAway: (server: string) => seen.push(`away ${server}`),
+      onBack: (server: string) => seen.push(`back ${server}`),
+      onUp: () => seen.push("up"),
+      onClock() {},
+    };
+    const target = readRedisUrl("redis://a:1");
+    const server = new CounterServer({ target, seconds: 3600, lessee: "me", events, open, answerMs: 50 });
+    t.after(() => server.close());
+    await until(() => server.isUp("on a"), "the cluster");
+    assert.deepEqual(seen, ["away a:1", "back a:1", "up"]);
+    assert.equal((await server.lease("on a", ASK)).total, 1);
+    await assert.rejects(server.lease("on b", ASK), /b is down/);
+    assert.ok(server.isUp("on a") && !server.isUp("on b"));
+  });
+
   it("is away when its answer is no lease", async (t) => {
     const { answers, seen, ask } = await connected(t);
     const asked = ask();

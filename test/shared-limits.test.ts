@@ -238,6 +238,26 @@ function shareAmong(replicas: number, { wall = NOW, seconds = SECONDS, denies = 
   };
 }
 
+it("a server that goes away again after a report refuses nothing of the share", async () => {
+  const server = newServer();
+  const one = replica(server, "a", 20, 2);
+  server.isAway = true;
+  for (let time = 0; time < 2; time++) assert.equal((await one.count()).passed, true);
+  server.isAway = false;
+  await one.limits.reportAgain(() => true);
+  assert.equal(one.limits.leases.get(0)!.isAway, false);
+  server.isAway = true;
+  let passed = 2;
+  while ((await one.count()).passed) passed++;
+  assert.equal(passed, 10);
+});
+
+it("what remains is told anew when the limit is raised", async () => {
+  const { count } = shareAmong(1);
+  assert.equal((await count(11, 10)).at(-1)!.remaining, 0);
+  assert.equal((await count(1, 1000))[0]!.remaining, 989);
+});
+
 it("what remains is exact for one replica, and falls to nothing", async () => {
   const quotas = await shareAmong(1).count(1001, 1000);
   assert.deepEqual(

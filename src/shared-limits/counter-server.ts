@@ -31,8 +31,8 @@ const ANSWER_MS = 40;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 
-/** If no server was lost for this time, the backoff begins anew. */
-const STEADY_MS = 10_000;
+/** If the last attempt was so long ago, the backoff begins anew; longer than the longest pause. */
+const STEADY_MS = 15_000;
 
 /** A replaced client of a cluster may wait for answers of its other servers. */
 const CLOSE_MS = 1000;
@@ -42,7 +42,7 @@ export interface CounterEvents {
   readonly onAway: (server: string, problem: string) => void;
   /** That server can be asked again, or another one holds its keys. */
   readonly onBack: (server: string) => void;
-  /** Keys that could not be asked for may be asked for again. */
+  /** A client is connected: keys whose server is up may be asked for again. */
   readonly onUp: () => void;
   /** The server's clock minus the clock here, in milliseconds; measured by the check. */
   readonly onClock: (offset: number) => void;
@@ -66,10 +66,11 @@ const SCRIPT = { text: LEASE_SCRIPT, sha1: createHash("sha1").update(LEASE_SCRIP
 export class CounterServer {
   readonly #options: CounterServerOptions;
   #client: RedisClient | undefined;
-  /** Servers that are away, and a key that each holds. */
+  /** Servers that are away, and a key that each holds; "" if a connection failed before any question. */
   readonly #away = new Map<string, string>();
   readonly #pauses = new GrowingPauses(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-  #lostAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #isConnecting = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   /** Resolves when the server has answered or could not be reached. */
@@ -120,25 +121,40 @@ export class CounterServer {
     return readAnswer(inTime, seconds);
   }
 
-  /** Opens a client, and checks the servers that are away, at first the one of the URL. */
   async #connect(): Promise<void> {
+    this.#isConnecting = true;
+    try {
+      await this.#openClient();
+    } finally {
+      this.#isConnecting = false;
+    }
+    if (this.#away.size > 0) this.#connectLater();
+  }
+
+  /** Opens a client, and checks the servers that are away, at first the one of the URL. */
+  async #openClient(): Promise<void> {
     const { target, open, events, seconds } = this.#options;
     const place = placeOf(target);
     let opened: RedisClient | undefined;
     try {
       opened = await open(target, this.#client?.servers ?? [], (error) => {
-        if (opened !== undefined && opened === this.#client) this.#lose(place, undefined, error);
+        if (opened !== undefined && opened === this.#client) this.#lose(place, "", error);
       });
     } catch (error) {
-      this.#lose(place, undefined, error);
+      this.#lose(place, "", error);
       return;
     }
     if (this.#isClosed) return opened.close();
     const before = this.#client;
     this.#client = opened;
-    if (before !== undefined) setTimeout(() => before.close(), CLOSE_MS);
+    if (before !== undefined) setTimeout(() => before.close(), CLOSE_MS).unref();
+    const isCluster = opened.servers.length > 0;
     const checked = this.#away.size > 0 ? [...this.#away] : [[place, ""] as const];
-    const checks = checked.map(([server, key]) => this.#check(server, key || stateKey("check", seconds)));
+    const checks = checked.map(([server, key]) => {
+      if (key !== "") return this.#check(server, key);
+      // A cluster that can be connected to is there; which of its servers holds a key of a check is a matter of chance.
+      return isCluster ? this.#comeBack(server) : this.#check(server, stateKey("check", seconds));
+    });
     await Promise.all(checks);
     if (!this.#isClosed) events.onUp();
   }
@@ -148,7 +164,7 @@ export class CounterServer {
    * @param key one that the server holds, or did; the check's own state lies with it
    */
   async #check(server: string, key: string): Promise<void> {
-    const { seconds, events, target } = this.#options;
+    const { seconds, events } = this.#options;
     const client = this.#client!;
     const run = (want: number): Promise<LeaseAnswer> =>
       this.#evaluate(client, `${key}:check`, { limit: 0, window: -1, have: 0, used: 0, want });
@@ -157,23 +173,32 @@ export class CounterServer {
       const [, { window, msLeft }] = await Promise.all([run(-1), run(0)]);
       events.onClock((window + 1) * seconds * 1000 - msLeft - Date.now());
       if (this.#isClosed || client !== this.#client) return;
-      if (this.#away.delete(server)) events.onBack(withoutPassword(server, target));
+      this.#comeBack(server);
     } catch (error) {
       if (client === this.#client) this.#lose(server, key, error);
     }
   }
 
-  #lose(server: string, key: string | undefined, error: unknown): void {
+  #comeBack(server: string): void {
+    const { events, target } = this.#options;
+    if (this.#away.delete(server)) events.onBack(withoutPassword(server, target));
+  }
+
+  #lose(server: string, key: string, error: unknown): void {
     if (this.#isClosed) return;
     const { events, target } = this.#options;
     if (!this.#away.has(server)) {
-      this.#away.set(server, key ?? "");
+      this.#away.set(server, key);
       events.onAway(withoutPassword(server, target), problemOf(error, target));
     }
-    if (this.#timer !== undefined) return;
+    if (!this.#isConnecting) this.#connectLater();
+  }
+
+  #connectLater(): void {
+    if (this.#timer !== undefined || this.#isClosed) return;
     const now = performance.now();
-    if (now - this.#lostAt > STEADY_MS + LONGEST_PAUSE_MS) this.#pauses.reset();
-    this.#lostAt = now;
+    if (now - this.#triedAt > STEADY_MS) this.#pauses.reset();
+    this.#triedAt = now;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;

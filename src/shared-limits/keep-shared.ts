@@ -18,12 +18,12 @@ interface Shared {
   readonly target: RedisTarget;
   readonly replicas: number;
   readonly denies: boolean;
+  /** Timeout of an answer in milliseconds; longer in tests on busy machines. */
+  readonly answerMs?: number | undefined;
 }
 
 export interface SharedLimitsSettings extends Shared {
   readonly open?: OpenClient;
-  /** Timeout of an answer in milliseconds; longer in tests on busy machines. */
-  readonly answerMs?: number;
 }
 
 const RELEASE_MS = 500;
@@ -64,8 +64,8 @@ function startCounting(
   });
   const reports = new Coalesced(() => lessee.reportAgain((keyId) => server.isUp(keyId)));
   const server = serve({
-    onAway: (server, problem) => tell({ server, problem }),
-    onBack: (server) => tell({ server }),
+    onAway: (place, problem) => tell({ server: place, problem }),
+    onBack: (place) => tell({ server: place }),
     onUp: () => void reports.ask(),
     onClock(offset) {
       lessee.clockMs = offset;
@@ -94,9 +94,9 @@ export class SharedLimitsKeeper implements LimitSharing {
 
   /** Begins to connect. @param counters in shared memory */
   constructor(settings: SharedLimitsSettings, counters: Counters, away: ServersAway, serve: Serve) {
-    const { target, replicas, denies } = settings;
+    const { target, replicas, denies, answerMs } = settings;
     this.#away = away;
-    this.handed = { target, replicas, denies, tally: this.#tally } satisfies Handed;
+    this.handed = { target, replicas, denies, answerMs, tally: this.#tally } satisfies Handed;
     const tell = (message: AwayMessage): void => this.#take(MAIN_THREAD, message);
     const { lessee, tried, close } = startCounting(settings, counters, this.#tally, tell, serve);
     this.limits = lessee;

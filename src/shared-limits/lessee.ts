@@ -4,7 +4,7 @@
  * A request of a key
  *
  * 1. takes a permit, if this lessee holds one and the server has told it enough;
- * 2. else waits for an answer of the server, for less than 50 ms;
+ * 2. else waits for an answer of the server, for less than 50 ms in which this thread is not busy;
  * 3. else, if there was no answer, is counted alone: within the replica's share of the limit. The key then counts alone
  *    until the next answer about it, and none of its requests waits.
  *
@@ -65,7 +65,7 @@ interface WaitingRequest {
   readonly limit: number;
   readonly at: Clocks;
   /** When the first question for it was sent; Infinity before that. */
-  askedAt: number;
+  coveredAt: number;
   readonly settle: (quota: Quota) => void;
 }
 
@@ -75,9 +75,11 @@ export interface Lease {
   /** Window of the last answer, and the permits leased in it to this lessee. */
   window: number;
   permits: number;
-  /** Permits that the server had left then for all lessees, and the limit in the question. */
+  /** Permits that the server had left then for all lessees, and the limit in the question; -1 before the first answer. */
   rest: number;
   limit: number;
+  /** The limit of the newest request, which may still have to be asked for. */
+  wantedLimit: number;
   /** The limit was lowered in this window and nothing is left: permits that are still held may exceed it. */
   isSpent: boolean;
   /** End of validity of the permits, in milliseconds of the monotonic clock, and of the wall clock, which may jump. */
@@ -95,7 +97,7 @@ export interface Lease {
   told: number;
   /** The last question had no answer in time. */
   isAway: boolean;
-  /** When the newest question without an answer was sent; -Infinity if there is none. */
+  /** When the newest question was sent; -Infinity after its answer. */
   askedAt: number;
   stopJoining: (() => void) | undefined;
   waiting: WaitingRequest[];
@@ -108,6 +110,7 @@ function createLease(key: CountedKey): Lease {
     permits: 0,
     rest: 0,
     limit: -1,
+    wantedLimit: -1,
     isSpent: false,
     until: Number.NEGATIVE_INFINITY,
     wallUntil: Number.NEGATIVE_INFINITY,
@@ -158,6 +161,11 @@ export class Lessee implements SharedCount {
 
   readonly count: SharedCount["count"] = (key, limit, wall) => {
     const lease = this.#leaseOf(key);
+    if (lease.wantedLimit !== limit) {
+      // Callers may be told more again.
+      if (limit > lease.wantedLimit) lease.toldWindow = -1;
+      lease.wantedLimit = limit;
+    }
     const at = { mono: this.#options.now().mono, wall };
     const quota = this.#take(lease, limit, at, false);
     if (quota === undefined)
@@ -185,7 +193,7 @@ export class Lessee implements SharedCount {
     return { counted: "shared", used: limit - remaining, remaining, reset: this.#endOf(window) };
   }
 
-  /** The same by a new answer. Asks for no permit. */
+  /** The same by a new answer, with which the server may lease some permits ahead. */
   async readAnew(key: CountedKey, limit: number): Promise<SharedQuota> {
     await this.#ask(this.#leaseOf(key), limit);
     return this.read(key, limit);
@@ -197,7 +205,7 @@ export class Lessee implements SharedCount {
       // After a close, a report would count released permits again.
       if (this.#isClosed || !lease.isAway) return undefined;
       if (!this.#isOfWindow(lease)) lease.isAway = false;
-      return lease.isAway && isUp(lease.key.id) ? this.#ask(lease, lease.limit) : undefined;
+      return lease.isAway && isUp(lease.key.id) ? this.#ask(lease, lease.wantedLimit) : undefined;
     });
   }
 
@@ -227,7 +235,7 @@ export class Lessee implements SharedCount {
     return (window + 1) * this.#options.counters.windowSeconds;
   }
 
-  /** Counts a request against the held permits. @param isFresh the last question was sent after the request came @returns undefined if the server must be asked first */
+  /** Counts a request against the held permits. @param isFresh the answered question was sent for the request, so its answer is used though it is late or of another limit @returns undefined if the server must be asked first */
   #take(lease: Lease, limit: number, at: Clocks, isFresh: boolean): Quota | undefined {
     const { window, rest } = lease;
     const isOfLimit = lease.limit === limit;
@@ -274,7 +282,7 @@ export class Lessee implements SharedCount {
     const isUsable = isGood && lease.limit <= limit;
     const held = isUsable ? Math.min(heldUnder(lease, limit), limit - passed) : 0;
     // At most the number that was left at the last answer.
-    const known = heldUnder(lease, limit) + lease.rest;
+    const known = lease.limit === limit ? heldUnder(lease, limit) + lease.rest : Number.POSITIVE_INFINITY;
     const left = Math.max(held, Math.min(ofShare, known));
     return { window, share, held, left };
   }
@@ -306,7 +314,7 @@ export class Lessee implements SharedCount {
     const { tally, startTimer } = this.#options;
     tallyUp(tally, "waited");
     return new Promise((settle) => {
-      lease.waiting.push({ limit, at, askedAt: Number.POSITIVE_INFINITY, settle });
+      lease.waiting.push({ limit, at, coveredAt: Number.POSITIVE_INFINITY, settle });
       if (at.mono - lease.askedAt >= JOIN_MS) {
         void this.#ask(lease, limit);
         return;
@@ -314,7 +322,7 @@ export class Lessee implements SharedCount {
       lease.stopJoining ??= startTimer(() => {
         lease.stopJoining = undefined;
         const newest = lease.waiting.at(-1);
-        if (newest?.askedAt === Number.POSITIVE_INFINITY) void this.#ask(lease, newest.limit);
+        if (newest?.coveredAt === Number.POSITIVE_INFINITY) void this.#ask(lease, newest.limit);
       }, JOIN_MS);
     });
   }
@@ -324,7 +332,7 @@ export class Lessee implements SharedCount {
     const { tally, lease: ask, now } = this.#options;
     const sent = now().mono;
     lease.askedAt = sent;
-    for (const request of lease.waiting) request.askedAt = Math.min(request.askedAt, sent);
+    for (const request of lease.waiting) request.coveredAt = Math.min(request.coveredAt, sent);
     tallyUp(tally, "asks");
     const answer = await ask(lease.key.id, askOf(lease, limit, lease.waiting.length)).catch(ignore);
     if (lease.askedAt === sent) lease.askedAt = Number.NEGATIVE_INFINITY;
@@ -362,7 +370,7 @@ export class Lessee implements SharedCount {
     for (const request of waiting) {
       const { limit, settle } = request;
       const at = this.#nowFor(request);
-      const isFresh = sent !== undefined && request.askedAt <= sent;
+      const isFresh = sent !== undefined && request.coveredAt <= sent;
       const quota = sent === undefined ? undefined : this.#take(lease, limit, at, isFresh);
       if (quota !== undefined) settle(quota);
       // Another question would take too long.
