@@ -228,7 +228,7 @@ export class CountsKeeper {
     this.#asideTimer = undefined;
   }
 
-  /** A number that differs when the file would: counts only grow. */
+  /** A checksum of all counts. */
   #sumOfCells(): number {
     const { cells, slots } = this.#counters;
     return zlib.crc32(cells.subarray(0, slots.size));

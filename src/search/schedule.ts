@@ -30,7 +30,7 @@ interface Job<Result = unknown> {
 export class Scheduler {
   readonly #pending: PendingSearches;
   readonly #clock: () => number;
-  /** Jobs that have not begun or have room to go on later, by key, in order of turns. */
+  /** Jobs that have not begun, by key, in order of turns. */
   readonly #waiting = new Map<number, Job[]>();
   /** At most one job of a key, in order of slices. */
   readonly #running: Job[] = [];

@@ -135,6 +135,7 @@ export function buildStore(
     instances: instances.table,
     worldStats,
     popular,
+    // Parts of unchanged files are used again; a file with rows that depend on worlds counts as changed with them (snapshot/kept.ts).
     worldsByOwner:
       kept("users.ndjson", "worlds.ndjson")?.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
     instancesByWorld:

@@ -91,8 +91,8 @@ export class SnapshotLoads {
     return fingerprint === this.#fingerprint;
   }
 
-  /** Whether they are served, or a new manifest lists the served files; then takes the time of the data from it. */
-  async areServed(fingerprint: string, isLoading: () => boolean): Promise<boolean> {
+  /** Whether they are served. If only a new manifest lists the served files, notes its time of the data. */
+  async noteServed(fingerprint: string, isLoading: () => boolean): Promise<boolean> {
     return this.isOfNewestLoad(fingerprint) ? this.#isServed : await this.#takeRenewed(isLoading);
   }
 
@@ -162,6 +162,7 @@ export class SnapshotLoads {
       this.#folder = repaired;
       return await load(repaired, loading);
     } catch (error) {
+      if (this.#signal.aborted) return result;
       if (!(error instanceof SourceError)) throw error;
       return { ...result, problems: [error.message, ...result.problems] };
     }

@@ -100,8 +100,10 @@ export class SnapshotKeeper {
     this.#allowsShrinkOnce = false;
     const outcome = await this.#loads.load(allowShrink);
     if (this.#closing.signal.aborted) return;
-    if (outcome.died) this.#retryLater(outcome);
-    else if (outcome.result === "refused") this.#tellRefused(outcome);
+    if (outcome.died) {
+      this.#allowsShrinkOnce ||= allowShrink;
+      this.#retryLater(outcome);
+    } else if (outcome.result === "refused") this.#tellRefused(outcome);
     else this.#outcome = outcome;
     if (!outcome.died) this.#pauses.reset();
   }
@@ -138,7 +140,7 @@ export class SnapshotKeeper {
       seen = await this.#loads.look();
       // A load may have begun meanwhile.
       if (isLoading()) return;
-      isCurrent = await this.#loads.areServed(seen, isLoading);
+      isCurrent = await this.#loads.noteServed(seen, isLoading);
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#tellUnreadable(error);
       return;
@@ -147,7 +149,7 @@ export class SnapshotKeeper {
     const settled = seen === this.#lastSeen || this.#options.source !== undefined;
     this.#lastSeen = seen;
     if (isCurrent) this.#loads.confirm();
-    else if (settled && !this.#loads.isOfNewestLoad(seen)) await this.reload();
+    else if (settled && !isLoading() && !this.#loads.isOfNewestLoad(seen)) await this.reload();
   }
 
   /** Reports once why the folder cannot be read. */
