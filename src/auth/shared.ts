@@ -2,11 +2,14 @@
 
 import type { Observe } from "../observe/events.ts";
 import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
-import type { Key } from "./keys.ts";
 import type { Counters, Quota } from "./limit.ts";
 
 /** A key whose requests are counted. */
-export type CountedKey = Pick<Key, "id" | "slot">;
+export interface CountedKey {
+  readonly id: string;
+  /** Its place in the counters. */
+  readonly slot: number;
+}
 
 export interface SharedCount {
   /** Counts one request. @param wall milliseconds since the epoch @returns a promise if it must ask first */

@@ -1,20 +1,20 @@
 /**
  * How a counter server grants permits: a Lua script, which a server runs atomically, and its questions and answers. For
- * each key the server keeps the total of permits leased to every replica in the current window.
+ * each key the server keeps the total of permits leased to every lessee, a serving thread of a replica, in the current window.
  *
- * A replica reports the permits that it knows of and the requests that it let pass, both as totals of the window. So the
- * next answer makes up for a lost one, a question that arrives twice or late has no effect, and requests that a replica
+ * A lessee reports the permits that it knows of and the requests that it let pass, both as totals of the window. So the
+ * next answer makes up for a lost one, a question that arrives twice or late has no effect, and requests that a lessee
  * let pass while it could not ask are counted once.
  */
 
 import { isCount } from "../util/json.ts";
 
-/** A question: the permits of a key that this replica has, used and wants. */
+/** A question: the permits of a key that this lessee has, used and wants. */
 export interface LeaseAsk {
   readonly limit: number;
   /** Window of the following numbers, counted from the epoch. */
   readonly window: number;
-  /** Total of permits leased to this replica in the window, as far as it knows. */
+  /** Total of permits leased to this lessee in the window, as far as it knows. */
   readonly have: number;
   /** Requests that it let pass, including requests without a permit. */
   readonly used: number;
@@ -24,21 +24,21 @@ export interface LeaseAsk {
 export interface LeaseAnswer {
   /** The current window, counted from the epoch. */
   readonly window: number;
-  /** Total of permits leased to this replica in it. */
+  /** Total of permits leased to this lessee in it. */
   readonly total: number;
   readonly rest: number;
   readonly msLeft: number;
 }
 
 /**
- * A replica gets permits for its waiting requests, and some ahead: a part of the rest, divided among the replicas that
- * have asked in the window, but hardly more than the replica has used. So a replica that stops after a few requests
- * holds few; if two of three replicas stop, they hold at most a twelfth together; and a key that is used at one replica
+ * A lessee gets permits for its waiting requests, and some ahead: a part of the rest, divided among the lessees that
+ * have asked in the window, but hardly more than the lessee has used. So a lessee that stops after a few requests
+ * holds few; if two of three lessees stop, they hold at most a twelfth together; and a key that is used at one lessee
  * of a thousand is not leased as if it were used at all of them.
  */
 const PART = 12;
 
-/** Leased ahead even if less was used. Otherwise the first requests at each replica would ask one by one. */
+/** Leased ahead even if less was used. Otherwise the first requests at each lessee would ask one by one. */
 const FIRST_PART = 1000;
 
 /** Minimum number of permits to lease ahead: below it each request asks, and its caller learns the exact rest. */
@@ -48,10 +48,10 @@ const FEWEST = 4;
 const KEPT_SECONDS = 7200;
 
 /**
- * The script. Its key is a hash: `w` is the window, `g` the granted permits, and each replica has a field. Numbers are
+ * The script. Its key is a hash: `w` is the window, `g` the granted permits, and each lessee has a field. Numbers are
  * written in full, since Lua would round large ones.
  *
- * Arguments: length of a window in seconds, replica, limit, window, have, used, want (-1: the replica stops).
+ * Arguments: length of a window in seconds, lessee, limit, window, have, used, want (-1: the lessee stops).
  * Returns window, total, rest, milliseconds left.
  */
 export const LEASE_SCRIPT = `local key, seconds, me = KEYS[1], tonumber(ARGV[1]), ARGV[2]
@@ -107,9 +107,9 @@ export function stateKey(keyId: string, seconds: number): string {
   return `orrery:{${keyId}}:${seconds}`;
 }
 
-export function argumentsOf(seconds: number, replica: string, ask: LeaseAsk): string[] {
+export function argumentsOf(seconds: number, lessee: string, ask: LeaseAsk): string[] {
   const { limit, window, have, used, want } = ask;
-  return [seconds, replica, limit, window, have, used, want].map(String);
+  return [seconds, lessee, limit, window, have, used, want].map(String);
 }
 
 /** Windows end before this, in seconds since the epoch: cells have no room for later ones. */
