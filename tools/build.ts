@@ -23,8 +23,7 @@ const DIST = join(ROOT, "dist");
 /** A temporary name, so that a failed or killed build leaves the old folder. */
 const NEW = join(ROOT, `.dist-${process.pid}`);
 const OLD = `${NEW}-old`;
-/** Threads that the library starts. */
-const LIBRARY_THREADS = [GENERATION_THREAD, ...THREADS];
+const ALL_THREADS = [GENERATION_THREAD, SERVING_THREAD, ...THREADS];
 const ALL_TYPES = join(NEW, "all-types");
 
 const OPTIONS: BuildOptions = {
@@ -42,22 +41,22 @@ const OPTIONS: BuildOptions = {
 };
 
 try {
-  // The library and its threads import the installed packages, so that audits and licence tools can see them.
+  // The library and all threads import the installed packages, so that audits and licence tools can see them.
   // All files lie in one folder; `src/install/package.ts` relies on that.
   await build({
     ...OPTIONS,
     entryPoints: {
       mod: "src/mod.ts",
-      ...Object.fromEntries(LIBRARY_THREADS.map((path) => [basename(path), `src/${path}.ts`])),
+      ...Object.fromEntries(ALL_THREADS.map((path) => [basename(path), `src/${path}.ts`])),
     },
     splitting: true,
     packages: "external",
     plugins: [withoutCommands, madeEncoders, leanHttp],
   });
-  // The command bundles the same packages, each program in one file: to find, read and link many takes a good part of a start.
+  // The command is one file with its packages: to find, read and link many files takes a good part of a start.
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: { program: "src/main.ts", "serving-thread": `src/${SERVING_THREAD}.ts` },
+    entryPoints: { program: "src/main.ts" },
     external: OPTIONAL_PEERS,
     metafile: true,
     plugins: [madeEncoders, leanHttp],
