@@ -35,6 +35,9 @@ export type OpenClient = (
 
 const OPEN_MS = 1000;
 
+/** Servers of a cluster that is believed; a cluster has a thousand at most. */
+const MOST_SERVERS = 2000;
+
 /** More than ever wait: a late server is asked nothing more. */
 const MOST_COMMANDS = 100_000;
 
@@ -176,7 +179,10 @@ async function openCluster({ createCluster }: RedisModule, target: RedisTarget, 
   // Each failure is that of a question, too.
   cluster.on("error", () => {}).on("node-error", () => {});
   await open(cluster, async () => {});
-  return cluster;
+  const found = cluster.masters.filter(({ port }) => port > 0).map(({ address }) => address);
+  if (found.length > 0 && found.length <= MOST_SERVERS) return { cluster, found };
+  cluster.destroy();
+  throw new Error(`the cluster has ${found.length} servers`);
 }
 
 const SLOTS = 16_384;
@@ -210,13 +216,13 @@ export async function importOpenClient(): Promise<OpenClient> {
       // Another server of the cluster may know where the keys lie.
       if (known.length === 0) throw error;
     }
-    const cluster = await openCluster(redis, target, servers);
+    const { cluster, found } = await openCluster(redis, target, servers);
     return {
       serverOf(key) {
         const { master } = cluster.slots[slotOfKey(key)] ?? {};
         return master?.port ? master.address : place;
       },
-      servers: cluster.masters.map(({ address }) => address),
+      servers: found,
       evaluate: evaluateWith(cluster),
       close: () => cluster.destroy(),
     };
