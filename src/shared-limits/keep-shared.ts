@@ -28,7 +28,7 @@ export interface SharedLimitsSettings extends Shared {
 
 const RELEASE_MS = 500;
 
-export type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "close">;
+type Server = Pick<CounterServer, "tried" | "isUp" | "lease" | "close">;
 
 /** Creates the counter server; simulations pass their own. */
 export type Serve = (events: CounterEvents) => Server;
@@ -145,11 +145,8 @@ export function countInThread(
   send: (message: unknown) => void,
 ): ThreadCount {
   const settings = handed as Handed;
-  let opening: Promise<OpenClient> | undefined;
-  const open: OpenClient = async (...given) => {
-    opening ??= importOpenClient();
-    return (await opening)(...given);
-  };
+  // The main thread has imported it before, or has ended the start.
+  const open: OpenClient = async (...given) => (await importOpenClient())(...given);
   const serve = serveBy(settings, counters.windowSeconds, open);
   const { lessee, tried, close } = startCounting(settings, counters, settings.tally, send, serve);
   return { count: lessee.count, tried, close };

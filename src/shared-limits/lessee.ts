@@ -19,7 +19,7 @@
  * nothing remains while further requests would still pass.
  */
 
-import { type Counters, countInWindow, type Quota, usageOf, windowAt } from "../auth/limit.ts";
+import { type Counters, countInWindow, type Quota, type Usage, usageOf, windowAt } from "../auth/limit.ts";
 import type { CountedKey, SharedCount, SharedQuota } from "../auth/shared.ts";
 import type { LeaseAnswer, LeaseAsk } from "./lease-script.ts";
 import { type Tally, tallyUp } from "./tally.ts";
@@ -131,6 +131,11 @@ function usedIn({ usedWindow, used }: Lease, window: number): number {
   return usedWindow === window ? used : 0;
 }
 
+/** Requests of a window that passed in all threads of this process. */
+function countedIn({ window: newest, used }: Usage, window: number): number {
+  return newest === window ? used : 0;
+}
+
 function isValid({ until, wallUntil }: Lease, { mono, wall }: Clocks): boolean {
   return mono < until && wall < wallUntil;
 }
@@ -182,12 +187,12 @@ export class Lessee implements SharedCount {
     const counted = usageOf(counters, key.slot);
     if (lease.isAway || lease.usedWindow > lease.window) {
       const { window, left } = this.#aloneIn(lease, limit, at);
-      const used = counted.window === window ? counted.used : 0;
+      const used = countedIn(counted, window);
       return { counted: "alone", used, remaining: Math.max(0, left), reset: this.#endOf(window) };
     }
     const isGood = isValid(lease, at);
     const window = isGood ? lease.window : windowAt(counters, at.wall + this.clockMs);
-    const rest = limit - (counted.window === window ? counted.used : 0);
+    const rest = limit - countedIn(counted, window);
     const known = Math.max(0, heldUnder(lease, limit)) + lease.rest;
     const remaining = Math.max(0, isGood && lease.limit === limit ? Math.min(known, rest) : rest);
     return { counted: "shared", used: limit - remaining, remaining, reset: this.#endOf(window) };
@@ -246,7 +251,7 @@ export class Lessee implements SharedCount {
       // Requests passed alone in a window that the server has not reached; or another thread knows of a newer window.
       return isFresh || lease.usedWindow > window ? this.#takeAlone(lease, limit, at) : undefined;
     }
-    const used = counted.window === window ? counted.used : 0;
+    const used = countedIn(counted, window);
     const held = heldUnder(lease, limit);
     const isLast = rest === 0 && isOfLimit;
     if (held <= 0) return isLast || used >= limit ? this.#quota(lease, false, limit, window, 0) : undefined;
@@ -276,7 +281,7 @@ export class Lessee implements SharedCount {
     const current = isGood ? 0 : windowAt(counters, at.wall + this.clockMs);
     const window = Math.max(counted.window, lease.window, lease.usedWindow, current);
     const share = denies ? 0 : Math.floor(limit / replicas);
-    const passed = counted.window === window ? counted.used : 0;
+    const passed = countedIn(counted, window);
     const ofShare = share - passed;
     if (window !== lease.window) return { window, share, held: 0, left: ofShare };
     const isUsable = isGood && lease.limit <= limit;
@@ -380,10 +385,10 @@ export class Lessee implements SharedCount {
     }
     lease.waiting = left;
     const [first] = left;
-    if (first !== undefined) {
-      if (lease.askedAt === Number.NEGATIVE_INFINITY) void this.#ask(lease, first.limit);
-    } else lease.stopJoining?.();
-    if (left.length === 0) lease.stopJoining = undefined;
+    if (first === undefined) {
+      lease.stopJoining?.();
+      lease.stopJoining = undefined;
+    } else if (lease.askedAt === Number.NEGATIVE_INFINITY) void this.#ask(lease, first.limit);
   }
 
   #nowFor({ at }: WaitingRequest): Clocks {
