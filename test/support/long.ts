@@ -11,7 +11,8 @@ export function part(all: number): number {
   return IS_LONG ? all : Math.ceil(all * SHORT_PART);
 }
 
-const MOST_ROUNDS = 8;
+/** A round of rare events finds nothing in up to half of all cases: 8 rounds in a row did so once. */
+const MOST_ROUNDS = 24;
 
 /**
  * Tries random inputs in rounds until enough was covered. A few inputs of one round may miss their aim by bad luck;
