@@ -9,6 +9,7 @@ import { indexStore, partsMade } from "../src/search/search.ts";
 import { buildPrepared } from "../src/server/load/build-prepared.ts";
 import { loadInThread } from "../src/server/load/threaded-loader.ts";
 import { type Loaded, loadSnapshot } from "../src/snapshot/load.ts";
+import { indexReusing } from "../src/snapshot/reuse.ts";
 import {
   bytesOf,
   id,
@@ -78,8 +79,8 @@ async function loadAgain(folder: string, change: () => unknown) {
   const whole = mustLoad(await loadSnapshot(folder));
   const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({ store, reports, kept, bytes });
   assert.deepEqual(plain(after), plain(whole));
-  const made = partsMade(after.index ?? indexStore(after.store, { store: before.store, index }), index);
-  const read = ROW_FILES.filter((file) => !after.unchanged.has(file));
+  const made = partsMade(after.index ?? indexReusing(after, index), index);
+  const read = ROW_FILES.filter((file) => !after.reused.has(file));
   return { before, after, opened, read, known: ["users", "worlds"].filter((name) => !(name in made)) };
 }
 

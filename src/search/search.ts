@@ -16,11 +16,6 @@ export interface SearchIndex {
   readonly places: Uint32Array;
 }
 
-export interface Indexed {
-  readonly store: Store;
-  readonly index: SearchIndex;
-}
-
 export function indexUsersOf({ users }: Store, earlier?: UserIndex): UserIndex {
   return indexUsers(users.rows, (row) => displayNameOf(users, row), { earlier });
 }
@@ -44,15 +39,21 @@ export function rankedPlaces({ popular }: Store): Uint32Array {
   return placesOf(popular.all, sharedUint32(popular.all.length));
 }
 
-/** Indexes a store for both searches. @param earlier parts of its index are used again if they were made from the same */
-export function indexStore(store: Store, earlier?: Indexed): SearchIndex {
-  const before = earlier?.store;
-  const index = earlier?.index;
-  const isSame = (part: "users" | "worlds"): boolean => store[part] === before?.[part];
+/**
+ * Indexes a store for both searches.
+ *
+ * @param made parts that exist already
+ * @param earlier an index of another store; a part of it is taken if it was made from equal texts
+ */
+export function indexStore(
+  store: Store,
+  made: Partial<SearchIndex> = {},
+  earlier?: SearchIndex,
+): SearchIndex {
   return {
-    users: isSame("users") ? index!.users : indexUsersOf(store, index?.users),
-    worlds: isSame("worlds") ? index!.worlds : indexWorldsOf(store, index?.worlds),
-    places: store.popular.all === before?.popular.all ? index!.places : rankedPlaces(store),
+    users: made.users ?? indexUsersOf(store, earlier?.users),
+    worlds: made.worlds ?? indexWorldsOf(store, earlier?.worlds),
+    places: made.places ?? rankedPlaces(store),
   };
 }
 

@@ -7,10 +7,11 @@ import { FIELDS, TABLES, type TableName } from "../model/schema.ts";
 import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import { isObject } from "../util/json.ts";
-import { keepWorlds, takeEarlierIfEqual } from "./kept.ts";
+import { keepWorlds } from "./kept.ts";
 import { stageParsed } from "./load-rows.ts";
 import type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 import { Problems, showValue } from "./problems.ts";
+import { reusedStore, reuseEqual, type Source } from "./reuse.ts";
 import { type Row, RowChecker } from "./rows.ts";
 import { createStage, type Staged } from "./stage.ts";
 
@@ -137,6 +138,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
   const stage = createStage(options.limits);
   const reports: FileReport[] = [];
   const hash = createHash("sha256");
+  const reused = new Set<Source>();
   for (const table of TABLES) {
     const name = GIVEN_NAMES[table];
     const staged = stage[table];
@@ -154,7 +156,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
     }
     if (problems.count > 0) continue;
     staged.pack();
-    if (options.before) takeEarlierIfEqual(stage, file, options.before.store);
+    if (options.before) reuseEqual(stage, file, options.before, reused);
   }
   const contents = hash.digest("hex");
   if (problems.count > 0) return { ok: false, problems: problems.lines(), fingerprint: contents };
@@ -165,7 +167,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
     contents,
     { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
     stage["world-stats"],
-    options.before && { store: options.before.store, unchanged: new Set() },
+    options.before && reusedStore(options.before, reused),
   );
   const keptWorlds = keepWorlds(worlds);
   return {
@@ -173,7 +175,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
     store,
     createdAt: undefined,
     reports,
-    unchanged: new Set(),
+    reused,
     hiddenWorlds: keptWorlds.hidden.words,
     kept: { files: [], worlds: keptWorlds },
     bytes: 0,

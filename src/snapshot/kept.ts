@@ -1,14 +1,14 @@
-/** Reuses the previous load: unchanged files are not read again. All arrays lie in shared memory. */
+/** The unchanged files of the previous load, and their rows, which are not read again. All arrays lie in shared memory. */
 
-import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
+import { type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
-import { isSame, sharedCopy, sharedUint32 } from "../store/bytes.ts";
-import type { Store } from "../store/generation.ts";
+import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import { createIdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
 import { type FileFingerprints, formsOf, isSameFile, PREPARED } from "./files.ts";
 import type { Before, KeptFile, KeptPrepared, KeptWorlds } from "./loaded.ts";
 import type { Listed, Manifest } from "./manifest.ts";
+import type { Reused } from "./reuse.ts";
 import {
   type Dangling,
   dangle,
@@ -59,25 +59,6 @@ export function unchangedFiles(
   return unchanged;
 }
 
-/** The files that a load may have to read: changed files, and files with rows that depend on a changed one. */
-export function tablesToOpen(unchanged: ReadonlyMap<RowFile, KeptFile>): RowFile[] {
-  return ROW_FILES.filter(
-    (table) => !unchanged.has(table) || (DEPENDS_ON_WORLDS.has(table) && !unchanged.has("worlds.ndjson")),
-  );
-}
-
-/** Files with rows that are visible only if their world is. */
-const DEPENDS_ON_WORLDS: ReadonlySet<RowFile> = new Set(["world-stats.ndjson", "instances.ndjson"]);
-
-/** Whether the rows of an unchanged file have the same result as before: `stage` holds the tables that they refer to. */
-export function isStillTrue(stage: Stage, table: RowFile, { store, kept }: Before): boolean {
-  if (!DEPENDS_ON_WORLDS.has(table)) return true;
-  const { referred } = stage.worlds;
-  if (referred === undefined) return false;
-  const { ids, hidden } = referred;
-  return isSame(ids.words, store.worlds.ids.words) && isSame(hidden.words, kept.worlds!.hidden.words);
-}
-
 export function keepWorlds({ packed, referred, lines, references }: Staged): KeptWorlds {
   const rows = sharedUint32(packed!.rows.length);
   rows.set(packed!.rows);
@@ -87,13 +68,13 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
 /**
  * Stages an unchanged file: its rows are in the store before.
  *
- * @param unchanged the unchanged files that precede it
+ * @param reused holds the unchanged files that precede it
  * @returns its dangling references
  */
 export function stageKept(
   stage: Stage,
   { table, file, dangling }: KeptFile,
-  unchanged: ReadonlySet<RowFile>,
+  reused: Reused,
   { store, kept }: Before,
 ): Dangling {
   const name = tableOf(table);
@@ -104,18 +85,10 @@ export function stageKept(
   if (name === "users") stage.users.referred = { ids: store.users.ids, hidden: createIdMap(nothing) };
   if (name !== "worlds") return dangling;
   stage.worlds.referred = { ids: store.worlds.ids, hidden: kept.worlds!.hidden };
-  if (unchanged.has("users.ndjson")) return dangling;
+  if (reused.has("users.ndjson")) return dangling;
   const again = referAgain(kept.worlds!, file, store.worlds.rows, stage.users.referred);
   stage.worlds.packed = { ...packed, parents: again.parents };
   return again.dangling;
-}
-
-/** Replaces a new table by an equal earlier one: data made from that one is then still valid. */
-export function takeEarlierIfEqual(stage: Stage, file: RowFile, store: Store): void {
-  const table = tableOf(file);
-  const { packed } = stage[table];
-  if (packed === undefined || table === "world-stats") return;
-  if (packed.table.bytes.equals(store[table].bytes)) stage[table].packed = { ...packed, table: store[table] };
 }
 
 /** Resolves the owners of the kept worlds again, since users were read again. @param worlds rows of the table */

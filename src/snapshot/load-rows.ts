@@ -8,11 +8,12 @@ import { buildStore } from "../store/build.ts";
 import { ENCODERS } from "../store/encoders.ts";
 import { LimitError } from "../store/limits.ts";
 import type { StoredFile } from "./files.ts";
-import { isStillTrue, keepWorlds, stageKept, takeEarlierIfEqual } from "./kept.ts";
+import { keepWorlds, stageKept } from "./kept.ts";
 import type { LineSink } from "./lines.ts";
 import { addFault, type KeptFile, type LoadedFiles, type LoadInput } from "./loaded.ts";
 import { compareWithManifest } from "./manifest.ts";
 import { type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
+import { areRowsReused, reusedStore, reuseEqual, type Source } from "./reuse.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
 import { createStage, type Stage, type Staged } from "./stage.ts";
@@ -40,7 +41,7 @@ interface Reading extends LoadInput {
   readonly onBytes: (bytes: number) => void;
   /** The files that were read or kept, in order. */
   readonly files: KeptFile[];
-  readonly unchanged: Set<RowFile>;
+  readonly reused: Set<Source>;
   packMs: number;
 }
 
@@ -81,13 +82,13 @@ async function findEqual(file: StoredFile, { options, onBytes }: Reading): Promi
 
 /** Reuses the rows of an unchanged file. False if a change in `worlds` changed which of them are visible. */
 function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boolean {
-  const { stage, problems, files, unchanged } = reading;
+  const { stage, problems, files, reused } = reading;
   const { before } = reading.options;
   // A load with problems is refused, and this file adds no problem.
-  if (problems.count === 0 && !isStillTrue(stage, known.table, before!)) return false;
+  if (problems.count === 0 && !areRowsReused(reused, known.table)) return false;
   spend(reading.budget, known.unpackedBytes);
-  const dangling = problems.count === 0 ? stageKept(stage, known, unchanged, before!) : known.dangling;
-  unchanged.add(known.table);
+  const dangling = problems.count === 0 ? stageKept(stage, known, reused, before!) : known.dangling;
+  reused.add(known.table);
   files.push({ ...known, fingerprint, dangling });
   return true;
 }
@@ -102,7 +103,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   // At once, so that the next file can use the memory of the staged texts.
   const packing = performance.now();
   stage[tableOf(table)].pack();
-  if (options.before) takeEarlierIfEqual(stage, table, options.before.store);
+  if (options.before) reuseEqual(stage, table, options.before, reading.reused);
   reading.packMs += performance.now() - packing;
 }
 
@@ -133,7 +134,7 @@ export async function readRowFiles(input: LoadInput): Promise<LoadedFiles | unde
     budget: { bytesLeft: options.maxBytes ?? CORE_DEFAULTS.maxSnapshotBytes },
     onBytes: await progressOver(input),
     files: [],
-    unchanged: new Set(),
+    reused: new Set(),
     packMs: 0,
   };
   for (const table of ROW_FILES) if (!(await takeFile(reading, table))) break;
@@ -150,7 +151,7 @@ function hashContents({ files, manifest }: Reading): string {
 }
 
 function finish(reading: Reading): LoadedFiles {
-  const { stage, manifest, files, unchanged } = reading;
+  const { stage, manifest, files, reused } = reading;
   const { before } = reading.options;
   const { users, worlds, instances } = stage;
   const building = performance.now();
@@ -160,14 +161,14 @@ function finish(reading: Reading): LoadedFiles {
     contents,
     { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
     stage["world-stats"],
-    before && { store: before.store, unchanged },
+    before && reusedStore(before, reused),
   );
-  const keptWorlds = unchanged.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(worlds);
+  const keptWorlds = reused.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(worlds);
   return {
     store,
     createdAt: manifest?.createdAt,
     reports: files,
-    unchanged,
+    reused,
     hiddenWorlds: keptWorlds.hidden.words,
     kept: { files, worlds: keptWorlds },
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -16,12 +16,13 @@ import {
   openRowFiles,
   PREPARED,
 } from "./files.ts";
-import { tablesToOpen, unchangedFiles, unchangedPrepared } from "./kept.ts";
+import { unchangedFiles, unchangedPrepared } from "./kept.ts";
 import { readRowFiles } from "./load-rows.ts";
 import { type Loaded, type LoadInput, type LoadOptions, type Refused, refusedFor } from "./loaded.ts";
 import { readManifest } from "./manifest.ts";
 import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
+import { filesToOpen } from "./reuse.ts";
 
 export type { Before, FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 
@@ -44,7 +45,7 @@ async function openFiles(
   // Beside a prepared file no row file may exist, changed or not.
   const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
   const knownPrepared = unchangedPrepared(fingerprints, options.before, listed);
-  const tables = tablesToOpen(known);
+  const tables = filesToOpen(new Set(known.keys()));
   if (options.readsNothing && !knownPrepared && tables.length > 0) return undefined;
   const rowProblems = prepared ? new Problems() : problems;
   const stored = await openRowFiles(folder, rowProblems, opened, tables);

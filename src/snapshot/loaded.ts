@@ -11,6 +11,7 @@ import type { FileFingerprints, StoredFile } from "./files.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Problems } from "./problems.ts";
 import { BadFileError, type ReadFile } from "./read.ts";
+import type { Reused } from "./reuse.ts";
 import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 
 export interface LoadOptions {
@@ -118,8 +119,8 @@ export interface Loaded {
   readonly createdAt: string | undefined;
   /** One per row file, or per row file that a prepared file was made from. */
   readonly reports: readonly FileReport[];
-  /** The tables whose rows an earlier load had read. */
-  readonly unchanged: ReadonlySet<RowFile>;
+  /** With the files whose rows an earlier load had read. */
+  readonly reused: Reused;
   readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */
   readonly bytes: number;

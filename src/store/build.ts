@@ -1,7 +1,7 @@
 /** Turns staged rows into packed tables, and packed tables into a store: sort, pack, rank, group. */
 
-import type { Period, RowFile, WorldStats } from "../model/model.ts";
-import { type Float64Column, isSame, sharedUint32, TextColumn, type Uint32Column } from "./bytes.ts";
+import type { Period, WorldStats } from "../model/model.ts";
+import { type Float64Column, sharedUint32, TextColumn, type Uint32Column } from "./bytes.ts";
 import { platformStatsOf } from "./encode.ts";
 import { ENCODERS } from "./encoders.ts";
 import type { Store } from "./generation.ts";
@@ -91,55 +91,40 @@ function packStats(worlds: Table, stats: Counts): Block {
   return packBlock(texts, countUp(worlds.rows));
 }
 
-/** An earlier store, and the files that did not change since: parts made from these alone are used again. */
-interface Earlier {
-  readonly store: Store;
-  readonly unchanged: ReadonlySet<RowFile>;
-}
-
-function rankWorlds(
-  worlds: Table,
-  arrivedStats: ArrivedStats,
-  earlier: Store | undefined,
-): Pick<Store, "worldStats" | "popular"> {
+function rankWorlds(worlds: Table, arrivedStats: ArrivedStats): Pick<Store, "worldStats" | "popular"> {
   const stats = statsByWorld(worlds, arrivedStats);
-  const rankBy = (period: Period): Uint32Array => {
-    const before = earlier?.popular[period];
-    const now = rank(stats, period);
-    // The earlier of two equal rankings, so that data made from it is recognized as still valid.
-    return before !== undefined && isSame(before, now) ? before : now;
-  };
   return {
     worldStats: packStats(worlds, stats),
-    popular: { all: rankBy("all"), week: rankBy("week"), month: rankBy("month") },
+    popular: { all: rank(stats, "all"), week: rank(stats, "week"), month: rank(stats, "month") },
   };
 }
 
-/** Builds a store from packed tables; see {@link Store}. @throws {LimitError} when a table is too large to pack */
+/**
+ * Builds a store from packed tables; see {@link Store}.
+ *
+ * @param made parts besides the tables that exist already
+ * @throws {LimitError} when a table is too large to pack
+ */
 export function buildStore(
   id: string,
   contents: string,
   { users, worlds, instances }: { users: Packed; worlds: Packed; instances: Packed },
   arrivedStats: ArrivedStats,
-  earlier?: Earlier,
+  made: Partial<Store> = {},
 ): Store {
-  const kept = (...files: RowFile[]): Store | undefined =>
-    files.every((file) => earlier?.unchanged.has(file)) ? earlier?.store : undefined;
-  const { worldStats, popular } =
-    kept("world-stats.ndjson") ?? rankWorlds(worlds.table, arrivedStats, earlier?.store);
+  const ranked =
+    made.worldStats && made.popular
+      ? { worldStats: made.worldStats, popular: made.popular }
+      : rankWorlds(worlds.table, arrivedStats);
   return {
     id,
     contents,
     users: users.table,
     worlds: worlds.table,
     instances: instances.table,
-    worldStats,
-    popular,
-    // Parts of unchanged files are used again; a file with rows that depend on worlds counts as changed with them (snapshot/kept.ts).
-    worldsByOwner:
-      kept("users.ndjson", "worlds.ndjson")?.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
-    instancesByWorld:
-      kept("instances.ndjson")?.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
+    ...ranked,
+    worldsByOwner: made.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
+    instancesByWorld: made.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
     platformStats: platformStatsOf({ users: users.table, worlds: worlds.table, instances: instances.table }),
   };
 }

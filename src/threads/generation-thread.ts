@@ -3,18 +3,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type GramPlan, indexPart, planGrams } from "../search/index-grams.ts";
 import { type GramPart, joinParts } from "../search/join-grams.ts";
-import {
-  foldWorldsOf,
-  indexStore,
-  indexUsersOf,
-  partsMade,
-  rankedPlaces,
-  type SearchIndex,
-} from "../search/search.ts";
+import { foldWorldsOf, indexUsersOf, partsMade, rankedPlaces, type SearchIndex } from "../search/search.ts";
 import { indexWorldNames, type WorldTexts } from "../search/worlds.ts";
 import { indexLoaded } from "../server/load/loader.ts";
 import { doElsewhere, type Ready, type Task, type ThreadMessage } from "../server/load/threaded-loader.ts";
 import { loadSnapshot, type Refused } from "../snapshot/load.ts";
+import { indexReusing } from "../snapshot/reuse.ts";
 import { reviveStore, type Store } from "../store/generation.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { stepBack, yieldCpu } from "../util/process/yield-cpu.ts";
@@ -50,9 +44,8 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
 }
 
 /** Indexes a store. @returns the parts that the earlier index lacks */
-function index({ store, before }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
-  const earlier = before && { ...before, store: reviveStore(before.store) };
-  return partsMade(indexStore(reviveStore(store), earlier), before?.index);
+function index({ store, reused, earlier }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
+  return partsMade(indexReusing({ store: reviveStore(store), reused }, earlier), earlier);
 }
 
 /** Bytes of row files above which garbage is collected before indexing. */
@@ -73,7 +66,7 @@ async function load(task: LoadTask): Promise<Refused | Ready> {
   if (loaded.bytes > MUCH_BYTES) collectGarbage();
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
-    isMuch ? indexInTwo(store) : indexStore(store, before),
+    isMuch ? indexInTwo(store) : indexReusing(loaded, before?.index),
   );
   if ("problems" in indexed) return indexed;
   return { loaded, made: partsMade(indexed.index, before?.index), indexMs: indexed.indexMs };

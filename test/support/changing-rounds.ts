@@ -9,6 +9,7 @@ import { ROW_FILES, type RowFile } from "../../src/model/model.ts";
 import { indexStore, partsMade } from "../../src/search/search.ts";
 import type { Serving } from "../../src/server/load/loader.ts";
 import { type Loaded, loadSnapshot, type Refused } from "../../src/snapshot/load.ts";
+import { indexReusing } from "../../src/snapshot/reuse.ts";
 import { createRandom, type Random } from "../../src/util/random.ts";
 import { id, instance, manifestOf, type RawRow, user, world, worldStats } from "./folders.ts";
 
@@ -308,14 +309,14 @@ export async function changeAndCompare(
       assert.deepEqual(partly, whole);
       return whole;
     }
-    const index = indexStore(partly.store, before);
+    const index = indexReusing(partly, before?.index);
     const made = partsMade(index, before?.index);
     assert.deepEqual(resultOf(partly, index), resultOf(whole, indexStore(whole.store)));
     if (before && partly.store.contents !== before.store.contents) {
       if (!made.users) count("index of users kept");
       if (!made.worlds) count("index of worlds kept");
       if (made.places) count("worlds in another order");
-      for (const file of ROW_FILES) count(`${file} ${partly.unchanged.has(file) ? "kept" : "read"}`);
+      for (const file of ROW_FILES) count(`${file} ${partly.reused.has(file) ? "kept" : "read"}`);
     }
     before = { store: partly.store, kept: partly.kept, index };
     return whole;

@@ -1,7 +1,7 @@
 /** The snapshot of a program that gives its rows itself: a source without files, and its loader. */
 
-import { indexStore } from "../../search/search.ts";
 import { type GivenRows, loadGivenRows } from "../../snapshot/given-rows.ts";
+import { indexReusing } from "../../snapshot/reuse.ts";
 import { indexLoaded, type LoadedSearchable, type Loader } from "./loader.ts";
 import { folderSource, type Source } from "./source.ts";
 import { indexInThread } from "./threaded-loader.ts";
@@ -36,7 +36,7 @@ export function createRowsHolder(first: GivenRows, threads: boolean): RowsHolder
     const { store } = loaded;
     const isMuch = store.users.rows + store.worlds.rows > MOST_HERE;
     const indexed = await indexLoaded(folder, loaded, () =>
-      threads && isMuch ? indexInThread(store, before) : indexStore(store, before),
+      threads && isMuch ? indexInThread(loaded, before?.index) : indexReusing(loaded, before?.index),
     );
     if ("problems" in indexed) return indexed;
     newest = { ...loaded, ...indexed };

@@ -1,6 +1,6 @@
 /** Loaders make stores and indexes from folders: their types, and the one that loads on the calling thread. */
 
-import { type Indexed, indexStore, type SearchIndex } from "../../search/search.ts";
+import type { SearchIndex } from "../../search/search.ts";
 import {
   type Before,
   type Loaded,
@@ -8,10 +8,11 @@ import {
   loadSnapshot,
   type Refused,
 } from "../../snapshot/load.ts";
+import { indexReusing } from "../../snapshot/reuse.ts";
 import { LimitError } from "../../store/limits.ts";
 
 /** The parts of the served generation that the next load can use again. All can be sent to other threads. */
-export type Serving = Before & Indexed;
+export type Serving = Before & { readonly index: SearchIndex };
 
 export interface LoaderOptions extends LoadOptions {
   readonly before?: Serving | undefined;
@@ -56,7 +57,6 @@ export async function indexLoaded(
 export const loadHere: Loader = async (folder, options) => {
   const result = await loadSnapshot(folder, options);
   if (!result.ok) return result;
-  const { store } = result;
-  const indexed = await indexLoaded(folder, result, () => indexStore(store, options.before));
+  const indexed = await indexLoaded(folder, result, () => indexReusing(result, options.before?.index));
   return "problems" in indexed ? indexed : { ...result, ...indexed };
 };

@@ -114,9 +114,9 @@ function shrunkTables(before: Store, after: Store): Observation[] {
   });
 }
 
-function tablesOf({ unchanged }: LoadedSearchable): Record<"read" | "kept", string[]> {
+function tablesOf({ reused }: LoadedSearchable): Record<"read" | "kept", string[]> {
   const named = (kept: boolean): string[] =>
-    ROW_FILES.filter((file) => unchanged.has(file) === kept).map((file) => file.replace(".ndjson", ""));
+    ROW_FILES.filter((file) => reused.has(file) === kept).map((file) => file.replace(".ndjson", ""));
   return { read: named(false), kept: named(true) };
 }
 

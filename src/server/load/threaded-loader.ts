@@ -2,8 +2,9 @@
 
 import { availableParallelism } from "node:os";
 import type { GramPlan } from "../../search/index-grams.ts";
-import { indexStore, type SearchIndex } from "../../search/search.ts";
+import type { SearchIndex } from "../../search/search.ts";
 import type { Loaded, Refused } from "../../snapshot/load.ts";
+import { indexReusing } from "../../snapshot/reuse.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
 import { GENERATION_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
@@ -24,7 +25,7 @@ export type Task =
 
 /** Indexes a store, folds its worlds and plans their grams, or builds the second part of planned grams. */
 export type HelperTask =
-  | { readonly kind: "index"; readonly store: Store; readonly before: Serving | undefined }
+  | ({ readonly kind: "index"; readonly earlier: SearchIndex | undefined } & Pick<Loaded, "store" | "reused">)
   | { readonly kind: "plan-worlds"; readonly store: Store }
   | { readonly kind: "index-part"; readonly plan: GramPlan };
 
@@ -51,11 +52,13 @@ export function doElsewhere<Result>(task: HelperTask): Promise<Result> {
 }
 
 /** Indexes a store in a thread; on the calling one if that fails. */
-export async function indexInThread(store: Store, before: Serving | undefined): Promise<SearchIndex> {
-  const made = await doElsewhere<Partial<SearchIndex>>({ kind: "index", store, before }).catch(
-    () => undefined,
-  );
-  return made === undefined ? indexStore(store, before) : ({ ...before?.index, ...made } as SearchIndex);
+export async function indexInThread(
+  { store, reused }: Pick<Loaded, "store" | "reused">,
+  earlier: SearchIndex | undefined,
+): Promise<SearchIndex> {
+  const task: HelperTask = { kind: "index", store, reused, earlier };
+  const made = await doElsewhere<Partial<SearchIndex>>(task).catch(() => undefined);
+  return made ? ({ ...earlier, ...made } as SearchIndex) : indexReusing({ store, reused }, earlier);
 }
 
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */

@@ -149,7 +149,7 @@ export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | unde
     prepared: known.prepared,
     createdAt: manifest?.createdAt ?? known.createdAt,
     reports: known.reports,
-    unchanged: new Set(knownPrepared ? ROW_FILES : []),
+    reused: new Set(knownPrepared ? ROW_FILES : []),
     kept: { files: [], prepared: known },
     bytes,
     readMs: performance.now() - began,

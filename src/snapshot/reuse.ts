@@ -1,0 +1,103 @@
+/**
+ * Decides which parts of the served generation a load reuses, so that it neither reads nor makes them again.
+ *
+ * The rule: a part is reused if everything that it is made from is reused. That begins with unchanged files, and with
+ * parts that were made again and equal the earlier ones, which then take their places.
+ */
+
+import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
+import { indexStore, type SearchIndex } from "../search/search.ts";
+import { isSame } from "../store/bytes.ts";
+import type { Store } from "../store/generation.ts";
+import type { Before } from "./loaded.ts";
+import type { Stage } from "./stage.ts";
+
+type StorePart = Exclude<keyof Store, "id" | "contents" | "platformStats">;
+type IndexPart = keyof SearchIndex;
+/** `visibleWorlds`: the ids of the visible and of the hidden worlds. */
+type Part = StorePart | "visibleWorlds" | `index.${IndexPart}`;
+
+/** Something that a part is made from. */
+export type Source = RowFile | Part;
+
+/** Unchanged files, and parts that were made again and equal the earlier ones. */
+export type Reused = ReadonlySet<Source>;
+
+const MADE_FROM: Readonly<Record<Part, readonly Source[]>> = {
+  users: ["users.ndjson"],
+  worlds: ["worlds.ndjson"],
+  visibleWorlds: ["worlds.ndjson"],
+  worldStats: ["world-stats.ndjson", "visibleWorlds"],
+  popular: ["world-stats.ndjson", "visibleWorlds"],
+  instances: ["instances.ndjson", "visibleWorlds"],
+  worldsByOwner: ["users.ndjson", "worlds.ndjson"],
+  instancesByWorld: ["instances.ndjson", "visibleWorlds"],
+  "index.users": ["users"],
+  "index.worlds": ["worlds"],
+  "index.places": ["popular"],
+};
+
+/** The part that holds the rows of a file. */
+const ROWS_OF: Readonly<Record<RowFile, StorePart>> = {
+  "users.ndjson": "users",
+  "worlds.ndjson": "worlds",
+  "world-stats.ndjson": "worldStats",
+  "instances.ndjson": "instances",
+};
+
+const STORE_PARTS = Object.keys(MADE_FROM).filter(
+  (part): part is StorePart => part !== "visibleWorlds" && !part.startsWith("index."),
+);
+
+function isReused(reused: Reused, source: Source): boolean {
+  if (reused.has(source)) return true;
+  const from: readonly Source[] | undefined = MADE_FROM[source as Part];
+  return from?.every((one) => isReused(reused, one)) ?? false;
+}
+
+/** Whether the rows of an unchanged file are reused: all else that they are made from must be, too. */
+export function areRowsReused(reused: Reused, file: RowFile): boolean {
+  return isReused(new Set(reused).add(file), ROWS_OF[file]);
+}
+
+/** The files that a load may have to read: changed files, and files with rows that depend on a changed one. */
+export function filesToOpen(unchanged: ReadonlySet<RowFile>): RowFile[] {
+  return ROW_FILES.filter((file) => !isReused(unchanged, ROWS_OF[file]));
+}
+
+/** Notes the parts of a file that was read which equal the earlier ones, and takes the earlier table in place of an equal one. */
+export function reuseEqual(
+  stage: Stage,
+  file: RowFile,
+  { store, kept }: Pick<Before, "store" | "kept">,
+  reused: Set<Source>,
+): void {
+  const table = tableOf(file);
+  const { packed, referred } = stage[table];
+  if (packed === undefined || table === "world-stats") return;
+  if (packed.table.bytes.equals(store[table].bytes)) {
+    stage[table].packed = { ...packed, table: store[table] };
+    reused.add(table);
+  }
+  if (table !== "worlds") return;
+  const { ids, hidden } = referred!;
+  const hiddenBefore = kept.worlds?.hidden.words;
+  if (hiddenBefore === undefined || !isSame(hidden.words, hiddenBefore)) return;
+  if (isSame(ids.words, store.worlds.ids.words)) reused.add("visibleWorlds");
+}
+
+/** The reused parts of the earlier store. */
+export function reusedStore({ store }: Pick<Before, "store">, reused: Reused): Partial<Store> {
+  const parts = STORE_PARTS.filter((part) => isReused(reused, part));
+  return Object.fromEntries(parts.map((part) => [part, store[part]]));
+}
+
+/** Indexes a loaded store for both searches. @param earlier the index of the earlier store, whose reused parts are taken */
+export function indexReusing(
+  { store, reused }: { readonly store: Store; readonly reused: Reused },
+  earlier: SearchIndex | undefined,
+): SearchIndex {
+  const parts = Object.entries(earlier ?? {}) as [IndexPart, unknown][];
+  const taken = parts.filter(([part]) => isReused(reused, `index.${part}`));
+  return indexStore(store, Object.fromEntries(taken), earlier);
+}
