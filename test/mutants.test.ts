@@ -8,7 +8,7 @@ import { MUTANTS, type Mutant, mutate } from "./mutants.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
-test("every mutant changes one place of its file, and names tests", () => {
+test("every mutant changes one place of a function, and names tests", () => {
   assert.ok(MUTANTS.length > 15);
   for (const mutant of MUTANTS) {
     const source = readFileSync(pathOf(mutant.file), "utf8");
@@ -22,8 +22,13 @@ test("every mutant changes one place of its file, and names tests", () => {
 });
 
 test("a text that is gone, or stands twice, is an error", () => {
-  const mutant: Mutant = { breaks: "it", file: "f", text: "one", becomes: "two", tests: {} };
-  assert.equal(mutate("a one b", mutant), "a two b");
-  assert.equal(mutate("a one b", { ...mutant, becomes: "$&$1" }), "a $&$1 b");
-  for (const source of ["", "a two b", "one one"]) assert.throws(() => mutate(source, mutant), /it: f holds/);
+  const mutant: Mutant = { breaks: "it", file: "f", within: "g", text: "one", becomes: "two", tests: {} };
+  const sourceOf = (body: string): string => `one();\nfunction g(\n  a: A,\n): B {\n  ${body}\n}\none();\n`;
+  assert.equal(mutate(sourceOf("a one b"), mutant), sourceOf("a two b"));
+  assert.equal(mutate(sourceOf("a one b"), { ...mutant, becomes: "$&$1" }), sourceOf("a $&$1 b"));
+  for (const body of ["", "a two b", "one one"])
+    assert.throws(() => mutate(sourceOf(body), mutant), /it: g holds/);
+  assert.equal(mutate("const g = one;\nconst h = one;\n", mutant), "const g = two;\nconst h = one;\n");
+  for (const source of ["", sourceOf("one") + sourceOf("one")])
+    assert.throws(() => mutate(source, mutant), /declarations of g/);
 });

@@ -11,7 +11,7 @@ import { keepWorlds } from "./kept.ts";
 import { stageParsed } from "./load-rows.ts";
 import type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 import { Problems, showValue } from "./problems.ts";
-import { reusedStore, reuseEqual, type Source } from "./reuse.ts";
+import { type Origin, reusedStore, reuseEqual } from "./reuse.ts";
 import { type Row, RowChecker } from "./rows.ts";
 import { createStage, type Staged } from "./stage.ts";
 
@@ -138,7 +138,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
   const stage = createStage(options.limits);
   const reports: FileReport[] = [];
   const hash = createHash("sha256");
-  const reused = new Set<Source>();
+  const reused = new Set<Origin>();
   for (const table of TABLES) {
     const name = GIVEN_NAMES[table];
     const staged = stage[table];

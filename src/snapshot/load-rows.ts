@@ -13,7 +13,7 @@ import type { LineSink } from "./lines.ts";
 import { addFault, type KeptFile, type LoadedFiles, type LoadInput } from "./loaded.ts";
 import { compareWithManifest } from "./manifest.ts";
 import { type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
-import { areRowsReused, reusedStore, reuseEqual, type Source } from "./reuse.ts";
+import { areRowsReused, type Origin, reusedStore, reuseEqual } from "./reuse.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
 import { createStage, type Stage, type Staged } from "./stage.ts";
@@ -41,7 +41,7 @@ interface Reading extends LoadInput {
   readonly onBytes: (bytes: number) => void;
   /** The files that were read or kept, in order. */
   readonly files: KeptFile[];
-  readonly reused: Set<Source>;
+  readonly reused: Set<Origin>;
   packMs: number;
 }
 

@@ -9,7 +9,7 @@ import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import { indexStore, type SearchIndex } from "../search/search.ts";
 import { isSame } from "../store/bytes.ts";
 import type { Store } from "../store/generation.ts";
-import type { Before } from "./loaded.ts";
+import type { IdMap } from "../store/ids.ts";
 import type { Stage } from "./stage.ts";
 
 type StorePart = Exclude<keyof Store, "id" | "contents" | "platformStats">;
@@ -18,12 +18,12 @@ type IndexPart = keyof SearchIndex;
 type Part = StorePart | "visibleWorlds" | `index.${IndexPart}`;
 
 /** Something that a part is made from. */
-export type Source = RowFile | Part;
+export type Origin = RowFile | Part;
 
 /** Unchanged files, and parts that were made again and equal the earlier ones. */
-export type Reused = ReadonlySet<Source>;
+export type Reused = ReadonlySet<Origin>;
 
-const MADE_FROM: Readonly<Record<Part, readonly Source[]>> = {
+const MADE_FROM: Readonly<Record<Part, readonly Origin[]>> = {
   users: ["users.ndjson"],
   worlds: ["worlds.ndjson"],
   visibleWorlds: ["worlds.ndjson"],
@@ -49,9 +49,9 @@ const STORE_PARTS = Object.keys(MADE_FROM).filter(
   (part): part is StorePart => part !== "visibleWorlds" && !part.startsWith("index."),
 );
 
-function isReused(reused: Reused, source: Source): boolean {
-  if (reused.has(source)) return true;
-  const from: readonly Source[] | undefined = MADE_FROM[source as Part];
+function isReused(reused: Reused, origin: Origin): boolean {
+  if (reused.has(origin)) return true;
+  const from: readonly Origin[] | undefined = MADE_FROM[origin as Part];
   return from?.every((one) => isReused(reused, one)) ?? false;
 }
 
@@ -65,12 +65,17 @@ export function filesToOpen(unchanged: ReadonlySet<RowFile>): RowFile[] {
   return ROW_FILES.filter((file) => !isReused(unchanged, ROWS_OF[file]));
 }
 
+interface EarlierTables {
+  readonly store: Store;
+  readonly kept: { readonly worlds?: { readonly hidden: IdMap } };
+}
+
 /** Notes the parts of a file that was read which equal the earlier ones, and takes the earlier table in place of an equal one. */
 export function reuseEqual(
   stage: Stage,
   file: RowFile,
-  { store, kept }: Pick<Before, "store" | "kept">,
-  reused: Set<Source>,
+  { store, kept }: EarlierTables,
+  reused: Set<Origin>,
 ): void {
   const table = tableOf(file);
   const { packed, referred } = stage[table];
@@ -87,7 +92,7 @@ export function reuseEqual(
 }
 
 /** The reused parts of the earlier store. */
-export function reusedStore({ store }: Pick<Before, "store">, reused: Reused): Partial<Store> {
+export function reusedStore({ store }: Pick<EarlierTables, "store">, reused: Reused): Partial<Store> {
   const parts = STORE_PARTS.filter((part) => isReused(reused, part));
   return Object.fromEntries(parts.map((part) => [part, store[part]]));
 }
