@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { splitHeaders } from "../api/headers.ts";
-import { bodyBytes } from "../model/body.ts";
+import { bodyBytes, bodyText } from "../model/body.ts";
 import type { FaultName } from "../model/fault.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
 import type { ConnectionApp, ConnectionHost } from "./connection.ts";
@@ -102,10 +102,13 @@ function dropBody(
   request.once("end", () => end());
 }
 
+/** Smaller bodies are sent as text: node:http then sends head and body in one write of one part. */
+const MOST_TEXT_BYTES = 8192;
+
 function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {
   // Set by name, so that the server can later read that this response is the last.
   if (closes) response.setHeader("Connection", "close");
   response.writeHead(status, splitHeaders(lines));
-  if (typeof body === "string") response.end(body, "latin1");
+  if (typeof body === "string" || body.length < MOST_TEXT_BYTES) response.end(bodyText(body), "latin1");
   else response.end(body.isShared ? body.slices.bytes : bodyBytes(body));
 }
