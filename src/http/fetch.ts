@@ -85,12 +85,16 @@ function responseOf({ status, headers: lines, body }: Reply, isHead: boolean): R
   return new Response(isHead || body === "" ? null : bodyOf(body), { status, headers });
 }
 
+/** Deno prints a notice when the signal of a request to its server is first read. There it is read only while a search waits. */
+const IS_DENO = "deno" in process.versions;
+
 /** @internal Creates the adapter to a state. @param caller replaces the `Authorization` header if given */
 export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHandler {
   return async (input, init) => {
     const like = isRequestLike(input) ? input : undefined;
     const request = readRequest(input, like, init);
-    const signal = init?.signal === undefined ? like?.signal : init.signal;
+    const readSignal = () => (init?.signal === undefined ? like?.signal : init.signal);
+    const signal = IS_DENO ? init?.signal : readSignal();
     throwIfAborted(signal);
     const { url, headers } = request;
     const method = request.method.toUpperCase();
@@ -106,7 +110,7 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
         headers,
-        isGone: () => signal?.aborted ?? false,
+        isGone: () => readSignal()?.aborted ?? false,
       },
       state,
     );

@@ -6,7 +6,7 @@
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 // Not by name: bundles often declare `createRequire` at their top.
 import modules from "node:module";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
@@ -41,7 +41,10 @@ export function pagesText(name: string): string {
  * have an `.mjs` beside it. `thread` is the path of the entry from the folder of sources, without an extension.
  */
 export function workerEntry(thread: string): URL | string {
-  return new URL(IS_SOURCE ? `../${thread}.mjs` : `./${basename(thread)}.js`, HERE);
+  if (IS_SOURCE) return new URL(`../${thread}.mjs`, HERE);
+  // A bundle of CommonJS in a package of modules must have `.cjs`, and so must its threads.
+  const alike = new URL(`./${basename(thread)}${extname(fileURLToPath(HERE))}`, HERE);
+  return existsSync(alike) ? alike : new URL(`./${basename(thread)}.js`, HERE);
 }
 
 function isBundled(): boolean {

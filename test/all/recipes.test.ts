@@ -1,34 +1,23 @@
-/**
- * The examples of `docs/examples`, each in its real program, with the published form of the package.
- *
- * Those programs are installed separately: `npm install --no-save --prefix tools/recipes`.
- */
+/** The examples of `docs/examples`, each in its real program, with the published form of the package. `next.test.ts` has Next's. */
 
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
-import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { temporaryFolder } from "../support/folders.ts";
-import { unavailable } from "../support/need.ts";
 import { freePort } from "../support/ports.ts";
 import { until } from "../support/process.ts";
-import { packInto, ROOT } from "../support/program.ts";
+import { ROOT } from "../support/program.ts";
+import { EXAMPLES, installRecipes, lacksRecipes, run } from "../support/recipes.ts";
+import { findRuntime } from "../support/runtimes.ts";
 
-const TOOLS = join(ROOT, "tools/recipes");
-const EXAMPLES = join(ROOT, "docs/examples");
 const SNAPSHOT = join(ROOT, "data/sample");
-const skip =
-  !existsSync(join(TOOLS, "node_modules")) &&
-  unavailable("tools/recipes is not installed: npm install --no-save --prefix tools/recipes");
 
 const folder = temporaryFolder();
 const place = join(folder, "project");
 const at = (...path: string[]): string => join(place, "examples", ...path);
-const run = promisify(execFile);
 const env = { ...process.env, SNAPSHOT, NODE_TEST_CONTEXT: undefined };
 
 async function printed(cwd: string, args: readonly string[], more: object = {}): Promise<string> {
@@ -38,19 +27,13 @@ async function printed(cwd: string, args: readonly string[], more: object = {}):
 /** Path of a program in an installed package. */
 const programOf = (path: string): string => join(place, "node_modules", path);
 
-describe("examples", { skip }, () => {
-  before(async () => {
-    cpSync(TOOLS, place, { recursive: true, verbatimSymlinks: true });
-    cpSync(EXAMPLES, join(place, "examples"), { recursive: true });
-    const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-    const packed = await packInto(folder);
-    await run("npm", ["install", "--no-save", "--prefer-offline", ...quiet, packed], { cwd: place });
-  });
+describe("examples", { skip: lacksRecipes }, () => {
+  before(() => installRecipes(folder));
 
   it("are at most 15 lines each, and the embedding page shows them", () => {
     const page = readFileSync(join(ROOT, "docs/embedding.md"), "utf8");
     const files = readdirSync(EXAMPLES, { recursive: true, encoding: "utf8" }).filter((name) =>
-      name.endsWith(".mjs"),
+      /\.(mjs|ts)$/.test(name),
     );
     assert.ok(files.length >= 14, files.join());
     for (const file of files) {
@@ -83,16 +66,6 @@ describe("examples", { skip }, () => {
     });
   }
 
-  it("a route of a framework with fetch handlers", async () => {
-    const program = `
-      const { GET, HEAD } = await import(${JSON.stringify(pathToFileURL(at("fetch-route/route.mjs")).href)});
-      const url = "http://a/api/public/v1/stats", headers = { authorization: "Bearer svcx_secret" };
-      console.log((await GET(new Request(url))).status, (await GET(new Request(url, { headers }))).status,
-        (await HEAD(new Request(url, { headers, method: "HEAD" }))).status);
-      process.exit();`;
-    assert.equal(await printed(place, ["--input-type=module", "-e", program]), "401 200 200\n");
-  });
-
   it("a worker thread", async () => {
     assert.match(await printed(at("worker-thread"), ["app.mjs"]), /^200 \{"data":\{"totalUsers":2000,/);
   });
@@ -109,9 +82,60 @@ describe("examples", { skip }, () => {
     assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
   });
 
+  it("Jest in a project of CommonJS modules", async () => {
+    const project = at("jest-commonjs");
+    mkdirSync(project);
+    writeFileSync(join(project, "package.json"), "{}");
+    writeFileSync(
+      join(project, "stats.test.js"),
+      `let orrery;
+      beforeAll(async () => {
+        const { openOrrery } = await import("orrery");
+        const keys = [{ id: "me", kind: "cli", token: "svcx_secret" }];
+        orrery = await openOrrery({ snapshot: process.env.SNAPSHOT, keys });
+      });
+      afterAll(() => orrery.close());
+      test("has users", async () => expect((await orrery.client().stats()).data.totalUsers).toBe(2000));`,
+    );
+    const said = await printed(project, [programOf("jest/bin/jest.js"), "--json"], {
+      NODE_OPTIONS: "--experimental-vm-modules",
+    });
+    assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
+  });
+
+  it("node:cluster: each process has a replica", async () => {
+    const file = at("node-http", "cluster.mjs");
+    writeFileSync(
+      file,
+      `import cluster from "node:cluster";
+      if (!cluster.isPrimary) {
+        const { openOrrery } = await import("orrery");
+        const { options } = await import("../options.mjs");
+        const orrery = await openOrrery(options);
+        process.send(\`\${(await orrery.client().stats()).data.totalUsers}\\n\`);
+        orrery.close();
+        process.disconnect();
+      } else for (let n = 0; n < 2; n++) cluster.fork().on("message", (text) => process.stdout.write(text));`,
+    );
+    assert.equal(await printed(place, [file]), "2000\n2000\n");
+  });
+
+  const { runtime: bun, missing: noBun } = findRuntime("bun");
+  it("bun build --compile, with `threads: false`", { skip: noBun }, async () => {
+    const program = readFileSync(at("bundled.mjs"), "utf8");
+    writeFileSync(
+      at("compiled.mjs"),
+      program.replace("openOrrery(options)", "openOrrery({ ...options, threads: false })"),
+    );
+    const file = join(folder, "compiled");
+    await run(bun[0], ["build", "--compile", `--outfile=${file}`, at("compiled.mjs")], { env });
+    assert.equal((await run(file, { cwd: folder, env })).stdout, "2000\n");
+  });
+
   const bundlers: Readonly<Record<string, readonly string[]>> = {
     "esbuild esm": ["esbuild", "out-esm", "build.mjs", "esm"],
     "esbuild cjs": ["esbuild", "out-cjs", "build.mjs", "cjs"],
+    tsup: ["tsup", "out", programOf("tsup/dist/cli-default.js"), "--silent"],
     rollup: ["rollup", "out", programOf("rollup/dist/bin/rollup"), "-c", "rollup.config.mjs", "--silent"],
     webpack: ["webpack", "out", "build.mjs"],
   };
@@ -120,9 +144,9 @@ describe("examples", { skip }, () => {
       await printed(at(example!), args);
       const moved = join(folder, name);
       cpSync(at(example!, out!), moved, { recursive: true });
-      const type = out === "out-cjs" ? "commonjs" : "module";
-      writeFileSync(join(moved, "package.json"), JSON.stringify({ type }));
-      assert.equal(await printed(moved, ["app.js"]), "2000\n");
+      writeFileSync(join(moved, "package.json"), JSON.stringify({ type: "module" }));
+      const app = readdirSync(moved).find((file) => /^app\.[cm]?js$/.test(file))!;
+      assert.equal(await printed(moved, [app]), "2000\n");
     });
   }
 });

@@ -1,6 +1,7 @@
 /** The documents' tables, made from code. `npm run docs` writes them; a test checks them. */
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { extname } from "node:path";
 import { ROUTES } from "../../src/api/routes.ts";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { PROGRAM } from "../../src/features.ts";
@@ -75,20 +76,21 @@ const RECIPES: readonly (readonly [title: string, ...files: readonly string[]])[
   ["Express 5", "express/app.mjs"],
   ["Fastify 5", "fastify/app.mjs"],
   ["Hono", "hono/app.mjs"],
-  ["Routes of frameworks with fetch handlers, such as Next", "fetch-route/route.mjs"],
+  ["Next 16", "next/route.ts", "next/next.config.mjs"],
   ["A worker thread", "worker-thread/app.mjs", "worker-thread/worker.mjs"],
   ["Vitest", "vitest/stats.test.mjs"],
   ["Jest", "jest/stats.test.mjs", "jest/jest.config.mjs"],
   ["A program for bundlers", "bundled.mjs"],
   ["esbuild", "esbuild/build.mjs"],
   ["rollup", "rollup/rollup.config.mjs"],
+  ["tsup", "tsup/tsup.config.mjs"],
   ["webpack", "webpack/webpack.config.mjs", "webpack/build.mjs"],
 ];
 
 function recipe([title, ...files]: (typeof RECIPES)[number]): string {
   const texts = files.map((file) => {
     const code = readFileSync(new URL(`../../docs/examples/${file}`, import.meta.url), "utf8").trim();
-    return `\`${file}\`:\n\n\`\`\`mjs\n${code}\n\`\`\``;
+    return `\`${file}\`:\n\n\`\`\`${extname(file).slice(1)}\n${code}\n\`\`\``;
   });
   return [...(title === "" ? [] : [`### ${title}`]), ...texts].join("\n\n");
 }

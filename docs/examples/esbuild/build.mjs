@@ -11,5 +11,5 @@ await build({
     "similar-thread": "orrery/similar-thread",
   },
   ...{ bundle: true, platform: "node", format, outdir: `out-${format}` },
-  ...(format === "esm" ? { banner: { js } } : {}),
+  ...(format === "esm" ? { banner: { js } } : { outExtension: { ".js": ".cjs" } }),
 });
