@@ -2,10 +2,13 @@
  * Rebuilds `bench/RESULTS.md` and its chart: builds the program, runs every bench, and inserts their output into
  * `bench/report/TEMPLATE.md`.
  *
- *     npx tsx bench/results.ts [--dirty] [--out FOLDER]
+ *     npx tsx bench/results.ts [--beside NODE] [--dirty] [--out FOLDER]
  *     npx tsx bench/results.ts --only http,reload     prints these parts and writes nothing
  *     npx tsx bench/results.ts --quick [--out FOLDER] every bench for some seconds, into a temporary folder
  *     npx tsx bench/results.ts --smoke                one bench for a second, writes nothing
+ *
+ * The Node that runs this runs the benches: the current LTS, with peers built for it (CONTRIBUTING.md). `--beside` is the path of an
+ * older one, which runs some workloads, too; without it these run twice by the same Node.
  *
  * All results are of one commit: the working tree must be clean and stay so; `--dirty` is for trials. The requirements of
  * all benches are checked before the first. The first part that fails ends the run with its name, its last lines and
@@ -32,6 +35,7 @@ const values = readOptions({
     quick: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },
     only: { type: "string" },
+    beside: { type: "string", default: process.execPath },
     dirty: { type: "boolean", default: false },
     out: { type: "string" },
   },
@@ -93,7 +97,10 @@ async function run(part: Part): Promise<Result> {
   const args = isShort ? (values.smoke ? ["--smoke"] : part.quick) : part.args;
   const json = part.name === "http" ? ["--json", httpJson] : [];
   const began = performance.now();
-  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, `bench/${part.bench}`, ...args, ...json], {
+  const node = part.isBeside ? values.beside : process.execPath;
+  // Older versions need tsx for TypeScript.
+  const typescript = node === process.execPath ? RUN_TYPESCRIPT : ["--import", "tsx"];
+  const child = spawn(node, [...typescript, `bench/${part.bench}`, ...args, ...json], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,

@@ -45,6 +45,11 @@ export function ratiosOf(ours: Measured, theirs: Measured): number[] {
   });
 }
 
+/** One round tells nothing of a ratio. */
+function ratioText(ratios: readonly number[]): string {
+  return ratios.length < 2 ? "–" : spread(ratios, 2);
+}
+
 const COLUMNS = ["requests a CPU second", "times", "requests/s", "p50 ms", "p99 ms", "RSS MB"];
 
 /** Names of the columns; that of the ratios names the peer. */
@@ -57,7 +62,7 @@ function rowOf(measured: Measured, first: Measured): string[] {
   return [
     measured.form === undefined ? measured.peer : `${measured.peer} (${measured.form})`,
     spread(runsOf(measured, "perCpuSecond"), whole),
-    measured === first ? "" : spread(ratiosOf(first, measured), 2),
+    measured === first ? "" : ratioText(ratiosOf(first, measured)),
     spread(runsOf(measured, "perSecond"), whole),
     show("p50", 2),
     show("p99", 2),

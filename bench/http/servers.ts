@@ -80,7 +80,8 @@ export const PEERS: readonly Peer[] = [
 export function needsOf(peers: readonly Peer[]): Need[] {
   return [
     ...(peers.includes(NGINX) ? (["nginx"] as const) : []),
-    ...(peers.some(({ file }) => file.startsWith("fastify")) ? (["peers"] as const) : []),
+    ...(peers.some(({ file }) => file.includes("sqlite")) ? (["peers"] as const) : []),
+    ...(peers.some(({ file }) => file.startsWith("fastify")) ? (["fastify"] as const) : []),
   ];
 }
 

@@ -12,6 +12,8 @@ export interface Part {
   /** Arguments in a quick run. */
   readonly quick: readonly string[];
   readonly needs: readonly Need[];
+  /** Run by another Node, that of `--beside`. */
+  readonly isBeside?: true;
   /** Timeout in minutes; a part that takes longer is ended, and the run fails. */
   readonly minutes: number;
 }
@@ -23,6 +25,11 @@ const HTTP = "world-by-id,list-20,list-50,popular,world-search-hot,world-search,
 /** Workloads at a million users. */
 const MILLION = "world-by-id,list-20,world-search,user-search";
 const BY_WRK = ["--load", "wrk", "--seconds", "1", "--rounds", "5"];
+/** Workloads, and peers without native code, that are measured in other circumstances, too. */
+const FEW = [
+  ...["--only", "world-by-id,list-20,popular,world-search-hot,world-search"],
+  ...["--peers", "bare node:http,--http node,encoded"],
+];
 
 export const PARTS: readonly Part[] = [
   {
@@ -32,6 +39,23 @@ export const PARTS: readonly Part[] = [
     quick: ["--smoke", "--peers", "bare,Fastify,nginx", "--only", HTTP, "--seconds", "0.2"],
     needs: ["peers", "nginx", "wrk", "taskset"],
     minutes: 22,
+  },
+  {
+    name: "http-autocannon",
+    bench: "http.ts",
+    args: [...FEW, "--seconds", "1", "--rounds", "5"],
+    quick: ["--smoke", "--only", "world-by-id"],
+    needs: ["fastify", "taskset"],
+    minutes: 9,
+  },
+  {
+    name: "http-beside",
+    bench: "http.ts",
+    args: [...FEW, ...BY_WRK],
+    quick: ["--smoke", "--only", "world-by-id", "--load", "wrk"],
+    needs: ["wrk", "taskset"],
+    isBeside: true,
+    minutes: 9,
   },
   {
     name: "http-million",

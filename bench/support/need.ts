@@ -14,20 +14,24 @@ const PACKAGES = {
   taskset: "util-linux",
 } as const;
 
-/** A requirement of a bench: a program, or the peers' packages. */
-export type Need = keyof typeof PACKAGES | "peers";
+/** A requirement of a bench: a program, the peers' packages, or those of them without native code. */
+export type Need = keyof typeof PACKAGES | "peers" | "fastify";
 
 const POSTGRESQL = "/usr/lib/postgresql";
 
-/** Whether the peers are installed; SQLite has native code, built for one version of Node. */
-function canLoadPeers(): boolean {
-  const code = "require('fastify'); require('flexsearch'); new (require('better-sqlite3'))(':memory:')";
+const LOADS = {
+  fastify: "require('fastify'); require('flexsearch')",
+  // Native code, built for one version of Node.
+  peers: "require('fastify'); require('flexsearch'); new (require('better-sqlite3'))(':memory:')",
+} as const;
+
+function canLoad(code: string): boolean {
   const require = `const { createRequire } = require("node:module"); ((require) => { ${code} })(createRequire(process.argv[1]))`;
   return spawnSync(process.execPath, ["-e", require, join(ROOT, "bench/package.json")]).status === 0;
 }
 
 function isHere(need: Need): boolean {
-  if (need === "peers") return canLoadPeers();
+  if (need === "peers" || need === "fastify") return canLoad(LOADS[need]);
   // Its programs are in a folder of their version, which is not on PATH.
   if (need === "postgresql") return existsSync(POSTGRESQL) && readdirSync(POSTGRESQL).length > 0;
   return spawnSync("sh", ["-c", 'command -v "$0"', need]).status === 0;
@@ -37,10 +41,10 @@ function isHere(need: Need): boolean {
 export function missing(needs: readonly Need[]): string | undefined {
   const absent = [...new Set(needs)].filter((need) => !isHere(need));
   if (absent.length === 0) return undefined;
-  const packages = absent.flatMap((need) => (need === "peers" ? [] : [PACKAGES[need]]));
+  const packages = absent.flatMap((need) => (need === "peers" || need === "fastify" ? [] : [PACKAGES[need]]));
   const cures = [
     ...(packages.length > 0 ? [`apt-get install -y --no-install-recommends ${packages.join(" ")}`] : []),
-    ...(absent.includes("peers") ? ["npm run bench:install"] : []),
+    ...(absent.some((need) => need in LOADS) ? ["npm run bench:install"] : []),
   ];
   return `not installed: ${absent.join(", ")}. Install with: ${cures.join(" && ")}`;
 }
