@@ -163,7 +163,7 @@ async function runOnce(server: Server, workload: Workload, round: number): Promi
   return undefined;
 }
 
-/** Measures a workload on fresh servers, or kept ones; every other round visits them in reverse order. */
+/** Measures a workload on fresh servers, or kept ones. Each round begins with another one, every other round goes backwards. */
 async function measure(
   workload: Workload,
   peers: readonly Peer[],
@@ -177,7 +177,7 @@ async function measure(
     runs: [] as (Run | undefined)[],
   }));
   for (let round = 0; round < rounds; round++) {
-    const order = [...servers.keys()];
+    const order = servers.map((_, at) => (at + round) % servers.length);
     for (const at of round % 2 === 0 ? order : order.reverse()) {
       measured[at]!.runs.push(await runOnce(servers[at]!, workload, round));
     }

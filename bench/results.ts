@@ -8,7 +8,7 @@
  *     npx tsx bench/results.ts --smoke                one bench for a second, writes nothing
  *
  * The Node that runs this runs the benches: the current LTS, with peers built for it (CONTRIBUTING.md). `--beside` is the path of an
- * older one, which runs some workloads, too; without it these run twice by the same Node.
+ * older one, which runs some workloads, too.
  *
  * All results are of one commit: the working tree must be clean and stay so; `--dirty` is for trials. The requirements of
  * all benches are checked before the first. The first part that fails ends the run with its name, its last lines and
@@ -35,7 +35,7 @@ const values = readOptions({
     quick: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },
     only: { type: "string" },
-    beside: { type: "string", default: process.execPath },
+    beside: { type: "string" },
     dirty: { type: "boolean", default: false },
     out: { type: "string" },
   },
@@ -74,6 +74,8 @@ function checkParts(): void {
 
 function checkTree(commit: string): void {
   if (!mustBeClean) return;
+  if (values.beside === undefined)
+    throw new Error("--beside: the path of an older Node, for the part http-beside");
   const changed = git("status", "--porcelain");
   if (changed !== "") {
     throw new Error(`the working tree is not clean; commit first, or try out with --dirty:\n${changed}`);
@@ -97,7 +99,7 @@ async function run(part: Part): Promise<Result> {
   const args = isShort ? (values.smoke ? ["--smoke"] : part.quick) : part.args;
   const json = part.name === "http" ? ["--json", httpJson] : [];
   const began = performance.now();
-  const node = part.isBeside ? values.beside : process.execPath;
+  const node = (part.isBeside && values.beside) || process.execPath;
   // Older versions need tsx for TypeScript.
   const typescript = node === process.execPath ? RUN_TYPESCRIPT : ["--import", "tsx"];
   const child = spawn(node, [...typescript, `bench/${part.bench}`, ...args, ...json], {
@@ -131,7 +133,8 @@ async function run(part: Part): Promise<Result> {
     const last = `${output}\n${errors}`.trim().split("\n").slice(-LAST_LINES).join("\n");
     throw new Error(`the part ${part.name} ${why}:\n${last}`);
   }
-  const command = `npx tsx bench/${part.bench} ${args.join(" ")}`.trimEnd();
+  const program = part.isBeside ? "node20 --import tsx" : "npx tsx";
+  const command = `${program} bench/${part.bench} ${args.join(" ")}`.trimEnd();
   return { part: part.name, command, seconds: (performance.now() - began) / 1000, output };
 }
 

@@ -38,7 +38,7 @@ test("a bundle without the file of the thread", async (t) => {
   const [threads, none] = ran.stdout.split("\n");
   assert.match(
     threads!,
-    /^SnapshotError: \S+: the loading thread died: there is no \S+\/generation-thread\.js; a bundle needs /,
+    /^SnapshotError: \S+: the loading thread died: there is no \S+\/generation-thread\.mjs; a bundle needs /,
   );
   assert.match(threads!, /or the option threads: false$/);
   assert.doesNotMatch(threads!, /install/);

@@ -37,8 +37,8 @@ export function mutate(source: string, { breaks, within, text, becomes }: Mutant
   const declaration = declarationOf(source, within);
   const parts = declaration.split(text);
   if (parts.length !== 2) throw new Error(`${breaks}: ${within} holds ${parts.length - 1} times: ${text}`);
-  const [before, after] = source.split(declaration) as [string, string];
-  return before + parts.join(becomes) + after;
+  if (source.split(declaration).length !== 2) throw new Error(`${breaks}: ${within} stands twice`);
+  return source.replace(declaration, () => parts.join(becomes));
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -282,8 +282,8 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: "instances of a world that became visible stay hidden",
     file: "src/snapshot/reuse.ts",
     within: "MADE_FROM",
-    text: 'visibleWorlds: ["worlds.ndjson"]',
-    becomes: "visibleWorlds: []",
+    text: 'worldIds: ["worlds.ndjson"]',
+    becomes: "worldIds: []",
     tests: {
       kept: "reads instances and statistics again when other worlds are visible",
       changing: "after any change a reload is as good as a start",
@@ -291,8 +291,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "worlds that did not change keep owners that are gone",
-    file: "src/snapshot/kept.ts",
-    within: "stageKept",
+    file: "src/snapshot/unchanged-files.ts",
+    within: "stageUnchanged",
     text: 'if (reused.has("users.ndjson")) return dangling;',
     becomes: "return dangling;",
     tests: {
@@ -312,21 +312,21 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: "an index is used again for other texts",
     file: "src/search/worlds.ts",
     within: "indexWorlds",
-    text: "areSameTexts(folded.texts, earlier.texts)",
-    becomes: "texts.units.length === earlier.texts.units.length",
+    text: "areSameTexts(folded.texts, before.texts)",
+    becomes: "folded.texts.units.length === before.texts.units.length",
     tests: { "search-index": "an index is used again if its texts are the same" },
   },
   {
     breaks: "files that did not change are not counted towards the limit",
-    file: "src/snapshot/load-rows.ts",
-    within: "keepFile",
-    text: "spend(reading.budget, known.unpackedBytes);",
+    file: "src/snapshot/row-files.ts",
+    within: "reuseFile",
+    text: "spend(reading.budget, kept.unpackedBytes);",
     becomes: "",
     tests: { kept: "counts the bytes of files that are not read again" },
   },
   {
     breaks: "an old generation is let go while somebody may still ask for it",
-    file: "src/server/search/questions.ts",
+    file: "src/server/similar/questions.ts",
     within: "isDone",
     text: "return this.#isRetired && this.#open.size === 0;",
     becomes: "return this.#isRetired;",

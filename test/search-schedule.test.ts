@@ -7,7 +7,7 @@ import { MessageChannel } from "node:worker_threads";
 import fc from "fast-check";
 import { MOST_RUNNING, Scheduler } from "../src/search/schedule.ts";
 import type { Work } from "../src/search/work.ts";
-import { type AskPage, type Question, Questions } from "../src/server/search/questions.ts";
+import { type AskPage, type Question, Questions } from "../src/server/similar/questions.ts";
 import { askOver, passOn } from "../src/server/threads/serving-messages.ts";
 import { BUSY, type Caller, type Found } from "../src/store/generation.ts";
 import { within } from "./support/patience.ts";

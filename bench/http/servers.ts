@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { nodeOptionsOf, ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
+import { NODE_OPTIONS, nodeOptionsOf, ROOT, RUN_TYPESCRIPT } from "../support/child.ts";
 import type { Need } from "../support/need.ts";
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["-c", "0", "true"]).status === 0;
@@ -113,6 +113,8 @@ function commandOf(
   if (tree === undefined) {
     return [
       process.execPath,
+      // Those of orrery: fewer threads of V8 beside the server on its core.
+      ...NODE_OPTIONS,
       ...RUN_TYPESCRIPT,
       join(ROOT, "bench/peers", file),
       snapshot,

@@ -86,6 +86,7 @@ function makersFor(
 
 /** 70 % single resources, 15 % lists, 10 % searches, 5 % statistics, evenly spread. */
 function mixed(make: ReturnType<typeof makersFor>, searches: readonly string[]): string[] {
+  let asked = 0;
   return times(REQUESTS, (at) => {
     // 37 and 100 have no common factor: every hundred requests contain each place once, well shuffled.
     const place = (at * 37) % 100;
@@ -93,7 +94,7 @@ function mixed(make: ReturnType<typeof makersFor>, searches: readonly string[]):
     if (place < 70) return make.user();
     if (place < 80) return make.list20();
     if (place < 85) return make.popular();
-    if (place < 95) return searches[at % searches.length]!;
+    if (place < 95) return searches[asked++ % searches.length]!;
     return "/stats";
   });
 }

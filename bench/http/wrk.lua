@@ -3,7 +3,7 @@ local paths = {}
 for line in io.lines(os.getenv("ORRERY_BENCH_PATHS")) do paths[#paths + 1] = line end
 local each = os.getenv("ORRERY_BENCH_EACH")
 local asks = {}
-local number = 0
+local number = tonumber(os.getenv("ORRERY_BENCH_FROM"))
 
 function init()
   for at, path in ipairs(paths) do asks[at] = wrk.format("GET", path) end

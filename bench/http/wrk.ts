@@ -9,6 +9,9 @@ import { ROOT } from "../support/child.ts";
 import { EACH, type LoadJob, microsOf, type Run } from "./load.ts";
 import { onCore } from "./servers.ts";
 
+/** Of a second each. */
+const MOST_WARM_UPS = 8;
+
 /** Replaces {@link EACH}: contains no character that is special in a Lua pattern. */
 const NUMBER = "eachone";
 
@@ -38,7 +41,13 @@ async function run(job: LoadJob, paths: string, seconds: number): Promise<Summar
     job.url,
   ];
   const [program, all] = onCore(1, args);
-  const env = { ...process.env, ORRERY_BENCH_PATHS: paths, ORRERY_BENCH_EACH: job.unique ? NUMBER : "" };
+  const env = {
+    ...process.env,
+    ORRERY_BENCH_PATHS: paths,
+    ORRERY_BENCH_EACH: job.unique ? NUMBER : "",
+    // Another part of the list in each run.
+    ORRERY_BENCH_FROM: String(Math.floor(Math.random() * job.paths.length)),
+  };
   const child = spawn(program, all, { env, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.on("data", (text) => {
@@ -61,7 +70,9 @@ export async function runWrk(job: LoadJob, status: number): Promise<Run> {
   try {
     const paths = join(folder, "paths");
     writeFileSync(paths, `${job.paths.join("\n")}\n`);
-    if (job.warmUpRequests > 0) await run(job, paths, 1);
+    for (let done = 0, runs = 0; done < job.warmUpRequests && runs < MOST_WARM_UPS; runs++) {
+      done += (await run(job, paths, 1)).requests;
+    }
     const before = microsOf(job.pid);
     const { us, refused, ...summary } = await run(job, paths, Math.max(1, Math.round(job.seconds)));
     const cpuSeconds = (microsOf(job.pid) - before) / 1e6;

@@ -4,6 +4,7 @@
  */
 
 import Fastify, { type FastifyInstance } from "fastify";
+import { LRUCache } from "lru-cache";
 import {
   BASE_PATH,
   type Period,
@@ -93,9 +94,9 @@ export interface TextPage {
 /** A source of data that were encoded when they were loaded. */
 export interface Texts {
   readonly etag: string;
-  /** Whole replies. */
-  world(id: string): string | undefined;
-  user(id: string): string | undefined;
+  /** Whole replies, as bytes where they are ready. */
+  world(id: string): string | Buffer | undefined;
+  user(id: string): string | Buffer | undefined;
   readonly stats: string;
   worlds(limit: number, offset: number): TextPage;
   popular(period: Period, limit: number, offset: number): TextPage;
@@ -113,9 +114,29 @@ function textEnvelope({ items, total }: TextPage, { limit, offset }: Query, more
 
 const BEGIN = Buffer.from('{"data":[');
 
+/** Most pages of searches that are kept; orrery keeps as many bytes as its setting allows. */
+const MOST_KEPT = 10_000;
+
+/** Keeps the replies to searches, unless the workload's settings turn orrery's cache off, too. */
+function keptPages(): (name: string, query: Query, make: () => TextPage) => string | Buffer {
+  const pages = new LRUCache<string, string | Buffer>({ max: MOST_KEPT });
+  const keeps = !process.argv.includes("--search-cache-bytes");
+  return (name, query, make) => {
+    if (!keeps) return textEnvelope(make(), query);
+    const key = `${name} ${query.limit} ${query.offset} ${query.q}`;
+    let page = pages.get(key);
+    if (page === undefined) {
+      page = textEnvelope(make(), query);
+      pages.set(key, page);
+    }
+    return page;
+  };
+}
+
 /** Serves ready JSON on a free port and prints its URL on standard output. Parameters are validated, replies are sent as they are. */
 export async function serveTexts(data: Texts, keysFile: string): Promise<void> {
   const app = createApp(keysFile, data.etag);
+  const kept = keptPages();
   const query = (more: object = {}): object => ({
     schema: { querystring: { type: "object", properties: { ...PAGE, ...more } } },
   });
@@ -130,10 +151,12 @@ export async function serveTexts(data: Texts, keysFile: string): Promise<void> {
         reply.type(JSON_TYPE).send(textEnvelope(page, query, `,"period":"${period}"`));
       });
       api.get<{ Querystring: Query }>("/worlds/search", query(Q), ({ query }, reply) => {
-        reply.type(JSON_TYPE).send(textEnvelope(data.findWorlds(query.q, query.limit, query.offset), query));
+        const { q, limit, offset } = query;
+        reply.type(JSON_TYPE).send(kept("worlds", query, () => data.findWorlds(q, limit, offset)));
       });
       api.get<{ Querystring: Query }>("/users/search", query(Q), ({ query }, reply) => {
-        reply.type(JSON_TYPE).send(textEnvelope(data.findUsers(query.q, query.limit, query.offset), query));
+        const { q, limit, offset } = query;
+        reply.type(JSON_TYPE).send(kept("users", query, () => data.findUsers(q, limit, offset)));
       });
       api.get<{ Params: { id: string } }>("/worlds/:id", ({ params }, reply) => {
         const world = data.world(params.id);

@@ -1,6 +1,6 @@
 /**
- * The ceiling of `--http direct`: node:net that answers every request with one prepared reply. It reads nothing of a request
- * but its end, and checks nothing: no server on node:net can be faster.
+ * A reference for `--http direct`: node:net that answers every request with one prepared reply. It reads nothing of a request
+ * but its end, and checks nothing.
  *
  *     bare-net.ts SNAPSHOT KEYS REPLY
  */

@@ -15,13 +15,13 @@ type Index = InstanceType<typeof FlexSearch.Index>;
 interface Encoded {
   readonly etag: string;
   readonly stats: string;
-  readonly worldsById: ReadonlyMap<string, string>;
-  readonly usersById: ReadonlyMap<string, string>;
+  readonly worldsById: ReadonlyMap<string, Buffer>;
+  readonly usersById: ReadonlyMap<string, Buffer>;
   readonly worlds: ItemList;
   readonly popular: Readonly<Record<Period, ItemList>>;
   /** Items of searches: users in list order, worlds in order of the ranking of all times. */
-  readonly users: readonly string[];
-  readonly found: readonly string[];
+  readonly users: readonly Buffer[];
+  readonly found: readonly Buffer[];
   readonly worldIndex: Index;
   readonly userIndex: Index;
 }
@@ -53,12 +53,12 @@ function load(folder: string): Encoded {
   return {
     etag: rows.etag,
     stats: JSON.stringify({ data: statsOf(rows) }),
-    worldsById: new Map(rows.worlds.map(({ id }) => [id, `{"data":${items.get(id)}}`])),
-    usersById: new Map(rows.users.map(({ id }, at) => [id, `{"data":${users[at]}}`])),
+    worldsById: new Map(rows.worlds.map(({ id }) => [id, Buffer.from(`{"data":${items.get(id)}}`)])),
+    usersById: new Map(rows.users.map(({ id }, at) => [id, Buffer.from(`{"data":${users[at]}}`)])),
     worlds: listOf(rows.worlds.map(({ id }) => items.get(id)!)),
-    users,
+    users: users.map((text) => Buffer.from(text)),
     popular: { all: ranked("all"), week: ranked("week"), month: ranked("month") },
-    found: popular.map(({ id, name, description }) => JSON.stringify({ id, name, description })),
+    found: popular.map(({ id, name, description }) => Buffer.from(JSON.stringify({ id, name, description }))),
     worldIndex,
     userIndex,
   };
@@ -72,10 +72,13 @@ function page({ bytes, starts }: ItemList, limit: number, offset: number): TextP
   return { items: bytes.subarray(starts[from], Math.max(starts[to]! - 1, starts[from]!)), total };
 }
 
+const COMMA = Buffer.from(",");
+
 /** The total is that of the page, as in `fastify.ts`. */
-function found(index: Index, items: readonly string[], q: string, limit: number, offset: number): TextPage {
+function found(index: Index, items: readonly Buffer[], q: string, limit: number, offset: number): TextPage {
   const hits = index.search(q, { limit, offset }) as number[];
-  return { items: hits.map((at) => items[at]!).join(","), total: hits.length };
+  const parts = hits.flatMap((hit, at) => (at === 0 ? [items[hit]!] : [COMMA, items[hit]!]));
+  return { items: Buffer.concat(parts), total: hits.length };
 }
 
 await serveTexts(

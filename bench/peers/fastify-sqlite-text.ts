@@ -1,6 +1,7 @@
 /**
  * Fastify over SQLite in memory, as one writes it who knows that the data never change: each table holds ready JSON by its
- * position in a list, so that a page is one range of a primary key. Searches are FTS5 with trigrams, as in `fastify-sqlite.ts`.
+ * position in a list, so that a page is one range of a primary key, which SQLite joins into one text. Searches are FTS5 with
+ * trigrams over rows in the order of the ranking, so that one query gives the order and the total.
  *
  *     fastify-sqlite-text.ts SNAPSHOT KEYS
  */
@@ -15,8 +16,8 @@ const LISTS = ["worlds", "popular_all", "popular_week", "popular_month"] as cons
 type List = (typeof LISTS)[number];
 database.exec(`
   ${LISTS.map((list) => `CREATE TABLE ${list} (position INTEGER PRIMARY KEY, json TEXT);`).join("\n")}
-  CREATE TABLE world_replies (id TEXT PRIMARY KEY, json TEXT) WITHOUT ROWID;
-  CREATE TABLE user_replies (id TEXT PRIMARY KEY, json TEXT) WITHOUT ROWID;
+  CREATE TABLE world_replies (id TEXT PRIMARY KEY, json BLOB);
+  CREATE TABLE user_replies (id TEXT PRIMARY KEY, json BLOB);
   CREATE TABLE found_worlds (rowid INTEGER PRIMARY KEY, json TEXT, name TEXT, description TEXT);
   CREATE TABLE found_users (rowid INTEGER PRIMARY KEY, json TEXT, displayName TEXT);
   CREATE VIRTUAL TABLE users_text USING fts5(displayName, content='found_users', tokenize='trigram');
@@ -37,15 +38,15 @@ function load(folder: string): { readonly etag: string; readonly stats: string; 
   database.transaction(() => {
     for (const [at, world] of rows.worlds.entries()) {
       lists.worlds.run(at, JSON.stringify(world));
-      worldReply.run(world.id, JSON.stringify({ data: world }));
-      const { id, name, description } = world;
-      foundWorld.run(at, JSON.stringify({ id, name, description }), name, description);
+      worldReply.run(world.id, Buffer.from(JSON.stringify({ data: world })));
     }
+    for (const [at, { id, name, description }] of rankWorlds(rows, "all").entries())
+      foundWorld.run(at, JSON.stringify({ id, name, description }), name, description);
     for (const period of ["all", "week", "month"] as const)
       for (const [at, world] of rankWorlds(rows, period).entries())
         lists[`popular_${period}`].run(at, JSON.stringify(world));
     for (const [at, user] of rows.users.entries()) {
-      userReply.run(user.id, JSON.stringify({ data: user }));
+      userReply.run(user.id, Buffer.from(JSON.stringify({ data: user })));
       foundUser.run(at, JSON.stringify(user), user.displayName);
     }
   })();
@@ -59,32 +60,33 @@ function load(folder: string): { readonly etag: string; readonly stats: string; 
 
 const { etag, stats, total } = load(process.argv[2]!);
 
-const world = database.prepare<[string], string>("SELECT json FROM world_replies WHERE id = ?").pluck();
-const user = database.prepare<[string], string>("SELECT json FROM user_replies WHERE id = ?").pluck();
+const world = database.prepare<[string], Buffer>("SELECT json FROM world_replies WHERE id = ?").pluck();
+const user = database.prepare<[string], Buffer>("SELECT json FROM user_replies WHERE id = ?").pluck();
 
-/** A function that reads a page of a list. */
+const NOTHING = Buffer.alloc(0);
+
+/** A function that reads a page of a list: the items of a range, joined. */
 function pagesOf(list: List): (limit: number, offset: number) => TextPage {
   const range = database
-    .prepare<[number, number], string>(`SELECT json FROM ${list} WHERE position >= ? AND position < ?`)
-    .pluck();
-  return (limit, offset) => ({ items: range.all(offset, offset + limit).join(","), total });
-}
-
-/** A function that searches. */
-function searchOf(found: "found_worlds" | "found_users", index: "worlds_text" | "users_text") {
-  const rows = database
-    .prepare<[string, number, number], string>(
-      `SELECT json FROM ${index} JOIN ${found} ON ${found}.rowid = ${index}.rowid
-       WHERE ${index} MATCH ? ORDER BY rank LIMIT ? OFFSET ?`,
+    .prepare<[number, number], Buffer | null>(
+      `SELECT CAST(group_concat(json) AS BLOB)
+       FROM (SELECT json FROM ${list} WHERE position >= ? AND position < ? ORDER BY position)`,
     )
     .pluck();
-  const count = database
-    .prepare<[string], number>(`SELECT count(*) FROM ${index} WHERE ${index} MATCH ?`)
+  return (limit, offset) => ({ items: range.get(offset, offset + limit) ?? NOTHING, total });
+}
+
+/** A function that searches: all matches by their numbers, and the items of a page. */
+function searchOf(found: "found_worlds" | "found_users", index: "worlds_text" | "users_text") {
+  const matches = database
+    .prepare<[string], number>(`SELECT rowid FROM ${index} WHERE ${index} MATCH ? ORDER BY rowid`)
     .pluck();
-  return (match: string, limit: number, offset: number): TextPage => ({
-    items: rows.all(match, limit, offset).join(","),
-    total: count.get(match)!,
-  });
+  const item = database.prepare<[number], string>(`SELECT json FROM ${found} WHERE rowid = ?`).pluck();
+  return (match: string, limit: number, offset: number): TextPage => {
+    const rows = matches.all(match);
+    const items = rows.slice(offset, offset + limit).map((row) => item.get(row)!);
+    return { items: items.join(","), total: rows.length };
+  };
 }
 
 const popular: Record<Period, ReturnType<typeof pagesOf>> = {

@@ -50,13 +50,14 @@ function configOf(folder: string, port: number, reply: RecordedReply): string {
     events { worker_connections 512; }
     http {
       access_log ${accessLog}; etag off; server_tokens off; open_file_cache max=4;
+      sendfile on; tcp_nopush on;
       keepalive_requests 1000000000; keepalive_timeout ${reply.keepAliveTimeout / 1000};
       default_type "application/json; charset=utf-8";
       ${temps.join(" ")}
       server {
         listen 127.0.0.1:${port};
         root ${folder};
-        location / { rewrite ^ /body break; ${headerLines(reply)} }
+        location / { try_files /body =404; ${headerLines(reply)} }
       }
     }`;
 }

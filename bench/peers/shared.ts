@@ -5,7 +5,7 @@
  * Written as if orrery did not exist; imports only its types of rows.
  */
 
-import { createHash } from "node:crypto";
+import * as crypto from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Instance, Period, PlatformStats, User, World, WorldStats } from "../../src/model/model.ts";
@@ -118,7 +118,16 @@ interface Key {
   used: number;
 }
 
-/** Makes a function that checks `Authorization` against a keys file: token by hash, then a fixed-window limit. */
+/** Node 20.12 and newer hash a short text in one call, in a third of the time. */
+const hashOf: (token: string) => string =
+  typeof crypto.hash === "function"
+    ? (token) => crypto.hash("sha256", token, "hex")
+    : (token) => crypto.createHash("sha256").update(token).digest("hex");
+
+/**
+ * Makes a function that checks `Authorization` against a keys file: token by hash, then a fixed-window limit. Tokens that were good once
+ * are found without a hash.
+ */
 export function createGate(file: string, etag: string): (authorization: string | undefined) => Verdict {
   const { keys: records } = JSON.parse(readFileSync(file, "utf8")) as {
     keys: { sha256: string; limit: number | null }[];
@@ -126,11 +135,19 @@ export function createGate(file: string, etag: string): (authorization: string |
   const keys = new Map<string, Key>(
     records.map(({ sha256, limit }) => [sha256, { limit, window: 0, used: 0 }]),
   );
+  const used = new Map<string, Key>();
+  const find = (token: string): Key | undefined => {
+    const known = used.get(token);
+    if (known !== undefined) return known;
+    const key = keys.get(hashOf(token));
+    if (key !== undefined) used.set(token, key);
+    return key;
+  };
   const served = { ETag: etag, "Cache-Control": "private, no-cache", ...CORS };
   return (authorization) => {
     if (authorization === undefined) return unauthorized("Authentication required");
     if (!authorization.startsWith("Bearer ")) return unauthorized("Invalid token format");
-    const key = keys.get(createHash("sha256").update(authorization.slice(7)).digest("hex"));
+    const key = find(authorization.slice(7));
     if (key === undefined) return unauthorized("Invalid API key");
     const now = Date.now() / 1000;
     const window = Math.floor(now / WINDOW);

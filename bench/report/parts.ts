@@ -53,7 +53,7 @@ export const PARTS: readonly Part[] = [
     bench: "http.ts",
     args: [...FEW, ...BY_WRK],
     quick: ["--smoke", "--only", "world-by-id", "--load", "wrk"],
-    needs: ["wrk", "taskset"],
+    needs: ["fastify", "wrk", "taskset"],
     isBeside: true,
     minutes: 9,
   },

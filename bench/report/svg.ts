@@ -11,10 +11,11 @@ const COLOURS: Readonly<Record<string, readonly [light: string, dark: string]>> 
   third: ["#d97706", "#e3a008"],
   fourth: ["#059669", "#3fb950"],
   fifth: ["#9333ea", "#bc8cff"],
+  sixth: ["#0ea5e9", "#79c0ff"],
 };
 
 /** Classes of the series, in the order of the legend. */
-export const SERIES = ["first", "second", "third", "fourth", "fifth"] as const;
+export const SERIES = ["first", "sixth", "second", "third", "fourth", "fifth"] as const;
 
 function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
@@ -56,13 +57,19 @@ export function picture(width: number, height: number, title: string, parts: rea
   ].join("\n");
 }
 
-/** Names of the series beside their colours, in a row. */
-export function legend(x: number, y: number, names: readonly string[]): string[] {
+/** Names of the series beside their colours, in rows up to `width`. */
+export function legend(x: number, y: number, names: readonly string[], width: number): string[] {
   let left = x;
+  let line = y;
   return names.flatMap((name, at) => {
-    const square = rectangle(left, y - 11, 12, 12, SERIES[at % SERIES.length]!);
-    const label = text(left + 18, y, name);
-    left += 18 + name.length * 7.2 + 22;
+    const size = 18 + name.length * 7.2 + 22;
+    if (left + size > width) {
+      left = x;
+      line += 20;
+    }
+    const square = rectangle(left, line - 11, 12, 12, SERIES[at % SERIES.length]!);
+    const label = text(left + 18, line, name);
+    left += size;
     return [square, label];
   });
 }

@@ -19,11 +19,16 @@ export type Need = keyof typeof PACKAGES | "peers" | "fastify";
 
 const POSTGRESQL = "/usr/lib/postgresql";
 
+const FASTIFY = "require('fastify'); require('flexsearch')";
 const LOADS = {
-  fastify: "require('fastify'); require('flexsearch')",
+  fastify: FASTIFY,
   // Native code, built for one version of Node.
-  peers: "require('fastify'); require('flexsearch'); new (require('better-sqlite3'))(':memory:')",
+  peers: `${FASTIFY}; new (require('better-sqlite3'))(':memory:')`,
 } as const;
+
+function isLoaded(need: Need): need is keyof typeof LOADS {
+  return need in LOADS;
+}
 
 function canLoad(code: string): boolean {
   const require = `const { createRequire } = require("node:module"); ((require) => { ${code} })(createRequire(process.argv[1]))`;
@@ -31,7 +36,7 @@ function canLoad(code: string): boolean {
 }
 
 function isHere(need: Need): boolean {
-  if (need === "peers" || need === "fastify") return canLoad(LOADS[need]);
+  if (isLoaded(need)) return canLoad(LOADS[need]);
   // Its programs are in a folder of their version, which is not on PATH.
   if (need === "postgresql") return existsSync(POSTGRESQL) && readdirSync(POSTGRESQL).length > 0;
   return spawnSync("sh", ["-c", 'command -v "$0"', need]).status === 0;
@@ -41,10 +46,10 @@ function isHere(need: Need): boolean {
 export function missing(needs: readonly Need[]): string | undefined {
   const absent = [...new Set(needs)].filter((need) => !isHere(need));
   if (absent.length === 0) return undefined;
-  const packages = absent.flatMap((need) => (need === "peers" || need === "fastify" ? [] : [PACKAGES[need]]));
+  const packages = absent.flatMap((need) => (isLoaded(need) ? [] : [PACKAGES[need]]));
   const cures = [
     ...(packages.length > 0 ? [`apt-get install -y --no-install-recommends ${packages.join(" ")}`] : []),
-    ...(absent.some((need) => need in LOADS) ? ["npm run bench:install"] : []),
+    ...(absent.some(isLoaded) ? ["npm run bench:install"] : []),
   ];
   return `not installed: ${absent.join(", ")}. Install with: ${cures.join(" && ")}`;
 }

@@ -85,7 +85,10 @@ function responseOf({ status, headers: lines, body }: Reply, isHead: boolean): R
   return new Response(isHead || body === "" ? null : bodyOf(body), { status, headers });
 }
 
-/** Deno prints a notice when the signal of a request to its server is first read. There it is read only while a search waits. */
+/**
+ * Deno prints a notice when the signal of a request to its server is first read. There it is read only when a search asks whether
+ * its caller is gone.
+ */
 const IS_DENO = "deno" in process.versions;
 
 /** @internal Creates the adapter to a state. @param caller replaces the `Authorization` header if given */
@@ -94,8 +97,8 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
     const like = isRequestLike(input) ? input : undefined;
     const request = readRequest(input, like, init);
     const readSignal = () => (init?.signal === undefined ? like?.signal : init.signal);
-    const signal = IS_DENO ? init?.signal : readSignal();
-    throwIfAborted(signal);
+    let mayRead = !IS_DENO;
+    throwIfAborted(mayRead ? readSignal() : init?.signal);
     const { url, headers } = request;
     const method = request.method.toUpperCase();
     const fragment = url.indexOf("#");
@@ -110,11 +113,14 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
         ifMatch: headers.get("if-match") ?? undefined,
         now: Date.now(),
         headers,
-        isGone: () => readSignal()?.aborted ?? false,
+        isGone() {
+          mayRead = true;
+          return readSignal()?.aborted ?? false;
+        },
       },
       state,
     );
-    throwIfAborted(signal);
+    throwIfAborted(mayRead ? readSignal() : init?.signal);
     return responseOf(reply, method === "HEAD");
   };
 }

@@ -43,8 +43,9 @@ export function pagesText(name: string): string {
 export function workerEntry(thread: string): URL | string {
   if (IS_SOURCE) return new URL(`../${thread}.mjs`, HERE);
   // A bundle of CommonJS in a package of modules must have `.cjs`, and so must its threads.
-  const alike = new URL(`./${basename(thread)}${extname(fileURLToPath(HERE))}`, HERE);
-  return existsSync(alike) ? alike : new URL(`./${basename(thread)}.js`, HERE);
+  const alike = new URL(`./${basename(thread)}${extname(HERE)}`, HERE);
+  const plain = new URL(`./${basename(thread)}.js`, HERE);
+  return existsSync(plain) && !existsSync(alike) ? plain : alike;
 }
 
 function isBundled(): boolean {

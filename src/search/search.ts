@@ -16,16 +16,16 @@ export interface SearchIndex {
   readonly places: Uint32Array;
 }
 
-export function indexUsersOf({ users }: Store, earlier?: UserIndex): UserIndex {
-  return indexUsers(users.rows, (row) => displayNameOf(users, row), { earlier });
+export function indexUsersOf({ users }: Store, before?: UserIndex): UserIndex {
+  return indexUsers(users.rows, (row) => displayNameOf(users, row), { before });
 }
 
 export function foldWorldsOf({ worlds }: Store): WorldTexts {
   return foldWorlds(worlds.rows, ...readersOf(worlds));
 }
 
-export function indexWorldsOf({ worlds }: Store, earlier?: WorldIndex): WorldIndex {
-  return indexWorlds(worlds.rows, ...readersOf(worlds), { earlier });
+export function indexWorldsOf({ worlds }: Store, before?: WorldIndex): WorldIndex {
+  return indexWorlds(worlds.rows, ...readersOf(worlds), { before });
 }
 
 type ReadText = (row: number) => string;
@@ -43,24 +43,20 @@ export function rankedPlaces({ popular }: Store): Uint32Array {
  * Indexes a store for both searches.
  *
  * @param made parts that exist already
- * @param earlier an index of another store; a part of it is taken if it was made from equal texts
+ * @param before the index of the served store; a part of it is taken if it was made from equal texts
  */
-export function indexStore(
-  store: Store,
-  made: Partial<SearchIndex> = {},
-  earlier?: SearchIndex,
-): SearchIndex {
+export function indexStore(store: Store, made: Partial<SearchIndex> = {}, before?: SearchIndex): SearchIndex {
   return {
-    users: made.users ?? indexUsersOf(store, earlier?.users),
-    worlds: made.worlds ?? indexWorldsOf(store, earlier?.worlds),
+    users: made.users ?? indexUsersOf(store, before?.users),
+    worlds: made.worlds ?? indexWorldsOf(store, before?.worlds),
     places: made.places ?? rankedPlaces(store),
   };
 }
 
-/** The parts of an index that an earlier one lacks. */
-export function partsMade(index: SearchIndex, earlier: SearchIndex | undefined): Partial<SearchIndex> {
+/** The parts of an index that the one before lacks. */
+export function partsMade(index: SearchIndex, before: SearchIndex | undefined): Partial<SearchIndex> {
   const parts = Object.entries(index) as [keyof SearchIndex, unknown][];
-  return Object.fromEntries(parts.filter(([name, part]) => part !== earlier?.[name]));
+  return Object.fromEntries(parts.filter(([name, part]) => part !== before?.[name]));
 }
 
 /** Both searches as work for the caller to run, at once or in slices. */

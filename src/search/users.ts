@@ -19,7 +19,7 @@ export interface UserIndex {
 /** How texts are indexed. */
 export interface IndexOptions<Index> {
   /** Its parts are used again if they were made from the same texts. */
-  readonly earlier?: Index | undefined;
+  readonly before?: Index | undefined;
   /** See {@link indexGrams}. */
   readonly few?: number | undefined;
 }
@@ -28,11 +28,11 @@ export interface IndexOptions<Index> {
 export function indexUsers(
   rows: number,
   nameOf: (row: number) => string,
-  { earlier, few }: IndexOptions<UserIndex> = {},
+  { before, few }: IndexOptions<UserIndex> = {},
 ): UserIndex {
   checkLimit(rows, MOST_TEXTS, "names of users");
   const texts = joinTexts(rows, (row) => fold(nameOf(row)));
-  if (earlier !== undefined && areSameTexts(texts, earlier.texts)) return earlier;
+  if (before !== undefined && areSameTexts(texts, before.texts)) return before;
   return { texts, grams: indexGrams(texts, "texts", few) };
 }
 

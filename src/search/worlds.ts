@@ -49,11 +49,11 @@ export function indexWorlds(
   rows: number,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
-  { earlier, few }: IndexOptions<WorldIndex> = {},
+  { before, few }: IndexOptions<WorldIndex> = {},
 ): WorldIndex {
   const folded = foldWorlds(rows, nameOf, descriptionOf);
   // If the texts are the same, their line breaks, and so the ends of names, are too.
-  if (earlier !== undefined && areSameTexts(folded.texts, earlier.texts)) return earlier;
+  if (before !== undefined && areSameTexts(folded.texts, before.texts)) return before;
   return { ...folded, names: indexWorldNames(folded, few), grams: indexGrams(folded.texts, "words", few) };
 }
 

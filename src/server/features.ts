@@ -4,7 +4,7 @@ import type { PageServer } from "../api/pages/serve.ts";
 import type { CountInThread, SharedLimitsPlan } from "../auth/shared.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { FindSource } from "./load/source.ts";
-import type { SimilarGiven, SimilarSearching } from "./search/similar.ts";
+import type { SimilarGiven, SimilarSearching } from "./similar/similar.ts";
 
 /** The functions that every serving thread needs. */
 export interface ThreadFeatures {

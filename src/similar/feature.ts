@@ -1,7 +1,7 @@
 /** Similar search as a feature: its setting, its events, and how it is opened. */
 
 import { type EventRow, event } from "../observe/events.ts";
-import type { SimilarGiven, SimilarSearching } from "../server/search/similar.ts";
+import type { SimilarGiven, SimilarSearching } from "../server/similar/similar.ts";
 import type { Setting, Settings } from "../settings/settings.ts";
 
 /** @internal The rows of the settings. */

@@ -7,8 +7,8 @@
 
 import type { Worker } from "node:worker_threads";
 import { missingFromBundle } from "../install/package.ts";
-import { type AskPage, Questions } from "../server/search/questions.ts";
-import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/search/similar.ts";
+import { type AskPage, Questions } from "../server/similar/questions.ts";
+import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/similar/similar.ts";
 import { whyNoThread } from "../util/process/connection-limit.ts";
 import { GrowingPauses } from "../util/process/pauses.ts";
 import { startWorker, whenEnded } from "../util/process/worker-options.ts";

@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { runNow } from "../search/work.ts";
-import { answerInSlices } from "../server/search/questions.ts";
+import { answerInSlices } from "../server/similar/questions.ts";
 import { reviveStore } from "../store/generation.ts";
 import { beginWork, stepBack, yieldingCpu } from "../util/process/yield-cpu.ts";
 import {

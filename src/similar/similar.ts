@@ -18,7 +18,7 @@ import { Scheduler } from "../search/schedule.ts";
 import { openSearch, type Searches, type SearchIndex } from "../search/search.ts";
 import type { Work } from "../search/work.ts";
 import { termsOf } from "../search/worlds.ts";
-import type { AskPage, SearchAnswer } from "../server/search/questions.ts";
+import type { AskPage, SearchAnswer } from "../server/similar/questions.ts";
 import { BUSY, type Store } from "../store/generation.ts";
 import { rowsOf } from "../store/lists.ts";
 import { displayNameOf, worldNameOf } from "../store/texts.ts";

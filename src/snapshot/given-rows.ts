@@ -7,13 +7,13 @@ import { FIELDS, TABLES, type TableName } from "../model/schema.ts";
 import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import { isObject } from "../util/json.ts";
-import { keepWorlds } from "./kept.ts";
-import { stageParsed } from "./load-rows.ts";
 import type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 import { Problems, showValue } from "./problems.ts";
 import { type Origin, reusedStore, reuseEqual } from "./reuse.ts";
+import { stageParsed } from "./row-files.ts";
 import { type Row, RowChecker } from "./rows.ts";
 import { createStage, type Staged } from "./stage.ts";
+import { keepWorlds } from "./unchanged-files.ts";
 
 /** Rows of a table: an array, a generator, or any other iterable, of one pass. */
 export type GivenTable<Row> = Iterable<Row> | AsyncIterable<Row>;

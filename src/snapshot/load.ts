@@ -16,13 +16,13 @@ import {
   openRowFiles,
   PREPARED,
 } from "./files.ts";
-import { unchangedFiles, unchangedPrepared } from "./kept.ts";
-import { readRowFiles } from "./load-rows.ts";
 import { type Loaded, type LoadInput, type LoadOptions, type Refused, refusedFor } from "./loaded.ts";
 import { readManifest } from "./manifest.ts";
 import { loadPrepared } from "./prepared/load.ts";
 import { Problems } from "./problems.ts";
 import { filesToOpen } from "./reuse.ts";
+import { readRowFiles } from "./row-files.ts";
+import { findUnchangedFiles, findUnchangedPrepared } from "./unchanged-files.ts";
 
 export type { Before, FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 
@@ -43,20 +43,20 @@ async function openFiles(
   const isRegular = options.before && (await handle?.stat())?.isFile();
   const listed = isRegular ? await readManifest(handle!, new Problems()) : undefined;
   // Beside a prepared file no row file may exist, changed or not.
-  const known = unchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
-  const knownPrepared = unchangedPrepared(fingerprints, options.before, listed);
-  const tables = filesToOpen(new Set(known.keys()));
-  if (options.readsNothing && !knownPrepared && tables.length > 0) return undefined;
+  const unchanged = findUnchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
+  const unchangedPrepared = findUnchangedPrepared(fingerprints, options.before, listed);
+  const tables = filesToOpen(new Set(unchanged.keys()));
+  if (options.readsNothing && !unchangedPrepared && tables.length > 0) return undefined;
   const rowProblems = prepared ? new Problems() : problems;
   const stored = await openRowFiles(folder, rowProblems, opened, tables);
-  const skipped = new Set(Array.from(known.values(), ({ file }) => file));
+  const skipped = new Set(Array.from(unchanged.values(), ({ file }) => file));
   const wanted = [...fingerprints].filter(([name]) => opened.has(name) || !skipped.has(name));
   if ((await fingerprintOfOpened(opened)) !== joinFingerprints(new Map(wanted))) return "changed";
   if (!(await checkKinds(opened, problems))) return undefined;
   if (prepared && !checkPreparedAlone(opened, problems)) return undefined;
   const manifest = handle ? await readManifest(handle, problems) : undefined;
   if (problems.count > 0) return undefined;
-  return { options, problems, fingerprints, manifest, prepared, knownPrepared, stored, known, began };
+  return { options, problems, fingerprints, manifest, prepared, unchangedPrepared, stored, unchanged, began };
 }
 
 function refusedAsChanged(folder: string): Refused {

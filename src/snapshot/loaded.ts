@@ -98,11 +98,11 @@ export interface LoadInput {
   readonly manifest: Manifest | undefined;
   /** Undefined if the folder has row files. */
   readonly prepared: FileHandle | undefined;
-  /** What the previous load read of it, if it is unchanged. */
-  readonly knownPrepared: KeptPrepared | undefined;
+  /** The served prepared file, if it is unchanged. */
+  readonly unchangedPrepared: KeptPrepared | undefined;
   /** The opened row files, in the order of reading. */
   readonly stored: readonly StoredFile[];
-  readonly known: ReadonlyMap<RowFile, KeptFile>;
+  readonly unchanged: ReadonlyMap<RowFile, KeptFile>;
   /** When the load began, in milliseconds of `performance.now()`. */
   readonly began: number;
 }
@@ -119,7 +119,7 @@ export interface Loaded {
   readonly createdAt: string | undefined;
   /** One per row file, or per row file that a prepared file was made from. */
   readonly reports: readonly FileReport[];
-  /** With the files whose rows an earlier load had read. */
+  /** What was reused of the served generation: with the files whose rows were not read. */
   readonly reused: Reused;
   readonly kept: Kept;
   /** Bytes on disk of the files that were read, without the manifest. */

@@ -2,7 +2,9 @@
  * Decides which parts of the served generation a load reuses, so that it neither reads nor makes them again.
  *
  * The rule: a part is reused if everything that it is made from is reused. That begins with unchanged files, and with
- * parts that were made again and equal the earlier ones, which then take their places.
+ * parts that were made again and equal the served ones, which then take their places. Rankings are not compared: to make
+ * them and all that depends on them takes some milliseconds. Rows that a program gives are no files, so of them only equal
+ * tables are reused.
  */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
@@ -14,24 +16,24 @@ import type { Stage } from "./stage.ts";
 
 type StorePart = Exclude<keyof Store, "id" | "contents" | "platformStats">;
 type IndexPart = keyof SearchIndex;
-/** `visibleWorlds`: the ids of the visible and of the hidden worlds. */
-type Part = StorePart | "visibleWorlds" | `index.${IndexPart}`;
+/** `worldIds`: the ids of the visible and of the hidden worlds, each in their order. */
+type Part = StorePart | "worldIds" | `index.${IndexPart}`;
 
 /** Something that a part is made from. */
 export type Origin = RowFile | Part;
 
-/** Unchanged files, and parts that were made again and equal the earlier ones. */
+/** Unchanged files, and parts that were made again and equal the served ones: {@link isReused} tells of other parts. */
 export type Reused = ReadonlySet<Origin>;
 
 const MADE_FROM: Readonly<Record<Part, readonly Origin[]>> = {
   users: ["users.ndjson"],
   worlds: ["worlds.ndjson"],
-  visibleWorlds: ["worlds.ndjson"],
-  worldStats: ["world-stats.ndjson", "visibleWorlds"],
-  popular: ["world-stats.ndjson", "visibleWorlds"],
-  instances: ["instances.ndjson", "visibleWorlds"],
+  worldIds: ["worlds.ndjson"],
+  worldStats: ["world-stats.ndjson", "worldIds"],
+  popular: ["world-stats.ndjson", "worldIds"],
+  instances: ["instances.ndjson", "worldIds"],
   worldsByOwner: ["users.ndjson", "worlds.ndjson"],
-  instancesByWorld: ["instances.ndjson", "visibleWorlds"],
+  instancesByWorld: ["instances.ndjson", "worldIds"],
   "index.users": ["users"],
   "index.worlds": ["worlds"],
   "index.places": ["popular"],
@@ -46,7 +48,7 @@ const ROWS_OF: Readonly<Record<RowFile, StorePart>> = {
 };
 
 const STORE_PARTS = Object.keys(MADE_FROM).filter(
-  (part): part is StorePart => part !== "visibleWorlds" && !part.startsWith("index."),
+  (part): part is StorePart => part !== "worldIds" && !part.startsWith("index."),
 );
 
 function isReused(reused: Reused, origin: Origin): boolean {
@@ -65,16 +67,16 @@ export function filesToOpen(unchanged: ReadonlySet<RowFile>): RowFile[] {
   return ROW_FILES.filter((file) => !isReused(unchanged, ROWS_OF[file]));
 }
 
-interface EarlierTables {
+interface ServedTables {
   readonly store: Store;
   readonly kept: { readonly worlds?: { readonly hidden: IdMap } };
 }
 
-/** Notes the parts of a file that was read which equal the earlier ones, and takes the earlier table in place of an equal one. */
+/** Notes the parts of a file that was read which equal the served ones, and takes the served table in place of an equal one. */
 export function reuseEqual(
   stage: Stage,
   file: RowFile,
-  { store, kept }: EarlierTables,
+  { store, kept }: ServedTables,
   reused: Set<Origin>,
 ): void {
   const table = tableOf(file);
@@ -88,21 +90,21 @@ export function reuseEqual(
   const { ids, hidden } = referred!;
   const hiddenBefore = kept.worlds?.hidden.words;
   if (hiddenBefore === undefined || !isSame(hidden.words, hiddenBefore)) return;
-  if (isSame(ids.words, store.worlds.ids.words)) reused.add("visibleWorlds");
+  if (isSame(ids.words, store.worlds.ids.words)) reused.add("worldIds");
 }
 
-/** The reused parts of the earlier store. */
-export function reusedStore({ store }: Pick<EarlierTables, "store">, reused: Reused): Partial<Store> {
+/** The reused parts of the served store. */
+export function reusedStore({ store }: Pick<ServedTables, "store">, reused: Reused): Partial<Store> {
   const parts = STORE_PARTS.filter((part) => isReused(reused, part));
   return Object.fromEntries(parts.map((part) => [part, store[part]]));
 }
 
-/** Indexes a loaded store for both searches. @param earlier the index of the earlier store, whose reused parts are taken */
+/** Indexes a loaded store for both searches. @param before the index of the served store, whose reused parts are taken */
 export function indexReusing(
   { store, reused }: { readonly store: Store; readonly reused: Reused },
-  earlier: SearchIndex | undefined,
+  before: SearchIndex | undefined,
 ): SearchIndex {
-  const parts = Object.entries(earlier ?? {}) as [IndexPart, unknown][];
+  const parts = Object.entries(before ?? {}) as [IndexPart, unknown][];
   const taken = parts.filter(([part]) => isReused(reused, `index.${part}`));
-  return indexStore(store, Object.fromEntries(taken), earlier);
+  return indexStore(store, Object.fromEntries(taken), before);
 }

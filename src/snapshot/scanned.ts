@@ -1,6 +1,6 @@
 /**
  * Turns the bytes of rows into the served JSON without parsing or encoding. An unusual or wrong row is parsed in
- * `load-rows.ts`; both have the same result for every row that both can take.
+ * `row-files.ts`; both have the same result for every row that both can take.
  */
 
 import {

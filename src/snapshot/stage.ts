@@ -1,5 +1,5 @@
 /**
- * Stages rows between a file and a store, after `load-rows.ts` or `scanned.ts` checked their fields.
+ * Stages rows between a file and a store, after `row-files.ts` or `scanned.ts` checked their fields.
  *
  * A visible row is encoded at once, so that nothing else of it survives its line. Hidden rows leave only their ids, to detect
  * duplicates and dangling references; a store has no hidden rows.

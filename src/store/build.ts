@@ -99,10 +99,12 @@ function rankWorlds(worlds: Table, arrivedStats: ArrivedStats): Pick<Store, "wor
   };
 }
 
+export type MadeParts = Partial<Omit<Store, "id" | "contents" | "users" | "worlds" | "instances">>;
+
 /**
  * Builds a store from packed tables; see {@link Store}.
  *
- * @param made parts besides the tables that exist already
+ * @param made parts that exist already
  * @throws {LimitError} when a table is too large to pack
  */
 export function buildStore(
@@ -110,7 +112,7 @@ export function buildStore(
   contents: string,
   { users, worlds, instances }: { users: Packed; worlds: Packed; instances: Packed },
   arrivedStats: ArrivedStats,
-  made: Partial<Store> = {},
+  made: MadeParts = {},
 ): Store {
   const ranked =
     made.worldStats && made.popular

@@ -43,9 +43,9 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
   return { users, worlds: { ...folded, names, grams }, places: rankedPlaces(store) };
 }
 
-/** Indexes a store. @returns the parts that the earlier index lacks */
-function index({ store, reused, earlier }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
-  return partsMade(indexReusing({ store: reviveStore(store), reused }, earlier), earlier);
+/** Indexes a store. @returns the parts that the index before lacks */
+function index({ store, reused, before }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
+  return partsMade(indexReusing({ store: reviveStore(store), reused }, before), before);
 }
 
 /** Bytes of row files above which garbage is collected before indexing. */

@@ -10,7 +10,7 @@ import { sharePending } from "../search/pending.ts";
 import { Scheduler } from "../search/schedule.ts";
 import { openSearch } from "../search/search.ts";
 import { composeState } from "../server/compose.ts";
-import { boundedSimilar } from "../server/search/similar.ts";
+import { boundedSimilar } from "../server/similar/similar.ts";
 import {
   askOver,
   BatchSender,

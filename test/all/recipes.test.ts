@@ -123,6 +123,7 @@ describe("examples", { skip: lacksRecipes }, () => {
   const { runtime: bun, missing: noBun } = findRuntime("bun");
   it("bun build --compile, with `threads: false`", { skip: noBun }, async () => {
     const program = readFileSync(at("bundled.mjs"), "utf8");
+    assert.ok(program.includes("openOrrery(options)"));
     writeFileSync(
       at("compiled.mjs"),
       program.replace("openOrrery(options)", "openOrrery({ ...options, threads: false })"),

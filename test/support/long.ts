@@ -11,7 +11,7 @@ export function part(all: number): number {
   return IS_LONG ? all : Math.ceil(all * SHORT_PART);
 }
 
-/** A round of rare events finds nothing in up to half of all cases: 8 rounds in a row did so once. */
+/** A round may find no rare event, even every second one; eight such rounds in a row have happened. */
 const MOST_ROUNDS = 24;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Breaks the program on purpose, one line at a time; the tests must notice.
+ * Breaks the program on purpose, one place at a time; the tests must notice.
  *
  *     npm run mutants -- [--only WORDS]
  *

@@ -18,7 +18,7 @@ const TESTS = fileURLToPath(new URL("../all", import.meta.url));
 
 /** Long tests, the longest first. */
 const LONG = (
-  "again fleet damaged search-flood keys-faults package reference bun deno binary deploy crowds prepared export source " +
+  "again fleet damaged recipes next search-flood keys-faults package reference bun deno binary deploy crowds prepared export source " +
   "dashboard"
 ).split(" ");
 

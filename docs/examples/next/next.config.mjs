@@ -1,2 +1,2 @@
-// Orrery starts threads from its own files, so it must stay a package. This is what a standalone build copies, too.
+// Orrery starts threads from its own files, so it must stay a package; a standalone build copies it.
 export default { output: "standalone", serverExternalPackages: ["orrery"] };

@@ -6,7 +6,7 @@ import { CachedSearch, observeSearches, type SearchBounds } from "../../search/c
 import { openSearch } from "../../search/search.ts";
 import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
-import type { OpenSimilar, SimilarSearching } from "../search/similar.ts";
+import type { OpenSimilar, SimilarSearching } from "../similar/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
 export type TakeGeneration = (generation: Generation) => void;

@@ -25,7 +25,7 @@ export type Task =
 
 /** Indexes a store, folds its worlds and plans their grams, or builds the second part of planned grams. */
 export type HelperTask =
-  | ({ readonly kind: "index"; readonly earlier: SearchIndex | undefined } & Pick<Loaded, "store" | "reused">)
+  | ({ readonly kind: "index"; readonly before: SearchIndex | undefined } & Pick<Loaded, "store" | "reused">)
   | { readonly kind: "plan-worlds"; readonly store: Store }
   | { readonly kind: "index-part"; readonly plan: GramPlan };
 
@@ -54,11 +54,11 @@ export function doElsewhere<Result>(task: HelperTask): Promise<Result> {
 /** Indexes a store in a thread; on the calling one if that fails. */
 export async function indexInThread(
   { store, reused }: Pick<Loaded, "store" | "reused">,
-  earlier: SearchIndex | undefined,
+  before: SearchIndex | undefined,
 ): Promise<SearchIndex> {
-  const task: HelperTask = { kind: "index", store, reused, earlier };
+  const task: HelperTask = { kind: "index", store, reused, before };
   const made = await doElsewhere<Partial<SearchIndex>>(task).catch(() => undefined);
-  return made ? ({ ...earlier, ...made } as SearchIndex) : indexReusing({ store, reused }, earlier);
+  return made ? ({ ...before, ...made } as SearchIndex) : indexReusing({ store, reused }, before);
 }
 
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */

@@ -13,7 +13,7 @@ import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
 import type { PageOf, SearchName, Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
-import { type AskPage, answerQuestions, Questions, type SearchAnswer } from "../search/questions.ts";
+import { type AskPage, answerQuestions, Questions, type SearchAnswer } from "../similar/questions.ts";
 
 /** A generation. */
 export interface StoreToServe {

@@ -22,8 +22,8 @@ import { foldingOf } from "./letters.ts";
 import { readArrays, readInto } from "./read.ts";
 
 /** A prepared file that was read, and its contents: the store alone if it was not read again. */
-interface Known extends Partial<Pick<PreparedContents, "index" | "hiddenWorlds">> {
-  readonly known: KeptPrepared;
+interface ReadPrepared extends Partial<Pick<PreparedContents, "index" | "hiddenWorlds">> {
+  readonly kept: KeptPrepared;
   readonly store: Store;
 }
 
@@ -86,7 +86,7 @@ async function readPrepared(
   fingerprint: string,
   hashes: boolean,
   { maxBytes = CORE_DEFAULTS.maxSnapshotBytes, signal, onProgress }: LoadOptions,
-): Promise<Known> {
+): Promise<ReadPrepared> {
   const { size } = await handle.stat();
   if (size > maxBytes) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
   const stored = await readHead(handle, size);
@@ -109,7 +109,7 @@ async function readPrepared(
   checkFolding(contents);
 
   const { store, index, hiddenWorlds } = contents;
-  const known = {
+  const kept = {
     fingerprint,
     bytes,
     sha256: hash?.digest("hex"),
@@ -118,7 +118,7 @@ async function readPrepared(
     createdAt: head.createdAt,
     prepared: { version: PREPARED_VERSION, sections: sectionsOf(head) },
   };
-  return { known, store, index, hiddenWorlds };
+  return { kept, store, index, hiddenWorlds };
 }
 
 /**
@@ -128,29 +128,29 @@ async function readPrepared(
  * @throws errors of the file system; the reason of the signal
  */
 export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | undefined> {
-  const { prepared, knownPrepared, fingerprints, manifest, began, problems, options } = input;
+  const { prepared, unchangedPrepared, fingerprints, manifest, began, problems, options } = input;
   const fingerprint = fingerprints.get(PREPARED)!;
-  const read: Known | undefined = knownPrepared
-    ? { known: knownPrepared, store: options.before!.store }
+  const read: ReadPrepared | undefined = unchangedPrepared
+    ? { kept: unchangedPrepared, store: options.before!.store }
     : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
         (error: unknown) => void addFault(PREPARED, error, problems),
       );
   if (read === undefined) return undefined;
-  const { known, index, hiddenWorlds } = read;
-  const { bytes, sha256 } = known;
+  const { kept, index, hiddenWorlds } = read;
+  const { bytes, sha256 } = kept;
   if (manifest !== undefined)
     compareWithManifest(manifest, new Map([[PREPARED, { bytes, sha256: sha256! }]]), problems);
   if (problems.count > 0) return undefined;
-  const store = { ...read.store, ...known.store };
+  const store = { ...read.store, ...kept.store };
   return {
     store: manifest === undefined ? store : rename(store, manifest),
     ...(index ? { index } : {}),
     hiddenWorlds,
-    prepared: known.prepared,
-    createdAt: manifest?.createdAt ?? known.createdAt,
-    reports: known.reports,
-    reused: new Set(knownPrepared ? ROW_FILES : []),
-    kept: { files: [], prepared: known },
+    prepared: kept.prepared,
+    createdAt: manifest?.createdAt ?? kept.createdAt,
+    reports: kept.reports,
+    reused: new Set(unchangedPrepared ? ROW_FILES : []),
+    kept: { files: [], prepared: kept },
     bytes,
     readMs: performance.now() - began,
     packMs: 0,

@@ -1,4 +1,4 @@
-/** Turns row files into a store: each is read, staged and packed in turn, or kept from the previous load; if all are sound, builds it. */
+/** Turns row files into a store: each is read, staged and packed in turn, or reused from the served generation; if all are sound, builds it. */
 
 import { createHash } from "node:crypto";
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
@@ -8,7 +8,6 @@ import { buildStore } from "../store/build.ts";
 import { ENCODERS } from "../store/encoders.ts";
 import { LimitError } from "../store/limits.ts";
 import type { StoredFile } from "./files.ts";
-import { keepWorlds, stageKept } from "./kept.ts";
 import type { LineSink } from "./lines.ts";
 import { addFault, type KeptFile, type LoadedFiles, type LoadInput } from "./loaded.ts";
 import { compareWithManifest } from "./manifest.ts";
@@ -17,6 +16,7 @@ import { areRowsReused, type Origin, reusedStore, reuseEqual } from "./reuse.ts"
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
 import { createStage, type Stage, type Staged } from "./stage.ts";
+import { keepWorlds, stageUnchanged } from "./unchanged-files.ts";
 
 /** Makes a function that stages parsed rows: checked field by field, and encoded from their values. */
 export function stageParsed(table: TableName, staged: Staged, check: RowChecker): (row: Row) => void {
@@ -73,23 +73,23 @@ async function progressOver({ stored, options }: LoadInput): Promise<(bytes: num
   };
 }
 
-/** The file of the previous load, if it has the same contents under another fingerprint. */
+/** The served file, if it has the same contents under another fingerprint. */
 async function findEqual(file: StoredFile, { options, onBytes }: Reading): Promise<KeptFile | undefined> {
-  const known = options.before?.kept.files.find((one) => one.file === file.name);
-  if (known === undefined || (await file.handle.stat()).size !== known.bytes) return undefined;
-  return (await hashFile(file.handle, onBytes)) === known.sha256 ? known : undefined;
+  const kept = options.before?.kept.files.find((one) => one.file === file.name);
+  if (kept === undefined || (await file.handle.stat()).size !== kept.bytes) return undefined;
+  return (await hashFile(file.handle, onBytes)) === kept.sha256 ? kept : undefined;
 }
 
 /** Reuses the rows of an unchanged file. False if a change in `worlds` changed which of them are visible. */
-function keepFile(reading: Reading, known: KeptFile, fingerprint: string): boolean {
+function reuseFile(reading: Reading, kept: KeptFile, fingerprint: string): boolean {
   const { stage, problems, files, reused } = reading;
   const { before } = reading.options;
   // A load with problems is refused, and this file adds no problem.
-  if (problems.count === 0 && !areRowsReused(reused, known.table)) return false;
-  spend(reading.budget, known.unpackedBytes);
-  const dangling = problems.count === 0 ? stageKept(stage, known, reused, before!) : known.dangling;
-  reused.add(known.table);
-  files.push({ ...known, fingerprint, dangling });
+  if (problems.count === 0 && !areRowsReused(reused, kept.table)) return false;
+  spend(reading.budget, kept.unpackedBytes);
+  const dangling = problems.count === 0 ? stageUnchanged(stage, kept, reused, before!) : kept.dangling;
+  reused.add(kept.table);
+  files.push({ ...kept, fingerprint, dangling });
   return true;
 }
 
@@ -109,13 +109,13 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
 
 /** Reads a file, or uses its rows again. @returns whether it is worthwhile to read on */
 async function takeFile(reading: Reading, table: RowFile): Promise<boolean> {
-  const { stored, known, fingerprints, problems, budget } = reading;
+  const { stored, unchanged, fingerprints, problems, budget } = reading;
   const file = stored.find((one) => one.table === table);
-  const name = file?.name ?? known.get(table)!.file;
+  const name = file?.name ?? unchanged.get(table)!.file;
   const fingerprint = fingerprints.get(name)!;
   try {
-    const equal = known.get(table) ?? (await findEqual(file!, reading));
-    if (equal === undefined || !keepFile(reading, equal, fingerprint)) {
+    const equal = unchanged.get(table) ?? (await findEqual(file!, reading));
+    if (equal === undefined || !reuseFile(reading, equal, fingerprint)) {
       await readFile(reading, file!, fingerprint);
     }
     return true;

@@ -1,4 +1,4 @@
-/** The unchanged files of the previous load, and their rows, which are not read again. All arrays lie in shared memory. */
+/** Files that did not change since the served generation was loaded, and their rows, which are not read again. All arrays lie in shared memory. */
 
 import { type RowFile, tableOf } from "../model/model.ts";
 import type { Packed } from "../store/build.ts";
@@ -20,31 +20,29 @@ import {
   type Staged,
 } from "./stage.ts";
 
-type Known = Pick<KeptPrepared, "fingerprint" | "sha256">;
+type Identified = Pick<KeptPrepared, "fingerprint" | "sha256">;
 
 /** Whether a file is unchanged. If only its change time differs, since it got another link, the manifest must list its contents. */
-function isUnchanged({ fingerprint, sha256 }: Known, look: string, listed: Listed | undefined): boolean {
+function isUnchanged({ fingerprint, sha256 }: Identified, look: string, listed: Listed | undefined): boolean {
   const isListed = listed !== undefined && listed.sha256 === sha256;
   return look === fingerprint || (isListed && isSameFile(look, fingerprint));
 }
 
-/** The prepared file of the previous load, if it is unchanged. A manifest requires a hash, which may not be known yet. */
-export function unchangedPrepared(
+/** The served prepared file, if it is unchanged. A manifest requires a hash, which may not be known yet. */
+export function findUnchangedPrepared(
   fingerprints: FileFingerprints,
   before: Before | undefined,
   manifest: Manifest | undefined,
 ): KeptPrepared | undefined {
-  const known = before?.kept.prepared;
+  const kept = before?.kept.prepared;
   const fingerprint = fingerprints.get(PREPARED);
-  if (known === undefined || fingerprint === undefined) return undefined;
-  if (manifest !== undefined && known.sha256 === undefined) return undefined;
-  return isUnchanged(known, fingerprint, manifest?.files.get(PREPARED))
-    ? { ...known, fingerprint }
-    : undefined;
+  if (kept === undefined || fingerprint === undefined) return undefined;
+  if (manifest !== undefined && kept.sha256 === undefined) return undefined;
+  return isUnchanged(kept, fingerprint, manifest?.files.get(PREPARED)) ? { ...kept, fingerprint } : undefined;
 }
 
-/** The unchanged row files of the previous load, by table. */
-export function unchangedFiles(
+/** The unchanged row files of the served generation, by table. */
+export function findUnchangedFiles(
   fingerprints: FileFingerprints,
   before: Before | undefined,
   manifest: Manifest | undefined,
@@ -59,6 +57,7 @@ export function unchangedFiles(
   return unchanged;
 }
 
+/** Keeps what the next load needs of worlds that were read. */
 export function keepWorlds({ packed, referred, lines, references }: Staged): KeptWorlds {
   const rows = sharedUint32(packed!.rows.length);
   rows.set(packed!.rows);
@@ -66,12 +65,12 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
 }
 
 /**
- * Stages an unchanged file: its rows are in the store before.
+ * Stages an unchanged file: its rows are in the served store.
  *
  * @param reused holds the unchanged files that precede it
  * @returns its dangling references
  */
-export function stageKept(
+export function stageUnchanged(
   stage: Stage,
   { table, file, dangling }: KeptFile,
   reused: Reused,
