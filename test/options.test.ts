@@ -382,7 +382,7 @@ async function reportOf(isWatched: boolean): Promise<Observation> {
       load: async () => {
         if (!isFirst) return changed;
         isFirst = false;
-        return { ok: true, store, index: {}, reports: [], unchanged: new Set(), fingerprint: "" } as never;
+        return { ok: true, store, index: {}, reports: [], reused: new Set(), fingerprint: "" } as never;
       },
     },
     () => undefined,

@@ -50,7 +50,7 @@ describe("the document of the results", () => {
       encoding: "utf8",
     });
     assert.equal(ran.status, 1);
-    assert.match(ran.stderr, /^no results: no part htp; --only takes http, http-million,/);
+    assert.match(ran.stderr, /^no results: no part htp; --only takes http, http-autocannon,/m);
     const { PATH } = process.env;
     try {
       process.env.PATH = "/nowhere:/bin";
