@@ -12,7 +12,7 @@
  *
  * All results are of one commit: the working tree must be clean and stay so; `--dirty` is for trials. The requirements of
  * all benches are checked before the first. The first part that fails ends the run with its name, its last lines and
- * status 1, and nothing is written. A run takes half an hour on two quiet cores; after 75 minutes it is ended. Leave the machine
+ * status 1, and nothing is written. A run takes three quarters of an hour on two quiet cores; after 75 minutes it is ended. Leave the machine
  * alone meanwhile.
  */
 

@@ -28,7 +28,9 @@ async function saidByServer(t: TestContext, ...args: string[]): Promise<string> 
   return server.stdout() + server.stderr();
 }
 
-it("the library answers Deno's own server, without its notice about signals", { skip: missing }, async (t) => {
+it("the library answers Deno's own server, without its notice about signals", {
+  skip: missing,
+}, async (t) => {
   assert.match(await saidByServer(t, "reads"), /signal/, "Deno prints no notice any more");
   assert.doesNotMatch(await saidByServer(t), /signal/);
 });
