@@ -11,7 +11,7 @@ import { type AskPage, Questions } from "../server/similar/questions.ts";
 import { boundedSimilar, type SimilarGiven, type SimilarSearching } from "../server/similar/similar.ts";
 import { whyNoThread } from "../util/process/connection-limit.ts";
 import { GrowingPauses } from "../util/process/pauses.ts";
-import { startWorker, whenEnded } from "../util/process/worker-options.ts";
+import { endWorker, startWorker, whenEnded } from "../util/process/worker-options.ts";
 import { codeOf } from "../util/system-error.ts";
 import type { FromSimilar, SimilarEngine, SimilarOptions, SimilarTask } from "./similar.ts";
 
@@ -82,7 +82,7 @@ class SimilarThread implements SimilarEngine {
   #end(): void {
     const worker = this.#worker;
     this.#worker = undefined;
-    void worker?.terminate();
+    if (worker !== undefined) endWorker(worker);
   }
 
   start(): void {

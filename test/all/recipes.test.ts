@@ -92,7 +92,7 @@ describe("examples", { skip: lacksRecipes }, () => {
       beforeAll(async () => {
         const { openOrrery } = await import("orrery");
         const keys = [{ id: "me", kind: "cli", token: "svcx_secret" }];
-        orrery = await openOrrery({ snapshot: process.env.SNAPSHOT, similar: false, keys });
+        orrery = await openOrrery({ snapshot: process.env.SNAPSHOT, keys });
       });
       afterAll(() => orrery.close());
       test("has users", async () => expect((await orrery.client().stats()).data.totalUsers).toBe(2000));`,

@@ -7,7 +7,7 @@ import type { Loaded, Refused } from "../../snapshot/load.ts";
 import { indexReusing } from "../../snapshot/reuse.ts";
 import { reviveStore, type Store } from "../../store/generation.ts";
 import { whyNoThread } from "../../util/process/connection-limit.ts";
-import { GENERATION_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
+import { endWorker, GENERATION_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import type { LoadedSearchable, LoaderOptions, Serving } from "./loader.ts";
 
 /** The task of a thread: load and index a folder, or help another thread with that. */
@@ -90,7 +90,7 @@ export async function loadInThread(
     before,
   };
   const worker = startWorker(GENERATION_THREAD, task);
-  const end = (): void => void worker.terminate();
+  const end = (): void => endWorker(worker);
   signal?.addEventListener("abort", end);
   const result = await new Promise<Ready | Refused>((resolve) => {
     if (signal?.aborted) end();
