@@ -96,9 +96,9 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
   return async (input, init) => {
     const like = isRequestLike(input) ? input : undefined;
     const request = readRequest(input, like, init);
-    const readSignal = () => (init?.signal === undefined ? like?.signal : init.signal);
     let mayRead = !IS_DENO;
-    throwIfAborted(mayRead ? readSignal() : init?.signal);
+    const readSignal = () => (init?.signal === undefined && mayRead ? like?.signal : init?.signal);
+    throwIfAborted(readSignal());
     const { url, headers } = request;
     const method = request.method.toUpperCase();
     const fragment = url.indexOf("#");
@@ -120,7 +120,7 @@ export function createFetchHandler(state: State, caller?: ChosenCaller): FetchHa
       },
       state,
     );
-    throwIfAborted(mayRead ? readSignal() : init?.signal);
+    throwIfAborted(readSignal());
     return responseOf(reply, method === "HEAD");
   };
 }

@@ -103,7 +103,7 @@ class SimilarThread implements SimilarEngine {
       else if (message.kind === "ready") this.#ready(worker, message.names, performance.now() - began);
       else {
         refusal = message.problem;
-        void worker.terminate();
+        endWorker(worker);
       }
     });
     whenEnded(worker, this.#thread, (cause, error) => {

@@ -39,7 +39,7 @@ interface Reading extends LoadInput {
   readonly stage: Stage;
   readonly budget: Budget;
   readonly onBytes: (bytes: number) => void;
-  /** The files that were read or kept, in order. */
+  /** The files that were read or reused, in order. */
   readonly files: KeptFile[];
   readonly reused: Set<Origin>;
   packMs: number;
@@ -107,7 +107,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   reading.packMs += performance.now() - packing;
 }
 
-/** Reads a file, or uses its rows again. @returns whether it is worthwhile to read on */
+/** Reads a file, or reuses its rows. @returns whether it is worthwhile to read on */
 async function takeFile(reading: Reading, table: RowFile): Promise<boolean> {
   const { stored, unchanged, fingerprints, problems, budget } = reading;
   const file = stored.find((one) => one.table === table);

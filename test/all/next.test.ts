@@ -20,12 +20,11 @@ const DATA = { SNAPSHOT: join(ROOT, "data/sample"), KEYS: keys };
 const TOKEN = "svcx_of-the-next-test";
 const PATIENCE = { timeout: 240_000 };
 
-async function build(): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(place, "node_modules/next/dist/bin/next"), "build"], {
+async function build(): Promise<void> {
+  await run(process.execPath, [join(place, "node_modules/next/dist/bin/next"), "build"], {
     cwd: place,
     env: environment({ NEXT_TELEMETRY_DISABLED: "1" }),
   });
-  return stdout;
 }
 
 /** Starts a server of the project, and asks it for paths below the API's base path. */

@@ -11,7 +11,7 @@ export function part(all: number): number {
   return IS_LONG ? all : Math.ceil(all * SHORT_PART);
 }
 
-/** A round may find no rare event, even every second one; eight such rounds in a row have happened. */
+/** Many, since a round may find no rare event at all. */
 const MOST_ROUNDS = 24;
 
 /**
