@@ -18,6 +18,7 @@ import {
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { crc32 } from "node:zlib";
+import { versionOf, writeCounts } from "../src/auth/counts-file.ts";
 import { type CountsKeeper, keepCounts } from "../src/auth/keep-counts.ts";
 import { countRequest, createCounters, slotOf, usageOf, windowAt } from "../src/auth/limit.ts";
 import type { Observation } from "../src/observe/events.ts";
@@ -349,6 +350,17 @@ describe("a clock", () => {
       used: 7,
     });
   });
+});
+
+it("tells its writer which version is its own, also when another server replaces it at that moment", async () => {
+  const file = newFile();
+  const head = { windowSeconds: HOUR, window: windowAt(createCounters(HOUR), NOW) };
+  const write = (used: number) => writeCounts(file, head, [{ id: "key_1", used, window: head.window }]);
+  for (let round = 0; round < 30; round++) {
+    const versions = await Promise.all([write(1), write(2)]);
+    const own = versions.filter((version) => version === versionOf(statSync(file)));
+    assert.equal(own.length, 1, `round ${round}: ${versions.join(", ")}`);
+  }
 });
 
 it("is that of the younger of two servers when the older has stopped, and never a mixture", async () => {

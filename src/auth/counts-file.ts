@@ -11,6 +11,7 @@
  * of all lines before it. The file contains no data of keys but their ids and counts.
  */
 
+import type { Stats } from "node:fs";
 import { type FileHandle, stat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import zlib from "node:zlib";
@@ -180,11 +181,24 @@ export async function refuseForeign(file: string): Promise<void> {
   if (await isForeign(file, BEGINNING)) throw new PlaceError("is no file of counts, and is not replaced");
 }
 
+/** Tells a file from one that replaced it, or from its changed self. */
+export function versionOf({ ino, size, mtimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs}`;
+}
+
 /**
- * Replaces the file in one step, mode 0600; counts of windows before the head's are left out. @throws {PlaceError} or the
- * error of the system; the old file stays then
+ * Replaces the file in one step, mode 0600; counts of windows before the head's are left out.
+ *
+ * @returns the version of the new file, read before it has its name: a moment later another server may replace it
+ * @throws {PlaceError} or the error of the system; the old file stays then
  */
-export async function writeCounts(file: string, head: CountsHead, counts: Iterable<Count>): Promise<void> {
+export async function writeCounts(file: string, head: CountsHead, counts: Iterable<Count>): Promise<string> {
   await refuseForeign(file);
-  await replaceFile(file, (handle) => writeTo(handle, head, counts), { mode: 0o600 });
+  let written = "";
+  const contents = async (handle: FileHandle): Promise<void> => {
+    await writeTo(handle, head, counts);
+    written = versionOf(await handle.stat());
+  };
+  await replaceFile(file, contents, { mode: 0o600 });
+  return written;
 }

@@ -15,7 +15,7 @@ import { removeLeftovers } from "../files/atomic.ts";
 import { behindLinks } from "../files/foreign.ts";
 import type { Observe } from "../observe/events.ts";
 import { codeOf, problemText } from "../util/system-error.ts";
-import { type Count, CountsFileError, readCountsFile, writeCounts } from "./counts-file.ts";
+import { type Count, CountsFileError, readCountsFile, versionOf, writeCounts } from "./counts-file.ts";
 import { addUsage, type Counters, slotOf, usageOf, windowAt } from "./limit.ts";
 
 /** Interval between two writes. A write takes time, too, and a kill may cost the counts of five seconds. */
@@ -34,12 +34,6 @@ export interface KeepCountsOptions {
   readonly everyMs?: number;
   /** Milliseconds since the epoch by the clock that cuts windows; that of the system when absent. */
   readonly windowClock?: () => number;
-}
-
-/** Differs when a file was replaced or changed; undefined if there is none. */
-async function identityOf(file: string): Promise<string | undefined> {
-  const stats = await stat(file).catch(() => undefined);
-  return stats && `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
 }
 
 export class CountsKeeper {
@@ -151,9 +145,9 @@ export class CountsKeeper {
     const window = this.#window();
     const counts = `${window} ${this.#sumOfCells()} ${this.#aside.size}`;
     // A file that is gone, damaged or another server's is written again, too.
-    if (`${counts} ${await identityOf(file)}` === this.#saved) return;
-    await writeCounts(file, { windowSeconds, window }, this.#counts());
-    this.#saved = `${counts} ${await identityOf(file)}`;
+    const found = await stat(file).then(versionOf, () => "");
+    if (`${counts} ${found}` === this.#saved) return;
+    this.#saved = `${counts} ${await writeCounts(file, { windowSeconds, window }, this.#counts())}`;
   }
 
   *#counts(): Generator<Count> {
