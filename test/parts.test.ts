@@ -7,12 +7,13 @@ import { after, describe, test } from "node:test";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { rankingPage } from "../src/api/handlers/bodies.ts";
 import type { ConnectionApp } from "../src/http/connection.ts";
 import { createNodeDoor } from "../src/http/node-door.ts";
 import { type HttpLimits, HttpServer } from "../src/http/server.ts";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices, sliceAll } from "../src/model/body.ts";
 import { TextColumn } from "../src/store/bytes.ts";
-import { packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
+import { copyFirstRows, packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
 import { createRandom } from "../src/util/random.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { listen } from "./support/ports.ts";
@@ -82,6 +83,33 @@ describe("a body in parts", () => {
       const cut = { tail: ',"t":1}'.length, next: Buffer.from(',"t":') };
       assert.equal(bytesOf(sliceRows(packed, some, cut)), short);
     }
+  });
+
+  test("of a ranking are the same from copies of its first rows, behind them, and across their end", () => {
+    const texts = new TextColumn();
+    const rows = Array.from({ length: 30 }, (_, at) => `{"id":${at},"é":"${"ü".repeat(below(50))}"}`);
+    for (const row of rows) texts.push(row);
+    const packed = packBlock(texts, Uint32Array.from(rows.keys()));
+    const ranking = Uint32Array.from(rows.keys()).reverse();
+    const counts = [0, 1, 1000, 1500, packed.bytes.length - 1, packed.bytes.length].map((mostBytes) => {
+      const copies = copyFirstRows(packed, ranking, mostBytes);
+      assert.ok(copies.bytes.length <= mostBytes);
+      for (let offset = 0; offset <= 31; offset++) {
+        for (const limit of [1, 7, 50]) {
+          const parameters = { limit, offset, q: "", period: "all", worldId: "", match: "exact" } as const;
+          const outcome = rankingPage(packed, ranking, copies, parameters, ',"period":"all"');
+          assert.ok("body" in outcome);
+          const data = Array.from(ranking.subarray(offset, offset + limit), (row) => rows[row]).join();
+          const pagination = `"pagination":{"total":30,"limit":${limit},"offset":${offset}}`;
+          const told = bodyBytes(outcome.body).toString();
+          assert.equal(told, `{"data":[${data}],${pagination},"period":"all"}`);
+          assert.equal(outcome.body.length, Buffer.byteLength(told));
+        }
+      }
+      return copies.rows;
+    });
+    assert.deepEqual([counts[0], counts[1], counts[4], counts[5]], [0, 0, 29, 30]);
+    assert.ok(0 < counts[2]! && counts[2]! < counts[3]! && counts[3]! < 29, counts.join());
   });
 });
 

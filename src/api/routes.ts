@@ -4,7 +4,7 @@ import type { FaultName } from "../model/fault.ts";
 import { FOUND_WORLD_CUT } from "../store/encode.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
-import { oneRow, oneText, rowsPage, searchPage, tablePage } from "./handlers/bodies.ts";
+import { oneRow, oneText, rankingPage, rowsPage, searchPage, tablePage } from "./handlers/bodies.ts";
 import type { Call, Outcome, Route } from "./handlers/route.ts";
 
 const MISSING = {
@@ -61,13 +61,10 @@ export const ROUTES: readonly Route[] = [
     reply: { envelope: "ranking", schema: "world" },
     faults: [],
     summary: "All public worlds, most visited first.",
-    run: ({ store, parameters }) =>
-      rowsPage(
-        store.worlds,
-        store.popular[parameters.period],
-        parameters,
-        `,"period":"${parameters.period}"`,
-      ),
+    run: ({ store: { worlds, popular, mostPopular }, parameters }) => {
+      const { period } = parameters;
+      return rankingPage(worlds, popular[period], mostPopular[period], parameters, `,"period":"${period}"`);
+    },
   },
   {
     name: "getWorld",

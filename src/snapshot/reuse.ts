@@ -31,6 +31,7 @@ const MADE_FROM: Readonly<Record<Part, readonly Origin[]>> = {
   worldIds: ["worlds.ndjson"],
   worldStats: ["world-stats.ndjson", "worldIds"],
   popular: ["world-stats.ndjson", "worldIds"],
+  mostPopular: ["worlds", "popular"],
   instances: ["instances.ndjson", "worldIds"],
   worldsByOwner: ["users.ndjson", "worlds.ndjson"],
   instancesByWorld: ["instances.ndjson", "worldIds"],

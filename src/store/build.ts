@@ -8,7 +8,7 @@ import type { Store } from "./generation.ts";
 import { type ArrivingIds, compareWords, copyWords, createIdMap } from "./ids.ts";
 import { groupRows, NO_GROUP } from "./lists.ts";
 import { countUp, newestFirst, sortHighestFirst } from "./order.ts";
-import { type Block, idText, packBlock, type Table } from "./table.ts";
+import { type Block, copyFirstRows, idText, packBlock, type Table } from "./table.ts";
 
 /** Visible rows of one table, in order of arrival. */
 export interface ArrivedRows {
@@ -99,6 +99,18 @@ function rankWorlds(worlds: Table, arrivedStats: ArrivedStats): Pick<Store, "wor
   };
 }
 
+/** The copies of the first rows of each ranking; see {@link Store}. */
+export function copyMostPopular({
+  worlds,
+  popular,
+}: Pick<Store, "worlds" | "popular">): Store["mostPopular"] {
+  return {
+    all: copyFirstRows(worlds, popular.all),
+    week: copyFirstRows(worlds, popular.week),
+    month: copyFirstRows(worlds, popular.month),
+  };
+}
+
 export type MadeParts = Partial<Omit<Store, "id" | "contents" | "users" | "worlds" | "instances">>;
 
 /**
@@ -125,6 +137,7 @@ export function buildStore(
     worlds: worlds.table,
     instances: instances.table,
     ...ranked,
+    mostPopular: made.mostPopular ?? copyMostPopular({ worlds: worlds.table, popular: ranked.popular }),
     worldsByOwner: made.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
     instancesByWorld: made.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
     platformStats: platformStatsOf({ users: users.table, worlds: worlds.table, instances: instances.table }),

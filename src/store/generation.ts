@@ -18,6 +18,8 @@ export interface Store {
   readonly instances: Table;
   /** World rows by period, most popular first. */
   readonly popular: Readonly<Record<Period, Uint32Array>>;
+  /** Copies of the first of these rows, in this order. */
+  readonly mostPopular: Readonly<Record<Period, Block>>;
   /** World rows by user row. */
   readonly worldsByOwner: RowLists;
   /** Instance rows by world row. */
@@ -27,12 +29,14 @@ export interface Store {
 
 /** Restores a store from another thread: the same memory, and byte blocks as Buffers again. */
 export function reviveStore(store: Store): Store {
+  const { all, week, month } = store.mostPopular;
   return {
     ...store,
     users: reviveBlock(store.users),
     worlds: reviveBlock(store.worlds),
     worldStats: reviveBlock(store.worldStats),
     instances: reviveBlock(store.instances),
+    mostPopular: { all: reviveBlock(all), week: reviveBlock(week), month: reviveBlock(month) },
   };
 }
 

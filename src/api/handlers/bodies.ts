@@ -49,6 +49,20 @@ export function rowsPage(block: Block, rows: Uint32Array, parameters: Parameters
   return page(sliceRows(block, shown), rows.length, parameters, more);
 }
 
+/** A page of a ranking: of the copies of its first rows, as far as they go. @param more text after the pagination, comma first */
+export function rankingPage(
+  block: Block,
+  ranking: Uint32Array,
+  first: Block,
+  parameters: Parameters,
+  more: string,
+): Outcome {
+  const from = Math.min(parameters.offset, ranking.length);
+  const to = Math.min(from + parameters.limit, ranking.length);
+  if (to > first.rows) return rowsPage(block, ranking, parameters, more);
+  return page(sliceRange(first, from, to), ranking.length, parameters, more);
+}
+
 /** A page of a search, at once or later. @param more text after the pagination, comma first */
 function foundPage(
   block: Block,

@@ -11,7 +11,8 @@ import type { Store } from "../../store/generation.ts";
 export const PREPARED_VERSION = 4;
 
 export interface PreparedContents {
-  readonly store: Store;
+  /** Without the copies of rows, which take milliseconds to make. */
+  readonly store: Omit<Store, "mostPopular">;
   readonly index: SearchIndex;
   /** Ids of hidden worlds, four words each: for comparing snapshots, not for serving. */
   readonly hiddenWorlds: Uint32Array;

@@ -5,6 +5,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES } from "../../model/model.ts";
 import { CORE_DEFAULTS } from "../../settings/settings.ts";
+import { copyMostPopular } from "../../store/build.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
 import {
@@ -118,7 +119,7 @@ async function readPrepared(
     createdAt: head.createdAt,
     prepared: { version: PREPARED_VERSION, sections: sectionsOf(head) },
   };
-  return { kept, store, index, hiddenWorlds };
+  return { kept, store: { ...store, mostPopular: copyMostPopular(store) }, index, hiddenWorlds };
 }
 
 /**
