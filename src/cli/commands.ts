@@ -94,10 +94,4 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     summary: "Publish an earlier version again of what export, mirror or build published.",
     run: async (options, io) => (await import("./build.ts")).rollback(options, io),
   },
-  {
-    name: "completion",
-    usage: "SHELL",
-    summary: "Print completions for bash, zsh or fish.",
-    run: async (options, io, program) => (await import("./completion.ts")).completion(options, io, program),
-  },
 ];

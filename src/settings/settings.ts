@@ -6,7 +6,6 @@
 
 import { problemWithProxy } from "../model/client-address.ts";
 import type { FeatureRows } from "../model/feature-rows.ts";
-import { SCOPES } from "../model/model.ts";
 import { problemWithSocketPath } from "../model/socket-place.ts";
 
 const SERVING = ["serve", "demo"] as const;
@@ -23,10 +22,7 @@ const KEY_VERBS = [
 ] as const;
 type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
 
-export type CoreCommand =
-  | (typeof SERVING)[number]
-  | KeysCommand
-  | ("check" | "diff" | "build" | "rollback" | "completion");
+export type CoreCommand = (typeof SERVING)[number] | KeysCommand | ("check" | "diff" | "build" | "rollback");
 
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
@@ -48,7 +44,7 @@ export interface Setting<C extends string = string> {
   readonly max?: number;
   /** If its value is the path of a file or folder, how the command uses it; changing a file counts as writing. */
   readonly path?: "read" | "written";
-  /** Words that are values; for a list, words to offer, which its command checks. */
+  /** Words that are values. */
   readonly choices?: readonly string[];
   /** For text or a list: what else is wrong with a value, or undefined. */
   readonly problem?: (text: string) => string | undefined;
@@ -111,7 +107,7 @@ const SECONDS = { kind: "number", value: "SECONDS" } as const;
 const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
 const OWNER = { flag: "owner", kind: "text", value: "TEXT" } as const;
 const NOTE = { flag: "note", kind: "text", value: "TEXT" } as const;
-const SCOPE = { flag: "scope", kind: "list", value: "SCOPE", choices: SCOPES } as const;
+const SCOPE = { flag: "scope", kind: "list", value: "SCOPE" } as const;
 const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
 const TIMEOUT = { ...SECONDS, min: 0.1, max: 3600 } as const;
 
