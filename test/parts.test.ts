@@ -223,6 +223,36 @@ describe("parts on the wire", () => {
     });
   }
 
+  test("node:http ends a peer that reads nothing of a page for two minutes, and none that has read it", async (t) => {
+    const length = 60_000;
+    const slices = { bytes: Buffer.alloc(length, "x"), ranges: [0, length], between: "", behind: "", length };
+    const {
+      port,
+      sockets,
+      asked: count,
+    } = await serveBodies([{ length, head: "", slices, end: "" }], "node:http");
+    const peers = [await dial(port), await dial(port)];
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    for (const [at, { socket }] of peers.entries()) {
+      socket.removeAllListeners("data");
+      socket.pause();
+      while (sockets()[at]!.writableLength === 0) {
+        const before = count();
+        socket.write(requestHead("/0"));
+        while (count() === before) await setImmediate();
+      }
+    }
+    const [late, reader] = sockets() as [Socket, Socket];
+    t.mock.timers.tick(119_999);
+    peers[1]!.socket.resume();
+    while (reader.writableLength > 0) await setImmediate();
+    await setImmediate();
+    assert.ok(!late.destroyed);
+    t.mock.timers.tick(10_000);
+    assert.ok(late.destroyed && !reader.destroyed);
+    for (const { socket } of peers) socket.destroy();
+  });
+
   const large = { length: 25_000_000, head: "", slices: sliceAll(Buffer.alloc(25_000_000, "x")), end: "" };
 
   test("a peer that reads nothing of a large page is cut after the timeout, one that reads slowly is not", async () => {

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { splitHeaders } from "../api/headers.ts";
-import { bodyBytes, bodyText } from "../model/body.ts";
+import { bodyBytes, bodyText, type Parts } from "../model/body.ts";
 import type { FaultName } from "../model/fault.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
 import type { ConnectionApp, ConnectionHost } from "./connection.ts";
@@ -105,10 +105,30 @@ function dropBody(
 /** Smaller bodies are sent as text: node:http then sends head and body in one write of one part. */
 const MOST_TEXT_BYTES = 8192;
 
+/** Longer pages are copied, so that a peer which does not read them keeps no tables in memory. */
+const MOST_VIEW_BYTES = 65_536;
+
+/** Time in which a peer must read the page whose rows it keeps in memory. */
+const VIEW_MS = 120_000;
+
 function respond(response: ServerResponse, { status, headers: lines, body }: Reply, closes: boolean): void {
   // Set by name, so that the server can later read that this response is the last.
   if (closes) response.setHeader("Connection", "close");
   response.writeHead(status, splitHeaders(lines));
   if (typeof body === "string" || body.length < MOST_TEXT_BYTES) response.end(bodyText(body), "latin1");
-  else response.end(body.isShared ? body.slices.bytes : bodyBytes(body));
+  else if (body.isShared) response.end(body.slices.bytes);
+  else if (body.slices.ranges.length === 2 && body.length <= MOST_VIEW_BYTES) sendView(response, body);
+  else response.end(bodyBytes(body));
+}
+
+/** Sends rows that lie together without a copy: a new copy for each page would be half of its cost, in collections of garbage. */
+function sendView(response: ServerResponse, { head, slices, end }: Parts): void {
+  const { bytes, ranges, behind } = slices;
+  response.write(head, "latin1");
+  response.write(bytes.subarray(ranges[0], ranges[1]));
+  response.end(behind + end, "latin1");
+  // Mostly the system has taken all of it by now.
+  if (response.writableLength === 0) return;
+  const timer = setTimeout(() => response.destroy(), VIEW_MS).unref();
+  response.once("close", () => clearTimeout(timer));
 }
