@@ -96,7 +96,7 @@ test("problems name the table, the index and the field, and say nothing of other
     `users[4]: id: is a duplicate of users[0]: ${USER.id}`,
   ]);
   assert.deepEqual(await problemsOf({ worldStats: [{ worldId: USER.id, totalVisits: 5n }] }), [
-    "worldStats[0]: totalVisits: must be a whole number from 0 to 9007199254740991, is 5",
+    "worldStats[0]: totalVisits: must be a whole number from 0 to 9007199254740991, is the BigInt 5n",
     ...["uniqueVisitors", "visitsLast7Days", "visitsLast30Days"].map(
       (field) => `worldStats[0]: ${field}: is missing`,
     ),
@@ -124,7 +124,7 @@ test("dates are times, rows are not changed, absent tables are empty", async (t)
   assert.match(found!, /"createdAt":"2026-01-01T00:00:00.000Z"/);
   assert.doesNotMatch(found!, /secret/);
   assert.deepEqual(await problemsOf({ users: [{ ...USER, createdAt: new Date("x") }] }), [
-    "users[0]: createdAt: must be a real time like 2026-01-31T09:30:00.000Z, is an object",
+    "users[0]: createdAt: must be a real time like 2026-01-31T09:30:00.000Z, is an invalid Date",
   ]);
 });
 
@@ -167,6 +167,8 @@ test("what is no set of tables is refused", async (t) => {
   );
   for (const [rows, says] of [
     [5, /option "rows" must be an object with tables, is 5$/],
+    [Promise.resolve({}), /must be an object with tables, is a promise: await it$/],
+    [new Map(), /must be an object with tables, is an iterable$/],
     [{ user: [] }, /option "rows": .*user/],
     [{ users: "abc" }, /users must be an iterable of rows, is "abc"$/],
     [{ users: {} }, /users must be an iterable of rows, is an object$/],

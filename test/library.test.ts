@@ -238,7 +238,7 @@ describe("setKeys", () => {
       [[{ ...good, expiresAt: "soon" }], /^setKeys: key "a": expiresAt must be null or an ISO 8601 time$/],
       [
         [{ ...good, expiresAt: new Date("x") }],
-        /: expiresAt must be null or an ISO 8601 time, is an object$/,
+        /: expiresAt must be null or an ISO 8601 time, is an invalid Date$/,
       ],
       [[{ ...good, previous: [{ sha256 }] }], /^setKeys: key "a": previous\[0\]\.expiresAt: is missing$/],
       [[{ ...good, active: 1 }], /^setKeys: key "a": active must be true or false, is 1$/],

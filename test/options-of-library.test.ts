@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
+import { resolve } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { PROGRAM } from "../src/features.ts";
 import { type OpenOptions, openOrrery } from "../src/mod.ts";
@@ -120,7 +121,10 @@ describe("options of openOrrery", () => {
       [[{ ...API, token: "secret" }], /^key "a": token must be svc_sk_ followed by at least one character$/],
       [[{ ...API, token: "svc_sk_" }], /followed by/],
       [[{ ...API, token: undefined }], /followed by/],
-      [[{ ...CLI, scopes: ["read:users"] }], /^key "c": a CLI token has neither scopes nor a limit$/],
+      [
+        [{ ...CLI, scopes: ["read:users"] }],
+        /^key "c": a CLI token has neither scopes nor a limit; only a record with its createdAt may have them$/,
+      ],
       [[{ ...API, scopes: "read:users" }], /scopes must be an array/],
       [[{ ...API, scopes: ["read:foo"] }], /there is no scope "read:foo", only read:worlds/],
       [[{ ...API, limit: 0 }], /limit must be a whole number of at least 1, is 0$/],
@@ -155,7 +159,7 @@ describe("options of openOrrery", () => {
     const given = { snapshot: "data/sample", keys: [], threads: false, watch: 0 };
     const cases: readonly [options: object, name: string, says: RegExp][] = [
       [{ snapshot: "/no-where" }, "SnapshotError", /^\/no-where: directory does not exist \(ENOENT\)$/],
-      [{ snapshot: "package.json" }, "SnapshotError", /^package\.json: is not a directory$/],
+      [{ snapshot: "package.json" }, "SnapshotError", /^\/.*\/package\.json: is not a directory$/],
       [{ maxSnapshotBytes: 10 }, "SnapshotError", /larger than --max-snapshot-bytes allows$/],
       [
         { keys: "/no-where" },
@@ -169,7 +173,7 @@ describe("options of openOrrery", () => {
 
   it("that are absent have the defaults of the settings", () => {
     const { settings, keys } = checkOptions({ ...RIGHT, rateLimit: undefined }, PROGRAM.settings);
-    assert.deepEqual(settings, { ...DEFAULTS, snapshot: "folder", keys: "file" });
+    assert.deepEqual(settings, { ...DEFAULTS, snapshot: resolve("folder"), keys: resolve("file") });
     assert.equal(keys, undefined);
     assert.equal(checkOptions({ ...RIGHT, cors: false }, PROGRAM.settings).settings.cors, false);
   });

@@ -34,15 +34,16 @@ export interface GivenKey {
   /** When the key was made; now when absent. */
   readonly createdAt?: string | Date;
   /** Further fields of a record in a keys file. */
-  readonly hint?: string | undefined;
-  readonly owner?: string | undefined;
-  readonly note?: string | undefined;
+  readonly hint?: string | null | undefined;
+  readonly owner?: string | null | undefined;
+  readonly note?: string | null | undefined;
   readonly previous?: readonly PreviousToken[];
 }
 
 export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   const type = typeof value;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
   if (type === "string") return JSON.stringify(value);
   if (value === null || type === "undefined" || type === "number" || type === "boolean") return String(value);
   return `${type === "object" ? "an" : "a"} ${type}`;
@@ -89,11 +90,12 @@ function problemWithKey(given: GivenKey, prefixes: Record<KeyKind, string>): str
     given.sha256 === undefined &&
     !(typeof token === "string" && token.startsWith(prefix) && token !== prefix)
   ) {
-    return `token must be ${prefix} followed by at least one character`;
+    const isMissing = token === undefined ? "token or sha256 is missing: a " : "";
+    return `${isMissing}token must be ${prefix} followed by at least one character`;
   }
   if (scopes !== undefined && !Array.isArray(scopes)) return "scopes must be an array";
   if (kind === "cli" && !isRecord(given) && (scopes !== undefined || (limit ?? null) !== null)) {
-    return "a CLI token has neither scopes nor a limit";
+    return "a CLI token has neither scopes nor a limit; only a record with its createdAt may have them";
   }
   const unknown = scopes?.filter((scope) => !SCOPES.some((known) => known === scope)) ?? [];
   if (unknown.length > 0 && !isRecord(given))

@@ -12,8 +12,10 @@ import { PlaceError } from "../util/told-error.ts";
 import { type GivenKey, recordOf } from "./given-keys.ts";
 import { hashToken, type KeyRecord, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 
-export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256"> {
+export interface NewKey extends Omit<GivenKey, "id" | "token" | "sha256" | "hint" | "owner" | "note"> {
   readonly prefix: string;
+  readonly owner?: string | undefined;
+  readonly note?: string | undefined;
 }
 
 /** Enough to recognise a token by, too little to guess it. */

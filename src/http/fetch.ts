@@ -20,7 +20,7 @@ export interface RequestLike {
  * that is aborted: the one of `init` if given, else the one of the request.
  */
 export type FetchHandler = (
-  input: RequestLike | string | Pick<URL, "href" | "toString">,
+  input: RequestLike | string | { readonly href: string; toString(): string },
   init?: RequestInit,
 ) => Promise<Response>;
 

@@ -1,5 +1,6 @@
 /** Checks the options of `openOrrery`. Options that are also settings of `serve` take default and bounds from that table. */
 
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkKeys, type GivenKey, kindOf } from "../auth/given-keys.ts";
 import { isAddress } from "../files/folders.ts";
@@ -61,6 +62,9 @@ export interface CoreOptions {
 /** @internal Checks that given rows are tables that can be read. @throws {TypeError} */
 export function checkRows(rows: unknown, who: string): asserts rows is GivenRows {
   if (!isObject(rows)) throw new TypeError(`${who} must be an object with tables, is ${kindOf(rows)}`);
+  if (rows instanceof Promise)
+    throw new TypeError(`${who} must be an object with tables, is a promise: await it`);
+  if (Symbol.iterator in rows) throw new TypeError(`${who} must be an object with tables, is an iterable`);
   const unknown = problemWithNames(rows, Object.values(GIVEN_NAMES), "table");
   if (unknown !== undefined) throw new TypeError(`${who}: ${unknown}`);
   for (const [name, table] of Object.entries(rows)) {
@@ -89,13 +93,14 @@ const NO_PATHS: readonly (readonly [RegExp, string])[] = [
   [/\0/, "must not hold a null character"],
 ];
 
-/** The path that an option gives, as text or as a `file:` URL. @param what the words for it */
+/** The absolute path that an option gives, as text or as a `file:` URL. @param what the words for it */
 function pathOf(name: string, given: unknown, what = "a path"): string {
   if (given instanceof URL) return pathOfUrl(name, given);
   if (typeof given !== "string" || given === "")
     return fail(`option "${name}" must be ${what}, is ${kindOf(given)}`);
   const problem = NO_PATHS.find(([pattern]) => pattern.test(given));
-  return problem ? fail(`option "${name}" ${problem[1]}`) : given;
+  // Absolute: the program may change its folder, as the standalone server of Next does, and messages then show where it looked.
+  return problem ? fail(`option "${name}" ${problem[1]}`) : resolve(given);
 }
 
 function pathOfUrl(name: string, url: URL): string {
@@ -109,7 +114,7 @@ function pathOfUrl(name: string, url: URL): string {
 
 /** The snapshot's folder, or its URL as text. */
 function snapshotOf(given: unknown): string {
-  if (given === undefined) fail('option "snapshot" is missing: the folder of the snapshot');
+  if (given === undefined) fail('option "snapshot" is missing: the folder of the snapshot; or give "rows"');
   const address = given instanceof URL && given.protocol !== "file:" ? given.href : given;
   const isUrl = typeof address === "string" && isAddress(address) && !/^file:/i.test(address);
   return isUrl ? address : pathOf("snapshot", address, "the path of a folder");

@@ -40,7 +40,9 @@ const UNSAFE = /[\u007f-\u009f\u2028\u2029]/g;
 export function showValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
   if (typeof value === "object") return "an object";
+  if (typeof value === "bigint") return `the BigInt ${value}n`;
   if (typeof value !== "string") return String(value);
   const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
   return JSON.stringify(short).replace(

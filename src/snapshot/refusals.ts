@@ -31,7 +31,9 @@ function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string):
 /** Why a server would not replace one store by the other, one line per reason. */
 export function refusalsOf(before: Store, after: Store, allowShrink: boolean): string[] {
   const shrunk = allowShrink ? [] : shrinkProblems(visibleIn(before), visibleIn(after), "being served");
-  const problems = shrunk.map((problem) => `${problem}; use --allow-shrink to accept it`);
+  const problems = shrunk.map(
+    (problem) => `${problem}; use --allow-shrink (option allowShrink) to accept it`,
+  );
   if (after.id !== before.id || after.contents === before.contents) return problems;
   return [`manifest.json: generation: "${after.id}" is being served with other contents`, ...problems];
 }

@@ -14,7 +14,7 @@ import { EXAMPLES, installRecipes, lacksRecipes, run } from "../support/recipes.
 
 const folder = temporaryFolder();
 const place = join(folder, "project");
-const route = join(place, "app/api/public/v1/[...path]/route.ts");
+const route = join(place, "app/api/public/v1/[[...path]]/route.ts");
 const keys = join(folder, "keys.json");
 const DATA = { SNAPSHOT: join(ROOT, "data/sample"), KEYS: keys };
 const TOKEN = "svcx_of-the-next-test";
@@ -84,6 +84,7 @@ describe("Next", { skip: lacksRecipes }, () => {
     assert.equal((await ask("stats", { method: "HEAD" })).status, 200);
     const missing = await ask("worldz");
     assert.deepEqual([missing.status, await missing.json()], [404, { error: "Not found" }]);
+    assert.equal((await ask("stats", { method: "PATCH" })).headers.get("allow"), "GET, HEAD, OPTIONS");
     // The thread for similar names starts from the copied package, too.
     await until(async () => {
       const found = await ask("users/search?q=vaisam&match=similar");
@@ -119,7 +120,7 @@ describe("Next", { skip: lacksRecipes }, () => {
     t.after(() => writeFileSync(file, text));
     writeFileSync(file, text.replace(', serverExternalPackages: ["orrery"]', ""));
     const { ask, said } = await serve(t, await standalone("bundled"), "server.js");
-    assert.equal((await ask("stats")).status, 500);
+    assert.equal((await ask("stats")).status, 503);
     assert.match(said(), /cannot import the package .*serverExternalPackages: \["orrery"\]/);
   });
 });
