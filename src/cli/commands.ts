@@ -77,12 +77,6 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     run: async (options, io, program) => (await import("./check.ts")).checkSnapshot(options, io, program),
   },
   {
-    name: "diff",
-    usage: "FROM TO",
-    summary: "Show what a reload from one snapshot to another would change.",
-    run: async (options, io) => (await import("./check.ts")).diff(options, io),
-  },
-  {
     name: "build",
     usage: "DIR --out DIR",
     summary: "Prepare a snapshot, search index included, for a fast start.",

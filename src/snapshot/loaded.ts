@@ -112,7 +112,7 @@ export interface Loaded {
   readonly store: Store;
   /** The index, if it was read with the rows. */
   readonly index?: SearchIndex;
-  /** Ids of hidden worlds, four words each, for reports; undefined if a prepared file was not read again. */
+  /** Ids of hidden worlds, four words each, for the prepared file; undefined if a prepared file was not read again. */
   readonly hiddenWorlds: Uint32Array | undefined;
   readonly prepared?: PreparedForm;
   /** As the manifest states, or else the prepared file. */

@@ -108,8 +108,8 @@ describe("a server whose snapshot comes by URL", () => {
     const secret = await run([...args, "--snapshot", url, "--snapshot-token-file", join(folder, "none")]);
     assert.equal(secret.status, 1);
     assert.match(secret.stderr, /^--snapshot-token-file: \/[^\n]+none: cannot be read: no such file/m);
-    const diff = await run(["diff", "data/sample", url]);
-    assert.deepEqual([diff.status, diff.stderr.includes("TO: is a URL; only serve and check")], [2, true]);
+    const build = await run(["build", url, "--out", join(folder, "out")]);
+    assert.deepEqual([build.status, build.stderr.includes("DIR: is a URL; only serve and check")], [2, true]);
   });
 
   it("has its copies in the user's cache folder", async (t) => {
