@@ -4,9 +4,9 @@ import { loadInThread } from "../server/load/threaded-loader.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { noWorldsText } from "../snapshot/loaded.ts";
 import { SnapshotError } from "../util/told-error.ts";
-import type { CommandIo, Program } from "./command.ts";
+import type { CommandIo } from "./command.ts";
 import type { Options } from "./options.ts";
-import { fetchSnapshot } from "./source.ts";
+import { refuseAddress } from "./source.ts";
 import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
 /** The report of a snapshot, as JSON shows it. */
@@ -48,27 +48,17 @@ function textOf({ generation, bytes, files, prepared }: ReturnType<typeof report
   return lines.join("");
 }
 
-function fail(problems: readonly string[], { json }: { readonly json: boolean }, io: CommandIo): never {
-  if (json) io.print(jsonText({ ok: false, problems }));
-  throw new SnapshotError(problems);
-}
-
-export async function checkSnapshot(
-  options: Options<"check">,
-  io: CommandIo,
-  program: Program,
-): Promise<void> {
-  const { folder, repair } = await fetchSnapshot(options, io, program);
+export async function checkSnapshot({ values, positionals }: Options<"check">, io: CommandIo): Promise<void> {
+  const folder = positionals[0]!;
+  refuseAddress("DIR", folder);
   const bar = startProgress(io, "reading");
-  const load = options.values.noIndex ? loadSnapshot : loadInThread;
-  const loadOptions = { maxBytes: options.values.maxSnapshotBytes, onProgress: bar.show };
-  let result = await load(folder, loadOptions);
-  if (!result.ok) {
-    const repaired = await repair();
-    if (repaired !== undefined) result = await load(repaired, loadOptions);
-  }
+  const load = values.noIndex ? loadSnapshot : loadInThread;
+  const result = await load(folder, { maxBytes: values.maxSnapshotBytes, onProgress: bar.show });
   bar.end();
-  if (!result.ok) return fail(result.problems, options.values, io);
+  if (!result.ok) {
+    if (values.json) io.print(jsonText({ ok: false, problems: result.problems }));
+    throw new SnapshotError(result.problems);
+  }
   const report = reportOf(result);
-  io.print(options.values.json ? jsonText(report) : textOf(report));
+  io.print(values.json ? jsonText(report) : textOf(report));
 }
