@@ -3,6 +3,7 @@
 import { loadInThread } from "../server/load/threaded-loader.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { noWorldsText } from "../snapshot/loaded.ts";
+import { PREPARED_VERSION } from "../snapshot/prepared/layout.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import type { Options } from "./options.ts";
@@ -10,11 +11,13 @@ import { refuseAddress } from "./source.ts";
 import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
 /** The report of a snapshot, as JSON shows it. */
-function reportOf({ store, reports, bytes, prepared }: Loaded) {
+function reportOf({ store, reports, bytes, kept }: Loaded) {
   const files = reports.map(({ file, rows, hidden, dangling, bytes }) => {
     const visible = rows - Object.values(hidden).reduce((sum, count) => sum + count, 0);
     return { file, rows, visible, hidden, dangling, bytes };
   });
+  // Files of other versions do not load.
+  const prepared = kept.prepared && { version: PREPARED_VERSION };
   return { ok: true, generation: store.id, bytes, files, prepared };
 }
 
@@ -38,13 +41,7 @@ function textOf({ generation, bytes, files, prepared }: ReturnType<typeof report
     const more = found.count - found.examples.length;
     if (more > 0) lines.push(`  ${file}: … and ${more} more\n`);
   }
-  if (prepared !== undefined) {
-    const sections = Object.entries(prepared.sections).map(([name, size]) => [name, String(size)]);
-    lines.push(
-      `\nprepared from these files, format version ${prepared.version}\n`,
-      formatColumns([["contents", "bytes"], ...sections], [1]),
-    );
-  }
+  if (prepared) lines.push(`\nprepared from these files, format version ${prepared.version}\n`);
   return lines.join("");
 }
 
