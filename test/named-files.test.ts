@@ -14,7 +14,6 @@ import {
   positionalsOf,
   UsageError,
 } from "../src/cli/options.ts";
-import { fetchSnapshot } from "../src/cli/source.ts";
 import { PROGRAM } from "../src/features.ts";
 import { readToken } from "../src/files/token-file.ts";
 import { openOrrery } from "../src/mod.ts";
@@ -61,13 +60,6 @@ const ON_SERVE: Readonly<Record<string, Use>> = {
 };
 
 const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
-  check: [
-    "--snapshot-token-file",
-    (args, environment, folder) => {
-      const options = optionsOf("check", ["--cache", folder, ...args, NOWHERE], environment);
-      return fetchSnapshot(options, NO_IO, PROGRAM);
-    },
-  ],
   mirror: [
     "--token-file",
     (args, environment, folder) =>

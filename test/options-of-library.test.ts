@@ -92,6 +92,10 @@ describe("options of openOrrery", () => {
         { snapshot: "http://me:secret@host/" },
         /^option "snapshot": .* user name or password; option "snapshotTokenFile" takes a token$/,
       ],
+      [
+        { snapshot: "postgres://a.example/b" },
+        /^option "snapshot": only orrery serve reads a database .*export --dry-run/,
+      ],
       [{ observe: {} }, /"observe" must be a function, is an object$/],
       [{ cliTokenPrefix: 5 }, /^option "cliTokenPrefix" must be a string, is 5$/],
       [{ apiKeyPrefix: "" }, /"apiKeyPrefix" must not be empty/],

@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROW_FILES, type RowFile, type WorldStats } from "../src/model/model.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
+import { refusalsOf } from "../src/snapshot/refusals.ts";
 import type { Block } from "../src/store/table.ts";
 import {
   type Files,
@@ -312,4 +313,22 @@ describe("a generation without a manifest", () => {
     assert.equal(one.store.contents, again.store.contents);
     assert.notEqual(one.store.contents, other.store.contents);
   });
+});
+
+test("a reload is refused if most of a table is gone, or for the name of what is served", async () => {
+  const storeOf = async (count: number) => {
+    const users = Array.from({ length: count }, (_, n) => user(n + 1));
+    return mustLoad(await load({ "users.ndjson": users, "worlds.ndjson": [], "instances.ndjson": [] })).store;
+  };
+  const [all, half, few, none] = await Promise.all([200, 100, 99, 0].map(storeOf));
+  assert.deepEqual(refusalsOf(all!, half!, false), []);
+  const [refusal, ...others] = refusalsOf(all!, few!, false);
+  assert.match(refusal!, /^users\.ndjson: 99 visible rows, less than half of the 200 .*--allow-shrink/);
+  assert.deepEqual(others, []);
+  assert.deepEqual(refusalsOf(all!, few!, true), []);
+  assert.match(refusalsOf(half!, none!, false)[0]!, /^users\.ndjson: 0 visible rows/);
+  // A table of fewer than 100 rows may shrink freely.
+  assert.deepEqual(refusalsOf(few!, none!, false), []);
+  const [named] = refusalsOf(all!, { ...half!, id: all!.id }, false);
+  assert.match(named!, /^manifest\.json: generation: .* with other contents$/);
 });

@@ -72,15 +72,9 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
   },
   {
     name: "check",
-    usage: "DIR|URL",
+    usage: "DIR",
     summary: "Validate a snapshot and report its contents.",
-    run: async (options, io, program) => (await import("./check.ts")).checkSnapshot(options, io, program),
-  },
-  {
-    name: "diff",
-    usage: "FROM TO",
-    summary: "Show what a reload from one snapshot to another would change.",
-    run: async (options, io) => (await import("./check.ts")).diff(options, io),
+    run: async (options, io) => (await import("./check.ts")).checkSnapshot(options, io),
   },
   {
     name: "build",

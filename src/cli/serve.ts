@@ -196,7 +196,7 @@ export async function serve(given: Options<"serve">, io: CommandIo, program: Pro
   const options = atInherited(given, inherited.api);
   const { values, names } = options;
   readPrefixes(options);
-  const source = await sourceOf(values.snapshot, values, names, io, program);
+  const source = await sourceOf(values, names, io, program);
   checkSharing(options);
   await checkCountsFile(options);
   const sharedLimits = await program.features.shareLimits?.(values);

@@ -22,7 +22,7 @@ const KEY_VERBS = [
 ] as const;
 type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
 
-export type CoreCommand = (typeof SERVING)[number] | KeysCommand | ("check" | "diff" | "build" | "rollback");
+export type CoreCommand = (typeof SERVING)[number] | KeysCommand | ("check" | "build" | "rollback");
 
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
@@ -214,7 +214,7 @@ export const CORE_SETTINGS = [
     max: 86_400,
     meaning: "Time between two checks of the snapshot's files; 0 turns the check off.",
   },
-  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "diff", "build", "rollback"] },
+  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "build", "rollback"] },
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
   { ...KEEP, commands: ["build"] },
   { ...COUNT, flag: "to", default: "1", meaning: "Number of versions to go back.", commands: ["rollback"] },
@@ -480,7 +480,7 @@ export const CORE_SETTINGS = [
     meaning: "Validate only; skip building the search index.",
     commands: ["check"],
   },
-  { ...JSON_RESULT, commands: ["check", "diff", "keys list", "keys show", "keys find"] },
+  { ...JSON_RESULT, commands: ["check", "keys list", "keys show", "keys find"] },
 ] as const satisfies readonly Setting<CoreCommand>[];
 
 type CoreRow = (typeof CORE_SETTINGS)[number];

@@ -59,12 +59,6 @@ export interface KeptWorlds {
   readonly rows: Uint32Array;
 }
 
-/** The structure of a prepared file: version of the format, and bytes by kind of contents. */
-interface PreparedForm {
-  readonly version: number;
-  readonly sections: Readonly<Record<string, number>>;
-}
-
 export interface KeptPrepared {
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
@@ -74,7 +68,6 @@ export interface KeptPrepared {
   /** As the file states them. */
   readonly store: Pick<Store, "id" | "contents">;
   readonly createdAt: string | undefined;
-  readonly prepared: PreparedForm;
   readonly reports: readonly FileReport[];
 }
 
@@ -112,9 +105,8 @@ export interface Loaded {
   readonly store: Store;
   /** The index, if it was read with the rows. */
   readonly index?: SearchIndex;
-  /** Ids of hidden worlds, four words each, for reports; undefined if a prepared file was not read again. */
+  /** Ids of hidden worlds, four words each, for the prepared file; undefined if a prepared file was not read again. */
   readonly hiddenWorlds: Uint32Array | undefined;
-  readonly prepared?: PreparedForm;
   /** As the manifest states, or else the prepared file. */
   readonly createdAt: string | undefined;
   /** One per row file, or per row file that a prepared file was made from. */

@@ -20,9 +20,8 @@ export const SOURCES_SETTINGS = [
     kind: "text",
     path: "written",
     value: "DIR",
-    meaning:
-      "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory; `check` keeps no copy.",
-    commands: ["serve", "check"],
+    meaning: "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory.",
+    commands: ["serve"],
   },
   {
     flag: "snapshot-token-file",
@@ -32,7 +31,7 @@ export const SOURCES_SETTINGS = [
     path: "read",
     value: "FILE",
     meaning: "File with a bearer token for a snapshot by URL.",
-    commands: ["serve", "check"],
+    commands: ["serve"],
   },
   { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
   { ...ALLOW_SHRINK, commands: ["export", "mirror"] },

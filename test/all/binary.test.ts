@@ -61,10 +61,8 @@ describe("the program as one file", { skip: lacking(node) }, () => {
     assert.equal(run("--version"), `${version}\n`);
     assert.match(run("--help"), /\bserve\b[\s\S]*\bopenapi\b/);
     assert.equal(typeof JSON.parse(run("openapi")), "object");
-    run("generate", "--out", "old", "--users", "300", "--worlds", "60", "--instances", "9");
-    run("generate", "--out", "new", "--users", "301", "--worlds", "60", "--instances", "9");
-    assert.match(run("check", "old"), /users\.ndjson +300 /);
-    assert.match(run("diff", "old", "new"), /users/);
+    run("generate", "--out", "rows", "--users", "300", "--worlds", "60", "--instances", "9");
+    assert.match(run("check", "rows"), /users\.ndjson +300 /);
     assert.match(run("keys", "create", "--keys", "keys.json", "--name", "n"), /^svc_sk_/);
     const id = /key_\w+/.exec(run("keys", "list", "--keys", "keys.json"))![0];
     for (const verb of ["disable", "enable"]) run("keys", verb, id, "--keys", "keys.json");
@@ -72,7 +70,7 @@ describe("the program as one file", { skip: lacking(node) }, () => {
     const from = ["--postgres", "postgres://127.0.0.1:1/x", "--out", "exported"];
     const ran = spawnSync(binary, ["export", ...from], { cwd: empty, env: {}, encoding: "utf8" });
     assert.match(ran.stderr, /^orrery: PostgreSQL at 127\.0\.0\.1:1: connection refused \(ECONNREFUSED\)\n$/);
-    assert.deepEqual(readdirSync(empty).sort(), ["keys.json", "new", "old"]);
+    assert.deepEqual(readdirSync(empty).sort(), ["keys.json", "rows"]);
   });
 
   it("serves its sample, whose copy is gone when it ends", async () => {

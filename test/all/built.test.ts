@@ -33,7 +33,6 @@ describe("the built program and its sources", () => {
       ...[
         ["check", "data/sample", "--json"],
         ["check", bad],
-        ["diff", "data/sample", bad],
       ],
       ...[
         ["serve", "--prot", "1"],

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
-import { get, jsonLines, type Program, run, serve, start, until } from "../support/process.ts";
+import { get, jsonLines, type Program, serve, start, until } from "../support/process.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 
 const skip = needPostgres();
@@ -363,8 +363,5 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       /--queries is for snapshots by postgres:\/\/ alone/,
     );
     assert.match(await of("mirror+http://127.0.0.1:1/"), /--snapshot-token-file is required/);
-    const { status, stderr } = await run(["check", postgres.url("live")]);
-    assert.equal(status, 2);
-    assert.match(stderr, /only orrery serve reads a database .*export --dry-run/);
   });
 });

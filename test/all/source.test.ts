@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, renameSync, statSync, symlinkSync, truncateSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { copiesFolderOf } from "../../src/sources/url/copies.ts";
@@ -13,17 +13,7 @@ import { snapshotFiles, temporaryFolder, user, withManifest, writeFiles } from "
 import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import {
-  assertFailed,
-  generationOf,
-  get,
-  run,
-  type Served,
-  serve,
-  start,
-  until,
-  untilReply,
-} from "../support/process.ts";
+import { generationOf, get, run, type Served, serve, start, until, untilReply } from "../support/process.ts";
 import { startNginx } from "../support/proxies.ts";
 import { smallDisk } from "../support/small-disk.ts";
 import {
@@ -108,8 +98,10 @@ describe("a server whose snapshot comes by URL", () => {
     const secret = await run([...args, "--snapshot", url, "--snapshot-token-file", join(folder, "none")]);
     assert.equal(secret.status, 1);
     assert.match(secret.stderr, /^--snapshot-token-file: \/[^\n]+none: cannot be read: no such file/m);
-    const diff = await run(["diff", "data/sample", url]);
-    assert.deepEqual([diff.status, diff.stderr.includes("TO: is a URL; only serve and check")], [2, true]);
+    for (const command of [["check"], ["build", "--out", join(folder, "out")]]) {
+      const { status, stderr } = await run([...command, url]);
+      assert.deepEqual([status, stderr.includes("DIR: is a URL; only serve takes one")], [2, true]);
+    }
   });
 
   it("has its copies in the user's cache folder", async (t) => {
@@ -119,36 +111,6 @@ describe("a server whose snapshot comes by URL", () => {
     await server.stop();
     const copies = copiesFolderOf(join(folder, "xdg/orrery"), source.url);
     assert.ok(existsSync(join(copies, "current/manifest.json")));
-  });
-
-  it("is checked by its URL", async (t) => {
-    const { cache } = makePlace(t);
-    const source = await hostFor(t, snapshot("first"));
-    const args = ["check", source.url, "--cache", cache];
-    assert.match((await run(args)).stdout, /^generation first\n/);
-    truncateSync(join(copiesFolderOf(cache, source.url), "current/users.ndjson"), 3);
-    assert.match((await run(args)).stdout, /^generation first\n/);
-    source.files = new Map([["manifest.json", Buffer.from("{}")]]);
-    assertFailed(await run(args), /^orrery: http:\S+manifest\.json: format: must be /);
-    // A damaged copy is none where its source is gone.
-    truncateSync(join(copiesFolderOf(cache, source.url), "current/users.ndjson"), 3);
-    await source.close();
-    assertFailed(await run(args), /^orrery: http:\S+: cannot be reached: /);
-  });
-
-  it("is checked without a copy that stays, where no folder is named for it", async (t) => {
-    const { folder } = makePlace(t);
-    const source = await hostFor(t, snapshot("first"));
-    const variables = { TMPDIR: folder, XDG_CACHE_HOME: join(folder, "xdg") };
-    const made = (): string[] => readdirSync(folder).filter((name) => /^(orrery|xdg)/.test(name));
-    assert.match((await run(["check", source.url], variables)).stdout, /^generation first\n/);
-    assert.deepEqual(made(), []);
-    source.fault = () => true;
-    const checking = start(["check", source.url], variables);
-    await until(() => made().length > 0, "a temporary folder");
-    checking.child.kill("SIGINT");
-    await checking.ended;
-    assert.deepEqual(made(), []);
   });
 
   it("that is killed in the middle of a download leaves nothing behind for long, and no harm", async (t) => {

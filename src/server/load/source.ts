@@ -38,10 +38,10 @@ export function folderSource(folder: string): Source {
 }
 
 export interface SourceQuestion {
-  /** The value of `--snapshot`, or the argument of `check`. */
+  /** The value of `--snapshot`. */
   readonly snapshot: string;
   /** Settings that the command lacks are absent. */
-  readonly settings: Values<"serve" | "check"> & Partial<Settings>;
+  readonly settings: Pick<Values<"serve">, "maxSnapshotBytes"> & Partial<Settings>;
   readonly nameOf: (setting: string) => string;
   /** How this program is started, for sources that run in a process of their own; undefined in other programs. */
   readonly command?: readonly string[];

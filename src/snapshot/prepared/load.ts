@@ -17,8 +17,8 @@ import {
 } from "../loaded.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";
 import { BadFileError } from "../read.ts";
-import { bodyBytesOf, decodeHead, decodePrefix, PREFIX_BYTES, type PreparedHead } from "./head.ts";
-import { PREPARED_VERSION, type PreparedContents, putTogether } from "./layout.ts";
+import { bodyBytesOf, decodeHead, decodePrefix, PREFIX_BYTES } from "./head.ts";
+import { type PreparedContents, putTogether } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
 import { readArrays, readInto } from "./read.ts";
 
@@ -33,16 +33,6 @@ function rename(store: Store, { generation }: Manifest): Store {
   if (generation === store.id) return store;
   const contents = createHash("sha256").update(`${store.contents}\n${generation}`).digest("hex");
   return { ...store, id: generation, contents };
-}
-
-/** Bytes of the arrays by the first two names of their paths. */
-function sectionsOf({ arrays }: PreparedHead): Record<string, number> {
-  const sections: Record<string, number> = {};
-  for (const [path, , , bytes] of arrays) {
-    const name = path.split(".").slice(0, 2).join(".");
-    sections[name] = (sections[name] ?? 0) + bytes;
-  }
-  return sections;
 }
 
 async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
@@ -117,7 +107,6 @@ async function readPrepared(
     reports: head.sources,
     store: { id: store.id, contents: store.contents },
     createdAt: head.createdAt,
-    prepared: { version: PREPARED_VERSION, sections: sectionsOf(head) },
   };
   return { kept, store: { ...store, mostPopular: copyMostPopular(store) }, index, hiddenWorlds };
 }
@@ -147,7 +136,6 @@ export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | unde
     store: manifest === undefined ? store : rename(store, manifest),
     ...(index ? { index } : {}),
     hiddenWorlds,
-    prepared: kept.prepared,
     createdAt: manifest?.createdAt ?? kept.createdAt,
     reports: kept.reports,
     reused: new Set(unchangedPrepared ? ROW_FILES : []),
