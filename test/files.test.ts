@@ -224,11 +224,14 @@ describe("a folder", () => {
   });
 });
 
-it("an optional package is missing, or there and of no use to this user", () => {
-  const missing = Object.assign(new Error(), { code: "ERR_MODULE_NOT_FOUND" });
-  const why = (...names: string[]): string =>
-    (importFailure(names, missing, (what) => new Error(what)) as Error).message;
-  assert.match(why("none-such", "pg"), /^needs a package that is not installed: npm install none-such \(/);
-  assert.match(why("none-such", "@none/such"), /packages that are not installed: npm install none-such @/);
-  assert.match(why("pg", "@redis/client"), /^cannot read all files of \/\S+\/pg and \/\S+\/client: /);
+it("an optional package that cannot be imported is to be installed; other failures stay what they are", () => {
+  const why = (names: readonly string[], code: string): string => {
+    const error = Object.assign(new Error(`${code}: the cause`), { code });
+    return (importFailure(names, error, (what) => new Error(what)) as Error).message;
+  };
+  const line = "npm install a (with --global where orrery was)";
+  assert.equal(why(["a"], "ERR_MODULE_NOT_FOUND"), `needs a package that is not installed: ${line}`);
+  assert.equal(why(["a"], "EACCES"), `needs a package that is not installed (EACCES: the cause): ${line}`);
+  assert.match(why(["a", "@b/c"], "MODULE_NOT_FOUND"), /^needs packages that are .*: npm install a @b\/c \(/);
+  assert.equal(why(["a"], "ERR_DLOPEN_FAILED"), "ERR_DLOPEN_FAILED: the cause");
 });

@@ -246,21 +246,17 @@ describe("questions to a thread", () => {
     await kept;
   });
 
-  it("wait for the next thread, which is asked all that is open", async () => {
-    const { questions, sent, thread, gone, ask, termsSent } = createAsked();
-    const a = ask("a");
-    questions.threadDied("once");
-    const b = ask("b");
-    const left = ask("left");
-    gone.add("left");
-    assert.equal(await left, BUSY);
-    sent.splice(0);
+  it("are given back while there is no thread", async () => {
+    const { questions, thread, ask, numberOf, termsSent } = createAsked();
+    const open = ask("open");
+    questions.giveBack();
+    assert.deepEqual(await Promise.all([open, ask("later")]), [undefined, undefined]);
     questions.sendTo(thread);
-    assert.deepEqual(termsSent(), ["a", "b"]);
-    questions.threadDied("twice for a");
-    await assert.rejects(a, /died: twice for a/);
-    questions.threadDied("twice for b");
-    await assert.rejects(b, /died: twice for b/);
+    const again = ask("again");
+    assert.deepEqual(termsSent(), ["open", "again"]);
+    const found = { total: 1, rows: [7] };
+    questions.settle({ number: numberOf("again"), found });
+    assert.deepEqual(await again, found);
   });
 });
 

@@ -24,5 +24,3 @@ export const pagesText: typeof Package.pagesText = (name) => getAsset(`pages-${n
 export const workerEntry: typeof Package.workerEntry = (thread) => getAsset(basename(thread), "utf8");
 
 export const missingFromBundle: typeof Package.missingFromBundle = () => undefined;
-
-export const folderOfPackage: typeof Package.folderOfPackage = () => undefined;

@@ -3,10 +3,8 @@
  * side into `dist/`. In the one-file program `package-embedded.ts` takes its place.
  */
 
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-// Not by name: bundles often declare `createRequire` at their top.
-import modules from "node:module";
-import { basename, dirname, extname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, extname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
@@ -62,25 +60,4 @@ export function missingFromBundle(thread: string): string | undefined {
   if (typeof entry === "string" || !isBundled()) return undefined;
   const file = fileURLToPath(entry);
   return existsSync(file) ? undefined : file;
-}
-
-function isSearchable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The folder of an installed package, even if this user cannot read it; undefined if it is not installed. */
-export function folderOfPackage(name: string): string | undefined {
-  // Bun and Deno may not tell the paths.
-  const places = modules.createRequire(HERE).resolve.paths?.(name) ?? [];
-  return places
-    .map((place) => join(place, name))
-    .find((folder) => {
-      const above = dirname(folder);
-      return existsSync(folder) || (existsSync(above) && !isSearchable(above));
-    });
 }

@@ -159,17 +159,6 @@ export const CORE_EVENTS = {
     meaning:
       "A load failed, and why; the next attempt is after `retryMs`. Warn if the files were still changing.",
   }),
-  "snapshot-shrunk": event<{ table: string; from: number; to: number }>({
-    level: "warn",
-    text: ({ table }) => `snapshot has less than half of the ${table} served before`,
-    meaning: "A table has less than half of its previous rows.",
-  }),
-  "search-cache": event<{ generation: string } & CacheCounts>({
-    level: "info",
-    text: "search cache closed with its generation",
-    meaning:
-      "The searches of a replaced generation: answered from the cache (`hits`) or by a search (`misses`); and the contents of its cache. With `--threads` a line per thread.",
-  }),
   "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
     level: "info",
     // Every request will be refused.

@@ -2,7 +2,7 @@
 
 import { LRUCache } from "lru-cache";
 import { copySlices, type Slices } from "../model/body.ts";
-import type { CacheCounts, Observe } from "../observe/events.ts";
+import type { CacheCounts } from "../observe/events.ts";
 import type { CountSearch, SearchOutcome } from "../observe/metrics/counters.ts";
 import {
   BUSY,
@@ -131,11 +131,6 @@ export class ResultCache {
     };
     return { total, rows, keepJson };
   }
-}
-
-/** @internal Reports the searches of a generation, if there were any. */
-export function observeSearches(observe: Observe, generation: string, counts: CacheCounts): void {
-  if (counts.hits + counts.misses > 0) observe({ kind: "search-cache", generation, ...counts });
 }
 
 /** @internal The outcome of a search without an answer. */

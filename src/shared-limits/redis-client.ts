@@ -59,7 +59,7 @@ export function problemOf(error: unknown, target: Pick<RedisTarget, "password">)
   return withoutPassword(line, target).slice(0, 200);
 }
 
-/** @throws {SettingError} when the package is missing or cannot be read */
+/** @throws {SettingError} when the package is missing */
 async function importRedis() {
   try {
     return await import("@redis/client");

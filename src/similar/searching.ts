@@ -71,7 +71,6 @@ class SimilarThread implements SimilarEngine {
   constructor(options: SimilarOptions, thread: string) {
     this.#options = options;
     this.#thread = thread;
-    this.#questions.giveBack();
   }
 
   retire(): void {

@@ -5,7 +5,7 @@ import { KeyRing } from "../auth/keys.ts";
 import { IN_THREADS } from "../features.ts";
 import { createListener } from "../http/listener.ts";
 import { countersOf, searchCounter, watchVitals } from "../observe/metrics/counters.ts";
-import { CachedSearch, observeSearches } from "../search/cache.ts";
+import { CachedSearch } from "../search/cache.ts";
 import { sharePending } from "../search/pending.ts";
 import { Scheduler } from "../search/schedule.ts";
 import { openSearch } from "../search/search.ts";
@@ -85,10 +85,6 @@ const state = composeState(task.settings, {
 const { settings, maxConnections, maxUnsentBytes } = task;
 const listener = createListener(state, { ...settings, maxConnections, maxUnsentBytes }, observe);
 
-function tellOfCache(): void {
-  observeSearches(observe, state.generation.store.id, cached.counts());
-}
-
 /** Awaited by a stop, which may begin before the thread listens. */
 const started = startListening().catch((error: unknown) => {
   queueMicrotask(() => {
@@ -110,7 +106,6 @@ port.on("message", async (message: ToServing) => {
       say({ kind: "done", number: message.number });
       break;
     case "generation":
-      tellOfCache();
       state.generation = take(message.generation);
       setTimeout(collectGarbage, RELEASE_MS).unref();
       break;
@@ -125,7 +120,6 @@ port.on("message", async (message: ToServing) => {
     case "drain":
       await (await listener).leave();
       await shared?.close();
-      tellOfCache();
       observations.flush();
       say({ kind: "done", number: message.number });
       break;

@@ -1,23 +1,19 @@
 /** Packages that a single feature needs, which orrery does not bring. */
 
-import { folderOfPackage } from "../install/package.ts";
 import { codeOf } from "./system-error.ts";
 
+/** Node also reports a package that this user cannot read as missing, or with EACCES. */
 const UNUSABLE: ReadonlySet<string | undefined> = new Set([
   "ERR_MODULE_NOT_FOUND",
   "MODULE_NOT_FOUND",
   "EACCES",
 ]);
 
-/** A sentence without its subject: which packages are not installed, or cannot be read by this user. */
-function whyUnusable(names: readonly string[]): string {
-  const missing = names.filter((name) => folderOfPackage(name) === undefined);
-  if (missing.length > 0) {
-    const what = missing.length === 1 ? "a package that is" : "packages that are";
-    return `needs ${what} not installed: npm install ${missing.join(" ")} (with --global where orrery was)`;
-  }
-  const folders = names.map((name) => folderOfPackage(name)!).join(" and ");
-  return `cannot read all files of ${folders}: install again with umask 022, so that this user can read them`;
+/** A sentence without its subject. */
+function whyUnusable(names: readonly string[], error: unknown): string {
+  const what = names.length === 1 ? "a package that is" : "packages that are";
+  const why = codeOf(error) === "EACCES" ? ` (${(error as Error).message})` : "";
+  return `needs ${what} not installed${why}: npm install ${names.join(" ")} (with --global where orrery was)`;
 }
 
 /**
@@ -30,6 +26,5 @@ export function importFailure(
   error: unknown,
   fail: (what: string) => Error,
 ): unknown {
-  // Node reports a package that this user cannot read as missing.
-  return UNUSABLE.has(codeOf(error)) ? fail(whyUnusable(names)) : error;
+  return UNUSABLE.has(codeOf(error)) ? fail(whyUnusable(names, error)) : error;
 }

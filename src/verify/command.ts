@@ -43,17 +43,14 @@ function noteText(notes: Verified["notes"]): string {
   return `\nnotes: headers that the specification does not name\n${formatColumns(lines)}`;
 }
 
-function textOf({ compared, differences, counts, notes, coverage, notCompared, remarks }: Verified): string {
+function textOf({ compared, differences, counts, notes }: Verified): string {
   const lines = [`compared ${compared} answers, ${differences.length} differences\n`];
-  lines.push(`statistics of ${coverage.worldStatistics} worlds, profiles of ${coverage.users} users\n`);
   for (const [kind, count] of Object.entries(counts)) {
     const some = differences.filter((found) => found.kind === kind).slice(0, MOST_SHOWN);
     lines.push(`\n${kind}: ${count}\n`, formatColumns(some.map(lineOf)));
     if (count > some.length) lines.push(`  … and ${count - some.length} more\n`);
   }
   lines.push(noteText(notes));
-  for (const remark of remarks) lines.push(`\n${remark}\n`);
-  lines.push("\nnot compared\n", ...notCompared.map((what) => `  ${what}\n`));
   return lines.join("");
 }
 

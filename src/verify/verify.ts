@@ -12,7 +12,7 @@ import {
   type Here,
   KINDS,
 } from "./compare.ts";
-import { type Probe, planProbes, type UsersHere } from "./plan.ts";
+import { planProbes, type UsersHere } from "./plan.ts";
 
 export interface VerifyOptions {
   readonly store: Store;
@@ -34,10 +34,6 @@ interface Note extends Omit<Difference, "kind"> {
 export type Verified = Awaited<ReturnType<typeof verifySnapshot>>;
 
 const STATUSES = [200, 400, 404];
-const ALWAYS_LEFT_OUT = [
-  "answers to keys that are unknown, deactivated, expired or lack a scope, and the limit's 429",
-  "the order of fields in JSON, the values of ETag and of the limit's headers, conditional requests, HEAD and OPTIONS",
-];
 
 /** The platform's counts without the number of users, for a snapshot that does not hold all of them. */
 function withoutUserCount(answer: ApiAnswer): ApiAnswer {
@@ -65,25 +61,6 @@ function groupNotes(found: readonly Difference[]): readonly Note[] {
   return [...notes.values()];
 }
 
-/** Remarks on the server's generations: several of them, or another one than the snapshot's. */
-function remarksOn(etags: ReadonlySet<string>, note: MirrorNote | undefined): string[] {
-  const names = Array.from(etags, (etag) => etag.slice(1, -1));
-  if (names.length > 1) return ["the server's data changed meanwhile: differences may come from that"];
-  const before = note?.generation ?? undefined;
-  if (before === undefined || names.length === 0 || names[0] === before) return [];
-  return [
-    `the server serves generation ${names[0]}, the snapshot is of ${before}: differences may come from that`,
-  ];
-}
-
-function coverageOf(probes: readonly Probe[], { worlds, users }: Store) {
-  const count = (shape: RegExp): number => probes.filter(({ target }) => shape.test(target)).length;
-  return {
-    worldStatistics: `${count(/^\/worlds\/[0-9a-f-]{36}\/stats$/)} of ${worlds.rows}`,
-    users: `${count(/^\/users\/[0-9a-f-]{36}$/)} of ${users.rows}`,
-  };
-}
-
 /** Runs the comparison. @throws `SourceError`; the signal's reason */
 export async function verifySnapshot(options: VerifyOptions) {
   const { store, here, upstream, note, samples, seed, progress } = options;
@@ -94,13 +71,11 @@ export async function verifySnapshot(options: VerifyOptions) {
   const hide = (text: string): string => upstream.hide(text);
   const probes = planProbes(store, samples, seed, usersHere);
   const found = new Map<number, readonly Difference[]>();
-  const etags = new Set<string>();
   progress.left = probes.length;
   await runAll([...probes.entries()], async ([at, probe]) => {
     const { target, authorization } = probe;
     const statuses = authorization === undefined ? STATUSES : [...STATUSES, 401];
     const reply = await upstream.get(target, { authorization, statuses });
-    if (reply.etag !== undefined) etags.add(reply.etag);
     const isCut = target === "/stats" && !usersHere.isComplete;
     const [ours, theirs] = [await here.answer(probe), reply].map((answer) =>
       isCut ? withoutUserCount(answer) : answer,
@@ -110,21 +85,10 @@ export async function verifySnapshot(options: VerifyOptions) {
   });
   const all = probes.flatMap((_, at) => found.get(at)!);
   const differences = all.filter(({ kind }) => kind !== "note");
-  const partly = `the snapshot holds ${store.users.rows} of ${note?.totalUsers} users`;
-  const searched =
-    usersHere.searches.length === 0 ? "searches for users" : "other searches for users than --users";
   return {
     compared: probes.length,
     differences,
     counts: countOf(differences),
     notes: groupNotes(all),
-    coverage: coverageOf(probes, store),
-    /** Parts that were not compared, some with the reason. */
-    notCompared: [
-      ...(usersHere.isComplete ? [] : [`${searched}, and how many users there are: ${partly}`]),
-      ...ALWAYS_LEFT_OUT,
-    ],
-    /** Possible causes of differences. */
-    remarks: remarksOn(etags, note).map(hide),
   };
 }

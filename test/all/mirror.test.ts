@@ -54,10 +54,8 @@ describe("a mirror", () => {
     await runWell(["check", out]);
     const found = JSON.parse((await runWell([...verifyArgs(out, tool), "--json"])).stdout);
     assert.deepEqual([found.ok, found.differences, found.compared], [true, [], 200]);
-    assert.match(
-      found.notCompared[0],
-      /^other searches for users than --users, and how many users there are: the snapshot holds \d+ of 400 users$/,
-    );
+    const { visible, mirror } = JSON.parse(readFileSync(join(out, "manifest.json"), "utf8"));
+    assert.ok(visible.users < mirror.totalUsers, "it holds only some users");
   });
 
   it("that is killed at any moment ends with the same folder as one that is not", async (t) => {

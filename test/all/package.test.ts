@@ -2,16 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { before, describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -188,36 +179,6 @@ describe("the package", () => {
       assert.ok(ran.stderr.endsWith(why), ran.stderr);
     }
     assert.equal(existsSync(join(npmProject, "exported.versions")), false);
-  });
-
-  it("tells packages that this user cannot read from ones that are not installed", () => {
-    const modules = join(npmProject, "node_modules");
-    for (const name of ["pg", "pg-copy-streams", "@redis"]) mkdirSync(join(modules, name), { mode: 0 });
-    for (const path of [folder, npmProject]) chmodSync(path, 0o755);
-    const place = join(folder, "of-other");
-    mkdirSync(place);
-    chmodSync(place, 0o777);
-    const runAsOther = (...args: readonly string[]) =>
-      spawnSync(process.execPath, [join(installed, "bin/orrery.mjs"), ...args], {
-        cwd: npmProject,
-        encoding: "utf8",
-        env: environment(),
-        ...(process.getuid?.() === 0 && { uid: 65_534, gid: 65_534 }),
-      });
-    try {
-      const why = ": install again with umask 022, so that this user can read them\n";
-      const url = "postgres://127.0.0.1:1/x";
-      const exported = runAsOther("export", "--postgres", url, "--out", join(place, "snapshot"));
-      const folders = `${join(modules, "pg")} and ${join(modules, "pg-copy-streams")}`;
-      assert.equal(exported.stderr, `orrery: export cannot read all files of ${folders}${why}`);
-      chmodSync(keys, 0o644);
-      const served = runAsOther(...SERVE, ...QUIETLY, "--shared-limits", "redis://127.0.0.1:1");
-      const client = join(modules, "@redis/client");
-      assert.equal(served.stderr, `orrery: --shared-limits cannot read all files of ${client}${why}`);
-    } finally {
-      for (const name of ["pg", "pg-copy-streams", "@redis"])
-        rmSync(join(modules, name), { recursive: true });
-    }
   });
 
   it("names the package that shared limits need, and installs none for those who do not", () => {

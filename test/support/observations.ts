@@ -45,13 +45,11 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
     },
   ],
   "snapshot-unchanged": [{ generation: "g", ms: 1, read: [], kept: ["users"] }],
-  "snapshot-shrunk": [{ table: "users", from: 3, to: 1 }],
   "snapshot-refused": [
     { problems: ["users.ndjson:1: id: is missing", 'worlds.ndjson:2: "\ud800é\u001b\n'], serving: "g" },
     { problems: ["out of memory"], serving: "g", retryMs: 5000 },
     { problems: ["users.ndjson: changed"], serving: "g", changing: true },
   ],
-  "search-cache": [{ generation: "g", hits: 1, misses: 1, entries: 1, bytes: 300 }],
   "source-downloaded": [{ generation: "g", files: 1, bytes: 9, reused: 3, ms: 1 }],
   "source-failed": [{ problem: "no answer", copy: "g", ageSeconds: 1, retryMs: 1 }],
   "source-recovered": [{ ms: 1 }],

@@ -1,10 +1,10 @@
 /** The served generation: its searches, and its replacement by the next one. */
 
 import { ROW_FILES } from "../../model/model.ts";
-import type { Observation, Observe } from "../../observe/events.ts";
-import { CachedSearch, observeSearches, type SearchBounds } from "../../search/cache.ts";
+import type { Observation } from "../../observe/events.ts";
+import { CachedSearch, type SearchBounds } from "../../search/cache.ts";
 import { openSearch } from "../../search/search.ts";
-import { createGeneration, type Generation, type Store } from "../../store/generation.ts";
+import { createGeneration, type Generation } from "../../store/generation.ts";
 import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../similar/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
@@ -20,7 +20,6 @@ export interface ServedOptions {
   readonly openSimilar?: SimilarSearching["open"] | undefined;
   /** Called once an old generation can be collected. */
   readonly onReleased?: (() => void) | undefined;
-  readonly observe: Observe;
 }
 
 /** Holds the served generation: none before the first {@link replace}, which comes before any use of its searches. */
@@ -58,13 +57,9 @@ export class ServedGeneration {
   /** Serves a loaded generation, and releases the previous one. */
   replace(loaded: LoadedSearchable): void {
     const { store, index } = loaded;
-    const { searchBounds, onReleased, observe } = this.#options;
+    const { searchBounds, onReleased } = this.#options;
     const before = this.#loaded;
     const retireSimilar = this.#replaceSimilar(loaded);
-    if (before) {
-      for (const shrunk of shrunkTables(before.store, store)) observe(shrunk);
-      this.#observeSearches();
-    }
     this.#loaded = loaded;
     this.#search = new CachedSearch(openSearch(store, index), searchBounds);
     this.generation = createGeneration(store, this.#search.find, this.#similar?.search);
@@ -80,7 +75,6 @@ export class ServedGeneration {
 
   /** Releases the resources of the searches; no search may follow. */
   retire(): void {
-    this.#observeSearches();
     this.#similar?.retire();
   }
 
@@ -95,23 +89,6 @@ export class ServedGeneration {
     this.#similar = this.#options.openSimilar?.(store, index);
     return old?.retire;
   }
-
-  #observeSearches(): void {
-    observeSearches(this.#options.observe, this.#loaded!.store.id, this.search.counts());
-  }
-}
-
-function countsOf(store: Store): { users: number; worlds: number; instances: number } {
-  return { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows };
-}
-
-/** The tables, however small, that lost more than half of their rows. */
-function shrunkTables(before: Store, after: Store): Observation[] {
-  const counts = countsOf(after);
-  return Object.entries(countsOf(before)).flatMap(([table, from]) => {
-    const to = counts[table as keyof typeof counts];
-    return to < from / 2 ? [{ kind: "snapshot-shrunk", table, from, to } as const] : [];
-  });
 }
 
 function tablesOf({ reused }: LoadedSearchable): Record<"read" | "kept", string[]> {
@@ -126,7 +103,7 @@ export function loadedObservation(loaded: LoadedSearchable, ms: number): Observa
   return {
     kind: "snapshot-loaded",
     generation: store.id,
-    counts: countsOf(store),
+    counts: { users: store.users.rows, worlds: store.worlds.rows, instances: store.instances.rows },
     hiddenWorlds: Math.max(0, worldRows - store.worlds.rows),
     bytes,
     ms: Math.round(ms),

@@ -2,6 +2,7 @@
 
 import { answered } from "../../files/given.ts";
 import type { ReloadResult } from "../../model/reload.ts";
+import type { Observe } from "../../observe/events.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { refusalsOf } from "../../snapshot/refusals.ts";
@@ -24,6 +25,7 @@ export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly load: Loader;
   /** Whether a snapshot may have less than half of the users or worlds of the previous one. */
   readonly allowShrink: boolean;
+  readonly observe: Observe;
   readonly events?: SnapshotEvents | undefined;
 }
 

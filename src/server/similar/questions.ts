@@ -35,17 +35,11 @@ export interface SearchAnswer {
 /** Milliseconds between checks for gone callers: a listener for each would cost every request, also one that never waits. */
 const LOOK_MS = 20;
 
-/** Thread deaths after which a search is taken for their cause. */
-const MOST_DEATHS = 2;
-
 /** Asks for a page of a search; resolves with undefined when the caller must search itself. */
 export type AskPage = SearchOf<Promise<Found | Busy | undefined>>;
 
 interface OpenQuestion {
-  readonly request: SearchRequest;
   readonly caller: Caller;
-  /** Threads that died while this question was open. */
-  deaths: number;
   readonly resolve: (found: Found | Busy | undefined) => void;
   readonly reject: (error: Error) => void;
 }
@@ -58,9 +52,9 @@ interface Asked {
 export class Questions {
   readonly #onDone: () => void;
   readonly #open = new Map<number, OpenQuestion>();
+  /** Absent while there is none; no question is open then. */
   #thread: Asked | undefined;
   #isRetired = false;
-  #isDown = false;
   #timer: NodeJS.Timeout | undefined;
   #numbers = 0;
 
@@ -74,28 +68,26 @@ export class Questions {
     return this.#isRetired && this.#open.size === 0;
   }
 
-  /** Whether there will be no thread for some time; see {@link giveBack}. */
+  /** Whether there is no thread: none yet, or none since {@link giveBack}. */
   get isDown(): boolean {
-    return this.#isDown;
+    return this.#thread === undefined;
   }
 
   sendTo(thread: Asked): void {
     this.#thread = thread;
-    this.#isDown = false;
-    for (const { request } of this.#open.values()) thread.postMessage(request);
     this.#checkDone();
   }
 
   /** Resolves with {@link BUSY} when the caller is gone, and with undefined when there is no thread. */
   readonly ask: AskPage = (name, term, page, caller) => {
-    // While questions are open, the thread lives or is being replaced.
-    if (this.isDone || this.#isDown) return Promise.resolve(undefined);
+    const thread = this.#thread;
+    if (this.isDone || thread === undefined) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const { limit, offset } = page;
       const number = this.#numbers++;
       const request = { number, key: caller.key, name, term, page: { limit, offset } };
-      this.#open.set(number, { request, caller, deaths: 0, resolve, reject });
-      this.#thread?.postMessage(request);
+      this.#open.set(number, { caller, resolve, reject });
+      thread.postMessage(request);
       this.#timer ??= setInterval(() => this.#dropGone(), LOOK_MS);
     });
   };
@@ -106,21 +98,9 @@ export class Questions {
     else question?.reject(new Error(problem));
   }
 
-  /** The open questions wait for the next thread, unless they are taken for the cause of the death. */
-  threadDied(cause: string): void {
-    this.#thread = undefined;
-    for (const question of this.#open.values()) {
-      if (++question.deaths < MOST_DEATHS) continue;
-      this.settle({
-        number: question.request.number,
-        problem: `the thread of similar search died: ${cause}`,
-      });
-    }
-  }
-
   /** Resolves all questions, and later ones until the next thread, with undefined: the callers search instead. */
   giveBack(): void {
-    this.#isDown = true;
+    this.#thread = undefined;
     for (const number of this.#open.keys()) this.settle({ number });
   }
 

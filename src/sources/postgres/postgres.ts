@@ -31,7 +31,7 @@ const LOCK_WAIT = "1min";
 const CANCEL_BYTES = 16;
 const CANCEL_CODE = 80_877_102;
 
-/** @throws {CommandError} when a package is missing or cannot be read */
+/** @throws {CommandError} when a package is missing */
 async function importPostgres() {
   try {
     const { default: pg } = await import("pg");
