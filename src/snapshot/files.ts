@@ -53,8 +53,13 @@ export function isSameFile(a: string, b: string): boolean {
   return a.slice(0, a.lastIndexOf(":")) === b.slice(0, b.lastIndexOf(":"));
 }
 
-/** The fingerprints of the files of a snapshot. @throws any error of the file system but "no such file" */
-export async function fileFingerprintsOf(folder: string): Promise<FileFingerprints> {
+/**
+ * The fingerprints of the files of a snapshot.
+ *
+ * @param onAnswer called after each call of the file system
+ * @throws any error of the file system but "no such file"
+ */
+export async function fileFingerprintsOf(folder: string, onAnswer?: () => void): Promise<FileFingerprints> {
   const fingerprints = new Map<string, string>();
   // One after the other: if the file system hangs, one thread waits for it.
   for (const name of [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]) {
@@ -63,6 +68,7 @@ export async function fileFingerprintsOf(folder: string): Promise<FileFingerprin
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
     }
+    onAnswer?.();
   }
   return fingerprints;
 }
@@ -71,9 +77,9 @@ export function joinFingerprints(fingerprints: FileFingerprints): string {
   return [...fingerprints.values()].join("\n");
 }
 
-/** The fingerprint of all files of a snapshot. @throws any error of the file system but "no such file" */
-export async function fingerprintOf(folder: string): Promise<string> {
-  return joinFingerprints(await fileFingerprintsOf(folder));
+/** The fingerprint of all files of a snapshot; see {@link fileFingerprintsOf}. */
+export async function fingerprintOf(folder: string, onAnswer?: () => void): Promise<string> {
+  return joinFingerprints(await fileFingerprintsOf(folder, onAnswer));
 }
 
 /** The fingerprint of the opened files: if it equals {@link fingerprintOf}, all existing files were opened. */

@@ -92,3 +92,21 @@ test("a full disk leaves no folder of build and generate", async (t) => {
   assertFailed(await run(["build", rows, "--out", out]), full);
   assert.deepEqual(readdirSync(disk), ["ballast"]);
 });
+
+/** Each look at a file takes 200 ms: those at a snapshot take longer together than one call may. */
+const SLOW = `import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { setTimeout } from "node:timers/promises";
+const { stat } = files;
+files.stat = async (...args) => (await setTimeout(200), stat(...args));
+syncBuiltinESMExports();
+`;
+
+test("a file system that is slow, but answers each call, serves a snapshot", async (t) => {
+  const { snapshot, keys } = place(t);
+  const server = await serve(snapshot, keys, [], {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SLOW)}`,
+  });
+  assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
+  await server.stop();
+});

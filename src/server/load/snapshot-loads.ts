@@ -134,7 +134,7 @@ export class SnapshotLoads {
   #fingerprintNow(): Promise<string> {
     const { fingerprint } = this.#source;
     if (fingerprint !== undefined) return fingerprint();
-    return answered(this.#folder, () => fingerprintOf(this.#folder));
+    return answered(this.#folder, (onAnswer) => fingerprintOf(this.#folder, onAnswer));
   }
 
   async #read(allowShrink: boolean): Promise<LoadedSearchable | Refused> {
