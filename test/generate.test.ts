@@ -172,11 +172,9 @@ describe("a folder", () => {
     const zipped = await make({ ...SMALL, gzip: true });
     writeFileSync(join(zipped, "worlds.ndjson.gz"), "no gzip");
     await assertRefused(zipped, true, /rows that this command did not make/);
-    for (const name of ["notes.txt", "users.ndjson.zst"]) {
-      const foreign = await make(SMALL);
-      writeFileSync(join(foreign, name), "mine");
-      await assertRefused(foreign, true, new RegExp(name));
-    }
+    const foreign = await make(SMALL);
+    writeFileSync(join(foreign, "notes.txt"), "mine");
+    await assertRefused(foreign, true, /notes\.txt/);
   });
 
   it("whose replacement was cut off at any step is never a mixture that loads, and can be replaced", async () => {

@@ -16,21 +16,12 @@ export interface StoredFile {
   readonly table: RowFile;
   /** Name on disk, ending included. */
   readonly name: string;
-  readonly packing: Packing;
+  readonly isGzip: boolean;
   readonly handle: FileHandle;
 }
 
-/** How a file is compressed, by the ending of its name. */
-export type Packing = "plain" | "gzip" | "zstd";
-
-const ENDINGS: readonly (readonly [ending: string, packing: Packing])[] = [
-  ["", "plain"],
-  [".gz", "gzip"],
-  [".zst", "zstd"],
-];
-
 export function formsOf(table: RowFile): string[] {
-  return ENDINGS.map(([ending]) => table + ending);
+  return [table, `${table}.gz`];
 }
 
 /** Whether a load would take a file for rows. */
@@ -124,10 +115,9 @@ export async function openRowFiles(
   const found: StoredFile[] = [];
   for (const table of tables) {
     const forms: StoredFile[] = [];
-    for (const [ending, packing] of ENDINGS) {
-      const name = table + ending;
+    for (const name of formsOf(table)) {
       const handle = await openIfThere(folder, name, opened);
-      if (handle) forms.push({ table, name, packing, handle });
+      if (handle) forms.push({ table, name, isGzip: name !== table, handle });
     }
     const [first, second] = forms;
     if (first === undefined) problems.file(table, "is missing");

@@ -2,11 +2,10 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import zlib from "node:zlib";
+import { createGunzip } from "node:zlib";
 import { codeOf } from "../util/system-error.ts";
-import type { Packing, StoredFile } from "./files.ts";
+import type { StoredFile } from "./files.ts";
 import { LineCutter, type LineSink, otherKind } from "./lines.ts";
 
 const CHUNK_BYTES = 1_048_576;
@@ -75,31 +74,11 @@ export function spend(budget: Budget, bytes: number): void {
   if (budget.bytesLeft < 0) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
 }
 
-/** A stream of node:zlib, as far as it is used here. */
-type Unpacker = Transform & { readonly bytesWritten: number };
-
-const PACKING_NAMES = { gzip: "gzip", zstd: "Zstandard" } as const;
-
-/** Node has Zstandard from 22.15 on; the types of the oldest supported Node lack it. */
-function createUnpacker(packing: Exclude<Packing, "plain">): Unpacker {
-  const options = { chunkSize: CHUNK_BYTES };
-  if (packing === "gzip") return zlib.createGunzip(options);
-  const { createZstdDecompress } = zlib as { createZstdDecompress?: (options: object) => Unpacker };
-  if (createZstdDecompress === undefined) {
-    throw new BadFileError(`Zstandard requires Node 22.15 or newer; this is ${process.version}`);
-  }
-  return createZstdDecompress(options);
-}
+const DAMAGED = "the gzip data is damaged or truncated";
 
 /** Unpacks a file. Node silently stops at bytes after the last member, so its count of bytes is compared with ours. */
-async function cutPacked(
-  handle: FileHandle,
-  packing: Exclude<Packing, "plain">,
-  take: (chunk: Buffer) => void,
-  cut: (unpacked: Buffer) => void,
-) {
-  const unzip = createUnpacker(packing);
-  const name = PACKING_NAMES[packing];
+async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (unpacked: Buffer) => void) {
+  const unzip = createGunzip({ chunkSize: CHUNK_BYTES });
   let given = 0;
   const stored = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of chunksOf(handle)) {
@@ -108,19 +87,18 @@ async function cutPacked(
       // The stream may keep the chunk after its buffer is used again.
       yield Buffer.from(chunk);
     }
-    if (given === 0) throw new BadFileError(`the ${name} data is damaged or truncated`);
+    if (given === 0) throw new BadFileError(DAMAGED);
   };
   const unpacked = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of chunks) cut(chunk);
   };
   await pipeline(stored, unzip, unpacked).catch((error: unknown) => {
     const code = String(codeOf(error));
-    if (/^Z(STD)?_/i.test(code)) throw new BadFileError(`the ${name} data is damaged or truncated`);
+    if (code.startsWith("Z_")) throw new BadFileError(DAMAGED);
     // The unpacker ended before the file did.
     if (code !== "ABORT_ERR") throw error;
   });
-  if (unzip.bytesWritten !== given)
-    throw new BadFileError(`there are bytes after the end of the ${name} data`);
+  if (unzip.bytesWritten !== given) throw new BadFileError("there are bytes after the end of the gzip data");
 }
 
 /**
@@ -150,7 +128,7 @@ export async function readFileLines(
     spend(budget, chunk.length);
     cutter.push(chunk);
   };
-  if (file.packing !== "plain") await cutPacked(file.handle, file.packing, take, cut);
+  if (file.isGzip) await cutGzip(file.handle, take, cut);
   else
     for await (const chunk of chunksOf(file.handle)) {
       take(chunk);

@@ -4,9 +4,16 @@ import type { User, WorldStats } from "../../model/model.ts";
 import { runAll, type Upstream } from "../../upstream/upstream.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Journal } from "./journal.ts";
-import { findOwners, userSearch } from "./owners.ts";
-import { ChangedError, PAGE_SIZE, Replies } from "./replies.ts";
-import { readInstances, readPlatformStats, readUsers, readWorldStatsOf, readWorlds } from "./rows.ts";
+import { ChangedError, Replies } from "./replies.ts";
+import {
+  type Read,
+  readInstances,
+  readPlatformStats,
+  readUserOf,
+  readUsers,
+  readWorldStatsOf,
+  readWorlds,
+} from "./rows.ts";
 
 export interface CollectOptions {
   readonly upstream: Upstream;
@@ -14,21 +21,6 @@ export interface CollectOptions {
   readonly searches: readonly string[];
   /** Receives the number of requests left. */
   readonly progress: { left: number } | undefined;
-}
-
-/**
- * Lower bound on the requests for the collected data, by purpose: a reply holds at most 50 rows of a list, or the counts of one
- * world. An empty list takes one request, too.
- */
-function boundOf(worlds: number, instances: number, users: number) {
-  const pagesOf = (rows: number): number => Math.ceil(rows / PAGE_SIZE);
-  return {
-    worlds: Math.max(1, pagesOf(worlds)),
-    instances: Math.max(1, pagesOf(instances)),
-    statistics: worlds,
-    users: pagesOf(users),
-    platform: 1,
-  };
 }
 
 /** A server's data, as far as the token may see them. */
@@ -41,6 +33,10 @@ function statsTarget(id: string): string {
   return `/worlds/${encodeURIComponent(id)}/stats`;
 }
 
+function userTarget(id: string): string {
+  return `/users/${encodeURIComponent(id)}`;
+}
+
 type Listed = Awaited<ReturnType<typeof readLists>>;
 
 async function readLists({ searches }: CollectOptions, replies: Replies) {
@@ -49,7 +45,9 @@ async function readLists({ searches }: CollectOptions, replies: Replies) {
   const instances = await replies.list("/instances", readInstances);
   /** By search. */
   const found: (readonly User[])[] = [];
-  for (const q of searches) found.push(await replies.list(userSearch(q), readUsers));
+  for (const q of searches) {
+    found.push(await replies.list(`/users/search?${new URLSearchParams({ q })}`, readUsers));
+  }
   return { platform, worlds, instances, found, generation: replies.generation };
 }
 
@@ -59,20 +57,28 @@ function newestFirst(a: User, b: User): number {
 
 type Details = Awaited<ReturnType<typeof readDetails>>;
 
-/** Reads data that no list holds: statistics and owners. */
-async function readDetails(options: CollectOptions, replies: Replies, listed: Listed) {
-  const { worlds, found, platform } = listed;
-  const users = new Map(found.flat().map((user) => [user.id, user]));
-  await findOwners(replies, users, worlds, platform.totalUsers);
-  const stats = new Map<string, WorldStats>();
+/** Reads data that no list holds, one by one: statistics, and the owners that no search found. */
+async function readDetails(options: CollectOptions, replies: Replies, { worlds, found }: Listed) {
   const { entries } = options.journal;
   const { progress = { left: 0 } } = options;
-  progress.left = worlds.filter(({ id }) => !entries.has(statsTarget(id))).length;
-  await runAll(worlds, async ({ id }) => {
-    const isNew = !entries.has(statsTarget(id));
-    const { value } = await replies.find(statsTarget(id), readWorldStatsOf(id));
-    if (value !== null) stats.set(id, value);
+  const users = new Map(found.flat().map((user) => [user.id, user]));
+  const owners = [...new Set(worlds.map(({ ownerId }) => ownerId))].filter((id) => !users.has(id));
+  const stats = new Map<string, WorldStats>();
+  const targets = [...owners.map(userTarget), ...worlds.map(({ id }) => statsTarget(id))];
+  progress.left = targets.filter((target) => !entries.has(target)).length;
+  const find = async <Row>(target: string, read: Read<Row>): Promise<Row | null> => {
+    const isNew = !entries.has(target);
+    const { value } = await replies.find(target, read);
     if (isNew) progress.left--;
+    return value;
+  };
+  await runAll(owners, async (id) => {
+    const user = await find(userTarget(id), readUserOf(id));
+    if (user !== null) users.set(id, user);
+  });
+  await runAll(worlds, async ({ id }) => {
+    const counts = await find(statsTarget(id), readWorldStatsOf(id));
+    if (counts !== null) stats.set(id, counts);
   });
   return { stats, users };
 }
@@ -96,7 +102,6 @@ function compose(listed: Listed, { stats, users }: Details) {
     gone: listed.worlds.length - worlds.length,
     /** Number of owners that the server does not know. */
     unknownOwners: wanted.size - kept.length,
-    bound: boundOf(listed.worlds.length, listed.instances.length, kept.length),
   };
 }
 

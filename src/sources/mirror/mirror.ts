@@ -210,11 +210,9 @@ export async function openMirror(options: MirrorOptions) {
 function detailsOf({ requests, collected }: Mirrored): string {
   const took = `${requests} ${requests === 1 ? "request" : "requests"}`;
   if (collected === undefined) return took;
-  const { worlds, instances, users, platform, bound } = collected;
+  const { worlds, instances, users, platform } = collected;
   const rows = `${worlds.length} worlds, ${instances.length} instances, ${users.length} of ${platform.totalUsers} users`;
-  const parts = Object.entries(bound).map(([what, least]) => `${what} ${least}`);
-  const sum = Object.values(bound).reduce((total, least) => total + least, 0);
-  return `${rows}; ${took}, at least ${sum} are needed (${parts.join(", ")})`;
+  return `${rows}; ${took}`;
 }
 
 export async function mirror(options: Options<"mirror">, io: CommandIo, program: Program): Promise<void> {

@@ -17,11 +17,11 @@ const NO_PATH = "Not found";
 const MOST_TRIES = 5;
 
 /** Items per request: the maximum of the API. */
-export const PAGE_SIZE = 50;
+const PAGE_SIZE = 50;
 /** Maximum rows of a list: one with an absurd total would be read without end. */
 const MOST_ROWS = 100_000_000;
 
-export function pageTarget(path: string, limit: number, offset: number): string {
+function pageTarget(path: string, limit: number, offset: number): string {
   return `${path}${path.includes("?") ? "&" : "?"}limit=${limit}&offset=${offset}`;
 }
 
@@ -55,7 +55,7 @@ export class Replies {
   }
 
   /** Gives a reply. @param etag the required generation @throws {ChangedError} when another is served; `SourceError` */
-  async get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Entry<Value>> {
+  async #get<Value>(target: string, read: Read<Value>, etag?: string): Promise<Entry<Value>> {
     const known = this.#journal.entries.get(target);
     if (known !== undefined) return known as Entry<Value>;
     const reply = await this.#upstream.get(target, { ifMatch: etag, statuses: [200, 412] });
@@ -88,7 +88,7 @@ export class Replies {
 
   /** Gets one reply, which must be of the lists' generation. @throws {ChangedError} when it is of another; `SourceError` */
   async one<Value>(target: string, read: Read<Value>): Promise<Value> {
-    const { value, etag } = await this.get(target, read, this.generation);
+    const { value, etag } = await this.#get(target, read, this.generation);
     // A reply from the journal may be of another generation.
     if (this.generation !== undefined && etag !== this.generation)
       throw new ChangedError("pages are of two generations");

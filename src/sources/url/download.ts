@@ -81,7 +81,7 @@ function problemWithFiles({ files }: Manifest): string | undefined {
   if (files.has(PREPARED)) {
     return files.size === 1 ? undefined : `files: beside ${PREPARED} there can be no other`;
   }
-  const tables = Array.from(files.keys(), (name) => name.replace(/\.(gz|zst)$/, ""));
+  const tables = Array.from(files.keys(), (name) => name.replace(/\.gz$/, ""));
   for (const table of ROW_FILES) {
     const forms = tables.filter((name) => name === table).length;
     if (forms !== 1) return `files: ${table} is ${forms === 0 ? "missing" : "listed in several forms"}`;
