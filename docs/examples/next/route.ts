@@ -12,19 +12,19 @@ function observe(event: Observation): void {
 
 // Opened by the first request, so that `next build` needs no data. A failed one is tried again by the next request.
 function opened(): Promise<Orrery> {
-  shared.orrery ??= openOrrery({ snapshot: process.env.SNAPSHOT!, keys: process.env.KEYS!, observe });
+  if (shared.orrery === undefined) {
+    shared.orrery = openOrrery({ snapshot: process.env.SNAPSHOT!, keys: process.env.KEYS!, observe });
+    shared.orrery.catch((error: unknown) => {
+      console.error("orrery", error);
+      shared.orrery = undefined;
+    });
+  }
   return shared.orrery;
 }
 
 async function answer(request: Request): Promise<Response> {
-  let orrery: Orrery;
-  try {
-    orrery = await opened();
-  } catch (error) {
-    console.error("orrery", error);
-    shared.orrery = undefined;
-    return Response.json({ error: "Service unavailable" }, { status: 503 });
-  }
+  const orrery = await opened().catch(() => undefined);
+  if (orrery === undefined) return Response.json({ error: "Service unavailable" }, { status: 503 });
   return orrery.fetch(request);
 }
 
