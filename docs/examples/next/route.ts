@@ -4,28 +4,20 @@ import { type Observation, type Orrery, openOrrery } from "orrery";
 // One for the process: `next dev` evaluates this file again after each edit. New options need a restart.
 const shared = globalThis as { orrery?: Promise<Orrery> | undefined };
 
+// Without it a refused snapshot or keys file is silent.
 function observe(event: Observation): void {
-  if (event.kind === "snapshot-refused") console.error("orrery: snapshot refused", event.problems);
-  if (event.kind === "keys-refused") console.error("orrery: keys refused", event.problem);
-  if (event.kind === "defect") console.error("orrery", event.error);
+  if (/-refused$|^defect$/.test(event.kind)) console.error("orrery", event);
 }
 
-// Opened by the first request, so that `next build` needs no data. A failed one is tried again by the next request.
-function opened(): Promise<Orrery> {
-  if (shared.orrery === undefined) {
-    shared.orrery = openOrrery({ snapshot: process.env.SNAPSHOT!, keys: process.env.KEYS!, observe });
-    shared.orrery.catch((error: unknown) => {
-      console.error("orrery", error);
-      shared.orrery = undefined;
-    });
-  }
-  return shared.orrery;
-}
-
+// Opened by the first request, so that `next build` needs no data; after a failure the next request tries again.
 async function answer(request: Request): Promise<Response> {
-  const orrery = await opened().catch(() => undefined);
-  if (orrery === undefined) return Response.json({ error: "Service unavailable" }, { status: 503 });
-  return orrery.fetch(request);
+  shared.orrery ??= openOrrery({ snapshot: process.env.SNAPSHOT!, keys: process.env.KEYS!, observe });
+  const opening = shared.orrery;
+  const orrery = await opening.catch((error: unknown): undefined => {
+    console.error("orrery", error);
+    if (shared.orrery === opening) shared.orrery = undefined;
+  });
+  return orrery?.fetch(request) ?? Response.json({ error: "Service unavailable" }, { status: 503 });
 }
 
 // Refused with a 405 that names the methods.
