@@ -142,33 +142,32 @@ function readQuery(given: Readonly<Record<string, string | undefined>>): Query |
   return isLimit && isOffset && PERIODS.includes(query.period) ? query : undefined;
 }
 
+function send(raw: ServerResponse, verdict: Verdict, body: string | Buffer, status = 200): void {
+  raw.writeHead(status, listOf(verdict, "Content-Type", JSON_TYPE, "Content-Length", String(body.length)));
+  raw.end(body, "latin1");
+}
+
+function refuse(raw: ServerResponse, verdict: Verdict, status: number, error: string): void {
+  send(raw, verdict, JSON.stringify({ error }), status);
+}
+
+/** Sends a page in parts, without a copy of the items. */
+function sendPage(raw: ServerResponse, verdict: Verdict, page: TextPage, query: Query, more?: string): void {
+  const tail = tailOf(page, query, more);
+  const length = String(BEGIN.length + page.items.length + tail.length);
+  raw.writeHead(200, listOf(verdict, "Content-Type", JSON_TYPE, "Content-Length", length));
+  raw.write(BEGIN, "latin1");
+  raw.write(page.items);
+  raw.end(tail, "latin1");
+}
+
 /**
  * Serves ready JSON on a free port and prints its URL on standard output. Fastify routes; replies leave through node:http as the
- * quickest way has it: one list of headers, and pages in parts, without a copy of the items.
+ * quickest way has it: one list of headers, and pages in parts.
  */
 export async function serveTexts(data: Texts, keysFile: string): Promise<void> {
   const judge = createGate(keysFile, data.etag);
   const kept = keptPages();
-  const send = (raw: ServerResponse, verdict: Verdict, body: string | Buffer, status = 200): void => {
-    raw.writeHead(status, listOf(verdict, "Content-Type", JSON_TYPE, "Content-Length", String(body.length)));
-    raw.end(body, "latin1");
-  };
-  const refuse = (raw: ServerResponse, verdict: Verdict, status: number, error: string): void =>
-    send(raw, verdict, JSON.stringify({ error }), status);
-  const sendPage = (
-    raw: ServerResponse,
-    verdict: Verdict,
-    page: TextPage,
-    query: Query,
-    more?: string,
-  ): void => {
-    const tail = tailOf(page, query, more);
-    const length = String(BEGIN.length + page.items.length + tail.length);
-    raw.writeHead(200, listOf(verdict, "Content-Type", JSON_TYPE, "Content-Length", length));
-    raw.write(BEGIN, "latin1");
-    raw.write(page.items);
-    raw.end(tail, "latin1");
-  };
   /** Node 24: no stream for the body of a request that has none. The types of Node 20 do not know the option. */
   const http = { optimizeEmptyRequests: true } as object;
   const app = Fastify({ logger: false, http });
@@ -182,14 +181,18 @@ export async function serveTexts(data: Texts, keysFile: string): Promise<void> {
       else refuse(reply.raw, verdict, refusal.status, refusal.error);
     });
   };
-  const getList = (
-    path: string,
-    answer: (raw: ServerResponse, verdict: Verdict, query: Query) => void,
-  ): void =>
+  type AnswerList = (raw: ServerResponse, verdict: Verdict, query: Query) => void;
+  const getList = (path: string, answer: AnswerList): void =>
     get(path, (raw, verdict, request) => {
       const query = readQuery(request.query as Readonly<Record<string, string | undefined>>);
       if (query === undefined) refuse(raw, verdict, 400, "Bad parameter");
       else answer(raw, verdict, query);
+    });
+  const getFound = (path: string, find: Texts["findWorlds"]): void =>
+    getList(path, (raw, verdict, query) => {
+      const { q, limit, offset } = query;
+      const reply = kept(path, query, () => find(q, limit, offset));
+      send(raw, verdict, reply);
     });
   const getOne = (path: string, find: Texts["world"], missing: string): void =>
     get(path, (raw, verdict, request) => {
@@ -204,22 +207,8 @@ export async function serveTexts(data: Texts, keysFile: string): Promise<void> {
     const { period, limit, offset } = query;
     sendPage(raw, verdict, data.popular(period, limit, offset), query, `,"period":"${period}"`);
   });
-  getList("/worlds/search", (raw, verdict, query) => {
-    const { q, limit, offset } = query;
-    send(
-      raw,
-      verdict,
-      kept("worlds", query, () => data.findWorlds(q, limit, offset)),
-    );
-  });
-  getList("/users/search", (raw, verdict, query) => {
-    const { q, limit, offset } = query;
-    send(
-      raw,
-      verdict,
-      kept("users", query, () => data.findUsers(q, limit, offset)),
-    );
-  });
+  getFound("/worlds/search", data.findWorlds);
+  getFound("/users/search", data.findUsers);
   getOne("/worlds/:id", data.world, "World not found");
   getOne("/users/:id", data.user, "User not found");
   get("/stats", (raw, verdict) => send(raw, verdict, data.stats));
