@@ -2,7 +2,7 @@
 
 import { SCOPES } from "../model/model.ts";
 import { problemWithNames } from "../util/distance.ts";
-import { isObject } from "../util/json.ts";
+import { isObject, kindOfObject } from "../util/json.ts";
 import {
   checkPrevious,
   hashToken,
@@ -41,12 +41,11 @@ export interface GivenKey {
 }
 
 export function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return kindOfObject(value);
   const type = typeof value;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
   if (type === "string") return JSON.stringify(value);
   if (value === null || type === "undefined" || type === "number" || type === "boolean") return String(value);
-  return `${type === "object" ? "an" : "a"} ${type}`;
+  return `a ${type}`;
 }
 
 /** A record as a keys file has it: like there, it may have unknown fields and scopes. */

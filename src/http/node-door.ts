@@ -121,7 +121,7 @@ function respond(response: ServerResponse, { status, headers: lines, body }: Rep
   else response.end(bodyBytes(body));
 }
 
-/** Sends rows that lie together without a copy: a new copy for each page would be half of its cost, in collections of garbage. */
+/** Sends rows that lie together without a copy: copies lie outside of the heap of V8, which collects garbage for them. */
 function sendView(response: ServerResponse, { head, slices, end }: Parts): void {
   const { bytes, ranges, behind } = slices;
   response.write(head, "latin1");

@@ -1,3 +1,5 @@
+import { kindOfObject } from "../util/json.ts";
+
 const MOST_PROBLEMS = 20;
 
 /** The problems of a snapshot, one line each: keeps the first {@link MOST_PROBLEMS} and counts the rest. */
@@ -39,9 +41,7 @@ const UNSAFE = /[\u007f-\u009f\u2028\u2029]/g;
 /** A bad value as a problem quotes it: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
-  if (typeof value === "object") return "an object";
+  if (typeof value === "object") return kindOfObject(value);
   if (typeof value === "bigint") return `the BigInt ${value}n`;
   if (typeof value !== "string") return String(value);
   const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;

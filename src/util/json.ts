@@ -97,3 +97,10 @@ export function notJson(text: string, isLine = false): string {
   const column = before.length - before.lastIndexOf("\n");
   return `not valid JSON at ${isLine ? "" : `line ${before.split("\n").length}, `}column ${column}`;
 }
+
+/** The kind of a value that messages do not quote. */
+export function kindOfObject(value: object): string {
+  if (Array.isArray(value)) return "an array";
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
+  return "an object";
+}

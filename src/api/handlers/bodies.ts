@@ -35,11 +35,11 @@ export function oneRow(block: Block, row: number): Outcome {
   };
 }
 
-/** A page of a whole table, in list order. */
-export function tablePage(block: Block, parameters: Parameters): Outcome {
-  const from = Math.min(parameters.offset, block.rows);
-  const to = Math.min(from + parameters.limit, block.rows);
-  return page(sliceRange(block, from, to), block.rows, parameters);
+/** A page of a whole table, in list order. @param total if the table goes on @param more text after the pagination, comma first */
+export function tablePage(block: Block, parameters: Parameters, total = block.rows, more = ""): Outcome {
+  const from = Math.min(parameters.offset, total);
+  const to = Math.min(from + parameters.limit, total);
+  return page(sliceRange(block, from, to), total, parameters, more);
 }
 
 /** A page of some rows, in their order. @param more text after the pagination, comma first */
@@ -57,10 +57,9 @@ export function rankingPage(
   parameters: Parameters,
   more: string,
 ): Outcome {
-  const from = Math.min(parameters.offset, ranking.length);
-  const to = Math.min(from + parameters.limit, ranking.length);
-  if (to > first.rows) return rowsPage(block, ranking, parameters, more);
-  return page(sliceRange(first, from, to), ranking.length, parameters, more);
+  const end = Math.min(parameters.offset + parameters.limit, ranking.length);
+  if (end > first.rows) return rowsPage(block, ranking, parameters, more);
+  return tablePage(first, parameters, ranking.length, more);
 }
 
 /** A page of a search, at once or later. @param more text after the pagination, comma first */

@@ -11,7 +11,7 @@ import type { Store } from "../../store/generation.ts";
 export const PREPARED_VERSION = 4;
 
 export interface PreparedContents {
-  /** Without the copies of rows, which take milliseconds to make. */
+  /** Without the copies of rows, which each load makes again. */
   readonly store: Omit<Store, "mostPopular">;
   readonly index: SearchIndex;
   /** Ids of hidden worlds, four words each: for comparing snapshots, not for serving. */
