@@ -207,6 +207,17 @@ it("the process is read by main.ts alone, but for the user's cache folder and th
   }
 });
 
+it("modes and owners are set on open files alone, never by path", () => {
+  let found = 0;
+  for (const file of files) {
+    for (const [, object] of textOf(file).matchAll(/(\w+\.)?\bl?ch(?:mod|own)(?:Sync)?\b/g)) {
+      assert.equal(object, "handle.", file);
+      found++;
+    }
+  }
+  assert.ok(found > 0);
+});
+
 it(".dockerignore lets through what the Containerfile copies", () => {
   const text = readFileSync(join(ROOT, "deploy/Containerfile"), "utf8");
   const copied = [...text.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, names]) => names!.split(" "));

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { createServer, type Server } from "node:net";
+import { createServer, isIPv4, type Server } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { takeInherited } from "../src/cli/inherited.ts";
+import { listenAtPath } from "../src/http/unix.ts";
 import { readClients } from "../src/model/client-address.ts";
 import { place, TOKEN } from "./support/place.ts";
 import { afterTests, environment, jsonLines, start, textOf, until } from "./support/process.ts";
@@ -97,17 +98,37 @@ describe("a Unix socket", { concurrency: 2 }, () => {
   });
 });
 
+test("a Unix socket has its mode when it is made, whatever the umask", async (t) => {
+  const { folder } = place(t);
+  for (const umask of [0, 0o022, 0o177]) {
+    const before = process.umask(umask);
+    const server = createServer();
+    const path = join(folder, `${umask}.sock`);
+    try {
+      await listenAtPath(server, path);
+      assert.equal(process.umask(), umask);
+    } finally {
+      process.umask(before);
+    }
+    assert.equal(lstatSync(path).mode & 0o777, 0o660);
+    await new Promise((closed) => server.close(closed));
+  }
+});
+
 const holders = new Set<Server>();
 afterTests(() => {
   for (const holder of holders) holder.close();
 });
 
-/** A listening server whose socket is handed over; as a service manager does, it takes no connection itself. */
-async function hold(at: string | undefined): Promise<{ handle: unknown; port: number }> {
+/**
+ * A listening server whose socket is handed over; as a service manager does, it takes no connection itself.
+ * @param at an IPv4 address, or the path of a Unix socket
+ */
+async function hold(at: string): Promise<{ handle: unknown; port: number }> {
   const server = createServer({ pauseOnConnect: true });
   holders.add(server);
   await new Promise<void>((resolve) => {
-    if (at === undefined) server.listen(0, "127.0.0.1", resolve);
+    if (isIPv4(at)) server.listen(0, at, resolve);
     else server.listen(at, resolve);
   });
   const address = server.address();
@@ -132,7 +153,7 @@ describe("sockets that are handed over", () => {
   test("serve in place of --host, --port and --admin, and outlive the server", async (t) => {
     const { folder, args } = settings(t);
     const admin = join(folder, "admin.sock");
-    const [api, operators] = [await hold(undefined), await hold(admin)];
+    const [api, operators] = [await hold("127.0.0.1"), await hold(admin)];
     // The holder must not take connections.
     for (const { handle } of [api, operators]) (handle as { unref(): void; onconnection: unknown }).unref();
     const variables = { LISTEN_FDS: "2", LISTEN_FDNAMES: "api:admin" };
@@ -143,6 +164,29 @@ describe("sockets that are handed over", () => {
     program.child.kill("SIGTERM");
     assert.equal(await program.ended, 0, program.stderr());
     assert.ok(lstatSync(admin).isSocket(), "the socket is its maker's");
+  });
+
+  test("that others can reach need the admin token", async (t) => {
+    const { folder, args } = settings(t);
+    const token = join(folder, "admin-token");
+    writeFileSync(token, "an-operators-token\n");
+    const operators = await hold("0.0.0.0");
+    (operators.handle as { unref(): void }).unref();
+    const variables = { LISTEN_FDS: "1", LISTEN_FDNAMES: "admin" };
+    const open = startWith([operators.handle], variables, [...args, "--port", "0"]);
+    assert.equal(await open.ended, 2, open.stderr());
+    assert.match(
+      open.stderr().trim().split("\n").at(-1)!,
+      /^orrery: the inherited socket "admin": --admin-token-file is required, since others than this machine may reach 0\.0\.0\.0/,
+    );
+    const more = ["--port", "0", "--admin-token-file", token];
+    const guarded = startWith([operators.handle], variables, [...args, ...more]);
+    await until(() => guarded.stdout().includes("\n"), "the line");
+    const at = `http://127.0.0.1:${operators.port}/status`;
+    assert.equal((await fetch(at)).status, 401);
+    assert.equal((await fetch(at, { headers: { Authorization: "Bearer an-operators-token" } })).status, 200);
+    guarded.child.kill("SIGTERM");
+    assert.equal(await guarded.ended, 0, guarded.stderr());
   });
 
   test("that are none: one line, exit 1", async (t) => {

@@ -89,11 +89,13 @@ export async function readAdminSettings(
   const names = options.values.adminNames;
   if (file !== undefined)
     return { address, names, token: await readToken(file, options.names.adminTokenFile) };
-  // Who may connect to an inherited socket is decided where it is made.
+  // The address of an inherited socket is known when it listens.
   if (isInherited || isLoopback(address.host)) return { address, names };
-  throw new UsageError(
-    `${name}: --admin-token-file is required, since others than this machine may reach ${address.host}`,
-  );
+  throw new UsageError(`${name}: ${tokenRequired(address.host)}`);
+}
+
+function tokenRequired(host: string): string {
+  return `--admin-token-file is required, since others than this machine may reach ${host}`;
 }
 
 const LIMITS: HttpLimits = {
@@ -161,6 +163,10 @@ async function startAdmin({ address, names = [], token }: AdminSettings, given: 
       : problemText(error);
     throw new CommandError(`cannot listen for --admin on ${placeText(host, port)}: ${why}`);
   });
+  if (token === undefined && !isLoopback(bound.address)) {
+    await server.close(0);
+    throw new UsageError(`the inherited socket "admin": ${tokenRequired(bound.address)}`);
+  }
   return {
     url: bound.family === "unix" ? originOf(bound) : `${originOf(bound)}/`,
     maxConnections,

@@ -1,7 +1,7 @@
 /** Listening at a Unix socket, and at a socket that was inherited from the process that started this one. */
 
 import { fstatSync, type Stats } from "node:fs";
-import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
+import { lstat, rename, stat, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, type ListenOptions, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { codeOf } from "../util/system-error.ts";
@@ -46,8 +46,21 @@ export async function checkSocketPath(path: string): Promise<void> {
 /** The sockets that servers made, to be removed when they stop. */
 const made = new WeakMap<Server, { readonly path: string; readonly inode: number }>();
 
-/** Only the owner and the group may connect. */
-const MODE = 0o660;
+/** Only the owner and the group may connect: the mode of a new socket is 0777 minus this. */
+const UMASK = 0o117;
+
+/**
+ * Starts to listen at a path that is free. The mode comes from the umask, since a mode set by path could reach another file: in
+ * a folder of another user the name may have been swapped. The umask counts for this call alone, in which the system binds.
+ */
+function bindAt(server: Server, path: string): Promise<void> {
+  const umask = process.umask(UMASK);
+  try {
+    return startListening(server, { path, exclusive: true });
+  } finally {
+    process.umask(umask);
+  }
+}
 
 /**
  * Listens at a path. The socket is made under another name and renamed, so that it has its mode from the first moment, and
@@ -58,8 +71,7 @@ export async function listenAtPath(server: Server, path: string): Promise<Addres
   await checkSocketPath(path);
   const draft = join(dirname(path), `.orrery-${process.pid}`);
   await unlink(draft).catch(() => {});
-  await startListening(server, { path: draft, exclusive: true });
-  await chmod(draft, MODE);
+  await bindAt(server, draft);
   await rename(draft, path);
   made.set(server, { path, inode: (await lstat(path)).ino });
   return { address: `unix:${path}`, family: "unix", port: 0 };
