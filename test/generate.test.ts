@@ -10,7 +10,7 @@ import { describe, it, mock } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { type GenerateOptions, generateSnapshot } from "../src/generate/generate.ts";
-import { compileGrammar, drawWorldTexts } from "../src/generate/text.ts";
+import { drawWorldTexts } from "../src/generate/text.ts";
 import { ROW_FILES } from "../src/model/model.ts";
 import { fold } from "../src/search/fold.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
@@ -299,9 +299,4 @@ describe("extremes", () => {
       assert.deepEqual(contents(out), before);
     }
   });
-});
-
-it("grammar names the symbol or the change that is missing", () => {
-  assert.throws(() => compileGrammar({ a: "{b} {c}", b: "x" }), /no symbol \{c\} for "\{b\} \{c\}"/);
-  assert.throws(() => compileGrammar({ a: "{loud b}", b: "x" }), /no symbol \{loud b\}/);
 });

@@ -20,7 +20,8 @@ import { MANIFEST } from "../snapshot/files.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
-const CHUNK_BYTES = 1 << 20;
+/** UTF-16 code units of rows that are written together. */
+const CHUNK_UNITS = 500_000;
 /** Offset of the byte in a gzip header that names the operating system. */
 const OS_AT = 9;
 /** Folder inside the target where a snapshot is completed first: always on the same file system. */
@@ -86,20 +87,17 @@ async function writeRows(path: string, rows: Iterable<string>, gzip: boolean): P
   let [count, bytes] = [0, 0];
 
   function* chunks(): Generator<Buffer> {
-    const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-    let length = 0;
+    let text = "";
     const take = (): Buffer => {
-      // The file has written a chunk before the next row is drawn, but zlib may still be reading it: copy for zlib.
-      const chunk = gzip ? Buffer.from(buffer.subarray(0, length)) : buffer.subarray(0, length);
+      const chunk = Buffer.from(text);
       plain.update(chunk);
-      length = 0;
+      text = "";
       return chunk;
     };
     for (const row of rows) {
-      // A code unit takes three bytes at most.
-      if (length + row.length * 3 > CHUNK_BYTES) yield take();
-      length += buffer.write(row, length);
+      text += row;
       count++;
+      if (text.length >= CHUNK_UNITS) yield take();
     }
     yield take();
   }

@@ -39,19 +39,6 @@ function idText([first, second, third, fourth]: Id): string {
   return formatUuid(Uint32Array.of(first, version, variant, fourth), 0);
 }
 
-const DAYS = Math.ceil((LAST_MOMENT - FIRST_DAY) / DAY);
-/** Texts of days, `2024-05-30T`, and of minutes of a day, `16:23:`: five times as fast as one `Date` per time. */
-const DATES = Array.from({ length: DAYS }, (_, day) => formatTime(FIRST_DAY + day * DAY).slice(0, 11));
-const MINUTES = Array.from({ length: 1440 }, (_, minute) => formatTime(minute * 60_000).slice(11, 17));
-
-/** The text of a time in the snapshot. @param time in milliseconds since the epoch */
-function timeText(time: number): string {
-  const day = Math.floor((time - FIRST_DAY) / DAY);
-  const rest = time - FIRST_DAY - day * DAY;
-  const seconds = String(100_000 + (rest % 60_000));
-  return `${DATES[day]}${MINUTES[Math.floor(rest / 60_000)]}${seconds.slice(1, 3)}.${seconds.slice(3)}Z`;
-}
-
 /** The platform grows: the number of users increases with the square of its age. */
 function drawUserTime(random: Random): number {
   // Accounts taken over from an older platform share one time.
@@ -107,7 +94,7 @@ function* userRows(plan: Plan): Generator<string> {
     const shown = `"displayName":${JSON.stringify(drawDisplayName(random))},"userIconUrl":${drawIcon(random, row, id)}`;
     // A private field that every answer must omit.
     const email = random.chance(0.2) ? `,"email":"${id.slice(0, 8)}@example.com"` : "";
-    yield `{"id":"${id}",${shown},"createdAt":"${timeText(head.created)}"${email}}\n`;
+    yield `{"id":"${id}",${shown},"createdAt":"${formatTime(head.created)}"${email}}\n`;
   }
 }
 
@@ -123,7 +110,7 @@ function* worldRows(plan: Plan): Generator<string> {
     const texts = `"name":${JSON.stringify(name)},"description":${JSON.stringify(description)}`;
     const status = random.chance(0.88) ? "ACTIVE" : RARE_STATUSES[random.below(RARE_STATUSES.length)]!;
     const state = `"isPublic":${random.chance(0.85)},"status":"${status}"`;
-    const times = `"createdAt":"${timeText(created)}","updatedAt":"${timeText(created + since)}"`;
+    const times = `"createdAt":"${formatTime(created)}","updatedAt":"${formatTime(created + since)}"`;
     yield `{"id":"${idText(id)}",${texts},"ownerId":"${idText(ownerId)}",${state},${times}}\n`;
   }
 }
@@ -185,7 +172,7 @@ function* instanceRows(plan: Plan): Generator<string> {
     // Most are young, and none is older than its world.
     const age = Math.ceil(Math.min(4 * DAY, LAST_MOMENT - (world?.created ?? FIRST_DAY)) * unit * unit);
     const state = `"isPublic":${random.chance(0.75)},"isActive":${random.chance(0.85)}`;
-    const rest = `"createdAt":"${timeText(LAST_MOMENT - age)}","region":"${REGIONS[random.below(REGIONS.length)]!}"`;
+    const rest = `"createdAt":"${formatTime(LAST_MOMENT - age)}","region":"${REGIONS[random.below(REGIONS.length)]!}"`;
     yield `{"id":"${idText(id)}","worldId":"${idText(worldId)}",${state},${rest}}\n`;
   }
 }
