@@ -3,6 +3,7 @@
  *
  *     npx tsx bench/flood.ts [--smoke] [--users 1000000] [--rounds 5]
  *     npx tsx bench/flood.ts --searches [--smoke] [--worlds 250000] [--rounds 5] [--seconds 6]
+ *     npx tsx bench/flood.ts --tokenless [--smoke] [--users 20000] [--rounds 3] [--seconds 4] [--tree .]
  *
  * First: the latency of world-by-id at a constant 1,000 requests/s, alone, beside 16 clients that search as fast as they
  * can with new queries, and beside 16 that ask for pages of 50 anywhere in the list; the clients are a separate process.
@@ -12,7 +13,8 @@
  * not that of a client waiting for its core.
  *
  * With `--searches` it prints instead how a flood of the most expensive searches affects all other callers:
- * `support/search-flood.ts`.
+ * `support/search-flood.ts`. With `--tokenless` it prints how connections without a token affect them, kind by kind:
+ * `support/tokenless-flood.ts`; `--tree` is a checkout whose built program is measured.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -21,13 +23,14 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import autocannon from "autocannon";
-import { ask, forkServer, pin, runWhenIdle, said, snapshotOf, visibleWorlds } from "./support/child.ts";
+import { ask, forkServer, pin, ROOT, runWhenIdle, said, snapshotOf, visibleWorlds } from "./support/child.ts";
 import { addKey } from "./support/keys.ts";
 import { constantLoad, type LoadResult } from "./support/load.ts";
 import { readOptions } from "./support/options.ts";
 import { machine, markdown, spread, whole } from "./support/output.ts";
 import { printSearchFlood } from "./support/search-flood.ts";
 import type { Report } from "./support/server.ts";
+import { printTokenlessFlood } from "./support/tokenless-flood.ts";
 
 const RATE = 1000;
 
@@ -39,6 +42,8 @@ const values = readOptions({
     searches: { type: "boolean", default: false },
     worlds: { type: "string" },
     seconds: { type: "string" },
+    tokenless: { type: "boolean", default: false },
+    tree: { type: "string", default: ROOT },
   },
 });
 const users = Number(values.users ?? (values.smoke ? 2000 : 1_000_000));
@@ -50,6 +55,17 @@ if (values.searches) {
     worlds: Number(values.worlds ?? (values.smoke ? 20_000 : 250_000)),
     rounds,
     phaseMs: Number(values.seconds ?? (values.smoke ? 1 : 6)) * 1000,
+  });
+  process.exit();
+}
+
+if (values.tokenless) {
+  if (cpus().length > 1) pin(process.pid, 1);
+  await printTokenlessFlood({
+    users: Number(values.users ?? (values.smoke ? 2000 : 20_000)),
+    rounds: Number(values.rounds ?? (values.smoke ? 1 : 3)),
+    phaseMs: Number(values.seconds ?? (values.smoke ? 0.4 : 4)) * 1000,
+    tree: values.tree,
   });
   process.exit();
 }

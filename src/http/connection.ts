@@ -131,6 +131,8 @@ export class Connection {
   #hasEnded = false;
   /** Whether a stop still reads arrived bytes before it treats an answer as the last. */
   #isSettling = false;
+  /** Whether a turn to write the next piece is due. */
+  #isWriteDue = false;
   #unsent = 0;
   #isGone: (() => boolean) | undefined;
 
@@ -144,9 +146,9 @@ export class Connection {
     socket.on("drain", () => {
       // The next sweep may see as many unsent bytes of later answers: that is progress.
       this.#unsent = 0;
-      this.#writer.proceed();
       this.#noteUnsent();
       this.#makeRoom();
+      if (this.#writer.canProceed) this.#writeLater();
     });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#close());
@@ -173,9 +175,24 @@ export class Connection {
     this.#unsent = 0;
   }
 
+  /** Writes the next piece of a large reply in a turn of its own, so that other connections go first. */
+  #writeLater(): void {
+    if (this.#isWriteDue) return;
+    this.#isWriteDue = true;
+    this.#host.turns.add({ proceed: () => this.#writePiece() }, false);
+  }
+
+  #writePiece(): void {
+    this.#isWriteDue = false;
+    this.#writer.proceed();
+    this.#noteUnsent();
+    this.#makeRoom();
+    if (this.#writer.canProceed) this.#writeLater();
+  }
+
   /** Called where many bytes may have become unsent or sent; the sweep finds all others. */
   #noteUnsent(): void {
-    this.#host.unsent.note(this, this.#writer.unsent);
+    this.#host.unsent.note(this, this.socket.destroyed ? 0 : this.#writer.unsent);
   }
 
   #isClosing(): boolean {
@@ -293,7 +310,8 @@ export class Connection {
       isGone: this.#isGone,
     };
     const reply = fault === undefined ? app.answer(ask) : app.refuse(fault, this, ask);
-    if (!(reply instanceof Promise) && this.#answers.length === 0 && !this.#mayBeLast()) {
+    const isFirst = this.#answers.length === 0;
+    if (!(reply instanceof Promise) && isFirst && !this.#mayBeLast() && this.#hasRoom(reply)) {
       this.#write(method, began, reply, closes);
       return;
     }
@@ -311,6 +329,11 @@ export class Connection {
       answer.reply = reply;
       this.#writeReady();
     }
+  }
+
+  /** Whether a reply may begin: a large page waits while the unsent bytes of all connections are at their bound. */
+  #hasRoom({ body }: Reply): boolean {
+    return body.length <= MAX_UNSENT_BYTES || this.#host.unsent.hasRoom(body.length);
   }
 
   #watch(): () => boolean {
@@ -340,7 +363,7 @@ export class Connection {
     for (;;) {
       const [answer] = this.#answers;
       const reply = answer?.reply;
-      if (answer === undefined || reply === undefined) return;
+      if (answer === undefined || reply === undefined || !this.#hasRoom(reply)) return;
       let { closes } = answer;
       if (!closes && this.#answers.length === 1 && this.#mayBeLast() && this.#wait === undefined) {
         const isKnown = this.#hasEnded || answer === settled;
@@ -372,6 +395,7 @@ export class Connection {
   #write(method: string, began: number, reply: Reply, closes: boolean): void {
     this.#writer.add(reply, closes);
     if (reply.body.length > MAX_UNSENT_BYTES) this.#noteUnsent();
+    if (this.#writer.canProceed) this.#writeLater();
     if (began >= 0) this.#host.app.answered(began, method, reply);
     if (!closes) return;
     this.#stopReading();
@@ -474,6 +498,11 @@ export class Connection {
     if (unsent > 0) {
       this.#noteUnsent();
       this.#sweepUnsent(unsent, now, waited > socketTimeout);
+      return;
+    }
+    // A large page may have waited for room.
+    if (this.#answers[0]?.reply !== undefined) {
+      this.#deliver();
       return;
     }
     switch (this.#state) {

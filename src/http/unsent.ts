@@ -26,21 +26,31 @@ export class Unsent {
     this.#most = most;
   }
 
-  /** Notes a connection's unsent bytes. Above the bound, ends the connections that have read nothing for the longest time. */
+  /** Notes a connection's unsent bytes. */
   note(holder: Holder, bytes: number): void {
     const before = this.#held.get(holder);
     if (bytes === (before?.bytes ?? 0)) return;
     this.#total += bytes - (before?.bytes ?? 0);
-    const now = performance.now();
     const hasRead = before === undefined || bytes < before.bytes;
-    // Then it becomes the last.
+    // Moves it to the end of the order.
     if (hasRead) this.#held.delete(holder);
-    if (bytes > 0) this.#held.set(holder, { bytes, since: hasRead ? now : before.since });
-    for (const [first, held] of this.#held) {
-      if (this.#total <= this.#most || this.#held.size === 1) return;
-      if (now - held.since < SPARED_MS && this.#total <= 2 * this.#most) return;
+    if (bytes > 0) this.#held.set(holder, { bytes, since: hasRead ? performance.now() : before.since });
+    this.#makeRoom(0);
+  }
+
+  /** Whether so many bytes more stay within the bound. If they do not, ends connections that have read nothing for a while. */
+  hasRoom(bytes: number): boolean {
+    this.#makeRoom(bytes);
+    return this.#total === 0 || this.#total + bytes <= this.#most;
+  }
+
+  #makeRoom(bytes: number): void {
+    const now = performance.now();
+    for (const [first, { bytes: unsent, since }] of this.#held) {
+      if (this.#total + bytes <= this.#most || this.#held.size === 1) return;
+      if (now - since < SPARED_MS && this.#total <= 2 * this.#most) return;
       this.#held.delete(first);
-      this.#total -= held.bytes;
+      this.#total -= unsent;
       first.socket.destroy();
     }
   }

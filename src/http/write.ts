@@ -46,6 +46,9 @@ const SCRATCH_BYTES = 262_144;
 /** Maximum size of one write of a page: a runtime reports only whole writes as read by the peer. */
 const PIECE_BYTES = 65_536;
 
+/** Most pieces written in a turn: the others go on in turns of their own. */
+const PIECES = 4;
+
 let scratch = Buffer.alloc(0);
 
 /** Whether memory can be reused as soon as the system took the whole write: in Node alone. */
@@ -97,10 +100,15 @@ export class ReplyWriter {
     this.proceed();
   }
 
-  /** Writes more of the bytes that wait; to be called when the socket has drained. */
+  /** Whether bytes wait that the socket would take now; others are due when it has drained. */
+  get canProceed(): boolean {
+    return this.#waitingBytes > 0 && !this.#socket.destroyed && !this.#socket.writableNeedDrain;
+  }
+
+  /** Writes some pieces of the bytes that wait, as far as the system takes them. */
   proceed(): void {
     const socket = this.#socket;
-    while (this.#waitingBytes > 0 && !socket.destroyed) {
+    for (let left = PIECES; left > 0 && this.#waitingBytes > 0 && !socket.destroyed; left--) {
       if (socket.writableLength > 0 && socket.writableNeedDrain) return;
       const bytes = this.#waiting.shift()!;
       const piece = bytes.subarray(0, PIECE_BYTES);
