@@ -22,7 +22,6 @@ import { settingsOf } from "../src/settings/settings.ts";
 import { shareLimits } from "../src/shared-limits/settings.ts";
 import { findUrlSource as findSource } from "../src/sources/feature.ts";
 import { mirror } from "../src/sources/mirror/mirror.ts";
-import { verify } from "../src/verify/command.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { NO_IO } from "./support/inside.ts";
 import { optionsOf } from "./support/options.ts";
@@ -68,13 +67,6 @@ const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
         NO_IO,
         PROGRAM,
       ),
-  ],
-  verify: [
-    "--token-file",
-    (args, environment) => {
-      const options = optionsOf("verify", ["--against", NOWHERE, ...args, "data/sample"], environment);
-      return verify(options, NO_IO, PROGRAM);
-    },
   ],
   "the library": [
     'option "snapshotTokenFile"',

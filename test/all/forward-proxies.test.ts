@@ -79,7 +79,7 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
     assert.deepEqual(await passed({ HTTPS_PROXY: "" }), []);
   });
 
-  it("another server by http: is mirrored and verified through it", async () => {
+  it("another server by http: is mirrored through it", async () => {
     const token = join(folder, "token");
     const out = join(folder, "out");
     writeFileSync(token, TOKEN, { mode: 0o600 });
@@ -90,9 +90,6 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
     assert.ok(lines.length > 10, lines.join("\n"));
     for (const line of lines)
       assert.match(line, /^((200|304|404) GET http:.*\/api\/public\/v1\/|200 CONNECT )/);
-    const verify = ["verify", "data/sample", "--against", other.url, ...from];
-    await runWell([...verify, "--samples", "20"], { HTTP_PROXY: url() });
-    assert.ok(proxy.asked().length > before + lines.length);
   });
 
   it("its refusals and its absence are one line, without its password", async () => {

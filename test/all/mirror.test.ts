@@ -1,4 +1,4 @@
-/** `mirror` and `verify` as processes: killed at any moment, near a limit, against a server with other prefixes. */
+/** `mirror` as a process: killed at any moment, near a limit, of a server with other prefixes. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { get, run, runWell, type Served, serve, start, until } from "../support/
 
 const SEARCH = ["--users", "an"];
 const KILLS = 15;
-/** None of the commands depends on how tokens begin. */
+/** The command does not depend on how tokens begin. */
 const PREFIXES = ["--api-key-prefix", "xrift_sk_", "--cli-token-prefix", "xrf_"];
 const folder = temporaryFolder();
 let upstream: Served;
@@ -37,12 +37,9 @@ before(async () => {
 const mirrorArgs = (out: string, token: string): string[] => [
   ...["mirror", "--from", upstream.url, "--token-file", token, "--out", out],
 ];
-const verifyArgs = (snapshot: string, token: string): string[] => [
-  ...["verify", snapshot, "--against", upstream.url, "--token-file", token],
-];
 
 describe("a mirror", () => {
-  it("passes check, and answers as the original: with a key of 1,000 requests an hour", async (t) => {
+  it("passes check: with a key of 1,000 requests an hour", async (t) => {
     const out = join(temporaryFolder(t), "out");
     const { stderr } = await runWell([...mirrorArgs(out, limited), ...SEARCH]);
     const [, made] = / users; (\d+) requests\b/.exec(stderr) ?? [];
@@ -52,8 +49,6 @@ describe("a mirror", () => {
     // The server does not count refused requests, so this rest also shows that none was refused.
     assert.equal(Number(headers["x-ratelimit-remaining"]), 1000 - Number(made) - 1);
     await runWell(["check", out]);
-    const found = JSON.parse((await runWell([...verifyArgs(out, tool), "--json"])).stdout);
-    assert.deepEqual([found.ok, found.differences, found.compared], [true, [], 200]);
     const { visible, mirror } = JSON.parse(readFileSync(join(out, "manifest.json"), "utf8"));
     assert.ok(visible.users < mirror.totalUsers, "it holds only some users");
   });

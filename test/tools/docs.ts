@@ -165,7 +165,6 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     ),
   export: () => optionsTable("export"),
   mirror: () => optionsTable("mirror"),
-  verify: () => optionsTable("verify"),
   queries: () => `\`\`\`json\n${JSON.stringify(DEFAULT_QUERIES, null, 2)}\n\`\`\``,
   options: () =>
     table(
