@@ -128,7 +128,7 @@ export const CORE_SETTINGS = [
     value: "DIR|URL",
     required: true,
     meaning:
-      "Directory of the snapshot, or the URL of one, which ends with a slash; or what is to be exported: `postgres://…`, or `mirror+https://…`.",
+      "Directory of the snapshot, or the URL of one, which ends with a slash; or the database to export: `postgres://…`.",
     commands: ["serve"],
   },
   {
