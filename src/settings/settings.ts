@@ -99,7 +99,7 @@ export const OUT = {
   meaning: "Directory to write the snapshot to; created if missing.",
 } as const;
 
-export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
+const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
 const COUNT = { kind: "integer", value: "N", min: 1 } as const;
 const BYTES = { kind: "integer", value: "BYTES" } as const;

@@ -11,7 +11,7 @@ import { createLog } from "../observe/log/log.ts";
 import { ToldError } from "../util/told-error.ts";
 import { stopSignal } from "./stop-signal.ts";
 
-export interface Round {
+interface Round {
   readonly generation: string;
   /** False when the same generation was published before. */
   readonly isNew: boolean;

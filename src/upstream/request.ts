@@ -18,7 +18,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Transient refusals besides 5xx; all others are lasting. */
 const PASSING: ReadonlySet<number> = new Set([408, 421, 425, 429]);
 
-export interface SourceRequest {
+interface SourceRequest {
   readonly url: URL;
   readonly token: string | undefined;
   readonly headers: Readonly<Record<string, string | undefined>>;
