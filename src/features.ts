@@ -37,8 +37,6 @@ import {
   SOURCES_SETTINGS,
   type SourcesOptions,
 } from "./sources/feature.ts";
-import { VERIFY_COMMANDS } from "./verify/commands.ts";
-import { VERIFY_SETTINGS } from "./verify/feature.ts";
 
 /** @internal */
 const SETTINGS = [
@@ -48,10 +46,9 @@ const SETTINGS = [
   ...SHARED_LIMITS_SETTINGS,
   ...SIMILAR_SETTINGS,
   ...SOURCES_SETTINGS,
-  ...VERIFY_SETTINGS,
 ] as const;
 
-const COMMANDS = [...DOCS_PAGE_COMMANDS, ...GENERATE_COMMANDS, ...SOURCES_COMMANDS, ...VERIFY_COMMANDS];
+const COMMANDS = [...DOCS_PAGE_COMMANDS, ...GENERATE_COMMANDS, ...SOURCES_COMMANDS];
 
 const EVENTS = { ...SOURCES_EVENTS, ...SIMILAR_EVENTS, ...SHARED_LIMITS_EVENTS };
 const METRICS = { ...SHARED_LIMITS_METRICS, ...SOURCES_METRICS };

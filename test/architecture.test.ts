@@ -38,7 +38,7 @@ const CORE = "install util files model settings observe store search auth snapsh
 );
 
 /** Each room can be deleted together with its line in `features.ts`. A feature imports the core, but no other feature. */
-const FEATURES = "admin client docs-page generate shared-limits similar sources verify".split(" ");
+const FEATURES = "admin client docs-page generate shared-limits similar sources".split(" ");
 
 /** Rooms that features share and the core does not need. Delete each with the last feature that imports it. */
 const SHARED = ["upstream"];

@@ -21,10 +21,7 @@ import { observeNothing } from "../src/observe/events.ts";
 import { settingsOf } from "../src/settings/settings.ts";
 import { shareLimits } from "../src/shared-limits/settings.ts";
 import { findUrlSource as findSource } from "../src/sources/feature.ts";
-import { mirror } from "../src/sources/mirror/mirror.ts";
-import { verify } from "../src/verify/command.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
-import { NO_IO } from "./support/inside.ts";
 import { optionsOf } from "./support/options.ts";
 import { place } from "./support/place.ts";
 import { run } from "./support/process.ts";
@@ -60,22 +57,6 @@ const ON_SERVE: Readonly<Record<string, Use>> = {
 };
 
 const ELSEWHERE: Readonly<Record<string, readonly [name: string, use: Use]>> = {
-  mirror: [
-    "--token-file",
-    (args, environment, folder) =>
-      mirror(
-        optionsOf("mirror", ["--from", NOWHERE, "--out", `${folder}/out`, ...args], environment),
-        NO_IO,
-        PROGRAM,
-      ),
-  ],
-  verify: [
-    "--token-file",
-    (args, environment) => {
-      const options = optionsOf("verify", ["--against", NOWHERE, ...args, "data/sample"], environment);
-      return verify(options, NO_IO, PROGRAM);
-    },
-  ],
   "the library": [
     'option "snapshotTokenFile"',
     ([, file = ""], _environment, folder) =>

@@ -30,8 +30,6 @@ import { SEARCH_BOUNDS } from "./support/loaded.ts";
 import { DEFAULTS, optionsOf as read } from "./support/options.ts";
 import { until } from "./support/process.ts";
 
-const MIRROR = ["--from", "u", "--token-file", "f", "--out", "o"];
-
 const SERVE = ["--snapshot", "s", "--keys", "k"];
 
 const CREATE = ["--keys", "k", "--name", "n"];
@@ -78,7 +76,7 @@ describe("values", () => {
     const away: "share" | "deny" = values.limitsWhenAway;
     const none: string | undefined = values.sharedLimits;
     assert.deepEqual([away, none, names.watch], ["share", undefined, "--watch"]);
-    const lists: readonly string[] = read("mirror", [...MIRROR, "--users", "a,b"]).values.users;
+    const lists: readonly string[] = read("keys create", [...CREATE, "--scope", "a,b"]).values.scope;
     const count: number = read("generate", ["--out", "x"]).values.users;
     assert.deepEqual([lists, count], [["a", "b"], 2000]);
 

@@ -147,7 +147,7 @@ export interface Status {
   };
   /** In the order of {@link PROBLEM_KINDS}; empty when all is well. */
   readonly problems: readonly Problem[];
-  /** The export or mirror that this server runs itself; null without one. */
+  /** The export that this server runs itself; null without one. */
   readonly rounds: RoundsStatus | null;
   /** Base URL of the API; null until it listens. */
   readonly url: string | null;

@@ -85,7 +85,7 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
   {
     name: "rollback",
     usage: "DIR",
-    summary: "Publish an earlier version again of what export, mirror or build published.",
+    summary: "Publish an earlier version again of what export or build published.",
     run: async (options, io) => (await import("./build.ts")).rollback(options, io),
   },
 ];

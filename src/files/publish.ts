@@ -298,7 +298,7 @@ export async function findEarlier(dir: string, steps: number, names: readonly st
   const versions = versionsOf(place);
   const isLink = (await lstat(place)).isSymbolicLink();
   if (!isLink && !(await isThere(join(place, names[0]!))))
-    throw new OccupiedError("is nothing that export, mirror or build has published");
+    throw new OccupiedError("is nothing that export or build has published");
   // Adds the current files of a plain folder to its versions, if they are not among them.
   const current = isLink
     ? await readCurrent(place)

@@ -19,7 +19,7 @@ type Change<Name extends CountedMetric> = [Metrics[Name]["counted"][number]] ext
   ? number
   : Metrics[Name]["counted"][number] | Readonly<Record<Metrics[Name]["counted"][number], number>>;
 
-/** Rounds of an export or mirror that a server runs. */
+/** Rounds of an export that a server runs. */
 export interface RoundsStatus {
   readonly lastSuccessAt: string | null;
   /** Seconds that it took, and rows, bytes and what is visible. */

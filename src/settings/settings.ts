@@ -99,7 +99,7 @@ export const OUT = {
   meaning: "Directory to write the snapshot to; created if missing.",
 } as const;
 
-export const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
+const JSON_RESULT = { flag: "json", kind: "flag", meaning: "Print the result as JSON." } as const;
 
 const COUNT = { kind: "integer", value: "N", min: 1 } as const;
 const BYTES = { kind: "integer", value: "BYTES" } as const;
@@ -128,7 +128,7 @@ export const CORE_SETTINGS = [
     value: "DIR|URL",
     required: true,
     meaning:
-      "Directory of the snapshot, or the URL of one, which ends with a slash; or what is to be exported: `postgres://…`, or `mirror+https://…`.",
+      "Directory of the snapshot, or the URL of one, which ends with a slash; or the database to export: `postgres://…`.",
     commands: ["serve"],
   },
   {

@@ -1,8 +1,8 @@
-/** The commands that bring snapshots from elsewhere. */
+/** The command that brings snapshots from elsewhere. */
 
 import type { CommandRows } from "../cli/command.ts";
 
-export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
+export const SOURCES_COMMANDS: CommandRows<"export"> = [
   {
     name: "export",
     after: "build",
@@ -10,12 +10,5 @@ export const SOURCES_COMMANDS: CommandRows<"export" | "mirror"> = [
     summary: "Write and publish a snapshot from a PostgreSQL database.",
     run: async (options, io, program) =>
       (await import("./postgres/command.ts")).exportRows(options, io, program),
-  },
-  {
-    name: "mirror",
-    after: "build",
-    usage: "--from URL --token-file FILE --out DIR",
-    summary: "Write and publish a snapshot of another server of this API.",
-    run: async (options, io, program) => (await import("./mirror/mirror.ts")).mirror(options, io, program),
   },
 ];

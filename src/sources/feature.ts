@@ -1,4 +1,4 @@
-/** Settings of snapshots from a URL, a database or another server, and events of snapshots from a URL. */
+/** Settings of snapshots from a URL or a database, and events of snapshots from a URL. */
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -7,7 +7,6 @@ import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
 import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
-import { OTHER_SERVER, problemWithUrl, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
 
 const PERIOD = { kind: "number", value: "SECONDS", min: 0.1, max: 31_536_000 } as const;
 
@@ -33,9 +32,9 @@ export const SOURCES_SETTINGS = [
     meaning: "File with a bearer token for a snapshot by URL.",
     commands: ["serve"],
   },
-  { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
-  { ...ALLOW_SHRINK, commands: ["export", "mirror"] },
-  { ...KEEP, commands: ["export", "mirror"] },
+  { ...MAX_SNAPSHOT_BYTES, commands: ["export"] },
+  { ...ALLOW_SHRINK, commands: ["export"] },
+  { ...KEEP, commands: ["export"] },
   {
     flag: "postgres",
     kind: "text",
@@ -54,7 +53,7 @@ export const SOURCES_SETTINGS = [
     required: true,
     meaning:
       "Place of the symbolic link to the current snapshot. The snapshots themselves are in `DIR.versions`.",
-    commands: ["export", "mirror"],
+    commands: ["export"],
   },
   {
     flag: "queries",
@@ -70,9 +69,8 @@ export const SOURCES_SETTINGS = [
     flag: "every",
     ...PERIOD,
     after: "watch",
-    meaning:
-      "Repeat every so many seconds. Default: once; 60 for `serve --snapshot postgres://…` and `mirror+https://…`.",
-    commands: ["export", "mirror", "serve"],
+    meaning: "Repeat every so many seconds. Default: once; 60 for `serve --snapshot postgres://…`.",
+    commands: ["export", "serve"],
   },
   {
     flag: "live-every",
@@ -91,18 +89,6 @@ export const SOURCES_SETTINGS = [
     needs: "every",
     meaning: "Between two rounds of `--every` export instances alone every so many seconds. Default: never.",
     commands: ["serve"],
-  },
-  { flag: "from", ...OTHER_SERVER, commands: ["mirror"] },
-  { ...TOKEN_FILE, commands: ["mirror"] },
-  { ...REQUESTS_PER_HOUR, after: "watch", commands: ["mirror", "serve"] },
-  {
-    flag: "users",
-    kind: "list",
-    value: "SEARCH",
-    meaning:
-      "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
-      "Default: the owners of worlds.",
-    commands: ["mirror"],
   },
   {
     flag: "build",
@@ -128,13 +114,13 @@ export const SOURCES_SETTINGS = [
     default: "auto",
     meaning:
       "Form of the line about a round: `json`, as the server logs it, or for people (`pretty` and `auto`).",
-    commands: ["export", "mirror"],
+    commands: ["export"],
   },
   {
     flag: "until-input-ends",
     kind: "flag",
     meaning: "End when standard input ends, as when the program that started the command has ended.",
-    commands: ["export", "mirror"],
+    commands: ["export"],
   },
   {
     flag: "dry-run",
@@ -214,7 +200,7 @@ export const SOURCES_EVENTS = {
       lastDetails: details,
     }),
     meaning:
-      "A round of the export or mirror that this server runs (`--snapshot postgres://…`, `mirror+https://…`) is done; `details` has rows and what is visible.",
+      "A round of the export that this server runs (`--snapshot postgres://…`) is done; `details` has rows and what is visible.",
   }),
   "round-failed": event<{
     problem: string;
@@ -229,7 +215,7 @@ export const SOURCES_EVENTS = {
     problem: ({ problem, createdAt }) =>
       `The source of the snapshot cannot be read, and ${createdAt === undefined ? "no data are served yet" : `the data of ${createdAt} are served`}: ${problem}`,
     meaning:
-      "A round of the export or mirror that this server runs has failed, and why. It is tried again with the next round; the same problem is logged once.",
+      "A round of the export that this server runs has failed, and why. It is tried again with the next round; the same problem is logged once.",
   }),
 } as const satisfies Record<string, EventRow<never>>;
 
@@ -238,7 +224,7 @@ export const SOURCES_METRICS = {
     name: "orrery_source_rounds_total",
     type: "counter",
     labels: ["result"],
-    help: "Rounds of the export or mirror that this server runs: published (a new snapshot), unchanged, or failed (the same problem in a row counts once).",
+    help: "Rounds of the export that this server runs: published (a new snapshot), unchanged, or failed (the same problem in a row counts once).",
     counted: ["published", "unchanged", "failed"],
   },
   sourceSuccess: {
@@ -265,10 +251,17 @@ export interface SourcesOptions {
   readonly snapshotTokenFile?: string | URL;
 }
 
-/** @internal The problem with a snapshot's URL, or undefined; see {@link problemWithUrl}. */
+/**
+ * @internal The problem with a snapshot's URL, or undefined. Does not quote the URL, which may hold a password.
+ * @param tokenName the setting of the token
+ */
 export function problemWithAddress(text: string, tokenName: string): string | undefined {
-  const problem = problemWithUrl(text, tokenName);
-  if (problem !== undefined) return problem.startsWith("must") ? `a URL ${problem}` : problem;
+  if (!/^https?:\/\//i.test(text)) return "a URL must begin with http:// or https://";
+  if (!URL.canParse(text)) return "is not a valid URL";
+  const { username, password } = new URL(text);
+  if (username !== "" || password !== "")
+    return `a URL must hold no user name or password; ${tokenName} takes a token`;
+  if (/[?#]/.test(text)) return "a URL must have neither a query nor a fragment";
   return text.endsWith("/") ? undefined : "a URL must end with a slash: it stands for a folder";
 }
 
@@ -296,71 +289,37 @@ function cacheFolder({ settings, cacheHome }: SourceQuestion): string {
 const ROUND_SECONDS = 60;
 
 /** Settings that only rounds have. */
-const OF_POSTGRES = ["queries", "liveEvery"] as const;
+const OF_ROUNDS = ["queries", "liveEvery", "every"] as const;
 
-/** The command and its arguments that run rounds for a snapshot, and the secret first line of its input; undefined for other snapshots. */
-function roundsOf({
-  snapshot,
-  settings,
-  nameOf,
-}: SourceQuestion): { readonly args: string[]; readonly input: string } | undefined {
+/** The arguments that run the rounds of a server; the URL of the database is the first line of their input. */
+function argsOfRounds({ settings }: SourceQuestion): string[] {
   const {
     queries,
     every = ROUND_SECONDS,
     liveEvery,
     skipBroken = 0,
-    requestsPerHour,
     allowShrink,
     maxSnapshotBytes,
-    snapshotTokenFile,
   } = settings;
-  const common = [
-    "--log-format",
-    "json",
-    "--every",
-    String(every),
-    "--max-snapshot-bytes",
-    String(maxSnapshotBytes),
-    ...(allowShrink ? ["--allow-shrink"] : []),
-  ];
   const given = <Value>(flag: string, value: Value | undefined): string[] =>
     value === undefined ? [] : [flag, String(value)];
-  if (/^postgres(?:ql)?:\/\//i.test(snapshot)) {
-    const own = [
-      ...given("--queries", queries),
-      ...given("--live-every", liveEvery),
-      "--skip-broken",
-      String(skipBroken),
-    ];
-    return { args: ["export", "--postgres", "-", ...common, ...own], input: snapshot };
-  }
-  const [, server] = /^mirror\+(https?:\/\/.*)$/i.exec(snapshot) ?? [];
-  if (server === undefined) return undefined;
-  for (const name of OF_POSTGRES)
-    if (settings[name] !== undefined)
-      throw new SettingError(name, " is for snapshots by postgres:// alone", true);
-  if (snapshotTokenFile === undefined)
-    throw new SettingError("snapshotTokenFile", ` is required: the token for ${nameOf("snapshot")}`, true);
-  const own = [
-    "--from",
-    server,
-    "--token-file",
-    snapshotTokenFile,
-    ...given("--requests-per-hour", requestsPerHour),
+  return [
+    ...["export", "--postgres", "-", "--log-format", "json"],
+    ...["--every", String(every), "--max-snapshot-bytes", String(maxSnapshotBytes)],
+    ...(allowShrink ? ["--allow-shrink"] : []),
+    ...given("--queries", queries),
+    ...given("--live-every", liveEvery),
+    ...["--skip-broken", String(skipBroken)],
   ];
-  return { args: ["mirror", ...common, ...own], input: "" };
 }
 
 /** Finds the source that runs its rounds itself. @throws {SettingError} */
-async function findRoundsSource(
-  question: SourceQuestion,
-  { args, input }: NonNullable<ReturnType<typeof roundsOf>>,
-): Promise<OpenSource> {
+async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
   const { snapshot, command } = question;
   if (command === undefined)
     throw new SettingError(
       "snapshot",
-      ": only orrery serve reads a database or another server (orrery export --dry-run shows what it would serve)",
+      ": only orrery serve reads a database (orrery export --dry-run shows what it would serve)",
       true,
     );
   const cache = cacheFolder(question);
@@ -370,17 +329,17 @@ async function findRoundsSource(
   ]);
   // The folder is that of the place, whatever the password.
   const place = copiesFolderOf(cache, addressForMessages(snapshot));
-  return ({ observe }) => new RoundsSource({ command, args, input, place, observe });
+  const args = argsOfRounds(question);
+  return ({ observe }) => new RoundsSource({ command, args, input: snapshot, place, observe });
 }
 
-/** @internal Checks the settings of a snapshot by URL, from a database or from another server. @throws {SettingError} */
+/** @internal Checks the settings of a snapshot by URL or from a database. @throws {SettingError} */
 export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
-  const rounds = roundsOf(question);
-  if (rounds !== undefined) return await findRoundsSource(question, rounds);
+  if (/^postgres(?:ql)?:\/\//i.test(question.snapshot)) return await findRoundsSource(question);
   const { snapshot: address, settings, nameOf } = question;
-  for (const name of [...OF_POSTGRES, "every", "requestsPerHour"] as const)
+  for (const name of OF_ROUNDS)
     if (settings[name] !== undefined)
-      throw new SettingError(name, " is for snapshots by postgres:// and mirror+https:// alone", true);
+      throw new SettingError(name, " is for snapshots by postgres:// alone", true);
   const tokenName = nameOf("snapshotTokenFile");
   const problem = problemWithAddress(address, tokenName);
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);

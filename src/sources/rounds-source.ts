@@ -1,6 +1,6 @@
 /**
- * A snapshot that this server exports or mirrors itself: the rounds of `orrery export` or `orrery mirror` run in a process of
- * their own, which publishes into a folder, and the server follows the folder.
+ * A snapshot that this server exports itself: the rounds of `orrery export` run in a process of their own, which publishes into a
+ * folder, and the server follows the folder.
  *
  *     server ── secret URL, standard input ──▶ child ── publishes ──▶ folder/current ◀── followed ── server
  *            ◀── lines, standard error ──────

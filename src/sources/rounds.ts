@@ -8,10 +8,10 @@ import { OccupiedError } from "../files/publish.ts";
 import { formatTime } from "../model/time.ts";
 import type { Observation } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
-import { stopSignal } from "../upstream/cli.ts";
 import { ToldError } from "../util/told-error.ts";
+import { stopSignal } from "./stop-signal.ts";
 
-export interface Round {
+interface Round {
   readonly generation: string;
   /** False when the same generation was published before. */
   readonly isNew: boolean;
@@ -24,8 +24,6 @@ export interface Rounds {
   /** Work that repeats between two rounds, every so many seconds if given; only its failures are reported. */
   readonly runBetween?: (signal: AbortSignal) => Promise<void>;
   readonly betweenSeconds?: number | undefined;
-  /** Releases all resources; never fails. */
-  readonly close?: () => Promise<void>;
 }
 
 /** What became of a round. */
@@ -117,7 +115,7 @@ async function repeat(rounds: Repeating, seconds: number): Promise<void> {
 
 /** Runs one round, or repeated ones with `--every`; a signal ends the process. @throws {CommandError} or {@link SourceError}; defects */
 export async function runRounds(
-  options: Options<"export" | "mirror">,
+  options: Options<"export">,
   io: CommandIo,
   { tables }: Program,
   rounds: Rounds,
@@ -137,11 +135,8 @@ export async function runRounds(
   } catch (error) {
     if (!signal.aborted) throw failureAt(out, error);
     say((signal.reason as Error).message);
-    await rounds.close?.();
     await io.exit(1);
-  } finally {
-    await rounds.close?.();
   }
-  // A thread or a connection may still be on its way to its end.
+  // A connection may still be on its way to its end.
   if (signal.aborted) await io.exit(0);
 }

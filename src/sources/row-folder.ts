@@ -11,7 +11,6 @@ import { MANIFEST } from "../snapshot/files.ts";
 import { type Before, type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { refuseShrunk, type ShrinkGuard, type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
-import type { MirrorNote } from "../upstream/cli.ts";
 import { isObject } from "../util/json.ts";
 import { SnapshotError } from "../util/told-error.ts";
 
@@ -81,11 +80,11 @@ export async function writeRowFile(
 
 export type RowFiles = ReadonlyMap<string, WrittenFile>;
 
-/** Equal for the same rows in the same order, compressed or not. @param prefix names the origin of the rows */
-export function generationOfRows(prefix: string, files: RowFiles): string {
+/** Equal for the same rows in the same order, compressed or not. */
+export function generationOfRows(files: RowFiles): string {
   const hash = createHash("sha256");
   for (const { plainSha256 } of files.values()) hash.update(plainSha256);
-  return `${prefix}-${hash.digest("hex").slice(0, 16)}`;
+  return `pg-${hash.digest("hex").slice(0, 16)}`;
 }
 
 export interface ManifestFields {
@@ -94,14 +93,12 @@ export interface ManifestFields {
   readonly createdAt: number;
   /** For the shrink check of the next publication; no load reads it. */
   readonly visible?: VisibleRows;
-  /** For `orrery verify`; no load reads it. */
-  readonly mirror?: MirrorNote;
 }
 
 export async function writeManifest(
   folder: string,
   files: RowFiles,
-  { generation, createdAt, visible, mirror }: ManifestFields,
+  { generation, createdAt, visible }: ManifestFields,
 ): Promise<void> {
   const listed = Array.from(files, ([name, { rows, bytes, sha256 }]) => [name, { rows, bytes, sha256 }]);
   const manifest = {
@@ -109,7 +106,6 @@ export async function writeManifest(
     createdAt: formatTime(createdAt),
     files: Object.fromEntries(listed),
     visible,
-    mirror,
   };
   await writeFile(join(folder, MANIFEST), manifestText(manifest));
 }
@@ -132,18 +128,18 @@ async function areWhole(folder: string, files: Record<string, unknown>): Promise
  * Renews the time of the published data if they are the same.
  *
  * @param current the published folder, if any
- * @param names of the files, which tell the form of the rows; any when absent
+ * @param names of the files, which tell the form of the rows
  * @returns whether it holds this generation, whole by the sizes of its files
  */
 export async function renewIfSame(
   current: string | undefined,
   { generation, createdAt }: ManifestFields,
-  names?: readonly string[],
+  names: readonly string[],
 ): Promise<boolean> {
   const manifest = current === undefined ? undefined : await readManifestOf(current);
   if (manifest?.generation !== generation) return false;
   const files = isObject(manifest.files) ? manifest.files : {};
-  if (names !== undefined && Object.keys(files).join() !== names.join()) return false;
+  if (Object.keys(files).join() !== names.join()) return false;
   if (!(await areWhole(current!, files))) return false;
   const time = formatTime(createdAt);
   if (manifest.createdAt !== time)

@@ -11,7 +11,6 @@ import type { TLSSocket } from "node:tls";
 import { SourceError } from "../util/source-error.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import { agentFor, hasProxy, leaveProxies } from "./proxy.ts";
-import { retryAfterOf } from "./request-budget.ts";
 import type { Timing } from "./retry.ts";
 
 const MOST_REDIRECTS = 5;
@@ -19,14 +18,12 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Transient refusals besides 5xx; all others are lasting. */
 const PASSING: ReadonlySet<number> = new Set([408, 421, 425, 429]);
 
-export interface SourceRequest {
+interface SourceRequest {
   readonly url: URL;
   readonly token: string | undefined;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Statuses that the caller can use; all when absent. */
   readonly statuses?: readonly number[];
-  /** Whether redirects are followed; true when absent. If not, they are returned as answers. */
-  readonly followsRedirects?: boolean;
   /** The error that ends the exchange when the answer is incomplete after `timing.manifestMs`. */
   readonly late?: SourceError;
   readonly timing: Timing;
@@ -69,15 +66,18 @@ function proxyRefusal({ href }: URL, status: number | undefined): SourceError {
   return new SourceError(`${href}: the proxy answered ${status ?? "what is no HTTP"}${hint}`, { isLasting });
 }
 
-/** The error for an answer with a status that the caller cannot use. @param said the server's words, after a colon */
-export function refusal(
-  url: string,
-  { status, headers }: Pick<SourceAnswer, "status" | "headers">,
-  tokenName: string,
-  said = "",
-): SourceError {
-  const hint = status === 401 || status === 403 ? ` (see ${tokenName})` : "";
-  return new SourceError(`${url}: the server answered ${status}${said}${hint}`, {
+/** `Retry-After` in milliseconds, from seconds or from a date of the server's clock. */
+function retryAfterOf(headers: Headers): number | undefined {
+  const text = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const ms = Date.parse(text) - Date.parse(headers.get("date") ?? new Date().toUTCString());
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+/** The error for an answer with a status that the caller cannot use. */
+function refusal(url: string, { status, headers }: Pick<SourceAnswer, "status" | "headers">): SourceError {
+  const hint = status === 401 || status === 403 ? " (see --snapshot-token-file)" : "";
+  return new SourceError(`${url}: the server answered ${status}${hint}`, {
     isLasting: status < 500 && !PASSING.has(status),
     retryAfterMs: retryAfterOf(headers),
     status,
@@ -206,7 +206,7 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
         throw error;
       },
     );
-    if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
+    if (!REDIRECTS.has(response.status)) return response;
     response.message.destroy();
     url = targetOf(url, asked, response.headers);
     // A redirect back to the origin does not get the token either: another host chose its URL.
@@ -255,8 +255,7 @@ export async function request<Result>(
   try {
     const response = await follow(question, ending);
     const { status, headers, message } = response;
-    if (statuses?.includes(status) === false)
-      throw refusal(question.url.href, response, "--snapshot-token-file");
+    if (statuses?.includes(status) === false) throw refusal(question.url.href, response);
     const result = await use({ status, headers, chunks: chunksOf(message, question, ending) });
     isWhole = true;
     // A body that nobody reads, such as the empty one of a 304, would keep its connection.

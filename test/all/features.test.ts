@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { start } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
 
-const FEATURES = ["admin", "docs-page", "generate", "shared-limits", "similar", "sources", "verify"];
+const FEATURES = ["admin", "docs-page", "generate", "shared-limits", "similar", "sources"];
 
 /** Files that test only the core, and a part of the conformance suite, which needs the OpenAPI document of a feature. */
 const CORE_TESTS = ["test/http.test.ts", "test/answer.test.ts"];

@@ -6,7 +6,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -149,40 +148,8 @@ describe("a snapshot that has lost most of its users", () => {
       assert.deepEqual(readdirSync(folder).includes("out.versions"), false);
       rmSync(out, { recursive: true });
     }
-    assertFailed(await run(["rollback", one]), /is nothing that export, mirror or build has published\n$/);
+    assertFailed(await run(["rollback", one]), /is nothing that export or build has published\n$/);
   });
-});
-
-it("rounds of mirror renew the moment of the data while the other server has nothing new, and are refused when most of it is gone", async (t) => {
-  const folder = temporaryFolder(t);
-  const sizes = (worlds: number): string[] => [
-    ...["--users", "60", "--worlds", String(worlds), "--instances", "5"],
-  ];
-  const [rows, small] = [join(folder, "rows"), join(folder, "small")];
-  await runWell(["generate", "--out", rows, ...sizes(160)]);
-  await runWell(["generate", "--out", small, ...sizes(30), "--seed", "2"]);
-  const token = join(folder, "token");
-  writeFileSync(token, TOKEN);
-  const upstream = await serve(rows, keysIn(folder), ["--watch", "0.1", "--allow-shrink"]);
-  const out = join(folder, "mirrored");
-  const args = ["mirror", "--from", upstream.url, "--token-file", token, "--out", out];
-  const mirroring = start([...args, "--every", "0.3"]);
-  await untilTold(mirroring, /unchanged, still generation/);
-  const first = manifestIn(out);
-  await until(() => manifestIn(out).createdAt > first.createdAt, "data that are newer");
-  cpSync(small, rows, { recursive: true });
-  await untilTold(mirroring, /not published: [^\n]*worlds\.ndjson: \d+ visible rows, less than half/);
-  assert.equal(manifestIn(out).generation, first.generation);
-  await mirroring.stop();
-  await runWell([...args, "--allow-shrink"]);
-  assert.notEqual(manifestIn(out).generation, first.generation);
-  for (let again = 0; again < 2; again++) {
-    const { stderr } = await runWell([...args, "--keep", "1"]);
-    assert.match(stderr, /unchanged, still generation/);
-  }
-  const { stderr } = await runWell(["rollback", out]);
-  assert.ok(stderr.includes(first.generation), stderr);
-  await upstream.stop();
 });
 
 describe("rounds of export", { skip: needPostgres() }, () => {

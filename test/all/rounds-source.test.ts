@@ -1,4 +1,4 @@
-/** One process from a database, or from another server, to the API: `serve --snapshot postgres://…`, `mirror+https://…`. */
+/** One process from a database to the API: `serve --snapshot postgres://…`. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
-import { get, jsonLines, type Program, serve, start, until } from "../support/process.ts";
+import { get, jsonLines, type Program, start, until } from "../support/process.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 
 const skip = needPostgres();
@@ -338,18 +338,6 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     await program.stop("SIGTERM");
   });
 
-  it("mirrors another server", async (t) => {
-    const { snapshot, keys } = place(t);
-    const origin = await serve(snapshot, keys);
-    const token = join(temporaryFolder(t), "token");
-    writeFileSync(token, TOKEN, { mode: 0o600 });
-    const { program } = await open(t, ["--snapshot-token-file", token], `mirror+${origin.url}`);
-    const url = await until(() => urlOf(program), "the first answer", 30_000);
-    assert.ok((await totalUsers(url)) > 0);
-    await program.stop("SIGTERM");
-    await origin.stop();
-  });
-
   it("refuses options that do not fit", async (t) => {
     const { keys } = place(t);
     const of = async (snapshot: string, ...more: string[]): Promise<string> => {
@@ -357,11 +345,10 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       assert.equal((await program.ended).status, 2);
       return program.stderr();
     };
-    assert.match(await of("http://127.0.0.1:1/", "--every", "5"), /--every is for snapshots by postgres/);
-    assert.match(
-      await of("mirror+http://127.0.0.1:1/", "--queries", "x"),
-      /--queries is for snapshots by postgres:\/\/ alone/,
-    );
-    assert.match(await of("mirror+http://127.0.0.1:1/"), /--snapshot-token-file is required/);
+    for (const option of ["--every", "--queries"])
+      assert.match(
+        await of("http://127.0.0.1:1/", option, "5"),
+        new RegExp(`${option} is for snapshots by postgres:// alone`),
+      );
   });
 });

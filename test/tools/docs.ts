@@ -24,7 +24,6 @@ export const GENERATED: readonly string[] = [
   "docs/embedding.md",
   "docs/snapshots.md",
   "docs/metrics.md",
-  "docs/mirror.md",
 ];
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -164,8 +163,6 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       ]),
     ),
   export: () => optionsTable("export"),
-  mirror: () => optionsTable("mirror"),
-  verify: () => optionsTable("verify"),
   queries: () => `\`\`\`json\n${JSON.stringify(DEFAULT_QUERIES, null, 2)}\n\`\`\``,
   options: () =>
     table(

@@ -42,7 +42,7 @@ function loadingText({ loading, loads }: Status): string {
   return `A load is running for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`;
 }
 
-/** The rounds of the export or mirror that this server runs. */
+/** The rounds of the export that this server runs. */
 function roundsText({ rounds, now }: Status): string {
   if (rounds === null) return "";
   const { lastSuccessAt, lastSeconds, lastDetails, lastFailureAt, lastFailure } = rounds;

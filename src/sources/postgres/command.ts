@@ -3,9 +3,9 @@
 import type { CommandIo, Program } from "../../cli/command.ts";
 import { failureAt, type Options, UsageError } from "../../cli/options.ts";
 import { readGiven } from "../../files/given.ts";
-import { stopSignal } from "../../upstream/cli.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { runRounds } from "../rounds.ts";
+import { stopSignal } from "../stop-signal.ts";
 import { exportDry, exportLive, exportOnce, type LastPublished } from "./export.ts";
 import { readPostgresUrl } from "./postgres-url.ts";
 import { DEFAULT_QUERIES, parseQueries, type Queries } from "./queries.ts";

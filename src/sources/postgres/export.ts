@@ -162,7 +162,7 @@ interface Copied extends Awaited<ReturnType<typeof copyRows>> {
 async function completeFolder(copied: Copied, task: Task) {
   const { folder, place, current, last, files, shared, marks } = copied;
   const { createdAt, build = false } = task;
-  const generation = generationOfRows("pg", files);
+  const generation = generationOfRows(files);
   const all = [...files.values()];
   const came = {
     generation,
@@ -242,7 +242,7 @@ export async function exportDry(options: ExportOptions): Promise<string[]> {
   try {
     const task = { ...options, visibleBy: visibleBy(options), createdAt: Date.now() };
     const { files } = await copyRows(folder, task, undefined);
-    const fields = { generation: generationOfRows("pg", files), createdAt: task.createdAt };
+    const fields = { generation: generationOfRows(files), createdAt: task.createdAt };
     const checking = { ...task, current: undefined, allowShrink: true };
     const checked = await completeRows(folder, files, fields, checking).catch(async (error: unknown) => {
       throw error instanceof SnapshotError
