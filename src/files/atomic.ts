@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { problemText } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
@@ -42,13 +42,9 @@ export async function leftoversOf(file: string): Promise<string[]> {
     .map((name) => join(dirname(file), name));
 }
 
-/** Removes temporary files of killed writers. @param leastAgeMs younger files stay: their writer may be alive */
-export async function removeLeftovers(file: string, leastAgeMs = 0): Promise<void> {
-  for (const path of await leftoversOf(file)) {
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
-    if (leastAgeMs === 0 || Date.now() - mtimeMs > leastAgeMs)
-      await rm(path, { force: true }).catch(() => {});
-  }
+/** Removes temporary files of killed writers. */
+export async function removeLeftovers(file: string): Promise<void> {
+  for (const path of await leftoversOf(file)) await rm(path, { force: true }).catch(() => {});
 }
 
 /** Syncs a file, or the names in a folder, to the disk. @throws errors of the file system */

@@ -194,12 +194,6 @@ export const CORE_SETTINGS = [
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
   },
   {
-    ...WRITTEN_FILE,
-    flag: "state",
-    meaning: "File for the counts of the current window, so that they survive a restart. Default: none.",
-    commands: ["serve"],
-  },
-  {
     flag: "cors",
     isOption: true,
     kind: "flag",
