@@ -9,7 +9,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -547,121 +546,6 @@ describe("keys rotate", () => {
     await keys("disable", CLI_ID);
     assert.ok(!("previous" in record()));
     assert.equal(verdict(file, "svc_sk_old"), "apiKeyUnknown");
-  });
-});
-
-describe("--token-out", () => {
-  /** A folder, a file in it, and the commands that write it. */
-  function placeOf(t: TestContext) {
-    const { file: keys, record } = keysFile(t);
-    const folder = temporaryFolder(t);
-    const out = join(folder, "token");
-    const text = (): string => readFileSync(out, "utf8");
-    const make = () => create(keys, "--token-out", out);
-    const rotate = (...args: string[]) =>
-      run(["keys", "rotate", ID, "--keys", keys, "--token-out", out, ...args]);
-    return { keys, record, folder, out, text, make, rotate };
-  }
-
-  it("is a file of mode 0600 with the token, which is not printed, and with nothing beside it", async (t) => {
-    const { keys, record, folder, out, text, make, rotate } = placeOf(t);
-    const { stdout, stderr } = await make();
-    const { id, sha256 } = readKeys(keys).at(-1)!;
-    assert.deepEqual([stdout, stderr], ["", `orrery: created ${id}; its token is in ${out}\n`]);
-    assert.equal(hashToken(text().trim()), sha256);
-    // A file may be made beforehand, empty; perhaps by somebody who waits for a token.
-    rmSync(out);
-    writeFileSync(out, "", { mode: 0o644 });
-    if (process.getuid?.() === 0) chownSync(out, 4711, 4712);
-    const rotated = await rotate();
-    assert.equal(rotated.stdout, "");
-    assert.match(
-      rotated.stderr,
-      /^orrery: gave key_abcdef a new token, which is in \S+token; the one before/,
-    );
-    assert.equal(hashToken(text().trim()), record().sha256);
-    assert.deepEqual([statSync(out).mode & 0o777, statSync(out).uid], [0o600, process.getuid?.()]);
-    assert.deepEqual(readdirSync(folder), ["token"]);
-  });
-
-  it("replaces a token of the same key, the current one or an earlier one, and nothing else", async (t) => {
-    const { keys, record, folder, out, text, make, rotate } = placeOf(t);
-    writeFileSync(out, `\uFEFF${TOKEN}\r\n`);
-    if (process.getuid?.() === 0) chownSync(out, 4711, 4712);
-    const { uid, gid } = statSync(out);
-    for (const overlap of ["1h", "1h"]) await rotate("--overlap", overlap);
-    assert.deepEqual([statSync(out).uid, statSync(out).gid], [uid, gid], "its reader stays");
-    assert.equal(hashToken(text().trim()), record().sha256);
-    writeFileSync(out, TOKEN);
-    await rotate();
-    const before = readFileSync(keys, "utf8");
-    const refused = async (run: () => Promise<unknown>, says: RegExp): Promise<void> => {
-      await assert.rejects(run, { name: "CommandError", message: says });
-      assert.equal(readFileSync(keys, "utf8"), before);
-    };
-    const exists =
-      /^--token-out: \S+token: (exists and holds (something else|a token of)|is larger than|is not a regular)/;
-    await refused(make, exists);
-    for (const foreign of ["svcx_tool", "text of another program", "x".repeat(100_000)]) {
-      writeFileSync(out, foreign);
-      await refused(make, exists);
-      await refused(rotate, exists);
-      assert.equal(text(), foreign);
-    }
-    rmSync(out);
-    mkdirSync(out);
-    await refused(make, exists);
-    const nowhere = join(folder, "none", "token");
-    const message = /^the token cannot be written to \S+: .*\(ENOENT\); no key was made$/;
-    await refused(() => create(keys, "--token-out", nowhere), message);
-  });
-
-  it("gets the token of a command that was killed when its key had it", async (t) => {
-    const { record, folder, out, text, make, rotate } = placeOf(t);
-    writeFileSync(out, TOKEN);
-    const leave = async (): Promise<string> => {
-      await rotate("--overlap", "0");
-      const token = text();
-      renameSync(out, `${out}.0123456789abcdef.tmp`);
-      writeFileSync(out, "svc_sk_ended");
-      return token;
-    };
-    const left = await leave();
-    await assert.rejects(make, /token: exists and holds a token of key_abcdef; it is not replaced$/);
-    assert.equal(text(), left);
-    await leave();
-    await rotate("--overlap", "0");
-    assert.equal(hashToken(text().trim()), record().sha256);
-    assert.deepEqual(readdirSync(folder), ["token"]);
-  });
-
-  it("is made for one of several commands at once, and the others make no key", async (t) => {
-    const { keys, text, make } = placeOf(t);
-    const ends = await Promise.allSettled([make(), make(), make()]);
-    assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
-    const [, , made, ...more] = readKeys(keys);
-    assert.equal(more.length, 0);
-    assert.equal(hashToken(text().trim()), made!.sha256);
-  });
-
-  it("is not written when the keys file stays as it is", async (t) => {
-    const { keys, folder, make, rotate } = placeOf(t);
-    writeFileSync(keys, "{");
-    for (const one of [make, rotate]) await assert.rejects(one, /not valid JSON/);
-    assert.deepEqual(readdirSync(folder), []);
-    const { rename } = files;
-    const mocked = mock.method(files, "rename", async (from: string, to: string) => {
-      if (to === keys) throw Object.assign(new Error("x"), { code: "EIO", errno: -5, syscall: "rename" });
-      return rename(from, to);
-    });
-    syncBuiltinESMExports();
-    t.after(() => {
-      mocked.mock.restore();
-      syncBuiltinESMExports();
-    });
-    writeKeys(`${keys}`, keyRecord(TOKEN));
-    for (const one of [make, rotate]) await assert.rejects(one, /\(EIO\)$/);
-    assert.deepEqual(readdirSync(folder), []);
   });
 });
 

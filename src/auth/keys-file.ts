@@ -99,8 +99,6 @@ export interface ChangeOptions {
   readonly create?: boolean;
   /** Called when the new file is complete on disk, before it takes effect, perhaps again; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
-  /** Called once the new file has taken effect, still under the lock. */
-  readonly done?: (() => Promise<void>) | undefined;
   /** Receives a line for the user if the command waits for the lock. */
   readonly tell?: ((text: string) => void) | undefined;
 }
@@ -114,7 +112,7 @@ export interface ChangeOptions {
 export async function changeRecords(
   file: string,
   change: (records: KeyRecord[]) => KeyRecord[],
-  { create = false, ready, done, tell }: ChangeOptions = {},
+  { create = false, ready, tell }: ChangeOptions = {},
 ): Promise<void> {
   await explained(file, async () => {
     // A link is followed: its target is replaced, not the link.
@@ -139,7 +137,6 @@ export async function changeRecords(
             await assertHeld();
           },
         });
-        await done?.();
       },
       tell,
     );

@@ -15,7 +15,7 @@ const TEMPORARY = /^(.+)\.[0-9a-f]{16}\.tmp$/;
 export type Contents = string | ((handle: FileHandle) => Promise<void>);
 
 /** Permissions, owner and group, as read from the open old file: its folder may be another user's, who can swap it. */
-export type Access = Pick<BigIntStats, "mode" | "uid" | "gid">;
+type Access = Pick<BigIntStats, "mode" | "uid" | "gid">;
 
 interface NewFileOptions {
   /** Permissions, regardless of the umask; when absent, 0666 minus the umask. */
@@ -34,17 +34,13 @@ export function targetOfTemporary(name: string): string | undefined {
   return TEMPORARY.exec(name)?.[1];
 }
 
-/** Temporary files beside a file, of killed writers or of ones at work. */
-export async function leftoversOf(file: string): Promise<string[]> {
-  const names = await readdir(dirname(file)).catch(() => []);
-  return names
-    .filter((name) => targetOfTemporary(name) === basename(file))
-    .map((name) => join(dirname(file), name));
-}
-
-/** Removes temporary files of killed writers. */
+/** Removes temporary files of killed writers beside a file. */
 export async function removeLeftovers(file: string): Promise<void> {
-  for (const path of await leftoversOf(file)) await rm(path, { force: true }).catch(() => {});
+  const names = await readdir(dirname(file)).catch(() => []);
+  for (const name of names) {
+    if (targetOfTemporary(name) !== basename(file)) continue;
+    await rm(join(dirname(file), name), { force: true }).catch(() => {});
+  }
 }
 
 /** Syncs a file, or the names in a folder, to the disk. @throws errors of the file system */
