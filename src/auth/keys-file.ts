@@ -66,7 +66,7 @@ export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
     const given = await readIfThere(file);
     if (given === undefined) throw new KeysFileError("file does not exist (ENOENT)");
-    return parseKeys(given.bytes.toString());
+    return parseKeys(given.bytes.toString()).records;
   });
 }
 
@@ -123,7 +123,7 @@ export async function changeRecords(
         const given = await readIfThere(real);
         if (given === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
         const before = given?.bytes.toString() ?? '{"keys":[]}';
-        const records = parseKeys(before);
+        const { records } = parseKeys(before);
         const rest = JSON.parse(before.replace(/^\uFEFF/, "")) as object;
         const keys = change(records).map((record) => withoutExpired(record, Date.now()));
         const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
