@@ -1,9 +1,9 @@
 /**
- * The cost of the access log and of `--state` for a lookup, and of nginx's own access log.
+ * The cost of the access log for a lookup, and of nginx's own access log.
  *
  *     npx tsx bench/access-log.ts [--rounds 12] [--smoke]
  *
- * One server for each setup: plain, all requests logged to a file, all to a pipe, one in a hundred logged, --state; and
+ * One server for each setup: plain, all requests logged to a file, all to a pipe, one in a hundred logged; and
  * nginx, which sends a file of the same size, without and with its log in a file. Prints microseconds of the server's CPU
  * time a lookup, in short alternating rounds, and the ratio to the plain server: medians, lowest and highest. Processes of
  * one program differ by some percent, so the cost of a line is also measured in this process, without requests.
@@ -57,7 +57,6 @@ const SUBJECTS = [
   { name: "all requests logged", peer: ORRERY, settings: access("all") },
   { name: "all requests logged, to a pipe", peer: ORRERY, settings: access("pipe") },
   { name: "one in 100 logged", peer: ORRERY, settings: [...access("some"), "--access-log-sample", "100"] },
-  { name: "`--state`", peer: ORRERY, settings: ["--state", join(folder, "state")] },
   { name: "nginx", peer: NGINX, settings: [] },
   { name: "nginx, all requests logged", peer: NGINX, settings: log("nginx") },
 ];

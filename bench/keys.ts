@@ -1,6 +1,6 @@
 /**
  * The longest wait of a request while one key of a large keys file changes, in the built program, beside the longest wait
- * without a change. Requests are sent one at a time, 500 a second.
+ * without a change, and that wait a key. Requests are sent one at a time, 500 a second.
  *
  *     npm run build -- --program
  *     npx tsx bench/keys.ts [--smoke] [--keys 300000] [--rounds 5] [--threads 2] [--all]
@@ -126,8 +126,18 @@ try {
   console.log(`${machine()}; longest waits of ${rounds} rounds: median (lowest–highest).\n`);
   console.log(
     markdown(
-      ["keys", "no change, ms", values.all ? "all keys change, ms" : "one key changes, ms"],
-      [[String(count), spread(quiet, 1), spread(changing, 1)]],
+      ["keys", "no change, ms", values.all ? "all keys change, ms" : "one key changes, ms", "µs a key"],
+      [
+        [
+          String(count),
+          spread(quiet, 1),
+          spread(changing, 1),
+          spread(
+            changing.map((ms) => (ms * 1000) / count),
+            2,
+          ),
+        ],
+      ],
       1,
     ),
   );

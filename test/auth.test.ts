@@ -23,9 +23,9 @@ describe("the keys file", () => {
   const ended = (sha256: string) => [{ sha256, expiresAt: "2000-01-01T00:00:00Z" }];
 
   it("is read", () => {
-    assert.deepEqual(parseKeys(text(good)), [good]);
-    assert.deepEqual(parseKeys(`\uFEFF${text()}`), []);
-    assert.equal(parseKeys(text({ ...good, note: "kept" })).length, 1);
+    assert.deepEqual(parseKeys(text(good)).records, [good]);
+    assert.deepEqual(parseKeys(`\uFEFF${text()}`).records, []);
+    assert.equal(parseKeys(text({ ...good, note: "kept" })).records.length, 1);
   });
 
   const bad: Record<string, [text: string, message: RegExp]> = {

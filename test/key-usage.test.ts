@@ -1,19 +1,14 @@
-/** Use by key: the counts, the admin listener's report of them, and the output of `keys list --usage`. */
+/** Use by key: the counts, and the admin listener's report of them. */
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import type { RequestListener } from "node:http";
-import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
 import { answerKeys } from "../src/admin/keys.ts";
 import type { KeyStatus } from "../src/admin/status.ts";
 import { countBusy, countUse, createKeyUse, REFUSALS, requestsOf, useOf } from "../src/auth/key-use.ts";
 import { createKeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
-import { CommandError } from "../src/cli/options.ts";
 import { bodyText } from "../src/model/body.ts";
-import { temporaryFolder } from "./support/folders.ts";
 import {
   BASE,
   cleanUp,
@@ -24,9 +19,7 @@ import {
   type TokenName,
   WORLD,
 } from "./support/http-server.ts";
-import { runInside } from "./support/inside.ts";
-import { keyRecord, writeKeys } from "./support/place.ts";
-import { freePort, serveHttp } from "./support/ports.ts";
+import { keyRecord } from "./support/place.ts";
 import { get } from "./support/process.ts";
 
 interface KeysReply {
@@ -128,16 +121,11 @@ describe("a page of keys", () => {
 describe("a server with an admin listener", () => {
   let server: TestServer;
   let url: string;
-  const keysFile = join(temporaryFolder({ after }), "keys.json");
-  const token = join(temporaryFolder({ after }), "token");
-  writeFileSync(token, "operators-secret\n");
 
   before(async () => {
     const address = { host: "127.0.0.1", port: 0 };
     server = await serve({ admin: adminAt({ address, token: "operators-secret" }) });
     url = `http://127.0.0.1:${server.adminPort}`;
-    const records = Object.entries(TOKENS).map(([id, one]) => keyRecord(one, { id, name: id }));
-    writeKeys(keysFile, ...records, keyRecord("svc_sk_unknown", { id: "unknown" }));
     const ask = async (name: TokenName, path: string, times: number): Promise<void> => {
       for (let time = 0; time < times; time++) {
         await get(`http://127.0.0.1:${server.port}${BASE}${path}`, { token: TOKENS[name] });
@@ -202,93 +190,6 @@ describe("a server with an admin listener", () => {
     const { text } = await get(`${url}/metrics`, { headers });
     assert.match(text, /orrery_requests_rejected_total/);
     assert.doesNotMatch(text, /"(few|narrow|cliDisabled)"/);
-  });
-
-  it("is asked by keys list and keys show, in text and JSON", async () => {
-    const asking = ["--keys", keysFile, "--usage", url, "--admin-token-file", token];
-    const list = (await runInside(["keys", "list", ...asking])).stdout.split("\n");
-    const line = (id: string): string => list.find((text) => text.startsWith(`${id} `))!;
-    assert.match(list[0]!, /^id +kind +state +limit +expires +passed +refused +last used +scopes +name$/);
-    assert.match(line("few"), new RegExp(` ${FEW} +12 rate_limited +20\\d\\d-\\S+Z `));
-    assert.match(line("cli"), / 4 +0 +20/);
-    assert.match(line("twin"), / 0 +0 +not since the start /);
-    assert.match(line("unknown"), / unknown +unknown +unknown /);
-    const shown = await runInside(["keys", "show", "narrow", ...asking]);
-    assert.match(shown.stdout, /^passed +0\nrefused +3 scope\nlast used +20/m);
-    const { keys } = JSON.parse((await runInside(["keys", "list", ...asking, "--json"])).stdout);
-    for (const { id, usage } of keys) {
-      if (id === "unknown") assert.equal(usage, null);
-      else assert.deepEqual([usage.passed, usage.refused], expected[id] ?? [0, NONE], id);
-    }
-    const one = JSON.parse((await runInside(["keys", "show", "unknown", ...asking, "--json"])).stdout);
-    assert.equal(one.usage, null);
-    const without = runInside(["keys", "list", "--keys", keysFile, "--usage", url]);
-    await assert.rejects(
-      without,
-      /^CommandError: .*the token is missing or wrong; use .* with --admin-token-file/,
-    );
-  });
-});
-
-describe("keys list --usage", () => {
-  const keysOf = (t: TestContext): string =>
-    writeKeys(join(temporaryFolder(t), "k.json"), keyRecord("svc_sk_1"), keyRecord("svc_sk_2"));
-
-  it("refuses what is no address of a listener, as wrong usage", async (t) => {
-    const keys = keysOf(t);
-    for (const url of ["8788", "ftp://x/", "http://user:secret@x/", "http://x/?a=b", "http://"]) {
-      const asking = runInside(["keys", "list", "--keys", keys, "--usage", url]);
-      await assert.rejects(asking, { name: "UsageError", message: /^(?!.*secret)/ }, url);
-    }
-  });
-
-  it("says in one line what is wrong with a server, and follows none elsewhere", async (t) => {
-    const keys = keysOf(t);
-    let wasAsked = false;
-    const other = await serveHttp(t, (_, response) => {
-      wasAsked = true;
-      response.end("{}");
-    });
-    const token = join(temporaryFolder(t), "token");
-    writeFileSync(token, "secret-of-operators");
-    const answers: readonly [answer: RequestListener, says: RegExp][] = [
-      [(_, response) => response.end("<html>"), /no admin listener/],
-      [(_, response) => response.end('{"keys":{}}'), /no admin listener/],
-      [(_, response) => response.writeHead(404).end(), /has no \/keys/],
-      [(_, response) => response.writeHead(500).end(), /it answered 500/],
-      [(_, response) => response.writeHead(302, { location: `${other}/keys` }).end(), /it answered 302/],
-      [(_, response) => response.socket!.destroy(), /ECONNRESET|cannot be reached/],
-      [(_, response) => void response.end(Buffer.alloc(20_000_000, " ")), /too large/],
-    ];
-    for (const [answer, says] of answers) {
-      const url = await serveHttp(t, answer);
-      const run = runInside(["keys", "list", "--keys", keys, "--usage", url, "--admin-token-file", token]);
-      await assert.rejects(run, (error: Error) => {
-        assert.ok(error instanceof CommandError, error.stack);
-        assert.match(error.message, says);
-        assert.match(error.message, /^(?!.*secret)--usage: http:\/\/127\.0\.0\.1:\d+\/: [^\n]+$/);
-        return true;
-      });
-    }
-    assert.ok(!wasAsked);
-    const nobody = `http://127.0.0.1:${await freePort()}/`;
-    await assert.rejects(runInside(["keys", "list", "--keys", keys, "--usage", nobody]), /ECONNREFUSED/);
-  });
-
-  it("reads pages forwards only, and takes no more of them than it understands", async (t) => {
-    const asked: string[] = [];
-    const pages: Readonly<Record<string, string>> = {
-      "/base/keys?after=0": '{"keys":[1,{"id":"key_c_sk_1","passed":"x"}],"next":7}',
-      "/base/keys?after=7":
-        '{"keys":[{"id":"key_c_sk_1","passed":3,"refused":{"\\u001b[2Jnew":2,"x":"y"}}],"next":7}',
-    };
-    const url = await serveHttp(t, (request, response) => {
-      asked.push(request.url!);
-      response.end(pages[request.url!]);
-    });
-    const { stdout } = await runInside(["keys", "list", "--keys", keysOf(t), "--usage", `${url}/base`]);
-    assert.deepEqual(asked, Object.keys(pages));
-    assert.match(stdout, /key_c_sk_1 .* 3 +2 \?\[2Jnew +not since the start/);
   });
 });
 

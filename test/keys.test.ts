@@ -9,7 +9,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -22,14 +21,12 @@ import { join } from "node:path";
 import { describe, it, mock, type TestContext } from "node:test";
 import fc from "fast-check";
 import { findKey, judgeKey } from "../src/auth/admit.ts";
-import { compareKeys, createKeyWarnings } from "../src/auth/key-changes.ts";
+import { compareKeys, keyWarnings } from "../src/auth/key-changes.ts";
 import { createKeyRing, hashToken, type KeyRecord, KeyRing, parseKeys } from "../src/auth/keys.ts";
-import { createCounters } from "../src/auth/limit.ts";
-import { keysOf } from "../src/auth/parsed-keys.ts";
+import { type Counters, createCounters } from "../src/auth/limit.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { changedShards } from "../src/server/threads/serving-messages.ts";
 import { ToldError } from "../src/util/told-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside as run } from "./support/inside.ts";
@@ -550,121 +547,6 @@ describe("keys rotate", () => {
   });
 });
 
-describe("--token-out", () => {
-  /** A folder, a file in it, and the commands that write it. */
-  function placeOf(t: TestContext) {
-    const { file: keys, record } = keysFile(t);
-    const folder = temporaryFolder(t);
-    const out = join(folder, "token");
-    const text = (): string => readFileSync(out, "utf8");
-    const make = () => create(keys, "--token-out", out);
-    const rotate = (...args: string[]) =>
-      run(["keys", "rotate", ID, "--keys", keys, "--token-out", out, ...args]);
-    return { keys, record, folder, out, text, make, rotate };
-  }
-
-  it("is a file of mode 0600 with the token, which is not printed, and with nothing beside it", async (t) => {
-    const { keys, record, folder, out, text, make, rotate } = placeOf(t);
-    const { stdout, stderr } = await make();
-    const { id, sha256 } = readKeys(keys).at(-1)!;
-    assert.deepEqual([stdout, stderr], ["", `orrery: created ${id}; its token is in ${out}\n`]);
-    assert.equal(hashToken(text().trim()), sha256);
-    // A file may be made beforehand, empty; perhaps by somebody who waits for a token.
-    rmSync(out);
-    writeFileSync(out, "", { mode: 0o644 });
-    if (process.getuid?.() === 0) chownSync(out, 4711, 4712);
-    const rotated = await rotate();
-    assert.equal(rotated.stdout, "");
-    assert.match(
-      rotated.stderr,
-      /^orrery: gave key_abcdef a new token, which is in \S+token; the one before/,
-    );
-    assert.equal(hashToken(text().trim()), record().sha256);
-    assert.deepEqual([statSync(out).mode & 0o777, statSync(out).uid], [0o600, process.getuid?.()]);
-    assert.deepEqual(readdirSync(folder), ["token"]);
-  });
-
-  it("replaces a token of the same key, the current one or an earlier one, and nothing else", async (t) => {
-    const { keys, record, folder, out, text, make, rotate } = placeOf(t);
-    writeFileSync(out, `\uFEFF${TOKEN}\r\n`);
-    if (process.getuid?.() === 0) chownSync(out, 4711, 4712);
-    const { uid, gid } = statSync(out);
-    for (const overlap of ["1h", "1h"]) await rotate("--overlap", overlap);
-    assert.deepEqual([statSync(out).uid, statSync(out).gid], [uid, gid], "its reader stays");
-    assert.equal(hashToken(text().trim()), record().sha256);
-    writeFileSync(out, TOKEN);
-    await rotate();
-    const before = readFileSync(keys, "utf8");
-    const refused = async (run: () => Promise<unknown>, says: RegExp): Promise<void> => {
-      await assert.rejects(run, { name: "CommandError", message: says });
-      assert.equal(readFileSync(keys, "utf8"), before);
-    };
-    const exists =
-      /^--token-out: \S+token: (exists and holds (something else|a token of)|is larger than|is not a regular)/;
-    await refused(make, exists);
-    for (const foreign of ["svcx_tool", "text of another program", "x".repeat(100_000)]) {
-      writeFileSync(out, foreign);
-      await refused(make, exists);
-      await refused(rotate, exists);
-      assert.equal(text(), foreign);
-    }
-    rmSync(out);
-    mkdirSync(out);
-    await refused(make, exists);
-    const nowhere = join(folder, "none", "token");
-    const message = /^the token cannot be written to \S+: .*\(ENOENT\); no key was made$/;
-    await refused(() => create(keys, "--token-out", nowhere), message);
-  });
-
-  it("gets the token of a command that was killed when its key had it", async (t) => {
-    const { record, folder, out, text, make, rotate } = placeOf(t);
-    writeFileSync(out, TOKEN);
-    const leave = async (): Promise<string> => {
-      await rotate("--overlap", "0");
-      const token = text();
-      renameSync(out, `${out}.0123456789abcdef.tmp`);
-      writeFileSync(out, "svc_sk_ended");
-      return token;
-    };
-    const left = await leave();
-    await assert.rejects(make, /token: exists and holds a token of key_abcdef; it is not replaced$/);
-    assert.equal(text(), left);
-    await leave();
-    await rotate("--overlap", "0");
-    assert.equal(hashToken(text().trim()), record().sha256);
-    assert.deepEqual(readdirSync(folder), ["token"]);
-  });
-
-  it("is made for one of several commands at once, and the others make no key", async (t) => {
-    const { keys, text, make } = placeOf(t);
-    const ends = await Promise.allSettled([make(), make(), make()]);
-    assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
-    const [, , made, ...more] = readKeys(keys);
-    assert.equal(more.length, 0);
-    assert.equal(hashToken(text().trim()), made!.sha256);
-  });
-
-  it("is not written when the keys file stays as it is", async (t) => {
-    const { keys, folder, make, rotate } = placeOf(t);
-    writeFileSync(keys, "{");
-    for (const one of [make, rotate]) await assert.rejects(one, /not valid JSON/);
-    assert.deepEqual(readdirSync(folder), []);
-    const { rename } = files;
-    const mocked = mock.method(files, "rename", async (from: string, to: string) => {
-      if (to === keys) throw Object.assign(new Error("x"), { code: "EIO", errno: -5, syscall: "rename" });
-      return rename(from, to);
-    });
-    syncBuiltinESMExports();
-    t.after(() => {
-      mocked.mock.restore();
-      syncBuiltinESMExports();
-    });
-    writeKeys(`${keys}`, keyRecord(TOKEN));
-    for (const one of [make, rotate]) await assert.rejects(one, /\(EIO\)$/);
-    assert.deepEqual(readdirSync(folder), []);
-  });
-});
-
 describe("keys find", () => {
   const find = (file: string, input: string, ...args: string[]) =>
     run(["keys", "find", "--keys", file, ...args], { readInput: async () => input });
@@ -731,11 +613,6 @@ describe("a record's unknown fields", () => {
   });
 
   it("are told by the log with keys that can read nothing, in few lines", () => {
-    const warningsOf = (records: readonly KeyRecord[], now: number): string[] => {
-      const warnings = createKeyWarnings(now);
-      for (const record of records) warnings.note(record);
-      return warnings.lines();
-    };
     const past = "2020-01-01T00:00:00Z";
     const records = [
       keyRecord("svc_sk_000001", { scopes: ["read:everything"] }),
@@ -745,7 +622,7 @@ describe("a record's unknown fields", () => {
       keyRecord("svc_sk_000005", { notes: 1, previous: [] } as Partial<KeyRecord>),
       keyRecord("svc_sk_000006", { notes: 1, EXPIRESON: 2, team: 3, comment: 4 } as Partial<KeyRecord>),
     ];
-    assert.deepEqual(warningsOf(records, Date.now()), [
+    assert.deepEqual(keyWarnings(records, Date.now()), [
       'unknown field "notes" of "key_000005" and 1 more has no effect; did you mean note?',
       'unknown field "EXPIRESON" of "key_000006" has no effect; did you mean expiresAt?',
       '"key_000001" ("test") can read nothing: it has no scope that is known here',
@@ -757,7 +634,7 @@ describe("a record's unknown fields", () => {
         [`active${String.fromCharCode(at + 999)}`]: 1,
       }),
     );
-    const lines = warningsOf(many, 0);
+    const lines = keyWarnings(many, 0);
     assert.equal(lines.length, 22);
     assert.ok(lines.every((line) => line.length < 200));
     assert.equal(lines.at(-1), "… and 4990 more");
@@ -821,14 +698,14 @@ describe("a reload of the keys file", () => {
     for (const change of changes) {
       const after = ringOf({ ...one, ...change }, other);
       const told = JSON.stringify(change);
-      assert.deepEqual(await compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
-      assert.deepEqual(await compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
+      assert.deepEqual(compareKeys(before, after), { added: 0, changed: 1, removed: 0 }, told);
+      assert.deepEqual(compareKeys(after, before), { added: 0, changed: 1, removed: 0 }, told);
     }
-    assert.deepEqual(await compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
-    assert.deepEqual(await compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
+    assert.deepEqual(compareKeys(before, ringOf(other, one)), { added: 0, changed: 0, removed: 0 });
+    assert.deepEqual(compareKeys(before, new KeyRing()), { added: 0, changed: 0, removed: 2 });
     // Two keys that swap their tokens.
     const swapped = ringOf({ ...one, sha256: other.sha256 }, { ...other, sha256: one.sha256 });
-    assert.equal((await compareKeys(before, swapped)).changed, 2);
+    assert.equal(compareKeys(before, swapped).changed, 2);
   });
 });
 
@@ -881,36 +758,32 @@ describe("a look-up with previous tokens", () => {
   });
 });
 
-describe("a large keys file", () => {
-  const records = Array.from({ length: 2000 }, (_, at) =>
+describe("the text of a keys file", () => {
+  const records = Array.from({ length: 20 }, (_, at) =>
     keyRecord(`svc_sk_${at}`, { id: `key_${at}`, name: `a "name" \\ with ] } , ${at} ü` }),
   );
-  const ringOf = (text: string) => keysOf(Buffer.from(text), createCounters(60));
 
-  it("gives the same keys as one that is read at once, however it is written", async () => {
+  it("gives the same keys, however it is written", () => {
     const wanted = createKeyRing(records, createCounters(60));
     for (const text of [
       JSON.stringify({ keys: records }),
       `\uFEFF${JSON.stringify({ a: { keys: [1] }, keys: records, b: ["keys"] }, null, 2)}`,
-    ]) {
-      const { keys } = await ringOf(text);
-      assert.deepEqual(keys.shards, wanted.shards);
-    }
+    ])
+      assert.deepEqual(parseKeys(text, createCounters(60)).keys.tokens, wanted.tokens);
   });
 
-  it("is refused for what is refused in a small one", async () => {
+  it("is refused whole for one fault", () => {
     const good = JSON.stringify({ keys: records });
     for (const [text, message] of [
       [good.slice(0, -1), /not valid JSON/],
       [good.slice(0, -2), /not valid JSON/],
       [good.slice(0, -10), /not valid JSON/],
       [good.replace("]}", ",]}"), /not valid JSON/],
-      [`${good.slice(0, -1)},"keys":[1]}`, /one array "keys"/],
       [`${good}}`, /not valid JSON/],
-      [JSON.stringify({ keys: [...records, records[0]] }), /keys\[2000\]\.id: duplicate id/],
-      [JSON.stringify({ keys: [...records, 1] }), /keys\[2000\]: must be an object/],
+      [JSON.stringify({ keys: [...records, records[0]] }), /keys\[20\]\.id: duplicate id/],
+      [JSON.stringify({ keys: [...records, 1] }), /keys\[20\]: must be an object/],
     ] as const)
-      await assert.rejects(ringOf(text), { name: "KeysFileError", message });
+      assert.throws(() => parseKeys(text), { name: "KeysFileError", message });
   });
 });
 
@@ -925,7 +798,6 @@ describe("a keys file that is edited again and again", () => {
     }),
     { maxLength: 4, selector: ({ token }) => token },
   );
-  const tokensOf = (shards: KeyRing["shards"]) => shards.flatMap((shard) => [...(shard ?? [])]);
   const textOf = (
     drawn: readonly { id: number; token: number; limit: number; previous: number[] }[],
   ): string =>
@@ -941,47 +813,43 @@ describe("a keys file that is edited again and again", () => {
         }),
       ),
     });
-  /** Longer than what is read at once. */
-  const LONG = 140_000;
-
-  it("gives the keys that a first reading gives, and other threads get them by what differs", async () => {
-    const edits = fc.array(fc.tuple(edited, fc.boolean()), { minLength: 1, maxLength: 6 });
-    await fc.assert(
-      fc.asyncProperty(edits, async (steps) => {
+  it("gives other threads the keys of the file by what differs", () => {
+    const ringOf = (text: string, counters: Counters): KeyRing | undefined => {
+      try {
+        return parseKeys(text, counters).keys;
+      } catch {
+        // An id or a token twice.
+        return undefined;
+      }
+    };
+    fc.assert(
+      fc.property(fc.array(edited, { minLength: 1, maxLength: 6 }), (steps) => {
         const counters = createCounters(60);
         let before = new KeyRing();
-        for (const [drawn, isLong] of steps) {
-          const bytes = Buffer.from(textOf(drawn) + " ".repeat(isLong ? LONG : 0));
-          const fresh = await keysOf(bytes, counters).catch(String);
-          const found = await keysOf(bytes, counters, before).catch(String);
-          if (typeof fresh === "string" || typeof found === "string") {
-            assert.deepEqual(found, fresh);
-            continue;
-          }
-          const { keys } = found;
-          assert.deepEqual(tokensOf(keys.shards), tokensOf(fresh.keys.shards));
-          const bySlot = (ring: KeyRing) => ring.bySlot.filter((key) => key !== undefined);
-          assert.deepEqual([bySlot(keys), keys.size], [bySlot(fresh.keys), fresh.keys.size]);
-          const sent = [...before.shards];
-          for (const part of changedShards(before, keys)) {
-            for (const [at, shard] of part.keys) {
-              assert.notDeepEqual(shard, before.shards[at]);
-              sent[at] = shard;
-            }
-          }
-          assert.deepEqual(tokensOf(sent), tokensOf(keys.shards));
+        let sent = new KeyRing();
+        for (const drawn of steps) {
+          const keys = ringOf(textOf(drawn), counters);
+          if (keys === undefined) continue;
+          const changes = structuredClone(keys.changesSince(before));
+          for (const [hash, key] of changes.changed) assert.notDeepEqual(key, before.tokens.get(hash));
+          for (const hash of changes.removed) assert.ok(before.tokens.has(hash));
+          sent = sent.changedBy(changes);
+          const byHash = (ring: KeyRing) => new Map([...ring.tokens].sort(([a], [b]) => (a < b ? -1 : 1)));
+          assert.deepEqual(byHash(sent), byHash(keys));
           before = keys;
         }
       }),
     );
   });
 
-  it("is sent to other threads in parts of few keys", () => {
-    const records = Array.from({ length: 3000 }, (_, at) => keyRecord(`svc_sk_${at}`, { id: `key_${at}` }));
-    const ring = createKeyRing(records, createCounters(60));
-    const parts = [...changedShards(new KeyRing(), ring)];
-    const sizes = parts.map(({ keys }) => keys.reduce((sum, [, shard]) => sum + shard!.size, 0));
-    assert.equal(Math.max(...sizes) <= 1000 && sizes.reduce((sum, size) => sum + size), 3000);
-    assert.deepEqual(parts.map(({ isLast }) => isLast).indexOf(true), parts.length - 1);
+  it("leaves no token that was used and whose key is gone or changed", () => {
+    const counters = createCounters(60);
+    const before = createKeyRing([keyRecord("svc_sk_1"), keyRecord("svc_sk_2")], counters);
+    const after = createKeyRing([keyRecord("svc_sk_2", { active: false })], counters);
+    const served = new KeyRing(new Map(before.tokens));
+    for (const token of ["svc_sk_1", "svc_sk_2"]) assert.ok(served.find(token)?.active);
+    const changed = served.changedBy(after.changesSince(before));
+    assert.equal(changed.find("svc_sk_1"), undefined);
+    assert.equal(changed.find("svc_sk_2")?.active, false);
   });
 });

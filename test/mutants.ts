@@ -396,22 +396,6 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    breaks: "a file of counts is believed without its checksum",
-    file: "src/auth/counts-file.ts",
-    within: "readCountsFile",
-    text: "if (end !== endLine(keys, sum)) throw",
-    becomes: "if (Number.isNaN(sum)) throw",
-    tests: { "counts-file": "is told of and replaced: a changed digit" },
-  },
-  {
-    breaks: "a clock that is set back gives requests back at a restart",
-    file: "src/auth/keep-counts.ts",
-    within: "#take",
-    text: "if (count.window <= current + 1) {",
-    becomes: "if (count.window <= current) {",
-    tests: { "counts-file": "that is set back into the window before gives no request back" },
-  },
-  {
     breaks: "the end of a line goes to the next log file",
     file: "src/observe/log/sink.ts",
     within: "#endLine",

@@ -209,10 +209,10 @@ describe("a file that a setting has written", () => {
   it("is none of the snapshot's, even if it is not there yet", async (t) => {
     const folder = writeSnapshot(join(temporaryFolder(t), "snapshot"));
     for (const name of ["instances.ndjson", "users.ndjson.gz", "manifest.json", "generation.orrery"]) {
-      const checked = check(rowOf("serve"), { state: join(folder, name), snapshot: folder });
-      await assert.rejects(checked, /--state: would be a file of the snapshot in --snapshot/);
+      const checked = check(rowOf("serve"), { "log-file": join(folder, name), snapshot: folder });
+      await assert.rejects(checked, /--log-file: would be a file of the snapshot in --snapshot/);
     }
-    await check(rowOf("serve"), { state: join(folder, "counts"), snapshot: folder });
+    await check(rowOf("serve"), { "log-file": join(folder, "log"), snapshot: folder });
   });
 
   it("may be a terminal or the null device that others name, too", async () => {
@@ -221,9 +221,12 @@ describe("a file that a setting has written", () => {
 
   it("is told of with the variable that named it", async (t) => {
     const { snapshot, keys } = place(t);
-    const options = optionsOf("serve", ["--snapshot", snapshot], { ORRERY_KEYS: keys, ORRERY_STATE: keys });
+    const options = optionsOf("serve", ["--snapshot", snapshot], {
+      ORRERY_KEYS: keys,
+      ORRERY_LOG_FILE: keys,
+    });
     const checked = refuseSameFiles(rowOf("serve"), options, PROGRAM.settings);
-    await assert.rejects(checked, /^UsageError: ORRERY_STATE: is the same file as ORRERY_KEYS: /);
+    await assert.rejects(checked, /^UsageError: ORRERY_LOG_FILE: is the same file as ORRERY_KEYS: /);
   });
 });
 
@@ -236,22 +239,19 @@ describe("a command leaves alone", () => {
   const started = (snapshot: string, keys: string, ...args: string[]) =>
     run(["serve", "--port", "0", "--snapshot", snapshot, "--keys", keys, ...args]);
 
-  it("the keys file that --state names, and says so in a line", async (t) => {
+  it("the keys file that --log-file names, and says so in a line", async (t) => {
     const { snapshot, keys } = place(t);
     const before = readFileSync(keys);
-    const { status, stderr } = await started(snapshot, keys, "--state", relative(process.cwd(), keys));
+    const { status, stderr } = await started(snapshot, keys, "--log-file", relative(process.cwd(), keys));
     assert.equal(status, 2);
-    assert.match(stderr, /^orrery: --state: is the same file as --keys: [^\n]+\n$/);
+    assert.match(stderr, /^orrery: --log-file: is the same file as --keys: [^\n]+\n$/);
     assert.deepEqual(readFileSync(keys), before);
   });
 
-  it("a file of something else that --state or --log-file names", async (t) => {
+  it("a file of something else that --log-file names", async (t) => {
     const { snapshot, keys, folder } = place(t);
     const file = join(folder, "foreign.json");
     writeFileSync(file, '{"mine":1}\n');
-    const state = await started(snapshot, keys, "--state", file);
-    assert.equal(state.status, 1);
-    assert.match(state.stderr, /^orrery: --state: \S+: is no file of counts, and is not replaced; [^\n]+\n$/);
     const log = await started(snapshot, keys, "--log-file", file);
     assert.equal(log.status, 1);
     assert.match(log.stderr, /^orrery: cannot open the log file \S+: is not a log of orrery[^\n]+\n$/);

@@ -99,11 +99,10 @@ describe("problems", () => {
     }
   });
 
-  it("a source that cannot be used, counts that cannot be saved, a log that cannot be written", (t) => {
+  it("a source that cannot be used, a log that cannot be written", (t) => {
     const { kinds, see, problems } = watched(t);
     for (const [begin, end] of [
       ["source-failed", "source-recovered"],
-      ["state-failed", "state-recovered"],
       ["log-failed", "log-recovered"],
     ] as const) {
       see(exampleOf(begin), LOADED, UNCHANGED, exampleOf("keys-loaded"));

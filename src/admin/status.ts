@@ -71,8 +71,7 @@ export interface KeyStatus {
   readonly name: string;
   readonly kind: "api" | "cli";
   /**
-   * Requests counted against the limit in the current window, including requests before a restart with `--state`; with
-   * shared limits at this replica alone. For a CLI token `passed`.
+   * Requests counted against the limit in the current window; with shared limits at this replica alone. For a CLI token `passed`.
    */
   readonly used: number;
   readonly limit: number | null;
@@ -99,7 +98,6 @@ export const PROBLEM_KINDS = [
   "data-undated",
   "limits-away",
   "thread-died",
-  "state-failed",
   "log-failed",
   "log-lines-dropped",
 ] as const;

@@ -66,7 +66,7 @@ export function readRecords(file: string): Promise<KeyRecord[]> {
   return explained(file, async () => {
     const given = await readIfThere(file);
     if (given === undefined) throw new KeysFileError("file does not exist (ENOENT)");
-    return parseKeys(given.bytes.toString());
+    return parseKeys(given.bytes.toString()).records;
   });
 }
 
@@ -99,8 +99,6 @@ export interface ChangeOptions {
   readonly create?: boolean;
   /** Called when the new file is complete on disk, before it takes effect, perhaps again; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
-  /** Called once the new file has taken effect, still under the lock. */
-  readonly done?: (() => Promise<void>) | undefined;
   /** Receives a line for the user if the command waits for the lock. */
   readonly tell?: ((text: string) => void) | undefined;
 }
@@ -114,7 +112,7 @@ export interface ChangeOptions {
 export async function changeRecords(
   file: string,
   change: (records: KeyRecord[]) => KeyRecord[],
-  { create = false, ready, done, tell }: ChangeOptions = {},
+  { create = false, ready, tell }: ChangeOptions = {},
 ): Promise<void> {
   await explained(file, async () => {
     // A link is followed: its target is replaced, not the link.
@@ -125,7 +123,7 @@ export async function changeRecords(
         const given = await readIfThere(real);
         if (given === undefined && !create) throw new KeysFileError("file does not exist (ENOENT)");
         const before = given?.bytes.toString() ?? '{"keys":[]}';
-        const records = parseKeys(before);
+        const { records } = parseKeys(before);
         const rest = JSON.parse(before.replace(/^\uFEFF/, "")) as object;
         const keys = change(records).map((record) => withoutExpired(record, Date.now()));
         const changed = `${JSON.stringify({ ...rest, keys }, null, 2)}\n`;
@@ -139,7 +137,6 @@ export async function changeRecords(
             await assertHeld();
           },
         });
-        await done?.();
       },
       tell,
     );

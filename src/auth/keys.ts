@@ -59,33 +59,29 @@ export interface Key {
   readonly tokens: string;
 }
 
-/** @internal The keys of some tokens, by the lower-case hex SHA-256 of the token. */
-export type Shard = ReadonlyMap<string, Key>;
+/** @internal How a ring differs from the one before, by the lower-case hex SHA-256 of the token. */
+export interface TokenChanges {
+  /** Tokens that were added, or whose keys have changed. */
+  readonly changed: readonly (readonly [hash: string, key: Key])[];
+  readonly removed: readonly string[];
+}
 
-const SHARDS = 4096;
-
-const shardOf = (hash: string): number => Number.parseInt(hash.slice(0, 3), 16);
-
-/**
- * @internal Keys by token, in many small maps: a single map of 300,000 keys would block the thread for 100 ms when it grows.
- * Rings share the maps that do not differ.
- */
+/** @internal Keys by token. */
 export class KeyRing {
-  readonly #shards: (Map<string, Key> | undefined)[];
+  readonly #byHash: Map<string, Key>;
   readonly #bySlot: (Key | undefined)[] = [];
   #size = 0;
   /** Used keys by token: hashing the token at each request would take a tenth of the time of a lookup. */
   readonly #used = new Map<string, Key>();
 
-  /** @param shards of a ring of another thread; such a ring has no slots */
-  constructor(shards: readonly (Shard | undefined)[] = []) {
-    this.#shards = shards.slice() as (Map<string, Key> | undefined)[];
-    this.#shards.length = SHARDS;
+  /** @param byHash of a ring of another thread; such a ring has no slots */
+  constructor(byHash = new Map<string, Key>()) {
+    this.#byHash = byHash;
   }
 
-  /** By the first digits of the hashes. Previous tokens have copies of the keys. */
-  get shards(): readonly (Shard | undefined)[] {
-    return this.#shards;
+  /** By the lower-case hex SHA-256 of the token. Previous tokens have copies of the keys. */
+  get tokens(): ReadonlyMap<string, Key> {
+    return this.#byHash;
   }
 
   /** The keys by their slots in the counters. */
@@ -99,36 +95,35 @@ export class KeyRing {
 
   /** Adds a key's token, before the ring is in use; that of the key itself comes before the previous ones. */
   add(key: Key): void {
-    const at = shardOf(key.hash);
-    let shard = this.#shards[at];
-    if (shard === undefined) this.#shards[at] = shard = new Map();
-    shard.set(key.hash, key);
+    this.#byHash.set(key.hash, key);
     if (this.#bySlot[key.slot] !== undefined) return;
     this.#bySlot[key.slot] = key;
     this.#size++;
   }
 
-  /** Makes room, so that an array with the slots in any order stays a plain one. */
-  reserve(slots: number): void {
-    this.#bySlot.length = Math.max(slots, this.#bySlot.length);
+  /** The changes that make the ring before into this one. */
+  changesSince(before: KeyRing): TokenChanges {
+    const differs = ([hash, key]: readonly [string, Key]): boolean => {
+      const old = before.#byHash.get(hash);
+      return old === undefined || old.slot !== key.slot || !areEqual(old, key);
+    };
+    return {
+      changed: [...this.#byHash].filter(differs),
+      removed: [...before.#byHash.keys()].filter((hash) => !this.#byHash.has(hash)),
+    };
   }
 
-  /** Takes a shard of another ring in place of an equal one. Before the ring is in use. */
-  share(at: number, other: KeyRing): void {
-    const [own, others] = [this.#shards[at], other.#shards[at]];
-    if (own === undefined || own.size !== others?.size) return;
-    for (const [hash, key] of own) if (others.get(hash) !== key) return;
-    this.#shards[at] = others;
-  }
-
-  byHash(hash: string): Key | undefined {
-    return this.#shards[shardOf(hash)]?.get(hash);
+  /** The ring with these changes, which takes the place of this one. */
+  changedBy({ changed, removed }: TokenChanges): KeyRing {
+    for (const hash of removed) this.#byHash.delete(hash);
+    for (const [hash, key] of changed) this.#byHash.set(hash, key);
+    return new KeyRing(this.#byHash);
   }
 
   find(token: string): Key | undefined {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
-    const key = this.byHash(hashToken(token));
+    const key = this.#byHash.get(hashToken(token));
     // Copies the text: a slice would keep the whole head of the request in memory.
     if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
@@ -232,39 +227,39 @@ export function checkPrevious(record: Record<string, unknown>, where: string): v
   }
 }
 
-/**
- * @internal Reads the text of a keys file; keeps unknown fields.
- *
- * @throws {KeysFileError} naming the record and the field at fault
- */
-export function parseKeys(text: string): KeyRecord[] {
-  const records = listOf(text);
-  const [ring, counters] = [new KeyRing(), createCounters(1)];
-  for (const [at, record] of records.entries()) addRecord(ring, checkRecord(record, at), counters, at);
-  return records as KeyRecord[];
-}
-
-/** @internal The list in the text of a keys file. @throws {KeysFileError} */
-export function listOf(text: string): readonly unknown[] {
+/** The list in the text of a keys file. @throws {KeysFileError} */
+function listOf(text: string): readonly unknown[] {
   const json = text.replace(/^\uFEFF/, "");
   const file = parsedJson(json);
-  return file === undefined ? fail(notJson(json)) : listIn(file);
-}
-
-/** @internal The list in the value of a keys file. @throws {KeysFileError} */
-export function listIn(file: unknown): readonly unknown[] {
+  if (file === undefined) fail(notJson(json));
   if (!isObject(file) || !Array.isArray(file.keys)) fail('must be an object with an array "keys"');
   return file.keys;
 }
 
-/** @internal Checks a record by itself. @param at its place in the list @throws {KeysFileError} */
-export function checkRecord(record: unknown, at: number): KeyRecord {
+/** Checks a record by itself. @param at its place in the list @throws {KeysFileError} */
+function checkRecord(record: unknown, at: number): KeyRecord {
   const where = `keys[${at}]`;
   if (!isObject(record)) fail(`${where}: must be an object`);
   checkFields(record, FIELDS, where);
   checkFields(record, OPTIONAL_FIELDS, where, true);
   checkPrevious(record, where);
   return record as unknown as KeyRecord;
+}
+
+/**
+ * @internal Reads the text of a keys file; keeps unknown fields.
+ *
+ * @param counters where every id gets its slot
+ * @throws {KeysFileError} naming the record and the field at fault
+ */
+export function parseKeys(text: string, counters = createCounters(1)) {
+  const keys = new KeyRing();
+  const records = listOf(text).map((value, at) => {
+    const record = checkRecord(value, at);
+    addRecord(keys, record, counters, at);
+    return record;
+  });
+  return { records, keys };
 }
 
 /** Every set of scopes, indexed by its bits: keys with the same scopes share one set. */
@@ -297,19 +292,12 @@ export const areEqual = (one: Key, other: Key): boolean =>
   one === other || COMPARED.every((field) => one[field] === other[field]);
 
 /**
- * @internal Adds the tokens of a record.
+ * Adds the tokens of a record.
  *
  * @param at its place in the list
- * @param before where keys that did not change are taken from
  * @throws {KeysFileError} when the ring has its id or one of its hashes. The id keeps its slot.
  */
-export function addRecord(
-  ring: KeyRing,
-  record: KeyRecord,
-  counters: Counters,
-  at: number,
-  before?: KeyRing,
-): void {
+function addRecord(ring: KeyRing, record: KeyRecord, counters: Counters, at: number): void {
   const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous } = record;
   const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);
   // Most keys have none, and a file may have a million keys.
@@ -333,9 +321,8 @@ export function addRecord(
   };
   if (ring.bySlot[key.slot] !== undefined) fail(`keys[${at}].id: duplicate id`);
   const add = (one: Key, where: string): void => {
-    if (ring.byHash(one.hash) !== undefined) fail(`keys[${at}]${where}.sha256: duplicate hash`);
-    const known = before?.byHash(one.hash);
-    ring.add(known?.slot === one.slot && areEqual(known, one) ? known : one);
+    if (ring.tokens.has(one.hash)) fail(`keys[${at}]${where}.sha256: duplicate hash`);
+    ring.add(one);
   };
   add(key, "");
   for (const [n, token] of earlier?.entries() ?? []) add({ ...key, ...token }, `.previous[${n}]`);

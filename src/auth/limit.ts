@@ -143,19 +143,6 @@ export function usageOf({ cells, split }: Counters, slot: number): Usage {
   return { window: windowIn(split), used: countIn(split) };
 }
 
-/** Counts requests that passed before a restart, regardless of the limit, unless the counter is in a newer window. */
-export function addUsage({ cells, split }: Counters, slot: number, window: number, used: number): void {
-  for (;;) {
-    const cell = Atomics.load(cells, slot);
-    whole[0] = cell;
-    const before = windowIn(split);
-    if (before > window) return;
-    // A full counter stays full.
-    const count = Math.min((before === window ? countIn(split) : 0) + used, mostIn(split));
-    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, count)) === cell) return;
-  }
-}
-
 /** Reads the counts without counting. May miss a count that changes meanwhile. */
 export function readCounts(counters: Counters, now: number) {
   const { cells, split, windowSeconds } = counters;

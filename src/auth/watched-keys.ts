@@ -7,12 +7,10 @@ import { answered, readGiven, whyUnread } from "../files/given.ts";
 import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
-import { createPauses } from "../util/process/in-turns.ts";
 import { codeOf } from "../util/system-error.ts";
-import { compareKeys } from "./key-changes.ts";
-import { KeyRing, KeysFileError, MOST_KEYS_BYTES } from "./keys.ts";
+import { compareKeys, keyWarnings } from "./key-changes.ts";
+import { KeyRing, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 import type { Counters } from "./limit.ts";
-import { keysOf } from "./parsed-keys.ts";
 
 const LOOK_MS = 500;
 
@@ -27,18 +25,6 @@ interface ReadKeys {
 
 const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
   `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
-
-const PART_BYTES = 1_048_576;
-
-async function digestOf(bytes: Buffer): Promise<string> {
-  const hash = createHash("sha256");
-  const pause = createPauses();
-  for (let at = 0; at < bytes.length; at += PART_BYTES) {
-    hash.update(bytes.subarray(at, at + PART_BYTES));
-    await pause();
-  }
-  return hash.digest("base64");
-}
 
 /**
  * @param before its keys are returned again if the file still holds them
@@ -55,9 +41,10 @@ async function readKeyRing(
   try {
     const { bytes, stats } = await readGiven(file, MOST_KEYS_BYTES);
     fingerprint = fingerprintOf(stats);
-    const digest = await digestOf(bytes);
+    const digest = createHash("sha256").update(bytes).digest("base64");
     if (digest === before?.digest) return { ...before, fingerprint, warnings: [] };
-    return { fingerprint, digest, ...(await keysOf(bytes, counters, before?.keys)) };
+    const { keys, records } = parseKeys(bytes.toString(), counters);
+    return { fingerprint, digest, keys, warnings: keyWarnings(records, Date.now()) };
   } catch (error) {
     const isFault = error instanceof KeysFileError;
     if (isFault) onFault(fingerprint);
@@ -85,7 +72,7 @@ export async function keepKeys(
   file: string,
   counters: Counters,
   observe: Observe,
-  onKeys: (keys: KeyRing) => unknown,
+  onKeys: (keys: KeyRing) => void,
 ) {
   /** Fingerprint of the file that was read last, with a fault or not; undefined if the next check must read. */
   let fingerprint: string | undefined;
@@ -100,14 +87,16 @@ export async function keepKeys(
     const read = await readKeyRing(file, counters, before, (faulty) => {
       fingerprint = faulty;
     });
+    // A stop does not wait for a read.
+    if (stopped) return;
     const { keys, warnings } = read;
-    if (keys !== before?.keys) await onKeys(keys);
+    if (keys !== before?.keys) onKeys(keys);
     inForce = read;
     fingerprint = read.fingerprint;
     problem = "";
     result = keys === before?.keys ? "unchanged" : "loaded";
     if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
-    const changes = await compareKeys(before?.keys ?? new KeyRing(), keys);
+    const changes = compareKeys(before?.keys ?? new KeyRing(), keys);
     observe({ kind: "keys-loaded", keys: keys.size, ...changes });
     if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }
@@ -116,16 +105,14 @@ export async function keepKeys(
   const readings = new Coalesced(readAgain);
 
   async function readAgain(): Promise<void> {
-    if (stopped) {
+    const before = problem;
+    try {
+      if (!stopped) await load();
+      if (!stopped) return;
       result = "refused";
       problem = "the server is stopping: no keys are read any more";
-      return;
-    }
-    try {
-      await load();
     } catch (error) {
       // The same problem is logged once.
-      const before = problem;
       result = "refused";
       problem = String(error);
       if (problem === before) return;

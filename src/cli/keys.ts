@@ -12,9 +12,10 @@ import {
 import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
+import { problemText } from "../util/system-error.ts";
+import { ToldError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
-import { changeWithToken } from "./token-output.ts";
 
 /** Checks scopes, and removes duplicates. @throws {UsageError} */
 function readScopes(scopes: readonly string[]): string[] {
@@ -99,24 +100,50 @@ function warnOfName(records: readonly KeyRecord[], { id, name }: KeyRecord, io: 
   io.complain(`orrery: warning: ${other.id} has the name ${JSON.stringify(name)} too\n`);
 }
 
-/** Says where the new token is. */
-function placeText({ tokenOut }: Options<"keys create" | "keys rotate">["values"]): string {
-  return tokenOut === undefined ? "is not shown again" : `is in ${tokenOut}`;
+interface NewToken {
+  readonly text: () => string;
+  /** Whether a missing keys file is created. */
+  readonly create: boolean;
+  /** Ends the message when the token cannot be printed. */
+  readonly undone: string;
+}
+
+/** Changes a keys file, and prints the new token before it takes effect, so that no valid token is lost unseen. */
+async function changeWithToken(
+  keysFile: string,
+  io: CommandIo,
+  { text, create, undone }: NewToken,
+  change: (records: KeyRecord[]) => KeyRecord[],
+): Promise<void> {
+  let isPrinted = false;
+  const ready = async (): Promise<void> => {
+    if (isPrinted) return;
+    await io.deliver(`${text()}\n`).catch((error: unknown) => {
+      const why = problemText(error);
+      throw new CommandError(`the token cannot be written to standard output: ${why}; ${undone}`);
+    });
+    isPrinted = true;
+  };
+  try {
+    await changeRecords(keysFile, change, { create, ready, tell: io.complain });
+  } catch (error) {
+    if (isPrinted && error instanceof ToldError) error.message += "; the printed token is not valid";
+    throw error;
+  }
 }
 
 export async function createKey(options: Options<"keys create">, io: CommandIo): Promise<void> {
   const { token, record } = makeKey(readNewKey(options));
-  const { keys, tokenOut } = options.values;
-  const made = { text: () => token, tokenOut, undone: "no key was made" };
-  await changeWithToken(keys, io, made, (records) => {
+  const made = { text: () => token, create: true, undone: "no key was made" };
+  await changeWithToken(options.values.keys, io, made, (records) => {
     warnOfName(records, record, io);
     return [...records, record];
   });
-  io.complain(`orrery: created ${record.id}; its token ${placeText(options.values)}\n`);
+  io.complain(`orrery: created ${record.id}; its token is not shown again\n`);
 }
 
 /** Reports a rotation, and until when earlier tokens work. */
-function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord, place: string): string {
+function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord): string {
   let old = "no earlier token works";
   if (previous.length > 0) {
     const last = Math.max(...previous.map((token) => parseTime(token.expiresAt)));
@@ -127,7 +154,7 @@ function rotatedText({ id, active, expiresAt, previous = [] }: KeyRecord, place:
   const note = active
     ? ""
     : `orrery: ${id} is disabled: no token of it works before orrery keys enable ${id}\n`;
-  return `orrery: gave ${id} a new token, which ${place}; ${old}\n${note}`;
+  return `orrery: gave ${id} a new token, which is not shown again; ${old}\n${note}`;
 }
 
 function refuseExpired({ id, expiresAt }: KeyRecord): void {
@@ -139,7 +166,7 @@ function refuseExpired({ id, expiresAt }: KeyRecord): void {
 
 export async function rotate(options: Options<"keys rotate">, io: CommandIo): Promise<void> {
   const prefixes = readPrefixes(options);
-  const { keys, overlap, tokenOut } = options.values;
+  const { keys, overlap } = options.values;
   const id = options.positionals[0]!;
   const overlapMs = readOverlap(overlap, Date.now());
   let token = "";
@@ -150,9 +177,9 @@ export async function rotate(options: Options<"keys rotate">, io: CommandIo): Pr
     rotated = rotatedRecord(old, token, overlapMs);
     return rotated;
   };
-  const made = { text: () => token, tokenOut, id, undone: "the key is as before" };
+  const made = { text: () => token, create: false, undone: "the key is as before" };
   await changeWithToken(keys, io, made, (records) => changeRecord(records, id, change));
-  io.complain(rotatedText(rotated!, placeText(options.values)));
+  io.complain(rotatedText(rotated!));
 }
 
 async function changeOne(

@@ -3,7 +3,6 @@
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { refuseForeign } from "../auth/counts-file.ts";
 import { makeKey } from "../auth/keys-file.ts";
 import { addressForMessages, makeTemporaryFolder } from "../files/folders.ts";
 import { whyNoSharing } from "../http/port.ts";
@@ -177,15 +176,6 @@ async function runServer(
   return { ...server, announce: console.announce };
 }
 
-/** Refuses a foreign file for the counts. The log reports a file that cannot be read yet. @throws {CommandError} */
-async function checkCountsFile({ values: { state: file }, names }: Options<"serve">): Promise<void> {
-  if (file === undefined) return;
-  await refuseForeign(file).catch((error: unknown) => {
-    if (!(error instanceof PlaceError)) return;
-    throw new CommandError(`${names.state}: ${file}: ${error.message}; name a file of its own`);
-  });
-}
-
 /** Puts a socket that was handed over in the place of the host. */
 function atInherited(options: Options<"serve">, host: string | undefined): Options<"serve"> {
   return host === undefined ? options : { ...options, values: { ...options.values, host } };
@@ -198,7 +188,6 @@ export async function serve(given: Options<"serve">, io: CommandIo, program: Pro
   readPrefixes(options);
   const source = await sourceOf(values, names, io, program);
   checkSharing(options);
-  await checkCountsFile(options);
   const sharedLimits = await program.features.shareLimits?.(values);
   const admin = await program.readAdmin?.(options, false, inherited.admin);
   // The source has the whole URL; everything else may show it.

@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { problemText } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
@@ -15,7 +15,7 @@ const TEMPORARY = /^(.+)\.[0-9a-f]{16}\.tmp$/;
 export type Contents = string | ((handle: FileHandle) => Promise<void>);
 
 /** Permissions, owner and group, as read from the open old file: its folder may be another user's, who can swap it. */
-export type Access = Pick<BigIntStats, "mode" | "uid" | "gid">;
+type Access = Pick<BigIntStats, "mode" | "uid" | "gid">;
 
 interface NewFileOptions {
   /** Permissions, regardless of the umask; when absent, 0666 minus the umask. */
@@ -34,20 +34,12 @@ export function targetOfTemporary(name: string): string | undefined {
   return TEMPORARY.exec(name)?.[1];
 }
 
-/** Temporary files beside a file, of killed writers or of ones at work. */
-export async function leftoversOf(file: string): Promise<string[]> {
+/** Removes temporary files of killed writers beside a file. */
+export async function removeLeftovers(file: string): Promise<void> {
   const names = await readdir(dirname(file)).catch(() => []);
-  return names
-    .filter((name) => targetOfTemporary(name) === basename(file))
-    .map((name) => join(dirname(file), name));
-}
-
-/** Removes temporary files of killed writers. @param leastAgeMs younger files stay: their writer may be alive */
-export async function removeLeftovers(file: string, leastAgeMs = 0): Promise<void> {
-  for (const path of await leftoversOf(file)) {
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
-    if (leastAgeMs === 0 || Date.now() - mtimeMs > leastAgeMs)
-      await rm(path, { force: true }).catch(() => {});
+  for (const name of names) {
+    if (targetOfTemporary(name) !== basename(file)) continue;
+    await rm(join(dirname(file), name), { force: true }).catch(() => {});
   }
 }
 

@@ -239,45 +239,6 @@ export const CORE_EVENTS = {
     meaning:
       "An address (`client`; of IPv6 a network of 64 bits) sent ten or more unknown, malformed, disabled or expired tokens within a minute; `count` is their number since its last line (at most one a minute), `fault` the error of the last one. Without `--trusted-proxies` it is the address of a proxy in front.",
   }),
-  "state-restored": event<{ file: string; keys: number; reset: number }>({
-    level: "info",
-    text: "counts of the running window taken up",
-    meaning:
-      "The counts of `keys` keys were restored from the file of `--state`; their window ends at `reset`.",
-  }),
-  "state-set-aside": event<{ file: string; counts: number; begins: number }>({
-    level: "warn",
-    text: "the clock is behind the file of counts; its counts are kept for their window",
-    meaning:
-      "The file of `--state` has `counts` of windows that have not begun, because the clock is, or was, wrong. They stay in the file, and apply when their window comes; the first one begins at `begins`.",
-  }),
-  "state-refused": event<{
-    file: string;
-    problem: string;
-    /** Its age is the only problem. */
-    isOld?: true;
-  }>({
-    level: "warn",
-    // The server was off for a while.
-    levelIf: ({ isOld }) => isOld && "info",
-    text: "the file of counts cannot be used and will be replaced, counting anew",
-    meaning:
-      "The file of `--state` cannot be used, and why; counts begin at 0, and a counts file is replaced. Info if the file is just of an older window.",
-  }),
-  "state-failed": event<{ file: string; problem: string }>({
-    level: "error",
-    text: "counts cannot be saved, trying again",
-    problem: ({ file, problem }) =>
-      `Counts cannot be saved to ${file}, so a restart would give keys their whole limit again: ${problem}`,
-    meaning:
-      "The file of `--state` cannot be written, and why (a file without counts is never replaced); logged once per reason.",
-  }),
-  "state-recovered": event<{ file: string }>({
-    level: "info",
-    text: "counts are saved again",
-    ends: "state-failed",
-    meaning: "The file of `--state` can be written again.",
-  }),
   "log-reopened": event<object>({
     level: "info",
     text: "log file opened",

@@ -1,9 +1,8 @@
-/** The state that adapters answer from, opened and kept current: keys, snapshot, searches, counts and shared limits. */
+/** The state that adapters answer from, opened and kept current: keys, snapshot, searches and shared limits. */
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { State } from "../api/answer.ts";
-import type { CountsKeeper } from "../auth/keep-counts.ts";
 import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../auth/keys.ts";
 import { type Counters, createCounters, createSharedCounters } from "../auth/limit.ts";
@@ -59,19 +58,6 @@ export interface OpenStateOptions {
   /** Takes whole lines of the access log; when absent, each request is observed instead. */
   readonly writeAccess?: ((lines: string) => void) | undefined;
   readonly snapshotEvents?: SnapshotEvents;
-}
-
-async function openSaving(
-  { settings: { state: file }, observe }: OpenStateOptions,
-  counters: Counters,
-  sharedLimits: LimitSharing | undefined,
-): Promise<CountsKeeper | undefined> {
-  if (file === undefined) return undefined;
-  // Imported only when needed.
-  const { keepCounts } = await import("../auth/keep-counts.ts");
-  // Shared windows follow the clock of the server that shares them.
-  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
-  return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
 }
 
 /** Most bytes of a small snapshot's row files: some 20,000 users, whose longest searches take a few milliseconds. */
@@ -136,8 +122,7 @@ export async function openState(options: OpenStateOptions) {
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
   const sharedLimits = await options.sharedLimits?.open(counters, observe);
   const live = new LiveState();
-  const parts = { live, counters, requestCounters, sharedLimits };
-  const keepers = await openKeepers(options, parts).catch((error: unknown) => {
+  const keepers = await openKeepers(options, { live, counters, requestCounters }).catch((error: unknown) => {
     void sharedLimits?.close();
     throw error;
   });
@@ -163,16 +148,12 @@ interface KeptParts {
   readonly live: LiveState;
   readonly counters: Counters;
   readonly requestCounters: RequestCounters | undefined;
-  readonly sharedLimits: LimitSharing | undefined;
 }
 
 type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 
 /** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
-async function openKeepers(
-  options: OpenStateOptions,
-  { live, counters, requestCounters, sharedLimits }: KeptParts,
-) {
+async function openKeepers(options: OpenStateOptions, { live, counters, requestCounters }: KeptParts) {
   const { settings, records, onDownload, onProgress, onReleased, observe } = options;
   const takeRecords = (given: readonly KeyRecord[]): void => live.setKeys(createKeyRing(given, counters));
   if (records !== undefined) takeRecords(records);
@@ -180,7 +161,6 @@ async function openKeepers(
     ? undefined
     : await keepKeys(settings.keys, counters, observe, (ring) => live.setKeys(ring));
   try {
-    const saving = await openSaving(options, counters, sharedLimits);
     const { similar, searchBounds, load } = await openSearching(options, requestCounters);
     const snapshots = await SnapshotKeeper.open(
       {
@@ -199,7 +179,7 @@ async function openKeepers(
       (generation) => live.setGeneration(generation),
     );
     const { cacheBytes: searchCacheBytes } = searchBounds;
-    return { keys, takeRecords, snapshots, saving, similar, searchCacheBytes };
+    return { keys, takeRecords, snapshots, similar, searchCacheBytes };
   } catch (error) {
     keys?.stop();
     throw error;
@@ -207,7 +187,7 @@ async function openKeepers(
 }
 
 function opened(state: State, live: LiveState, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
-  const { keys, takeRecords, snapshots, saving, similar, searchCacheBytes } = keepers;
+  const { keys, takeRecords, snapshots, similar, searchCacheBytes } = keepers;
   return {
     state,
     sharedLimits,
@@ -231,20 +211,14 @@ function opened(state: State, live: LiveState, keepers: Keepers, sharedLimits: L
     },
     /** Replaces the given records, at once. */
     takeRecords,
-    /** Begins to index similar names and to save the counts, if the settings say so. To be called when requests are accepted. */
+    /** Begins to index similar names, if the settings say so. To be called when requests are accepted. */
     begin(): void {
       similar?.begin();
-      saving?.begin();
     },
     /** Stops checking the files. */
     stop(): void {
       keys?.stop();
       snapshots.stop();
-    },
-    /** Returns permits, and saves the counts for the last time; to be called after the last answer. */
-    async saveCounts(): Promise<void> {
-      await sharedLimits?.close();
-      await saving?.stop();
     },
     /** Stops, and ends the threads; to be called after the last answer. */
     close(): void {

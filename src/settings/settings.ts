@@ -194,12 +194,6 @@ export const CORE_SETTINGS = [
     meaning: "Length of a rate-limit window; windows are aligned to the epoch.",
   },
   {
-    ...WRITTEN_FILE,
-    flag: "state",
-    meaning: "File for the counts of the current window, so that they survive a restart. Default: none.",
-    commands: ["serve"],
-  },
-  {
     flag: "cors",
     isOption: true,
     kind: "flag",
@@ -443,36 +437,12 @@ export const CORE_SETTINGS = [
       "Time for which the previous token stays valid: `30m`, `12h`, `2d`, `1w`, or `0`, which ends it and all earlier ones at once.",
     commands: ["keys rotate"],
   },
-  {
-    ...WRITTEN_FILE,
-    flag: "token-out",
-    meaning:
-      "File to write the token to, with mode 0600, in place of standard output. An existing file is refused, unless it is empty or holds a token of the same key.",
-    commands: ["keys create", "keys rotate"],
-  },
   { ...OUT, commands: ["build"] },
   {
     flag: "manifest",
     kind: "flag",
     meaning: "Write a `manifest.json` too; an existing one is always renewed.",
     commands: ["build"],
-  },
-  {
-    flag: "usage",
-    kind: "text",
-    value: "URL",
-    meaning:
-      "Show the use of each key since the start of the server, and its last request, from the admin listener at this URL, such as `http://127.0.0.1:8788/`.",
-    commands: ["keys list", "keys show", "keys find"],
-  },
-  {
-    flag: "admin-token-file",
-    kind: "text",
-    needs: "usage",
-    path: "read",
-    value: "FILE",
-    meaning: "File with the bearer token that the admin listener asks for.",
-    commands: ["keys list", "keys show", "keys find"],
   },
   {
     flag: "no-index",

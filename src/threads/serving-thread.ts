@@ -67,13 +67,10 @@ const shared =
     ? undefined
     : IN_THREADS.countInThread?.(task.shared, task.counters, (message) => say({ kind: "shared", message }));
 
-/** The newest shards of the key ring, which are not all in use yet. */
-const shards = [...task.keys];
-
 const state = composeState(task.settings, {
   counters: task.counters,
   shared,
-  keys: new KeyRing(shards),
+  keys: new KeyRing(new Map(task.keys)),
   requestCounters,
   keyUse: task.keyUse?.[task.thread],
   generation: take(task.generation),
@@ -101,9 +98,7 @@ port.on("message", async (message: ToServing) => {
       break;
     }
     case "keys":
-      for (const [at, shard] of message.keys) shards[at] = shard;
-      if (message.isLast) state.gate.keys = new KeyRing(shards);
-      say({ kind: "done", number: message.number });
+      state.gate.keys = state.gate.keys.changedBy(message.changes);
       break;
     case "generation":
       state.generation = take(message.generation);

@@ -303,11 +303,11 @@ function assertClosed(unit: string): void {
 describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
   it("is clean to systemd-analyze verify", (t) => assertClean(t, UNIT, "orrery.service", "serve"));
 
-  it("lets copies of a snapshot by URL and counts be written where the settings say, and nothing else", () => {
+  it("lets copies of a snapshot by URL be written where the setting says, and nothing else", () => {
     const text = readFileSync(UNIT, "utf8");
     const settingOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, "m").exec(text)?.[1];
     assert.equal(settingOf("Environment=ORRERY_CACHE"), `/var/cache/${settingOf("CacheDirectory")}`);
-    assert.equal(settingOf("Environment=ORRERY_STATE"), `/var/lib/${settingOf("StateDirectory")}/counts`);
+    assert.equal(settingOf("StateDirectory"), undefined);
     assert.deepEqual([settingOf("ProtectSystem"), settingOf("ReadWritePaths")], ["strict", undefined]);
     // A flag would override the variables of orrery.env.
     assert.equal(settingOf("ExecStart"), "/usr/local/bin/orrery serve");

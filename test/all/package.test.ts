@@ -187,7 +187,7 @@ describe("the package", () => {
       "npm install @redis/client (with --global where orrery was)\n",
       "redis://:secret@127.0.0.1:1",
     ];
-    for (const more of [[], ["--admin", "0"], ["--state", join(folder, "state")]]) {
+    for (const more of [[], ["--admin", "0"]]) {
       const ran = runHere(command, [...SERVE, ...QUIETLY, "--shared-limits", url, ...more]);
       assert.equal(ran.stderr, `orrery: --shared-limits needs a package that is not installed: ${line}`);
       assert.deepEqual([ran.status, ran.stdout], [1, ""]);

@@ -71,14 +71,6 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "keys-warned": [{ problems: ["key a (keys[0]): unknown field foo"] }],
   "keys-unchanged": [{ keys: 1 }],
   "keys-refused": [{ problem: "keys.json: not valid JSON" }],
-  "state-restored": [{ file: "/state", keys: 1, reset: 3600 }],
-  "state-set-aside": [{ file: "/state", counts: 1, begins: 7200 }],
-  "state-refused": [
-    { file: "/state", problem: "is empty" },
-    { file: "/state", problem: "is of a window that is over", isOld: true },
-  ],
-  "state-failed": [{ file: "/state", problem: "no space left on device (ENOSPC)" }],
-  "state-recovered": [{ file: "/state" }],
   "limits-away": [
     { server: "127.0.0.1:6379", problem: "connection refused", alone: true },
     { server: "127.0.0.1:6379", problem: "connection refused", alone: false },

@@ -40,7 +40,7 @@ export function writeTestKeys(file: string, keys: readonly TestKey[]): string {
 }
 
 export function readKeys(file: string): KeyRecord[] {
-  return parseKeys(readFileSync(file, "utf8"));
+  return parseKeys(readFileSync(file, "utf8")).records;
 }
 
 /** A folder with a snapshot and a keys file, removed after the test. */

@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
 import type { KeyUse } from "../../auth/key-use.ts";
-import type { KeyRing, Shard } from "../../auth/keys.ts";
+import type { KeyRing, TokenChanges } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
@@ -22,9 +22,6 @@ export interface StoreToServe {
   /** Searches for similar names go over it; absent where there are none. */
   readonly similar: MessagePort | undefined;
 }
-
-/** Some shards of a key ring, by number; the ring itself stays in its thread. */
-export type SentShards = readonly (readonly [at: number, shard: Shard | undefined])[];
 
 export interface ServingTask {
   readonly settings: Settings;
@@ -47,21 +44,20 @@ export interface ServingTask {
   readonly thread: number;
   /** The searches that wait in all threads. */
   readonly pending: SharedPending;
-  readonly keys: KeyRing["shards"];
+  readonly keys: KeyRing["tokens"];
   readonly generation: StoreToServe;
 }
 
 export type ToServing =
   | (ThreadRequest & { readonly number: number })
   | { readonly kind: "generation"; readonly generation: StoreToServe }
+  | { readonly kind: "keys"; readonly changes: TokenChanges }
   /** A batch of observations was taken. */
   | { readonly kind: "observed" };
 
 /** A message that a serving thread confirms when it is done. */
 export type ThreadRequest =
   | { readonly kind: "tell"; readonly asked: CacheQuestion | undefined }
-  /** Keys that differ; they are in force with the last of them. */
-  | { readonly kind: "keys"; readonly keys: SentShards; readonly isLast: boolean }
   | { readonly kind: "stop-listening" }
   /** Only when all threads have stopped listening. */
   | { readonly kind: "drain" };
@@ -80,26 +76,6 @@ export interface CacheQuestion {
   /** Folded. */
   readonly term: string;
   readonly page: PageOf;
-}
-
-/** Keys in a message: a few milliseconds of work. */
-const MOST_SENT = 1000;
-
-/** The shards in which two rings differ, in parts of few keys; one empty part if there is none. */
-export function* changedShards(before: KeyRing, after: KeyRing) {
-  let keys: (readonly [number, Shard | undefined])[] = [];
-  let size = 0;
-  for (const [at, shard] of after.shards.entries()) {
-    if (shard === before.shards[at]) continue;
-    if (size > 0 && size + (shard?.size ?? 0) > MOST_SENT) {
-      yield { keys, isLast: false };
-      keys = [];
-      size = 0;
-    }
-    keys.push([at, shard]);
-    size += shard?.size ?? 0;
-  }
-  yield { keys, isLast: true };
 }
 
 export type ThreadFigures = ReturnType<typeof figuresOfThread>;

@@ -9,14 +9,12 @@ import { MessageChannel, type MessagePort, type Worker } from "node:worker_threa
 import type { ConnectedThread } from "../../auth/shared.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
-import { Coalesced } from "../../util/process/coalesced.ts";
 import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
 import { ToldError } from "../../util/told-error.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
   type CacheQuestion,
-  changedShards,
   type FromServing,
   passOn,
   type ServingTask,
@@ -50,8 +48,6 @@ interface Thread {
   hasListened: boolean;
   /** Takes its messages to shared limits. */
   readonly toShared: ConnectedThread | undefined;
-  /** Sends it the keys in which it is behind. */
-  readonly sendKeys: Coalesced;
   /** Callbacks of its open requests, by number. */
   readonly asked: Map<number, (figures: ThreadFigures | undefined) => void>;
   /** Settle its start. */
@@ -123,8 +119,9 @@ export class ServingThreads {
     const { live, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
     live.onChange({
-      onKeys: () => {
-        for (const thread of this.#threads) void thread.sendKeys.ask();
+      onKeys: (keys, before) => {
+        const changes = keys.changesSince(before);
+        for (const thread of this.#threads) tell(thread, { kind: "keys", changes });
       },
       onGeneration: () => {
         for (const thread of this.#threads)
@@ -152,7 +149,6 @@ export class ServingThreads {
     const { settings } = this.#shared;
     const { state, served, sharedLimits } = this.#served;
     const number = this.#freeNumber();
-    let { keys } = state.gate;
     const task: ServingTask = {
       ...this.#shared,
       port: this.#address?.port ?? settings.port,
@@ -161,21 +157,15 @@ export class ServingThreads {
       pending: this.#pending,
       counters: state.gate.counters,
       shared: sharedLimits?.handed,
-      keys: keys.shards,
+      keys: state.gate.keys.tokens,
       generation: toServe(served.shared()),
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
       const toShared = sharedLimits?.connect();
       const asked: Thread["asked"] = new Map();
-      // A part waits for the one before: a thread takes all messages that have come before it answers requests.
-      const sendKeys = new Coalesced(async () => {
-        const before = keys;
-        keys = state.gate.keys;
-        for (const part of changedShards(before, keys)) await this.#ask(thread, { kind: "keys", ...part });
-      });
       const settled = { started, failed };
-      const thread: Thread = { worker, number, hasListened: false, toShared, sendKeys, asked, ...settled };
+      const thread: Thread = { worker, number, hasListened: false, toShared, asked, ...settled };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>
