@@ -36,7 +36,7 @@ for (const { name, blocks } of DOCUMENTS) {
     let port = "";
 
     before(async () => {
-      for (const entry of ["bin", "src", "data", "node_modules", "package.json"]) {
+      for (const entry of ["bin", "data", "dist", "docs", "node_modules", "package.json", "src"]) {
         symlinkSync(join(ROOT, entry), join(folder, entry));
       }
       port = String(await freePort());
