@@ -71,7 +71,10 @@ for (const { name, blocks } of DOCUMENTS) {
       const ended = once(child, "exit").then(() => assert.fail("it ended before it listened"));
       const [first] = (await Promise.race([once(child.stdout!, "data"), ended])) as [Buffer];
       ended.catch(() => {});
-      assert.match(String(first), new RegExp(`^(orrery listening on http://127\\.0\\.0\\.1:${port}/|serves ")`));
+      assert.match(
+        String(first),
+        new RegExp(`^(orrery listening on http://127\\.0\\.0\\.1:${port}/|serves ")`),
+      );
     }
 
     async function runTypeScript(block: Block): Promise<void> {
