@@ -202,6 +202,11 @@ describe("a call is given", () => {
     period: [[5, null, {}], (client, period) => client.worlds.popular({ period })],
     match: [[5, true, null], (client, match) => client.users.search("a", { match })],
     onChange: [[5, null, {}, "restrat"], (client, onChange) => client.worlds.list.all({ onChange }).next()],
+    ifMatch: [
+      ["", null, 5, '"a b"', "\n", '"ü"', ['"a"']],
+      (client, ifMatch) => client.stats({ ifMatch }),
+      (client, ifMatch) => client.worlds.list.all({ ifMatch }).next(),
+    ],
     signal: [
       [{}, 5, "x", null, new AbortController()],
       (client, signal) => client.stats({ signal }),
@@ -449,6 +454,46 @@ function shown(tags: string[]): Step {
     serve(response, request);
   };
 }
+
+describe("a call for one generation", () => {
+  const calls: Readonly<Record<string, (client: Client, ifMatch: string | undefined) => Promise<unknown>>> = {
+    one: (client, ifMatch) => client.stats({ ifMatch }),
+    page: (client, ifMatch) => client.worlds.list({ ifMatch }),
+    all: (client, ifMatch) => collect(client.worlds.list.all({ ifMatch, onChange: "restart" })),
+  };
+  const body = { data: [{ id: "a" }], pagination: { total: 1, limit: 50, offset: 0 } };
+  /** The wanted ETag, that of the reply, whether the call succeeds; a strong one alone is sent. */
+  const replies: [wanted: string | undefined, etag: string | undefined, isGood: boolean][] = [
+    ['"a"', '"a"', true],
+    ['"a"', 'W/"a"', true],
+    ['"a"', '"a-gzip"', true],
+    ['"a"', undefined, true],
+    ['"a"', '"b"', false],
+    ['W/"a"', '"a"', true],
+    ['W/"a"', 'W/"b"', false],
+    ['W/"a"', undefined, false],
+    [undefined, '"b"', true],
+  ];
+  for (const [name, call] of Object.entries(calls)) {
+    it(`gets a reply of that one, or a SnapshotChangedError: ${name}`, async (t) => {
+      for (const [wanted, etag, isGood] of replies) {
+        const { client, asked } = await faulty(t, [reply(200, body, etag ? { etag } : {})]);
+        if (isGood) await call(client, wanted);
+        else await assert.rejects(call(client, wanted), SnapshotChangedError, `${wanted} ${etag}`);
+        assert.equal(asked.length, 1);
+        assert.equal(asked[0]!.split(" ")[1], wanted?.startsWith("W") ? undefined : wanted);
+      }
+      const { client } = await faulty(t, [reply(412, { error: "Snapshot has changed" }, { etag: '"b"' })]);
+      await assert.rejects(call(client, '"a"'), SnapshotChangedError);
+    });
+  }
+
+  it("holds further pages to it where the first does not name it", async (t) => {
+    const { client, asked } = await faulty(t, [shown([])]);
+    assert.equal((await collect(client.worlds.list.all({ ifMatch: '"a"' }))).length, 130);
+    assert.deepEqual(new Set(asked.map((line) => line.split(" ")[1])), new Set(['"a"']));
+  });
+});
 
 describe("an iteration", () => {
   it("asks for pages of one generation", async (t) => {

@@ -16,7 +16,8 @@ export interface PageOptions extends CallOptions {
 export interface AllOptions extends PageOptions {
   /**
    * What to do when the server's data change before the end: end with {@link SnapshotChangedError}, or start over if no
-   * item was given yet. To start over, the first page is held back until the second has arrived. "error" when absent.
+   * item was given yet. To start over, the first page is held back until the second has arrived. "error" when absent,
+   * and with `ifMatch`.
    */
   readonly onChange?: "error" | "restart";
 }
@@ -46,11 +47,6 @@ interface PageReply<Item> extends GoodReply {
   readonly body: Page<Item> & { readonly match?: string };
 }
 
-/** The generation that an ETag names; a proxy that compresses marks the same name as weak, or by its coding. */
-function nameOf(etag: string | null | undefined): string | undefined {
-  return etag?.replace(/^W\//, "").replace(/(?:--?|;)(?:gzip|br|zstd|deflate)"$/, '"');
-}
-
 /** A request for a list: its path, the caller's options, and other words of the query. */
 export type ListCall = readonly [path: string, options?: AllOptions | undefined, more?: Words];
 
@@ -60,24 +56,18 @@ export type ListCall = readonly [path: string, options?: AllOptions | undefined,
  */
 export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGenerator<Item, void, undefined> {
   const [path, options, more] = route();
-  const { limit = LARGEST_PAGE, offset = 0, signal, onChange } = options ?? {};
-  let mayRestart = onChange === "restart";
+  const { limit = LARGEST_PAGE, offset = 0, signal, onChange, ifMatch } = options ?? {};
+  let mayRestart = onChange === "restart" && !ifMatch;
   const leaving = new AbortController();
 
   /** One page, of the same generation as the first. @throws {SnapshotChangedError} when it is of another one */
   async function turn(at: number, first?: PageReply<Item>): Promise<PageReply<Item>> {
-    const etag = first?.etag;
-    // A weak ETag never matches in `If-Match`.
-    const ifMatch = etag?.[0] === '"' ? etag : undefined;
     const words = { ...more, limit, offset: at };
-    const reply = (await send(path, options, words, ifMatch, leaving.signal)) as PageReply<Item>;
+    const reply = (await send(path, options, words, first?.etag, leaving.signal)) as PageReply<Item>;
     const { data, pagination, match } = reply.body;
     if (!Array.isArray(data) || typeof pagination?.total !== "number")
       throw new ApiError(200, "not JSON of this API");
-    // A server that judged If-Match need not name the generation again.
-    const isOther = etag && nameOf(reply.etag ?? ifMatch) !== nameOf(etag);
-    if (isOther || (first && match !== first.body.match))
-      throw new SnapshotChangedError("Snapshot has changed");
+    if (first && match !== first.body.match) throw new SnapshotChangedError("Snapshot has changed");
     return reply;
   }
 

@@ -32,6 +32,11 @@ export interface ClientOptions {
 export interface CallOptions {
   /** Ends the call, its waiting included; it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /**
+   * The ETag of the generation that must answer; another one is a {@link SnapshotChangedError}. A 404 names no generation,
+   * so it may be of another one.
+   */
+  readonly ifMatch?: string | undefined;
 }
 
 /** The head of a reply. */
@@ -54,18 +59,23 @@ export interface GoodReply {
  * Sends a request for a path below the base URL.
  * @param options of the caller; they are checked here
  * @param more words of the query, which replace those of the options
- * @param ifMatch the ETag of the generation that must answer
+ * @param pin the ETag of the generation that must answer; that of the options when absent
  * @param left aborted when the reply is no longer needed: a request in flight is not retried
  */
 export type Send = (
   path: string,
   options?: CallOptions,
   more?: Words,
-  ifMatch?: string,
+  pin?: string | null,
   left?: AbortSignal,
 ) => Promise<GoodReply>;
 
 const BASE_PATH = "/api/public/v1";
+
+/** The generation that an ETag names; a proxy that compresses marks the same name as weak, or by its coding. */
+function nameOf(etag: string | null | undefined): string | undefined {
+  return etag?.replace(/^W\//, "").replace(/(?:--?|;)(?:gzip|br|zstd|deflate)"$/, '"');
+}
 
 /** Longest pause before the first retry; it doubles with each retry. */
 const FIRST_PAUSE_MS = 200;
@@ -198,13 +208,21 @@ function errorOf(status: number | undefined, message: string, waitMs: number): E
 /** Makes the function that sends the requests of a client. @throws as {@link createAttempt} */
 export function createSend(options: ClientOptions): Send {
   const attempt = createAttempt(options);
-  return async (path, given = {}, more, ifMatch, left) => {
-    const { signal, onChange, ...words } = checkWords(given as CallOptions & { onChange?: unknown });
+  return async (path, given = {}, more, pin, left) => {
+    const { signal, onChange, ifMatch, ...words } = checkWords(given as CallOptions & { onChange?: unknown });
+    const etag = pin ?? ifMatch;
+    // A weak ETag never matches in `If-Match`.
+    const strong = etag?.[0] === '"' ? etag : undefined;
     const target = targetOf(path, { ...words, ...more });
     let { token, retries = 3, maxWaitMs = 60_000 } = options;
     for (let pauses = 0; ; ) {
-      const outcome = await attempt(target, ifMatch, signal);
-      if ("body" in outcome) return outcome;
+      const outcome = await attempt(target, strong, signal);
+      if ("body" in outcome) {
+        // A server that judged If-Match need not name the generation again.
+        if (etag && nameOf(outcome.etag ?? strong) !== nameOf(etag))
+          throw new SnapshotChangedError("Snapshot has changed");
+        return outcome;
+      }
       const { status, message, askedMs } = outcome;
       const isLimit = status === 429;
       // Random, so that many clients do not return at once.

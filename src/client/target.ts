@@ -19,6 +19,7 @@ const WORDS: Readonly<Record<string, Rule>> = {
   period: (value) => !["all", "week", "month"].includes(value as string) && "all, week or month",
   match: text,
   worldId: text,
+  ifMatch: (value) => !(typeof value === "string" && /^[!-~]+$/.test(value)) && "an ETag",
   onChange: (value) => value !== "error" && value !== "restart" && '"error" or "restart"',
   signal: (value) => !(value as AbortSignal | null)?.throwIfAborted && "an AbortSignal",
 };

@@ -36,7 +36,7 @@ for (const { name, blocks } of DOCUMENTS) {
     let port = "";
 
     before(async () => {
-      for (const entry of ["bin", "src", "data", "node_modules", "package.json"]) {
+      for (const entry of ["bin", "data", "dist", "docs", "node_modules", "package.json", "src"]) {
         symlinkSync(join(ROOT, entry), join(folder, entry));
       }
       port = String(await freePort());
@@ -71,7 +71,10 @@ for (const { name, blocks } of DOCUMENTS) {
       const ended = once(child, "exit").then(() => assert.fail("it ended before it listened"));
       const [first] = (await Promise.race([once(child.stdout!, "data"), ended])) as [Buffer];
       ended.catch(() => {});
-      assert.match(String(first), new RegExp(`^orrery listening on http://127\\.0\\.0\\.1:${port}/`));
+      assert.match(
+        String(first),
+        new RegExp(`^(orrery listening on http://127\\.0\\.0\\.1:${port}/|serves ")`),
+      );
     }
 
     async function runTypeScript(block: Block): Promise<void> {
