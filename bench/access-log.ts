@@ -45,8 +45,6 @@ const workload = workloadsOf(snapshot).find(({ name }) => name === "world-by-id"
 const BLOCK = 4000;
 const BLOCKS = 50;
 
-const log = (name: string): string[] => ["--log-file", join(folder, name)];
-const access = (name: string): string[] => ["--access-log", ...log(name)];
 const pipe = join(folder, "pipe");
 execFileSync("mkfifo", [pipe]);
 const reader = spawn(...onCore(1, ["cat", pipe]), { stdio: "ignore" });
@@ -54,12 +52,17 @@ const reader = spawn(...onCore(1, ["cat", pipe]), { stdio: "ignore" });
 /** The plain server of each kind comes before the others of that kind. */
 const SUBJECTS = [
   { name: "orrery", peer: ORRERY, settings: [] },
-  { name: "all requests logged", peer: ORRERY, settings: access("all") },
-  { name: "all requests logged, to a pipe", peer: ORRERY, settings: access("pipe") },
-  { name: "one in 100 logged", peer: ORRERY, settings: [...access("some"), "--access-log-sample", "100"] },
+  { name: "all requests logged", peer: ORRERY, settings: ["--access-log"], log: join(folder, "all") },
+  { name: "all requests logged, to a pipe", peer: ORRERY, settings: ["--access-log"], log: pipe },
+  {
+    name: "one in 100 logged",
+    peer: ORRERY,
+    settings: ["--access-log", "--access-log-sample", "100"],
+    log: join(folder, "some"),
+  },
   { name: "`--state`", peer: ORRERY, settings: ["--state", join(folder, "state")] },
   { name: "nginx", peer: NGINX, settings: [] },
-  { name: "nginx, all requests logged", peer: NGINX, settings: log("nginx") },
+  { name: "nginx, all requests logged", peer: NGINX, settings: ["--access-log", join(folder, "nginx")] },
 ];
 
 /** CPU time that the access log adds to a request in this process, in nanoseconds, by round; lines go to a file. */
@@ -109,8 +112,8 @@ async function costOfLine(sample: number): Promise<number[]> {
 
 const servers: Server[] = [];
 try {
-  for (const { peer, settings } of SUBJECTS) {
-    servers.push(await startServer(peer, { snapshot, keys, reply, settings }));
+  for (const { peer, settings, log } of SUBJECTS) {
+    servers.push(await startServer(peer, { snapshot, keys, reply, settings, log }));
     if (servers.length > 1) continue;
     const recorded = await recordReply(servers[0]!, workload, { Authorization: `Bearer ${token}` });
     writeFileSync(reply, JSON.stringify(recorded));

@@ -412,14 +412,6 @@ export const MUTANTS: readonly Mutant[] = [
     tests: { "counts-file": "that is set back into the window before gives no request back" },
   },
   {
-    breaks: "the end of a line goes to the next log file",
-    file: "src/observe/log/sink.ts",
-    within: "#endLine",
-    text: "if (!this.#isInLine) return;",
-    becomes: "if (Number.isFinite(this.#waiting)) return;",
-    tests: { log: "cuts no line in two when it moves on from a pipe that is full" },
-  },
-  {
     breaks: "slow requests are left out of a sample",
     file: "src/observe/access-log.ts",
     within: "record",

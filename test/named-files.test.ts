@@ -235,7 +235,7 @@ describe("a file that a setting has written", () => {
   });
 
   it("may be a terminal or the null device that others name, too", async () => {
-    await check(rowOf("serve"), { "log-file": "/dev/null", keys: "/dev/null" });
+    await check(rowOf("serve"), { state: "/dev/null", keys: "/dev/null" });
   });
 
   it("is told of with the variable that named it", async (t) => {
@@ -264,16 +264,13 @@ describe("a command leaves alone", () => {
     assert.deepEqual(readFileSync(keys), before);
   });
 
-  it("a file of something else that --state or --log-file names", async (t) => {
+  it("a file of something else that --state names", async (t) => {
     const { snapshot, keys, folder } = place(t);
     const file = join(folder, "foreign.json");
     writeFileSync(file, '{"mine":1}\n');
     const state = await started(snapshot, keys, "--state", file);
     assert.equal(state.status, 1);
     assert.match(state.stderr, /^orrery: --state: \S+: is no file of counts, and is not replaced; [^\n]+\n$/);
-    const log = await started(snapshot, keys, "--log-file", file);
-    assert.equal(log.status, 1);
-    assert.match(log.stderr, /^orrery: cannot open the log file \S+: is not a log of orrery[^\n]+\n$/);
     assert.equal(readFileSync(file, "utf8"), '{"mine":1}\n');
   });
 

@@ -278,17 +278,6 @@ export const CORE_EVENTS = {
     ends: "state-failed",
     meaning: "The file of `--state` can be written again.",
   }),
-  "log-reopened": event<object>({
-    level: "info",
-    text: "log file opened",
-    meaning: "The file of `--log-file` was opened again after a SIGUSR2.",
-  }),
-  "log-reopen-failed": event<{ problem: string }>({
-    level: "error",
-    text: "log file cannot be opened again, going on with the one before",
-    meaning:
-      "The file of `--log-file` could not be opened again after a SIGUSR2, and why; lines continue in the old file.",
-  }),
   "log-failed": event<{ problem: string }>({
     level: "error",
     text: "log lines cannot be written, trying again",
@@ -343,7 +332,7 @@ export const CORE_EVENTS = {
   "signal-ignored": event<{ signal: string }>({
     level: "info",
     text: ({ signal }) => `${signal} ignored`,
-    meaning: "SIGUSR1, SIGQUIT, or SIGUSR2 without `--log-file`.",
+    meaning: "SIGUSR1, SIGUSR2 or SIGQUIT.",
   }),
   stopping: event<{ signal: string }>({
     level: "info",

@@ -287,11 +287,6 @@ export const CORE_SETTINGS = [
       "Proxies whose `X-Forwarded-For` gives the client's address for the log: addresses, ranges such as `10.0.0.0/8`, `unix` for Unix sockets, or `loopback`, which includes these; joined by commas. Default: none.",
   },
   {
-    ...WRITTEN_FILE,
-    flag: "log-file",
-    meaning: "File to append the log to, opened again on SIGUSR2. Default: standard error.",
-  },
-  {
     flag: "log-level",
     kind: "choice",
     choices: ["debug", "info", "warn", "error", "silent"],

@@ -5,14 +5,24 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Status } from "../../src/admin/status.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { get, jsonLines, type LogLine, type Served, serve, startClients, until } from "../support/process.ts";
+import {
+  type Command,
+  get,
+  jsonLines,
+  type LogLine,
+  type Served,
+  serve,
+  startClients,
+  until,
+} from "../support/process.ts";
+import { COMMAND } from "../support/program.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 
@@ -127,15 +137,18 @@ it("a stop is not held up by a storm of reloads: what was asked for is not begun
   assert.match(readFileSync(state, "utf8"), new RegExp(`\\["key_${TOKEN.slice(-6)}",20\\]`));
 });
 
+/** Runs the program with its log in a file, as a shell's `2>FILE` does. */
+const loggingTo = (file: string): Command => ["sh", "-c", 'exec 2>"$0"; exec "$@"', file, ...COMMAND];
+
 test("a log on a full disk is a problem at once, lost lines are counted at once, and both end", async (t) => {
   const disk = smallDisk(t, "1m");
   if (disk === undefined) return t.skip("no file system may be mounted here");
   const { snapshot, keys } = place(t);
-  const file = join(disk, "log");
+  const log = join(disk, "log");
   const adminPort = await freePort();
   fill(disk, 0);
-  const settings = ["--admin", String(adminPort), "--access-log", "--log-file", file];
-  const server = await serve(snapshot, keys, settings);
+  const settings = ["--admin", String(adminPort), "--access-log"];
+  const server = await serve(snapshot, keys, settings, {}, loggingTo(log));
   const admin = (path: string) => get(`http://127.0.0.1:${adminPort}${path}`);
   const kinds = async (): Promise<string[]> =>
     (JSON.parse((await admin("/status")).text) as Status).problems.map(({ kind }) => kind);
@@ -151,7 +164,7 @@ test("a log on a full disk is a problem at once, lost lines are counted at once,
   assert.deepEqual(await kinds(), ["log-failed", "log-lines-dropped"]);
   execFileSync("mount", ["-o", "remount,size=64m", disk]);
   const lines = (event: string): LogLine[] =>
-    jsonLines(readFileSync(file, "utf8")).filter((line) => line.event === event);
+    jsonLines(readFileSync(log, "utf8")).filter((line) => line.event === event);
   await until(() => lines("log-lines-dropped").length > 0, "the count in the log");
   assert.equal(lines("log-failed").length, 1);
   assert.equal(lines("log-recovered").length, 1);
@@ -163,43 +176,31 @@ test("a log on a full disk is a problem at once, lost lines are counted at once,
 
 const UPGRADES = 2;
 
-test("upgrades and rotations under load lose no answer and no line", {
+test("upgrades under load lose no answer and no line", {
   skip: lacking(node),
 }, async (t) => {
   const { folder, snapshot, keys } = place(t);
-  const [log, state] = [join(folder, "log"), join(folder, "state")];
+  const state = join(folder, "state");
   const port = await freePort();
   const settings = ["--port", String(port), "--share-port"];
-  const files = ["--admin", "0", "--access-log", "--log-file", log, "--state", state];
+  const files = ["--admin", "0", "--access-log", "--state", state];
   const limits = ["--rate-limit", "1000000000", "--rate-window", "315360000"];
-  const launch = (): Promise<Served> =>
-    serve(snapshot, keys, [...settings, ...files, ...limits], {}, programOn(node));
-
-  const textOf = (name: string): string => readFileSync(join(folder, name), "utf8");
-  const logNames = (): string[] => readdirSync(folder).filter((name) => name.startsWith("log"));
-  const lines = (event: string): LogLine[] =>
-    logNames()
-      .flatMap((name) => jsonLines(textOf(name)))
-      .filter((line) => line.event === event);
-  const rotate = async (server: Served): Promise<void> => {
-    const before = lines("log-reopened").length;
-    renameSync(log, `${log}.${logNames().length}`);
-    server.child.kill("SIGUSR2");
-    await until(() => lines("log-reopened").length > before, "the new log");
+  const servers: Served[] = [];
+  const launch = async (): Promise<Served> => {
+    const all = [...settings, ...files, ...limits];
+    const server = await serve(snapshot, keys, all, {}, programOn(node));
+    servers.push(server);
+    return server;
   };
+  const lines = (event: string): LogLine[] => servers.flatMap((server) => server.logs(event));
 
   let running = await launch();
   const clients = startClients(running.url, TOKEN, 16);
   for (let upgrade = 0; upgrade < UPGRADES; upgrade++) {
-    await rotate(running);
     const next = await launch();
-    const ready = await until(
-      () => lines("admin-listening").find(({ pid }) => pid === next.child.pid),
-      "its port",
-    );
-    assert.equal((await get(`${String(ready.url)}readyz`)).status, 200);
+    await next.logged("admin-listening");
+    assert.equal((await next.askAdmin("readyz")).status, 200);
     // Both serve.
-    await rotate(running);
     await running.stop();
     running = next;
   }
@@ -208,10 +209,10 @@ test("upgrades and rotations under load lose no answer and no line", {
   const answered = clients.answered();
   assert.ok(answered > 100, `${answered} answers`);
   await running.stop();
-  const counted = Number(/\["key_\w+[\w-]*",(\d+)\]/.exec(textOf("state"))?.[1]);
+  const counted = Number(/\["key_\w+[\w-]*",(\d+)\]/.exec(readFileSync(state, "utf8"))?.[1]);
   assert.ok(counted > answered / 3 && counted <= answered, `${counted} of ${answered}`);
-  // A disk that is too slow costs log lines, which are counted.
+  // A reader that is too slow costs log lines, which are counted.
   const dropped = lines("log-lines-dropped").reduce((sum, { count }) => sum + Number(count), 0);
   assert.equal(lines("request").length + dropped, answered);
-  assert.deepEqual([...lines("state-failed"), ...lines("defect"), ...lines("log-reopen-failed")], []);
+  assert.deepEqual([...lines("state-failed"), ...lines("defect")], []);
 });

@@ -116,8 +116,6 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "log-failed": [{ problem: "no space left on device (ENOSPC)" }],
   "log-recovered": [{}],
   "log-lines-dropped": [{ count: 3 }],
-  "log-reopened": [{}],
-  "log-reopen-failed": [{ problem: "no such file or directory (ENOENT)" }],
   "variable-unknown": [{ variable: "ORRERY_PROT", meant: "ORRERY_PORT" }, { variable: "ORRERY_X" }],
   "settings-without-effect": [{ settings: ["--max-age", "--x"], why: "without --admin" }],
   "signal-ignored": [{ signal: "SIGUSR2" }],
