@@ -412,14 +412,6 @@ export const MUTANTS: readonly Mutant[] = [
     tests: { "counts-file": "that is set back into the window before gives no request back" },
   },
   {
-    breaks: "slow requests are left out of a sample",
-    file: "src/observe/access-log.ts",
-    within: "record",
-    text: "reply.status >= 500 || ms >= slowMs;",
-    becomes: "reply.status >= 500;",
-    tests: { log: "leaves out no failure and nothing slow" },
-  },
-  {
     breaks: "a key with short windows is told of in each of them",
     file: "src/auth/notices.ts",
     within: "rationNotices",

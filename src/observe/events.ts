@@ -213,13 +213,11 @@ export const CORE_EVENTS = {
     client?: string;
     /** Name of the error in the answer. */
     fault?: string;
-    /** If configured and sent. */
+    /** As sent, tokens masked. */
     userAgent?: string;
     /** Ids, in hex digits, of the request's trace and of the span that sent the request. */
     traceId?: string;
     parentId?: string;
-    /** Number of requests that it stands for, if only a sample is observed; 1 when absent. */
-    sample?: number;
   }>({
     level: "info",
     text: "request",

@@ -118,8 +118,6 @@ const PREFIX = {
   commands: [...SERVING, "keys create", "keys rotate"],
 } as const;
 
-const ACCESS_FIELDS = ["query", "userAgent"] as const;
-
 export const CORE_SETTINGS = [
   {
     flag: "snapshot",
@@ -246,38 +244,7 @@ export const CORE_SETTINGS = [
     meaning:
       "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
   },
-  { flag: "access-log", isOption: true, kind: "flag", meaning: "Log every request." },
-  {
-    ...COUNT,
-    flag: "access-log-sample",
-    needs: "access-log",
-    default: "1",
-    max: 1_000_000_000,
-    meaning:
-      "Write one line in N of the access log; requests with a 5xx and slow requests are always written.",
-  },
-  {
-    flag: "slow-ms",
-    kind: "number",
-    needs: "access-log",
-    value: "MS",
-    default: "500",
-    max: 3_600_000,
-    meaning: "Duration from which a request is slow.",
-  },
-  {
-    flag: "access-log-fields",
-    kind: "list",
-    needs: "access-log",
-    value: "FIELDS",
-    choices: ACCESS_FIELDS,
-    problem: (text) =>
-      ACCESS_FIELDS.some((field) => field === text)
-        ? undefined
-        : `must be one of ${ACCESS_FIELDS.join(", ")}`,
-    meaning:
-      "More fields for the access log, joined by commas: `query` (tokens in it masked), `userAgent`. Default: none.",
-  },
+  { flag: "access-log", isOption: true, kind: "flag", meaning: "Log every request, tokens masked." },
   {
     flag: "trusted-proxies",
     kind: "list",
