@@ -278,11 +278,11 @@ const told = (args: readonly string[], environment: Environment = {}): Options["
   serveOptions(args, environment).withoutEffect;
 
 test("settings of what is off are told, with what turns it on", () => {
-  assert.deepEqual(told(["--max-age", "5"], { ORRERY_REPLICAS: "2" }), [
-    { settings: ["--max-age"], why: "without --admin" },
+  assert.deepEqual(told(["--max-data-age", "5"], { ORRERY_REPLICAS: "2" }), [
+    { settings: ["--max-data-age"], why: "without --admin" },
     { settings: ["ORRERY_REPLICAS"], why: "without --shared-limits" },
   ]);
-  const on = ["--max-age", "5", "--admin", "8788", "--replicas", "2", "--shared-limits", "redis://h"];
+  const on = ["--max-data-age", "5", "--admin", "8788", "--replicas", "2", "--shared-limits", "redis://h"];
   assert.deepEqual(told(on, {}), []);
 });
 

@@ -290,7 +290,7 @@ for (const threads of [true, false]) {
   describe(`similar search, ${threads ? "in a thread" : "on the calling thread"}`, () => {
     let opened: Opened;
     before(async () => {
-      opened = await open({ after() {} }, { threads, maxPendingSearches: 80, searchCacheBytes: 0 });
+      opened = await open({ after() {} }, { threads, searchCacheBytes: 0 });
       await opened.observed("similar-ready");
     });
     after(() => opened.orrery.close());

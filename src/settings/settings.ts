@@ -235,15 +235,6 @@ export const CORE_SETTINGS = [
     default: "67108864",
     meaning: "Memory for the results of recent searches; 0 turns the cache off.",
   },
-  {
-    ...COUNT,
-    flag: "max-pending-searches",
-    isOption: true,
-    default: "256",
-    max: 65_536,
-    meaning:
-      "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
-  },
   { flag: "access-log", isOption: true, kind: "flag", meaning: "Log every request, tokens masked." },
   {
     flag: "trusted-proxies",

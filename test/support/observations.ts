@@ -118,7 +118,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "log-recovered": [{}],
   "log-lines-dropped": [{ count: 3 }],
   "variable-unknown": [{ variable: "ORRERY_PROT", meant: "ORRERY_PORT" }, { variable: "ORRERY_X" }],
-  "settings-without-effect": [{ settings: ["--max-age", "--x"], why: "without --admin" }],
+  "settings-without-effect": [{ settings: ["--max-data-age", "--x"], why: "without --admin" }],
   "signal-ignored": [{ signal: "SIGUSR2" }],
   defect: [
     { where: "/stats", error: defect() },

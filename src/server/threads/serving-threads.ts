@@ -87,7 +87,7 @@ export class ServingThreads {
   constructor(shared: SharedTask, served: Served) {
     this.#shared = shared;
     this.#served = served;
-    this.#pending = createSharedPending(shared.settings.maxPendingSearches);
+    this.#pending = createSharedPending();
   }
 
   get address(): AddressInfo {
