@@ -99,10 +99,8 @@ export async function readAdminSettings(
 const LIMITS: HttpLimits = {
   headersTimeout: 5,
   requestTimeout: 10,
-  timeoutCheckInterval: 1,
   keepAliveTimeout: 75,
   socketTimeout: 10,
-  maxHeadBytes: 16_384,
   maxRequestsPerSocket: Number.POSITIVE_INFINITY,
   makesRoom: true,
 };

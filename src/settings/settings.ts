@@ -269,22 +269,9 @@ export const CORE_SETTINGS = [
   },
   {
     ...TIMEOUT,
-    flag: "headers-timeout",
-    default: "10",
-    meaning: "Time allowed for the head of a request to arrive, capped at that of `--request-timeout`.",
-  },
-  {
-    ...TIMEOUT,
     flag: "request-timeout",
     default: "15",
     meaning: "Time allowed for a whole request to arrive.",
-  },
-  {
-    ...TIMEOUT,
-    flag: "timeout-check-interval",
-    default: "2",
-    min: 0.05,
-    meaning: "Longest time between two checks of the timeouts; at most a second with `--http direct`.",
   },
   {
     ...TIMEOUT,
@@ -297,20 +284,6 @@ export const CORE_SETTINGS = [
     flag: "socket-timeout",
     default: "30",
     meaning: "Time for which a connection with a request in progress may be inactive.",
-  },
-  {
-    ...BYTES,
-    flag: "max-head-bytes",
-    default: "16384",
-    min: 1024,
-    max: 1_048_576,
-    meaning: "Maximum size of a request head, including the URL.",
-  },
-  {
-    ...COUNT,
-    flag: "max-requests-per-socket",
-    default: "1000000",
-    meaning: "Maximum number of requests on one connection before it is closed.",
   },
   {
     ...NAME,

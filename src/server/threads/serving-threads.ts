@@ -37,7 +37,14 @@ const FIGURES_MS = 200;
 /** The fields that are equal for all threads. */
 type SharedTask = Pick<
   ServingTask,
-  "settings" | "maxConnections" | "maxUnsentBytes" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
+  | "settings"
+  | "limits"
+  | "maxConnections"
+  | "maxUnsentBytes"
+  | "writesAccess"
+  | "requestCells"
+  | "keyUse"
+  | "cacheBytes"
 >;
 
 type Served = Pick<OpenState, "state" | "served" | "live" | "sharedLimits"> &
