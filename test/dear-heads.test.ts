@@ -18,7 +18,6 @@ const TIMES = 5;
 const complete = await testOptions(
   {
     accessLog: true,
-    accessLogFields: ["query", "userAgent"],
     trustedProxies: ["loopback", "10.0.0.0/8"],
     docs: true,
     observe: () => {},

@@ -1,29 +1,16 @@
-/** The log: its lines, its file, a terminal, samples, and batches of other threads. */
+/** The log: its lines, how they are written, a terminal, and batches of other threads. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import {
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { keepStatusBelow } from "../src/cli/console.ts";
 import { CLEAR_LINE, startProgress } from "../src/cli/terminal.ts";
 import { PROGRAM } from "../src/features.ts";
-import { AccessLog, createSampling } from "../src/observe/access-log.ts";
 import { event, type Observation, type Observe } from "../src/observe/events.ts";
 import { createLog } from "../src/observe/log/log.ts";
-import { openLogFile } from "../src/observe/log/log-file.ts";
 import { MAX_BULK_BYTES, Sink } from "../src/observe/log/sink.ts";
 import {
   BatchSender,
@@ -60,8 +47,8 @@ describe("the log", () => {
   });
 
   it("leaves out what is below its level", () => {
-    assert.equal(logged("error").length, 14 + 3);
-    assert.equal(logged("warn").length, 29 + 3);
+    assert.equal(logged("error").length, 13 + 3);
+    assert.equal(logged("warn").length, 28 + 3);
   });
 
   it("writes requests, and that lines were dropped, at any level", () => {
@@ -105,9 +92,12 @@ function makePipe(name: string) {
   return { file, openReader: () => openSync(file, constants.O_RDONLY | constants.O_NONBLOCK) };
 }
 
-/** Opens a log, and counts the lines that it reports as dropped. */
-async function openCounting(file: string) {
-  const log = await openLogFile(file);
+const toWrite = (file: string): number =>
+  openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK);
+
+/** Writes to a file or a pipe with a reader, and counts the lines that are reported as dropped. */
+function openCounting(file: string) {
+  const log = new Sink(toWrite(file));
   let dropped = 0;
   log.onDropped((lines) => {
     dropped += lines;
@@ -144,64 +134,29 @@ function drain(fd: number): string {
   }
 }
 
-describe("a log file", () => {
-  it("has every line once and whole, however often it is moved away", async () => {
-    const file = join(folder, "rotated.log");
-    const log = await openLogFile(file);
+describe("an output of the log", () => {
+  it("has every line once and whole", async () => {
+    const file = join(folder, "lines.log");
+    const log = new Sink(toWrite(file));
     assert.equal(log.isTTY, false);
-    const count = 20_000;
-    for (let line = 0; line < count; line++) {
-      log.write(`${line} ${"x".repeat(line % 300)}.\n`);
-      if (line % 1000 !== 500) continue;
-      renameSync(file, `${file}.${line}`);
-      assert.equal(await log.reopen(), undefined);
-    }
+    const lines = Array.from({ length: 20_000 }, (_, line) => `${line} ${"x".repeat(line % 300)}.\n`);
+    for (const line of lines) log.write(line);
     await log.flush(PATIENCE_MS);
-    const files = readdirSync(folder).filter((name) => name.startsWith("rotated.log"));
-    assert.equal(files.length, 21);
-    const lines = files.flatMap((name) => {
-      const text = readFileSync(join(folder, name), "latin1");
-      assert.ok(text === "" || text.endsWith("\n"), name);
-      return text.split("\n").slice(0, -1);
-    });
-    assert.equal(lines.length, count);
-    const numbers = new Set(lines.map((line) => Number.parseInt(line, 10)));
-    assert.equal(numbers.size, count);
-    assert.ok(lines.every((line) => line.endsWith(".")));
-    assert.equal(statSync(file).mode & 0o137, 0);
+    assert.equal(readFileSync(file, "latin1"), lines.join(""));
   });
 
-  it("is made again when it is gone, and stays the old one while it cannot be", async () => {
-    const place = join(folder, "place");
-    mkdirSync(place);
-    const file = join(place, "log");
-    const log = await openLogFile(file);
-    log.write("one\n");
-    await log.flush(PATIENCE_MS);
-    rmSync(file);
-    assert.equal(await log.reopen(), undefined);
-    log.write("two\n");
-    await log.flush(PATIENCE_MS);
-    assert.equal(readFileSync(file, "utf8"), "two\n");
-    const moved = join(folder, "moved");
-    renameSync(place, moved);
-    assert.match(String(await log.reopen()), /ENOENT/);
-    log.write("three\n");
-    await log.flush(PATIENCE_MS);
-    assert.equal(readFileSync(join(moved, "log"), "utf8"), "two\nthree\n");
-  });
-
-  it("is refused at once when it can be no file", async () => {
-    await assert.rejects(openLogFile(folder), /EISDIR/);
-    await assert.rejects(openLogFile(join(folder, "none", "log")), /ENOENT/);
-  });
-
-  it("can be a pipe whose reader comes late and goes; what does not fit is dropped and told of", async () => {
+  it("may have a reader that goes and comes back; what does not fit is dropped and told of", async () => {
     const { file, openReader } = makePipe("pipe");
-    const { log, dropped } = await openCounting(file);
+    const first = openReader();
+    const { log, dropped } = openCounting(file);
+    closeSync(first);
+    const seen: string[] = [];
+    log.watch((one) => seen.push(one.kind));
     log.write("early\n");
+    await until(() => seen.join() === "log-failed", "the failure");
     const reader = openReader();
     await until(() => drain(reader) === "early\n", "the line from before");
+    await until(() => seen.join() === "log-failed,log-recovered", "its end");
     closeSync(reader);
     const line = `${"x".repeat(1023)}\n`;
     const count = 6000;
@@ -212,7 +167,7 @@ describe("a log file", () => {
   it("counts every line of a batch that is dropped, and writes bulk lines a moment later, or with the next other line", async () => {
     const { file, openReader } = makePipe("bulk-pipe");
     const reader = openReader();
-    const { log, dropped } = await openCounting(file);
+    const { log, dropped } = openCounting(file);
     log.write("bulk\n", true);
     assert.equal(drain(reader), "");
     await until(() => drain(reader) === "bulk\n", "a bulk line by itself");
@@ -224,30 +179,10 @@ describe("a log file", () => {
     await untilAllAreReadOrDropped(reader, dropped, 50_000, 100);
   });
 
-  it("cuts no line in two when it moves on from a pipe that is full", async () => {
-    const { file, openReader } = makePipe("full-pipe");
-    const reader = openReader();
-    const { log, dropped } = await openCounting(file);
-    const count = 200;
-    for (let line = 0; line < count; line++) log.write(`${"x".repeat(1000)}.\n`);
-    // The pipe is full in the middle of a line.
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    renameSync(file, `${file}.old`);
-    assert.equal(await log.reopen(), undefined);
-    await log.flush(PATIENCE_MS);
-    const isWhole = (line: string): boolean => /^x{1000}\.$/.test(line);
-    const moved = readFileSync(file, "latin1").split("\n").slice(0, -1);
-    assert.ok(moved.every(isWhole));
-    const stayed = drain(reader).split("\n").filter(isWhole);
-    closeSync(reader);
-    assert.ok(moved.length > 0 && stayed.length > 0);
-    assert.equal(moved.length + stayed.length + dropped(), count);
-  });
-
   it("is not waited for at the end where its reader has taken nothing for long", async () => {
     const { file, openReader } = makePipe("stuck-pipe");
     const reader = openReader();
-    const sink = new Sink(openSync(file, constants.O_WRONLY | constants.O_NONBLOCK), 20);
+    const sink = new Sink(toWrite(file), 20);
     sink.write("x".repeat(1e6));
     const began = performance.now();
     await until(() => performance.now() - began > 200, "the reader counts as gone");
@@ -257,7 +192,7 @@ describe("a log file", () => {
   });
 
   it("on a full disk keeps what there is room for, gives nobody an error, and says since when", async () => {
-    const log = await openLogFile("/dev/full");
+    const log = new Sink(openSync("/dev/full", "w"));
     const seen: string[] = [];
     log.watch((one) => seen.push(one.kind === "log-failed" ? one.problem : one.kind));
     log.write("one\n");
@@ -270,9 +205,6 @@ describe("a log file", () => {
       "log-lines-dropped",
       "later log-lines-dropped",
     ]);
-    const file = join(folder, "room");
-    // As after a rotation to a disk with room.
-    assert.equal(await (await openLogFile(file)).reopen(), undefined);
   });
 });
 
@@ -328,7 +260,7 @@ after(cleanUp);
 
 it("a text that is too long for an idle log is reported as dropped, and later lines are written", async () => {
   const file = join(folder, "too-long.log");
-  const { log, dropped } = await openCounting(file);
+  const { log, dropped } = openCounting(file);
   assert.ok(MAX_LINES + 100_000 < MAX_BULK_BYTES, "a batch of a thread");
   log.write("x\n".repeat(MAX_BULK_BYTES), true);
   assert.equal(dropped(), MAX_BULK_BYTES);
@@ -337,66 +269,23 @@ it("a text that is too long for an idle log is reported as dropped, and later li
   assert.equal(readFileSync(file, "utf8"), "a line\n");
 });
 
-describe("a sample", () => {
-  it("has one of each block", () => {
-    for (const every of [1, 2, 7, 100]) {
-      const isChosen = createSampling(every);
-      for (let block = 0; block < 50; block++)
-        assert.equal(Array.from({ length: every }, isChosen).filter(Boolean).length, 1);
-    }
-  });
-
-  it("has any of a block, so that a rhythm hides nothing", () => {
-    const isChosen = createSampling(10);
-    const at = new Set<number>();
-    for (let request = 0; request < 10_000; request++) if (isChosen()) at.add(request % 10);
-    assert.equal(at.size, 10);
-  });
-});
-
-it("a log leaves out no failure and nothing slow, and both stand for themselves", () => {
-  const lines: string[] = [];
-  const log = new AccessLog({
-    observe: () => {},
-    write: (line) => lines.push(line),
-    prefixes: { api: "svc_sk_", cli: "svcx_" },
-    sample: 1e9,
-    slowMs: 500,
-    clientOf: () => undefined,
-    fields: [],
-  });
-  const cases: [status: number, ms: number, kept: number][] = [
-    [200, 0, 0],
-    [404, 0, 0],
-    [429, 400, 0],
-    [500, 0, 1],
-    [503, 0, 1],
-    [200, 500, 1],
-    [404, 9999, 1],
-  ];
-  for (const [status, ms, kept] of cases) {
-    const ask = { method: "GET", target: "/", now: Date.now() - ms };
-    log.record(ask, { status, headers: "", body: "", route: "", keyId: "" }, undefined);
-    assert.equal(lines.length, kept, `${status} after ${ms} ms`);
-    assert.ok(!lines.pop()?.includes("sample"));
-  }
-});
-
-it("a server logs one in N of its requests and all failures, and answers each with an id", async () => {
-  const server = await serve({ accessLog: true, accessLogSample: 10, slowMs: 3_600_000 });
+it("a server logs each request, and answers each with its id", async () => {
+  const server = await serve({ accessLog: true });
   const agent = keepAlive(1);
-  const ids = new Set<unknown>();
+  const ids: unknown[] = [];
   for (let n = 0; n < 50; n++) {
     const target = n % 2 === 0 ? "stats" : "worlds/none";
     const url = `http://127.0.0.1:${server.port}/api/public/v1/${target}`;
     const { headers } = await get(url, { agent, token: TOKENS.api });
-    ids.add(headers["x-request-id"]);
+    ids.push(headers["x-request-id"]);
   }
   agent.destroy();
-  assert.equal(ids.size, 50);
+  assert.equal(new Set(ids).size, 50);
   const lines = server.observations.filter((one: Observation) => one.kind === "request");
-  assert.equal(lines.length, 5);
-  assert.ok(lines.every(({ id, sample }) => ids.has(id) && sample === 10));
+  assert.deepEqual(
+    lines.map(({ id }) => id),
+    ids,
+  );
   await server.stop();
 });
 

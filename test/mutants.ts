@@ -396,22 +396,6 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    breaks: "the end of a line goes to the next log file",
-    file: "src/observe/log/sink.ts",
-    within: "#endLine",
-    text: "if (!this.#isInLine) return;",
-    becomes: "if (Number.isFinite(this.#waiting)) return;",
-    tests: { log: "cuts no line in two when it moves on from a pipe that is full" },
-  },
-  {
-    breaks: "slow requests are left out of a sample",
-    file: "src/observe/access-log.ts",
-    within: "record",
-    text: "reply.status >= 500 || ms >= slowMs;",
-    becomes: "reply.status >= 500;",
-    tests: { log: "leaves out no failure and nothing slow" },
-  },
-  {
     breaks: "a key with short windows is told of in each of them",
     file: "src/auth/notices.ts",
     within: "rationNotices",

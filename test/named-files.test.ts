@@ -216,7 +216,7 @@ describe("a file that a setting has written", () => {
   });
 
   it("may be a terminal or the null device that others name, too", async () => {
-    await check(rowOf("serve"), { "log-file": "/dev/null", keys: "/dev/null" });
+    await check(rowOf("serve"), { state: "/dev/null", keys: "/dev/null" });
   });
 
   it("is told of with the variable that named it", async (t) => {
@@ -236,28 +236,6 @@ it("every setting of a file or folder says what the command does there", () => {
 });
 
 describe("a command leaves alone", () => {
-  const started = (snapshot: string, keys: string, ...args: string[]) =>
-    run(["serve", "--port", "0", "--snapshot", snapshot, "--keys", keys, ...args]);
-
-  it("the keys file that --log-file names, and says so in a line", async (t) => {
-    const { snapshot, keys } = place(t);
-    const before = readFileSync(keys);
-    const { status, stderr } = await started(snapshot, keys, "--log-file", relative(process.cwd(), keys));
-    assert.equal(status, 2);
-    assert.match(stderr, /^orrery: --log-file: is the same file as --keys: [^\n]+\n$/);
-    assert.deepEqual(readFileSync(keys), before);
-  });
-
-  it("a file of something else that --log-file names", async (t) => {
-    const { snapshot, keys, folder } = place(t);
-    const file = join(folder, "foreign.json");
-    writeFileSync(file, '{"mine":1}\n');
-    const log = await started(snapshot, keys, "--log-file", file);
-    assert.equal(log.status, 1);
-    assert.match(log.stderr, /^orrery: cannot open the log file \S+: is not a log of orrery[^\n]+\n$/);
-    assert.equal(readFileSync(file, "utf8"), '{"mine":1}\n');
-  });
-
   it("a manifest and a prepared file of something else where build would write", async (t) => {
     const folder = temporaryFolder(t);
     const snapshot = writeSnapshot(join(folder, "snapshot"));

@@ -68,7 +68,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(named, []);
     for (const { when } of Object.values(FAULTS)) assert.doesNotMatch(when, /--[a-z]/);
     assert.match(FAULTS.busy.when, /waiting, .* `Retry-After`/);
-    assert.match(CORE_METRICS.searches.help, /--max-pending-searches/, "nothing tells the operator of it");
+    assert.match(CORE_METRICS.searches.help, /256 wait/, "nothing tells the operator of it");
   });
 
   it("says how much a key may ask for, as the server has it", () => {

@@ -99,7 +99,7 @@ describe("damage of the installation", () => {
   });
 });
 
-test("from the first listener on there is always one, and in the end one of each signal", async (t) => {
+test("from the first listener on there is always one, and in the end one of each signal", (t) => {
   const signals = [...STOP_SIGNALS, "SIGHUP", ...IGNORED_SIGNALS];
   const without: string[] = [];
   const removed = (name: string | symbol): void => {
@@ -118,7 +118,7 @@ test("from the first listener on there is always one, and in the end one of each
   };
   holdSignals(() => assert.fail("it ended the process"));
   haveOneEach();
-  takeSignals(NO_IO, { console: await openConsole(), observe: observeNothing });
+  takeSignals(NO_IO, { console: openConsole(), observe: observeNothing });
   haveOneEach();
   assert.deepEqual(without, []);
 });

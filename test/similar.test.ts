@@ -290,7 +290,7 @@ for (const threads of [true, false]) {
   describe(`similar search, ${threads ? "in a thread" : "on the calling thread"}`, () => {
     let opened: Opened;
     before(async () => {
-      opened = await open({ after() {} }, { threads, maxPendingSearches: 80, searchCacheBytes: 0 });
+      opened = await open({ after() {} }, { threads, searchCacheBytes: 0 });
       await opened.observed("similar-ready");
     });
     after(() => opened.orrery.close());
@@ -361,7 +361,7 @@ for (const threads of [true, false]) {
     it("is bounded and fair between keys; lookups go before it", async () => {
       const { ask } = opened;
       const order: string[] = [];
-      const flood = Array.from({ length: 100 }, async (_, at) => {
+      const flood = Array.from({ length: 188 }, async (_, at) => {
         const target = `/users/search?q=user%20${at}x&match=similar`;
         const { status } = await ask(target, { authorization: "Bearer svc_sk_a" });
         order.push(`flood ${status}`);

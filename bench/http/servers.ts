@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -91,8 +92,10 @@ export interface Start {
   readonly keys: string;
   /** Path of the recorded reply. */
   readonly reply: string;
-  /** Additional settings for an orrery; nginx uses only `--log-file`. */
+  /** Additional settings for an orrery; nginx uses only `--access-log`. */
   readonly settings: readonly string[];
+  /** A file or pipe for its standard error. */
+  readonly log?: string | undefined;
 }
 
 /** A running server. */
@@ -144,7 +147,9 @@ process.on("exit", () => {
 /** Starts a server. @throws {Error} when it ends instead of listening */
 export async function startServer(peer: Peer, start: Start): Promise<Server> {
   const [program, args] = onCore(0, commandOf(peer, start));
-  const child = spawn(program, args, { cwd: peer.tree ?? ROOT, stdio: ["ignore", "pipe", "inherit"] });
+  const log = start.log === undefined ? "inherit" : openSync(start.log, "a");
+  const child = spawn(program, args, { cwd: peer.tree ?? ROOT, stdio: ["ignore", "pipe", log] });
+  if (typeof log === "number") closeSync(log);
   running.add(child);
   const ended = once(child, "exit").then(([code]) => {
     running.delete(child);

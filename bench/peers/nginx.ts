@@ -2,7 +2,7 @@
  * nginx with one worker that sends the recorded body from a file: a server in C that computes nothing. Ends with status 3
  * when nginx is not installed.
  *
- *     nginx.ts SNAPSHOT KEYS REPLY [--log-file FILE]
+ *     nginx.ts SNAPSHOT KEYS REPLY [--access-log FILE]
  */
 
 import { spawn, spawnSync } from "node:child_process";
@@ -62,7 +62,7 @@ function configOf(folder: string, port: number, reply: RecordedReply): string {
     }`;
 }
 
-const given = process.argv.indexOf("--log-file");
+const given = process.argv.indexOf("--access-log");
 /** With a file, nginx writes its own log, one line a request. */
 const accessLog = given < 0 ? "off" : process.argv[given + 1];
 const reply = JSON.parse(readFileSync(process.argv[4]!, "utf8")) as RecordedReply;

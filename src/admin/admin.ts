@@ -101,10 +101,8 @@ function tokenRequired(host: string): string {
 const LIMITS: HttpLimits = {
   headersTimeout: 5,
   requestTimeout: 10,
-  timeoutCheckInterval: 1,
   keepAliveTimeout: 75,
   socketTimeout: 10,
-  maxHeadBytes: 16_384,
   maxRequestsPerSocket: Number.POSITIVE_INFINITY,
   makesRoom: true,
 };

@@ -4,15 +4,6 @@ import type { Options } from "../cli/options.ts";
 import type { OpenAdmin } from "../server/server.ts";
 import type { Setting } from "../settings/settings.ts";
 
-const AGE = {
-  after: "share-port",
-  kind: "number",
-  needs: "admin",
-  value: "SECONDS",
-  default: "0",
-  max: 31_536_000,
-} as const;
-
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
 
 export const ADMIN_SETTINGS = [
@@ -45,15 +36,13 @@ export const ADMIN_SETTINGS = [
       "Host names, joined by commas, by which others ask the listener of `--admin`, such as that of a service in Kubernetes. Default: none.",
   },
   {
-    flag: "max-age",
-    ...AGE,
-    meaning:
-      "Age of the snapshot at which `/readyz` of `--admin` answers 503, counted from the last check that found it current; " +
-      "0 for never.",
-  },
-  {
     flag: "max-data-age",
-    ...AGE,
+    after: "share-port",
+    kind: "number",
+    needs: "admin",
+    value: "SECONDS",
+    default: "0",
+    max: 31_536_000,
     meaning:
       "Age of the data at which `/readyz` of `--admin` answers 503, counted from `createdAt` in the snapshot's manifest; " +
       "0 for never.",

@@ -30,8 +30,8 @@ const REASONS = {
  * of the data follows the system clock.
  */
 export class History implements SnapshotEvents {
-  /** Maximum ages in seconds; 0 for no limit. */
-  readonly limits: Pick<Settings, "maxAge" | "maxDataAge">;
+  /** Maximum age of the data in seconds; 0 for no limit. */
+  readonly maxDataAge: number;
   /** Newest first. */
   readonly loads: LoadStatus[] = [];
   served: ServedStatus | null = null;
@@ -49,8 +49,8 @@ export class History implements SnapshotEvents {
   progress = 0;
   isDraining = false;
 
-  constructor(limits: Pick<Settings, "maxAge" | "maxDataAge">) {
-    this.limits = limits;
+  constructor({ maxDataAge }: Pick<Settings, "maxDataAge">) {
+    this.maxDataAge = maxDataAge;
   }
 
   /** Called for each request, too, if accesses are logged. */
@@ -132,18 +132,12 @@ export class History implements SnapshotEvents {
     return Math.max(0, Math.round((Date.now() - parseTime(this.createdAt)) / 100) / 10);
   }
 
-  /** The exceeded ages: by how many seconds, and a sentence. */
-  tooOld(): readonly { readonly bySeconds: number; readonly message: string }[] {
-    const { ageSeconds, dataAgeSeconds, limits } = this;
-    const of = (age: number | null, most: number, flag: string, what: string) => {
-      if (most === 0 || age === null || age <= most) return [];
-      const message = `${what} ${Math.round(age)} s ago; ${flag} allows ${most} s.`;
-      return [{ bySeconds: age - most, message }];
-    };
-    return [
-      ...of(ageSeconds, limits.maxAge, "--max-age", "The snapshot was last found to be current"),
-      ...of(dataAgeSeconds, limits.maxDataAge, "--max-data-age", `The data are of ${this.createdAt},`),
-    ];
+  /** Data that are too old: by how many seconds, and a sentence; else undefined. */
+  tooOld(): { readonly bySeconds: number; readonly message: string } | undefined {
+    const { dataAgeSeconds: age, maxDataAge: most } = this;
+    if (most === 0 || age === null || age <= most) return undefined;
+    const message = `The data are of ${this.createdAt}, ${Math.round(age)} s ago; --max-data-age allows ${most} s.`;
+    return { bySeconds: age - most, message };
   }
 
   readiness(): Readiness {
@@ -155,13 +149,13 @@ export class History implements SnapshotEvents {
   /** The status in a sentence. */
   reason(): string {
     const status = this.#status();
-    return status === "stale" ? this.tooOld()[0]!.message : REASONS[status];
+    return status === "stale" ? this.tooOld()!.message : REASONS[status];
   }
 
   #status(): Readiness["status"] {
     if (this.isDraining) return "draining";
     if (this.url === null) return "loading";
-    return this.tooOld().length > 0 ? "stale" : "ready";
+    return this.tooOld() ? "stale" : "ready";
   }
 }
 

@@ -151,11 +151,12 @@ export class RecentProblems {
   #stale(now: number): Problem[] {
     const { status, createdAt, loadedAt } = this.#history.readiness();
     if (status !== "stale" && status !== "ready") return [];
-    const undated = createdAt === null && loadedAt !== null && this.#history.limits.maxDataAge > 0;
-    const old = this.#history.tooOld().map(({ bySeconds, message }): Problem => {
-      return { kind: "data-stale", since: new Date(now - bySeconds * 1000).toISOString(), message };
-    });
-    return undated ? [...old, { kind: "data-undated", since: loadedAt, message: UNDATED }] : old;
+    const undated = createdAt === null && loadedAt !== null && this.#history.maxDataAge > 0;
+    if (undated) return [{ kind: "data-undated", since: loadedAt, message: UNDATED }];
+    const old = this.#history.tooOld();
+    if (old === undefined) return [];
+    const since = new Date(now - old.bySeconds * 1000).toISOString();
+    return [{ kind: "data-stale", since, message: old.message }];
   }
 
   #away(): Problem[] {

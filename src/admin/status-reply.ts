@@ -109,7 +109,6 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
     const ready = history.readiness();
     const { createdAt, ageSeconds } = ready;
     const ages = { createdAt, ageSeconds, dataAgeSeconds: history.dataAgeSeconds };
-    const { maxAge: maxAgeSeconds, maxDataAge: maxDataAgeSeconds } = history.limits;
     const keys = server.keyFigures();
     return {
       version: VERSION,
@@ -118,7 +117,7 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
       now: new Date().toISOString(),
       startedAt: new Date(performance.timeOrigin).toISOString(),
       uptimeSeconds: Math.round(performance.now() / 100) / 10,
-      ready: { ...ready, reason: history.reason(), maxAgeSeconds, maxDataAgeSeconds },
+      ready: { ...ready, reason: history.reason(), maxDataAgeSeconds: history.maxDataAge },
       problems: server.problems.list(),
       rounds: server.rounds,
       url: history.url,

@@ -11,7 +11,7 @@ import type { RoundsStatus } from "../observe/events.ts";
 
 /** Whether the server is ready for requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
-  /** `stale`: the generation is older than `--max-age`, or its data than `--max-data-age`; requests are answered. */
+  /** `stale`: the data are older than `--max-data-age`; requests are answered. */
   readonly status: "loading" | "ready" | "stale" | "draining";
   /** Id of the served generation, and when the server began to serve it; null before the first one. */
   readonly generation: string | null;
@@ -140,7 +140,6 @@ export interface Status {
   readonly ready: Readiness & {
     readonly reason: string;
     /** 0 for never. */
-    readonly maxAgeSeconds: number;
     readonly maxDataAgeSeconds: number;
   };
   /** In the order of {@link PROBLEM_KINDS}; empty when all is well. */

@@ -68,7 +68,7 @@ export function isServed(target: string, { pages }: State): boolean {
 export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
   const { accessLog } = state;
   if (accessLog === undefined) return flow(ask, state);
-  const began = accessLog.begin();
+  const began = performance.now();
   const reply = flow(ask, state);
   return reply instanceof Promise
     ? recordLater(ask, reply, accessLog, began)
@@ -77,12 +77,7 @@ export function answer(ask: Ask, state: State): Reply | Promise<Reply> {
 
 // Closures stay out of the functions that every request runs: their variables would be allocated for each.
 
-function recordLater(
-  ask: Ask,
-  reply: Promise<Reply>,
-  accessLog: AccessLog,
-  began: number | undefined,
-): Promise<Reply> {
+function recordLater(ask: Ask, reply: Promise<Reply>, accessLog: AccessLog, began: number): Promise<Reply> {
   // A closed connection no longer has its address.
   const peer = { remoteAddress: ask.peer?.remoteAddress };
   return reply.then((later) => accessLog.record({ ...ask, peer }, later, began));

@@ -1,15 +1,12 @@
 /** The outputs of a server: its log on standard error, a line or two on standard output. Neither ever blocks it. */
 
 import { fstatSync } from "node:fs";
-import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import type { LogSink } from "../observe/log/log.ts";
-import { openLogFile } from "../observe/log/log-file.ts";
 import { openWithoutBlocking, Sink } from "../observe/log/sink.ts";
-import { failureAt } from "./options.ts";
 import { CLEAR_LINE } from "./terminal.ts";
 
-export type Console = Awaited<ReturnType<typeof openConsole>>;
+export type Console = ReturnType<typeof openConsole>;
 
 /** Keeps a status line below other lines. @returns writes the other lines, and replaces the status line */
 export function keepStatusBelow(write: (text: string, isBulk?: boolean) => void) {
@@ -29,28 +26,23 @@ function isOneTerminal(): boolean {
   return isatty(1) && isatty(2) && fstatSync(1).rdev === fstatSync(2).rdev;
 }
 
-/** Opens the outputs of a server. @throws {CommandError} when the log file cannot be opened */
-export async function openConsole(logFile?: string, format = "auto") {
-  const opening = logFile === undefined ? undefined : openLogFile(resolve(logFile));
-  const file = await opening?.catch((error: unknown) => {
-    throw failureAt(`cannot open the log file ${logFile}`, error);
-  });
+/** Opens the outputs of a server. */
+export function openConsole(format = "auto") {
   const errors = new Sink(openWithoutBlocking(2));
   const output = new Sink(openWithoutBlocking(1));
   const { write, status } = keepStatusBelow((text, isBulk) => errors.write(text, isBulk));
-  const isTerminal = file === undefined && errors.isTTY;
-  const isPretty = format === "pretty" || (format === "auto" && isTerminal);
+  const isPretty = format === "pretty" || (format === "auto" && errors.isTTY);
   const log: LogSink = {
     isPretty,
-    write: file === undefined ? write : (text, isBulk) => file.write(text, isBulk),
-    onDropped: (listener) => (file ?? errors).onDropped(listener),
-    watch: (observe) => (file ?? errors).watch(observe),
+    write,
+    onDropped: (listener) => errors.onDropped(listener),
+    watch: (observe) => errors.watch(observe),
   };
   return {
-    /** Standard error, or a file. A status line stays below the lines of the log. */
+    /** Standard error. A status line stays below the lines of the log. */
     log,
     /** Whether standard error is a terminal with a log for people: a log in JSON has lines alone, on a terminal too. */
-    takesStatus: isTerminal && isPretty,
+    takesStatus: errors.isTTY && isPretty,
     status,
     /** Prints to standard output, below the earlier lines of standard error. */
     async announce(text: string): Promise<void> {
@@ -58,12 +50,10 @@ export async function openConsole(logFile?: string, format = "auto") {
       output.write(text);
     },
     /** Whether a log for people shares the terminal of standard output, so that no line should appear twice. */
-    isOneTerminal: isTerminal && isPretty && isOneTerminal(),
-    /** Opens the log file again; resolves with the problem, if any. */
-    reopenLog: file && (() => file.reopen()),
+    isOneTerminal: errors.isTTY && isPretty && isOneTerminal(),
     /** Resolves when everything is written, or after a timeout. */
     async flush(): Promise<void> {
-      await Promise.all([errors, output, file].map((sink) => sink?.flush()));
+      await Promise.all([errors, output].map((sink) => sink.flush()));
     },
   };
 }

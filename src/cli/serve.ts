@@ -30,11 +30,11 @@ import {
 import { sourceOf } from "./source.ts";
 import { type ProgressBar, startProgress } from "./terminal.ts";
 
-type ServerLog = Awaited<ReturnType<typeof openLog>>;
+type ServerLog = ReturnType<typeof openLog>;
 
-/** Opens console and log. A log on the terminal of the listening line does not repeat that line. @throws {CommandError} */
-async function openLog({ values }: Options<"serve"> | Options<"demo">, { tables }: Program) {
-  const console = await openConsole(values.logFile, values.logFormat);
+/** Opens console and log. A log on the terminal of the listening line does not repeat that line. */
+function openLog({ values }: Options<"serve"> | Options<"demo">, { tables }: Program) {
+  const console = openConsole(values.logFormat);
   const unsaid = new Set(console.isOneTerminal ? (["listening"] as const) : []);
   return { console, observe: createLog(tables.events, values.logLevel, console.log, unsaid) };
 }
@@ -96,16 +96,10 @@ export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (se
     await io.exit(0);
   };
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
-  const { reopenLog } = console;
-  const reopen = async (): Promise<void> => {
-    const problem = await reopenLog?.();
-    observe(problem === undefined ? { kind: "log-reopened" } : { kind: "log-reopen-failed", problem });
-  };
   const early = releaseSignals((signal) => {
     if (signal === "SIGINT" || signal === "SIGTERM") void stop(signal);
     // Ignored while the first snapshot loads: there is nothing to reload.
     else if (signal === "SIGHUP") void server?.reload();
-    else if (signal === "SIGUSR2" && reopenLog !== undefined) void reopen();
     else ignore(signal);
   });
   for (const signal of early) ignore(signal);
@@ -160,7 +154,7 @@ async function runServer(
   program: Program,
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
 ) {
-  const log = await openLog(options, program);
+  const log = openLog(options, program);
   const { console, observe } = log;
   const handTo = takeSignals(io, log);
   reportUnknownVariables(io.environment, program.settings, observe);

@@ -1,4 +1,4 @@
-/** Files of other programs: these are neither replaced nor appended to. */
+/** Files of other programs: these are not replaced. */
 
 import { type FileHandle, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -24,7 +24,7 @@ export async function behindLinks(file: string): Promise<string> {
 const PATTERN_LENGTH = 64;
 
 /** Whether an open file begins with other bytes; false for an empty one. Closes it. @throws errors of the file system */
-export async function hasOther(handle: FileHandle, beginning: string | RegExp): Promise<boolean> {
+async function hasOther(handle: FileHandle, beginning: string | RegExp): Promise<boolean> {
   try {
     const length = typeof beginning === "string" ? Buffer.byteLength(beginning) : PATTERN_LENGTH;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, 0);

@@ -21,8 +21,7 @@ export function createApiApp(state: State) {
     // A request with a head was already counted when it began.
     if (counters !== undefined && ask === undefined) countRefused(counters, reply.status, fault);
     const logged = ask ?? { method: "", target: "", peer, now: Date.now() };
-    const { accessLog } = state;
-    return accessLog?.record(logged, reply, accessLog.begin()) ?? reply;
+    return state.accessLog?.record(logged, reply, performance.now()) ?? reply;
   }
 
   return {

@@ -47,16 +47,23 @@ import { ReplyWriter } from "./write.ts";
 
 export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "lingering" | "gone";
 
-/** Bounds of a connection, by the settings of these names. Times are seconds. */
-export type ConnectionLimits = Pick<
-  CoreValues<"serve">,
-  | "headersTimeout"
-  | "requestTimeout"
-  | "keepAliveTimeout"
-  | "socketTimeout"
-  | "maxHeadBytes"
-  | "maxRequestsPerSocket"
->;
+/** Seconds for a head to arrive: enough on a bad line, and few for a client that sends a byte at a time. */
+export const HEAD_TIMEOUT = 10;
+/** A URL of 8 KiB and the fields of any browser or proxy fit. */
+export const MAX_HEAD_BYTES = 16_384;
+/** Now and then a client must connect again, and may then reach another server. */
+export const MAX_REQUESTS = 1_000_000;
+
+/** Bounds of a connection: settings, and three constants that a caller may replace. Times are seconds. */
+export interface ConnectionLimits
+  extends Pick<CoreValues<"serve">, "requestTimeout" | "keepAliveTimeout" | "socketTimeout"> {
+  /** {@link HEAD_TIMEOUT} when absent. */
+  readonly headersTimeout?: number;
+  /** {@link MAX_HEAD_BYTES} when absent. */
+  readonly maxHeadBytes?: number;
+  /** {@link MAX_REQUESTS} when absent. */
+  readonly maxRequestsPerSocket?: number;
+}
 
 export interface ConnectionApp {
   /** Answers a request. Never throws and never rejects. */
@@ -242,7 +249,12 @@ export class Connection {
   /** Reads a head and, if one follows, its body. */
   #readHead(): Head | NoHead {
     this.#at = skipEmptyLines(this.#text, this.#at);
-    const head = readHead(this.#text, this.#at, this.#fields, this.#host.limits.maxHeadBytes);
+    const head = readHead(
+      this.#text,
+      this.#at,
+      this.#fields,
+      this.#host.limits.maxHeadBytes ?? MAX_HEAD_BYTES,
+    );
     if (typeof head === "string") return head;
     this.#at = head.end;
     this.#fields = head.fields;
@@ -295,7 +307,8 @@ export class Connection {
     this.#state = "busy";
     this.requests++;
     this.#minor = head.minor;
-    const closes = fault !== undefined || !staysOpen(head) || this.requests >= limits.maxRequestsPerSocket;
+    const { maxRequestsPerSocket: most = MAX_REQUESTS } = limits;
+    const closes = fault !== undefined || !staysOpen(head) || this.requests >= most;
     if (closes) this.#stopReading();
     this.#isGone ??= this.#watch();
     const ask: Ask = {
@@ -490,9 +503,9 @@ export class Connection {
 
   /** Checks the timeouts. @param slack milliseconds between two sweeps: the clock may lag by as much */
   sweep(now: number, slack: number): void {
-    const { headersTimeout, requestTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
+    const { requestTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
     // A request is its head.
-    const headTimeout = Math.min(headersTimeout, requestTimeout);
+    const headTimeout = Math.min(this.#host.limits.headersTimeout ?? HEAD_TIMEOUT, requestTimeout);
     const waited = (now - this.#since - slack) / 1000;
     const { unsent } = this.#writer;
     if (unsent > 0) {

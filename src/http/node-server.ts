@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultName } from "../model/fault.ts";
 import { LOCAL_PEER } from "../model/message.ts";
+import { HEAD_TIMEOUT, MAX_HEAD_BYTES, MAX_REQUESTS } from "./connection.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {
   bind,
@@ -35,6 +36,9 @@ const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
 };
 
+/** Seconds between two checks of the timeouts by node:http. */
+const CHECK_SECONDS = 2;
+
 function milliseconds(seconds: number): number {
   return Math.round(seconds * 1000);
 }
@@ -44,11 +48,11 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   const handle = createNodeDoor(app, undefined, stop);
   const server = createServer({
     // A request is its head.
-    headersTimeout: milliseconds(Math.min(limits.headersTimeout, limits.requestTimeout)),
+    headersTimeout: milliseconds(Math.min(limits.headersTimeout ?? HEAD_TIMEOUT, limits.requestTimeout)),
     requestTimeout: milliseconds(limits.requestTimeout),
-    connectionsCheckingInterval: milliseconds(limits.timeoutCheckInterval),
+    connectionsCheckingInterval: milliseconds(limits.timeoutCheckInterval ?? CHECK_SECONDS),
     keepAliveTimeout: milliseconds(limits.keepAliveTimeout),
-    maxHeaderSize: limits.maxHeadBytes,
+    maxHeaderSize: limits.maxHeadBytes ?? MAX_HEAD_BYTES,
     // The door checks the Host header and refuses in the API's words.
     requireHostHeader: false,
     // Node 24: no stream for the body of a request that has none. The types of Node 20 do not know the option.
@@ -59,7 +63,7 @@ export function createNodeListener(app: HttpApp, limits: HttpLimits): Listener {
   server.timeout = milliseconds(limits.socketTimeout);
   // Node silently drops fields beyond this count, Authorization too; the door counts them.
   server.maxHeadersCount = 0;
-  server.maxRequestsPerSocket = limits.maxRequestsPerSocket;
+  server.maxRequestsPerSocket = limits.maxRequestsPerSocket ?? MAX_REQUESTS;
   if (limits.maxConnections !== undefined) server.maxConnections = limits.maxConnections;
   takeRequests(server, handle, (fault, socket) => responseText(app.refuse(fault, socket, undefined)));
   let stopBegan = 0;

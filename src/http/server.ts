@@ -4,7 +4,6 @@ import { type AddressInfo, createServer, type ListenOptions, type Server, type S
 import { setTimeout as sleep } from "node:timers/promises";
 import { descriptorOf, socketPathOf } from "../model/socket-place.ts";
 import type { Observe } from "../observe/events.ts";
-import type { CoreValues } from "../settings/settings.ts";
 import { collectGarbage } from "../util/process/collect.ts";
 import { Connection, type ConnectionApp, type ConnectionHost, type ConnectionLimits } from "./connection.ts";
 import { type Sharing, whileAlone } from "./port.ts";
@@ -14,7 +13,9 @@ import { listenAtDescriptor, listenAtPath, removeSocket } from "./unix.ts";
 import { Unsent } from "./unsent.ts";
 import { keepAliveLines } from "./write.ts";
 
-export interface HttpLimits extends ConnectionLimits, Pick<CoreValues<"serve">, "timeoutCheckInterval"> {
+export interface HttpLimits extends ConnectionLimits {
+  /** Seconds between two checks of the timeouts; 1 when absent, and 2 over node:http. */
+  readonly timeoutCheckInterval?: number;
   /** A connection beyond the limit is closed at once, or replaces another; no limit when absent. */
   readonly maxConnections?: number | undefined;
   /** Most unsent bytes of all connections together; 256 MiB when absent. */
@@ -39,7 +40,8 @@ export interface HttpApp extends ConnectionApp {
   readonly where?: string;
 }
 
-const SWEEP_MS = 1000;
+/** Seconds between two checks of the timeouts, which are whole seconds: a shorter one would cost more than it gains. */
+const SWEEP_SECONDS = 1;
 
 /** Bytes discarded with their connections that trigger a garbage collection. */
 const MAX_DISCARDED = 16_777_216;
@@ -133,7 +135,7 @@ export class HttpServer implements ConnectionHost, Listener {
     this.limits = limits;
     this.unsent = new Unsent(limits.maxUnsentBytes);
     this.keepAlive = keepAliveLines(limits.keepAliveTimeout);
-    this.#sweepMs = Math.min(limits.timeoutCheckInterval * 1000, SWEEP_MS);
+    this.#sweepMs = (limits.timeoutCheckInterval ?? SWEEP_SECONDS) * 1000;
     // A peer that half-closes sends no more requests, but still gets its answers.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
   }

@@ -8,22 +8,6 @@ import type { Observe } from "./events.ts";
 import { timeOf } from "./log/log.ts";
 import { holdsToken, maskedTokens, type TokenPrefixes } from "./mask.ts";
 
-/**
- * Chooses one request of each block, at a random position, so that clients with a fixed rhythm appear, too.
- * @param every length of a block @returns draws: whether the next request is chosen
- */
-export function createSampling(every: number, random: () => number = Math.random): () => boolean {
-  let left = 0;
-  let chosen = 0;
-  return () => {
-    if (left === 0) {
-      left = every;
-      chosen = 1 + Math.floor(random() * every);
-    }
-    return left-- === chosen;
-  };
-}
-
 export interface AccessLogOptions {
   /** Receives one object per request, unless `write` is given. */
   readonly observe: Observe;
@@ -31,12 +15,7 @@ export interface AccessLogOptions {
   readonly write?: ((line: string) => void) | undefined;
   /** Prefixes of tokens, so that no token is logged. */
   readonly prefixes: TokenPrefixes;
-  /** Lines of requests are written for one in so many, and for all failures (5xx) and slow ones, from `slowMs` milliseconds on. */
-  readonly sample: number;
-  readonly slowMs: number;
   readonly clientOf: ClientOf;
-  /** Optional fields to write: `query`, `userAgent`. */
-  readonly fields: readonly string[];
 }
 
 /** Ids of requests: different from the ids of other runs, and in order within one thread. */
@@ -59,11 +38,16 @@ const AFTER_TIME = `","pid":${process.pid},"event":"request","id":"`;
 
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
-/** Texts that are logged unchanged unless they contain a token: visible ASCII without `"`, `#`, `%` and backslash. */
-const PLAIN = /^[!$&-[\]-~]*$/;
+/** Texts that are logged unchanged unless they contain a token: visible ASCII and spaces without `"`, `#`, `%` and backslash. */
+const PLAIN = /^[ !$&-[\]-~]*$/;
+
+function isPlain(text: string, prefixes: TokenPrefixes): boolean {
+  return text.length <= MAX_TEXT && PLAIN.test(text) && !holdsToken(text, prefixes);
+}
 
 /** A client's text, safe to log: no token, only visible ASCII and spaces, bounded. @param separator of parts */
 function loggedText(text: string, separator: string, prefixes: TokenPrefixes): string {
+  if (isPlain(text, prefixes)) return text;
   // Cut first: splitting and masking a long text would cost more than the rest of its request.
   const start = text.slice(0, MAX_TEXT + 1);
   const safe = maskedTokens(start, separator, prefixes)
@@ -77,7 +61,7 @@ export function loggedPath(target: string, route: string, prefixes: TokenPrefixe
   const { path } = splitTarget(target.startsWith("/") ? target : target.replace(SCHEME_AND_AUTHORITY, ""));
   // Only one path matches a route without a parameter.
   if (route !== "" && !route.includes(":")) return path;
-  if (path.length <= MAX_TEXT && PLAIN.test(path) && !holdsToken(path, prefixes)) return path;
+  if (isPlain(path, prefixes)) return path.replaceAll(" ", "%20");
   return loggedText(path.split("#", 1)[0]!, "/", prefixes).replaceAll(" ", "%20");
 }
 
@@ -116,8 +100,6 @@ function createPart<One, Other>(
 /** The access log of one thread. */
 export class AccessLog {
   readonly #options: AccessLogOptions;
-  readonly #hasQuery: boolean;
-  readonly #hasAgent: boolean;
   readonly #outcome = createPart(
     (route: string, status: number) => `,"route":"${route}","status":${status},"bytes":`,
   );
@@ -125,47 +107,33 @@ export class AccessLog {
     (keyId: string, client: string | undefined) =>
       `,"keyId":${JSON.stringify(keyId)}${optional("client", client)}`,
   );
-  readonly #isChosen: () => boolean;
 
   constructor(options: AccessLogOptions) {
     this.#options = options;
-    this.#isChosen = createSampling(options.sample);
-    this.#hasQuery = options.fields.includes("query");
-    this.#hasAgent = options.fields.includes("userAgent");
   }
 
-  /** Begins a request. @returns the time by the monotonic clock, for a chosen one alone: two readings cost more than all else */
-  begin(): number | undefined {
-    return this.#isChosen() ? performance.now() : undefined;
-  }
-
-  /** Logs a request, or leaves it out. @param began see {@link begin} @returns the reply with an id */
-  record(ask: Ask, reply: Reply, began: number | undefined): Reply {
-    const { sample, slowMs, prefixes, write } = this.#options;
-    const ms =
-      began === undefined ? Date.now() - ask.now : Math.round((performance.now() - began) * 1000) / 1000;
+  /** Logs a request. @param began its time by `performance.now()` @returns the reply with an id */
+  record(ask: Ask, reply: Reply, began: number): Reply {
+    const { prefixes, write } = this.#options;
+    const ms = Math.round((performance.now() - began) * 1000) / 1000;
     const id = requestIdOf(ask.headers, prefixes) ?? nextId();
-    const isRemarkable = reply.status >= 500 || ms >= slowMs;
-    if (began !== undefined || isRemarkable) {
-      const weight = isRemarkable ? 1 : sample;
-      if (write === undefined) this.#observe(ask, reply, id, ms, weight);
-      else write(this.#line(ask, reply, id, ms, weight));
-    }
+    if (write === undefined) this.#observe(ask, reply, id, ms);
+    else write(this.#line(ask, reply, id, ms));
     return withId(reply, id);
   }
 
   #query({ target }: Ask): string | undefined {
-    const query = this.#hasQuery ? splitTarget(target).query.split("#", 1)[0] : undefined;
+    const query = splitTarget(target).query.split("#", 1)[0];
     return query ? loggedText(query, "&", this.#options.prefixes).replaceAll(" ", "%20") : undefined;
   }
 
   #userAgent({ headers }: Ask): string | undefined {
-    const text = this.#hasAgent ? headers?.get("user-agent") : undefined;
+    const text = headers?.get("user-agent");
     return text ? loggedText(text, " ", this.#options.prefixes) : undefined;
   }
 
   /** Builds the line directly as text: an intermediate object would double the cost. */
-  #line(ask: Ask, reply: Reply, id: string, ms: number, sample: number): string {
+  #line(ask: Ask, reply: Reply, id: string, ms: number): string {
     const { clientOf, prefixes } = this.#options;
     const { route, status, body, keyId, fault } = reply;
     const trace = traceOf(ask.headers);
@@ -178,11 +146,11 @@ export class AccessLog {
       optional("fault", fault) +
       optional("userAgent", this.#userAgent(ask)) +
       (trace === undefined ? "" : `,"traceId":"${trace.traceId}","parentId":"${trace.parentId}"`) +
-      (sample === 1 ? ',"msg":"request"}\n' : `,"sample":${sample},"msg":"request"}\n`)
+      ',"msg":"request"}\n'
     );
   }
 
-  #observe(ask: Ask, reply: Reply, id: string, ms: number, sample: number): void {
+  #observe(ask: Ask, reply: Reply, id: string, ms: number): void {
     const { clientOf, prefixes, observe } = this.#options;
     const { route, status, body, keyId, fault } = reply;
     const query = this.#query(ask);
@@ -203,7 +171,6 @@ export class AccessLog {
       ...(fault === undefined ? {} : { fault }),
       ...(userAgent === undefined ? {} : { userAgent }),
       ...traceOf(ask.headers),
-      ...(sample === 1 ? {} : { sample }),
     });
   }
 }

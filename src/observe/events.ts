@@ -213,13 +213,11 @@ export const CORE_EVENTS = {
     client?: string;
     /** Name of the error in the answer. */
     fault?: string;
-    /** If configured and sent. */
+    /** As sent, tokens masked. */
     userAgent?: string;
     /** Ids, in hex digits, of the request's trace and of the span that sent the request. */
     traceId?: string;
     parentId?: string;
-    /** Number of requests that it stands for, if only a sample is observed; 1 when absent. */
-    sample?: number;
   }>({
     level: "info",
     text: "request",
@@ -238,17 +236,6 @@ export const CORE_EVENTS = {
     text: ({ fault }) => `bad tokens from one address, the last one: ${FAULTS[fault].message}`,
     meaning:
       "An address (`client`; of IPv6 a network of 64 bits) sent ten or more unknown, malformed, disabled or expired tokens within a minute; `count` is their number since its last line (at most one a minute), `fault` the error of the last one. Without `--trusted-proxies` it is the address of a proxy in front.",
-  }),
-  "log-reopened": event<object>({
-    level: "info",
-    text: "log file opened",
-    meaning: "The file of `--log-file` was opened again after a SIGUSR2.",
-  }),
-  "log-reopen-failed": event<{ problem: string }>({
-    level: "error",
-    text: "log file cannot be opened again, going on with the one before",
-    meaning:
-      "The file of `--log-file` could not be opened again after a SIGUSR2, and why; lines continue in the old file.",
   }),
   "log-failed": event<{ problem: string }>({
     level: "error",
@@ -304,7 +291,7 @@ export const CORE_EVENTS = {
   "signal-ignored": event<{ signal: string }>({
     level: "info",
     text: ({ signal }) => `${signal} ignored`,
-    meaning: "SIGUSR1, SIGQUIT, or SIGUSR2 without `--log-file`.",
+    meaning: "SIGUSR1, SIGUSR2 or SIGQUIT.",
   }),
   stopping: event<{ signal: string }>({
     level: "info",

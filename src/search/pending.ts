@@ -16,8 +16,11 @@ export interface PendingSearches {
 /** No limit, where the calling threads keep one. */
 export const UNBOUNDED: PendingSearches = { enter: () => () => {} };
 
+/** Searches that may wait: enough for honest bursts, and few enough that the last one waits seconds at most. */
+const MAX_PENDING_SEARCHES = 256;
+
 /** A limit for one thread. */
-export function createPendingSearches(most: number): PendingSearches {
+export function createPendingSearches(most = MAX_PENDING_SEARCHES): PendingSearches {
   return sharePending(createSharedPending(most), 0);
 }
 
@@ -30,7 +33,7 @@ export type SharedPending = Int32Array<SharedArrayBuffer>;
 /** Key numbers are below 2^20, the most that several threads count for; the bits above hold the thread. */
 const KEY_BITS = 20;
 
-export function createSharedPending(most: number): SharedPending {
+export function createSharedPending(most = MAX_PENDING_SEARCHES): SharedPending {
   return new Int32Array(new SharedArrayBuffer(most * Int32Array.BYTES_PER_ELEMENT));
 }
 

@@ -24,10 +24,7 @@ export function composeState(settings: Settings, parts: StateParts): State {
     observe,
     write: parts.writeAccess,
     prefixes,
-    sample: settings.accessLogSample,
-    slowMs: settings.slowMs,
     clientOf,
-    fields: settings.accessLogFields,
   };
   return {
     gate: { prefixes, defaultLimit: settings.rateLimit, counters, shared, keys, closed: false },

@@ -91,8 +91,8 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
 /** Opens the loader and the searches. */
 async function openSearching(options: OpenStateOptions, requestCounters: RequestCounters | undefined) {
   const { settings, features, threads = true, startsHere, servesElsewhere, observe } = options;
-  const { searchCacheBytes, maxPendingSearches } = settings;
-  const pending = createPendingSearches(maxPendingSearches);
+  const { searchCacheBytes } = settings;
+  const pending = createPendingSearches();
   const count = requestCounters && searchCounter(requestCounters);
   const given = { threads, cacheBytes: searchCacheBytes, pending, observe, count };
   const similar = await features.openSimilar?.(settings, given);

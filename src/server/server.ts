@@ -6,6 +6,7 @@ import { createKeyUse, type KeyUse } from "../auth/key-use.ts";
 import { rationNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
+import type { HttpLimits } from "../http/server.ts";
 import { MAX_UNSENT_BYTES } from "../http/unsent.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { originOf } from "../model/socket-place.ts";
@@ -50,6 +51,8 @@ export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 export interface ServerOptions extends OpenStateOptions {
   readonly tables: Tables;
   readonly admin?: OpenAdmin | undefined;
+  /** Bounds of connections in place of their constants. */
+  readonly limits?: Partial<HttpLimits> | undefined;
   /** Makes the log's sink report its own faults, too. */
   readonly watchLog?: LogSink["watch"];
 }
@@ -147,13 +150,13 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
 type Listening = Pick<ServingThreads, "address" | "drain">;
 
 async function listenHere(
-  { settings, observe }: ServerOptions,
+  { settings, limits, observe }: ServerOptions,
   state: State,
   adminConnections: number | undefined,
 ): Promise<Listening> {
   const { host, port, sharePort } = settings;
   const maxConnections = connectionLimit(1, adminConnections);
-  const listener = await createListener(state, { ...settings, maxConnections }, observe);
+  const listener = await createListener(state, { ...settings, ...limits, maxConnections }, observe);
   const address = await listener.listen(host, port, sharePort ? "anybody" : "alone");
   return {
     address,
@@ -170,9 +173,10 @@ async function listenInThreads(
   opened: OpenState,
   admin: Admin | undefined,
 ): Promise<Listening> {
-  const { settings, requestCells, keyUse, observe, writeAccess } = options;
+  const { settings, limits, requestCells, keyUse, observe, writeAccess } = options;
   const task = {
     settings,
+    limits,
     maxConnections: connectionLimit(count, admin?.maxConnections),
     maxUnsentBytes: MAX_UNSENT_BYTES / count,
     writesAccess: writeAccess !== undefined,

@@ -108,7 +108,6 @@ const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
 const OWNER = { flag: "owner", kind: "text", value: "TEXT" } as const;
 const NOTE = { flag: "note", kind: "text", value: "TEXT" } as const;
 const SCOPE = { flag: "scope", kind: "list", value: "SCOPE" } as const;
-const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
 const TIMEOUT = { ...SECONDS, min: 0.1, max: 3600 } as const;
 
 const PREFIX = {
@@ -117,8 +116,6 @@ const PREFIX = {
   value: "TEXT",
   commands: [...SERVING, "keys create", "keys rotate"],
 } as const;
-
-const ACCESS_FIELDS = ["query", "userAgent"] as const;
 
 export const CORE_SETTINGS = [
   {
@@ -231,47 +228,7 @@ export const CORE_SETTINGS = [
     default: "67108864",
     meaning: "Memory for the results of recent searches; 0 turns the cache off.",
   },
-  {
-    ...COUNT,
-    flag: "max-pending-searches",
-    isOption: true,
-    default: "256",
-    max: 65_536,
-    meaning:
-      "Searches that may wait for their turn, at most half of them from one key; any more are answered with 503.",
-  },
-  { flag: "access-log", isOption: true, kind: "flag", meaning: "Log every request." },
-  {
-    ...COUNT,
-    flag: "access-log-sample",
-    needs: "access-log",
-    default: "1",
-    max: 1_000_000_000,
-    meaning:
-      "Write one line in N of the access log; requests with a 5xx and slow requests are always written.",
-  },
-  {
-    flag: "slow-ms",
-    kind: "number",
-    needs: "access-log",
-    value: "MS",
-    default: "500",
-    max: 3_600_000,
-    meaning: "Duration from which a request is slow.",
-  },
-  {
-    flag: "access-log-fields",
-    kind: "list",
-    needs: "access-log",
-    value: "FIELDS",
-    choices: ACCESS_FIELDS,
-    problem: (text) =>
-      ACCESS_FIELDS.some((field) => field === text)
-        ? undefined
-        : `must be one of ${ACCESS_FIELDS.join(", ")}`,
-    meaning:
-      "More fields for the access log, joined by commas: `query` (tokens in it masked), `userAgent`. Default: none.",
-  },
+  { flag: "access-log", isOption: true, kind: "flag", meaning: "Log every request, tokens masked." },
   {
     flag: "trusted-proxies",
     kind: "list",
@@ -279,11 +236,6 @@ export const CORE_SETTINGS = [
     problem: problemWithProxy,
     meaning:
       "Proxies whose `X-Forwarded-For` gives the client's address for the log: addresses, ranges such as `10.0.0.0/8`, `unix` for Unix sockets, or `loopback`, which includes these; joined by commas. Default: none.",
-  },
-  {
-    ...WRITTEN_FILE,
-    flag: "log-file",
-    meaning: "File to append the log to, opened again on SIGUSR2. Default: standard error.",
   },
   {
     flag: "log-level",
@@ -310,22 +262,9 @@ export const CORE_SETTINGS = [
   },
   {
     ...TIMEOUT,
-    flag: "headers-timeout",
-    default: "10",
-    meaning: "Time allowed for the head of a request to arrive, capped at that of `--request-timeout`.",
-  },
-  {
-    ...TIMEOUT,
     flag: "request-timeout",
     default: "15",
     meaning: "Time allowed for a whole request to arrive.",
-  },
-  {
-    ...TIMEOUT,
-    flag: "timeout-check-interval",
-    default: "2",
-    min: 0.05,
-    meaning: "Longest time between two checks of the timeouts; at most a second with `--http direct`.",
   },
   {
     ...TIMEOUT,
@@ -338,20 +277,6 @@ export const CORE_SETTINGS = [
     flag: "socket-timeout",
     default: "30",
     meaning: "Time for which a connection with a request in progress may be inactive.",
-  },
-  {
-    ...BYTES,
-    flag: "max-head-bytes",
-    default: "16384",
-    min: 1024,
-    max: 1_048_576,
-    meaning: "Maximum size of a request head, including the URL.",
-  },
-  {
-    ...COUNT,
-    flag: "max-requests-per-socket",
-    default: "1000000",
-    meaning: "Maximum number of requests on one connection before it is closed.",
   },
   {
     ...NAME,

@@ -9,7 +9,7 @@ export const SIMILAR_SETTINGS = [
   {
     flag: "similar",
     isOption: true,
-    after: "max-pending-searches",
+    after: "search-cache-bytes",
     kind: "flag",
     choices: ["auto"],
     default: "auto",

@@ -79,8 +79,8 @@ const state = composeState(task.settings, {
   features: IN_THREADS,
 });
 // Awaited at each use: the one-file program is no module, so it has no top-level await.
-const { settings, maxConnections, maxUnsentBytes } = task;
-const listener = createListener(state, { ...settings, maxConnections, maxUnsentBytes }, observe);
+const { settings, limits, maxConnections, maxUnsentBytes } = task;
+const listener = createListener(state, { ...settings, ...limits, maxConnections, maxUnsentBytes }, observe);
 
 /** Awaited by a stop, which may begin before the thread listens. */
 const started = startListening().catch((error: unknown) => {

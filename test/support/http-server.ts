@@ -13,7 +13,7 @@ import type { State } from "../../src/api/answer.ts";
 import type { KeyRecord } from "../../src/auth/keys.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { createApiApp } from "../../src/http/api.ts";
-import { HttpServer } from "../../src/http/server.ts";
+import { type HttpLimits, HttpServer } from "../../src/http/server.ts";
 import type { Ask, Reply } from "../../src/model/message.ts";
 import type { Observation } from "../../src/observe/events.ts";
 import { openState } from "../../src/server/open.ts";
@@ -112,7 +112,13 @@ function fixture(): string {
 
 type Others = Omit<ServerOptions, "settings">;
 
-export interface TestOptions extends Partial<Others>, Partial<Omit<Settings, keyof Others>> {
+/** Bounds of connections that tests shorten. */
+const BOUNDS = ["headersTimeout", "timeoutCheckInterval", "maxHeadBytes", "maxRequestsPerSocket"] as const;
+
+export interface TestOptions
+  extends Partial<Others>,
+    Partial<Omit<Settings, keyof Others>>,
+    Pick<HttpLimits, (typeof BOUNDS)[number]> {
   readonly servingThreads?: number;
 }
 
@@ -142,6 +148,7 @@ export async function testOptions(options: TestOptions, observations: Observatio
     tables: PROGRAM.tables,
     ...others,
     settings,
+    limits: Object.fromEntries(BOUNDS.flatMap((name) => (name in others ? [[name, others[name]]] : []))),
     // Threads are slow to start, so only servers that need them for their searches ask for them.
     threads,
     admin,
@@ -211,13 +218,13 @@ export async function serveOpen(
   const complete = await testOptions(options, observations);
   const { state, stop, close } = await openState(complete);
   if (search !== undefined) state.generation = { ...state.generation, search };
-  const { observe, settings } = complete;
+  const { observe, settings, limits } = complete;
   const api = createApiApp(state);
   const answer = (ask: Ask): Reply | Promise<Reply> => {
     asked();
     return api.answer(ask);
   };
-  const http = new HttpServer({ ...api, answer, observe }, settings);
+  const http = new HttpServer({ ...api, answer, observe }, { ...settings, ...limits });
   const { port } = await http.listen(settings.host, settings.port);
   const server = keepRunning({ port, etag: state.generation.etag, observations }, () => {
     stop();

@@ -32,11 +32,11 @@ function slowestTile({ routes }: Status["requests"]): Tile {
 
 /** Time since the data were last checked, and below it the age of the data, if known. */
 function dataTile({ generation, ready }: Status): Tile {
-  const { maxAgeSeconds, maxDataAgeSeconds, ageSeconds } = ready;
+  const { maxDataAgeSeconds, ageSeconds } = ready;
   const dataAge = generation?.dataAgeSeconds ?? null;
   const allowed = maxDataAgeSeconds > 0 ? ` of at most ${duration(maxDataAgeSeconds)}` : "";
-  const limit = maxAgeSeconds > 0 ? `too old after ${duration(maxAgeSeconds)}` : "age of the data unknown";
-  const more = dataAge === null ? limit : `the data are ${duration(dataAge)}${allowed} old`;
+  const more =
+    dataAge === null ? "age of the data unknown" : `the data are ${duration(dataAge)}${allowed} old`;
   const checked = ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`;
   return ["Data checked", checked, more, ready.status === "stale" && "bad"];
 }

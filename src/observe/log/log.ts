@@ -43,8 +43,6 @@ export interface LogSink {
   watch?(observe: Observe): void;
 }
 
-export const LOG_BEGINNING = /^(?:\{"level":"|\d{4}-\d\d-\d\dT[\d:.]+Z [A-Z])/;
-
 const LEVELS = ["debug", "info", "warn", "error", "silent"];
 
 /** Creates the log's listener. @param level of the least severe lines, or "silent" @param omitted events that are not logged */

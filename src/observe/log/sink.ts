@@ -1,9 +1,9 @@
 /**
- * Writes to standard error, standard output or the log file of a server, without waiting: waiting lines are bounded,
- * further lines are dropped and counted, and a failed write is retried.
+ * Writes to standard error or standard output of a server, without waiting: waiting lines are bounded, further lines are
+ * dropped and counted, and a failed write is retried.
  */
 
-import { closeSync, constants, fstatSync, openSync, statSync, write, writeSync } from "node:fs";
+import { constants, fstatSync, openSync, statSync, write, writeSync } from "node:fs";
 import { devNull } from "node:os";
 import { isatty } from "node:tty";
 import { problemText } from "../../util/system-error.ts";
@@ -29,8 +29,6 @@ const FAILED_RETRY_MS = 500;
 const EXIT_PATIENCE_MS = 500;
 /** A flush does not wait for a reader that has taken nothing for this time. */
 const GONE_MS = 5000;
-
-const NEWLINE = 10;
 
 /** A descriptor of the same file, pipe or terminal that never blocks: a blocked write would keep the process from ending. */
 export function openWithoutBlocking(fd: 1 | 2): number {
@@ -90,7 +88,7 @@ function linesIn(text: string): number {
 /**
  * Takes lines for a reader that may be slow or gone. Its states:
  *
- * - `idle`: no lines wait, or the descriptor is not open yet;
+ * - `idle`: no lines wait;
  * - `gathering`: bulk lines wait for more;
  * - `writing`: the system has the first `#handed` bytes;
  * - `pausing`: a write failed, and is retried after a pause.
@@ -99,15 +97,12 @@ export class Sink {
   readonly isTTY: boolean;
   readonly #goneMs: number;
   #state: "idle" | "gathering" | "writing" | "pausing" = "idle";
-  #fd: number | undefined;
-  #next: number | undefined;
+  readonly #fd: number;
   /** Waiting lines, oldest first. Each is encoded at once: joining texts first would cost more. */
   readonly #chunks: Chunk[] = [];
   /** Whether any of them must be written at once. */
   #isUrgent = false;
   #handed = 0;
-  /** Whether a part of the first waiting line is already written. */
-  #isInLine = false;
   #waiting = 0;
   #stuckSince = 0;
   #dropped = 0;
@@ -119,20 +114,12 @@ export class Sink {
   readonly #watchers: Observe[] = [];
   readonly #flushed = new Set<() => void>();
 
-  /** @param fd does not block; undefined if not open yet @param goneMs after which a reader that takes nothing counts as gone */
-  constructor(fd: number | undefined, goneMs = GONE_MS) {
+  /** @param fd does not block @param goneMs after which a reader that takes nothing counts as gone */
+  constructor(fd: number, goneMs = GONE_MS) {
     this.#fd = fd;
     this.#goneMs = goneMs;
-    this.isTTY = fd !== undefined && isatty(fd);
+    this.isTTY = isatty(fd);
     process.on("exit", () => this.#writeAtExit());
-  }
-
-  /** Writes to another descriptor from the next line on, and closes the old one. */
-  moveTo(fd: number): void {
-    if (this.#next !== undefined) closeSync(this.#next);
-    this.#next = fd;
-    // The new one may accept a text that the old one refused.
-    this.#writeNext();
   }
 
   /** Takes whole lines, or drops them. @param isBulk one of very many lines: dropped earlier, and written a moment later */
@@ -163,7 +150,7 @@ export class Sink {
   }
 
   /** Observes a failure, once per reason. */
-  protected fail(problem: string): void {
+  #fail(problem: string): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
     for (const observe of this.#watchers) observe({ kind: "log-failed", problem });
@@ -224,9 +211,7 @@ export class Sink {
   }
 
   #writeNext(): void {
-    if (this.#state === "writing") return;
-    this.#move();
-    if (this.#state === "pausing" || this.#fd === undefined) return;
+    if (this.#state === "writing" || this.#state === "pausing") return;
     const [chunk] = this.#chunks;
     this.#state = chunk === undefined ? "idle" : "writing";
     if (chunk === undefined) return;
@@ -241,14 +226,13 @@ export class Sink {
     if (error !== null) {
       const isSlow = error.code === "EAGAIN";
       this.#pause(isSlow ? SLOW_RETRY_MS : FAILED_RETRY_MS);
-      if (!isSlow) this.fail(problemText(error));
+      if (!isSlow) this.#fail(problemText(error));
       return;
     }
     this.#recover();
     this.#state = "idle";
     const isPart = bytes < this.#handed;
     this.#take(chunk, bytes);
-    if (bytes > 0) this.#isInLine = isPart && chunk.buffer[chunk.start - 1] !== NEWLINE;
     this.#stuckSince = performance.now();
     if (this.#waiting < RESUME_BYTES) this.#reportDropped();
     if (this.#waiting === 0) for (const done of this.#flushed) done();
@@ -279,45 +263,14 @@ export class Sink {
     this.#onDropped(lines);
   }
 
-  #move(): void {
-    if (this.#next === undefined) return;
-    const before = this.#fd;
-    this.#fd = this.#next;
-    this.#next = undefined;
-    if (before === undefined) return;
-    this.#endLine(before);
-    try {
-      closeSync(before);
-    } catch {
-      // A network file system may report here that it lost earlier lines.
-    }
-  }
-
-  /** Ends a partly written line, if possible at once: its end is useless in another file. */
-  #endLine(fd: number): void {
-    if (!this.#isInLine) return;
-    this.#isInLine = false;
-    const chunk = this.#chunks[0]!;
-    const rest = chunk.buffer.subarray(chunk.start, chunk.end);
-    const end = rest.subarray(0, rest.indexOf(NEWLINE) + 1);
-    this.#take(chunk, end.length);
-    try {
-      if (writeSync(fd, end) === end.length) return;
-    } catch {
-      // The line is lost.
-    }
-    this.#drop(1);
-  }
-
   /** Writes the rest synchronously: an exiting process runs nothing asynchronous. */
   #writeAtExit(): void {
     const waiting = Buffer.concat(this.#chunks.map(({ buffer, start, end }) => buffer.subarray(start, end)));
     // In `writing`, another thread writes the first bytes, and the exit waits for it.
     const left = this.#state === "writing" ? waiting.subarray(this.#handed) : waiting;
-    const fd = this.#next ?? this.#fd;
-    if (left.length === 0 || fd === undefined) return;
+    if (left.length === 0) return;
     try {
-      writeWhole(fd, left, this.#exitPatienceMs);
+      writeWhole(this.#fd, left, this.#exitPatienceMs);
     } catch {
       // The rest is lost.
     }

@@ -48,7 +48,7 @@ export const CORE_METRICS = {
     name: "orrery_searches_total",
     type: "counter",
     labels: ["search", "outcome"],
-    help: "Searches by outcome: cached, searched, busy (refused by --max-pending-searches), dropped (the client left).",
+    help: "Searches by outcome: cached, searched, busy (refused: 256 wait, or 128 of the key), dropped (the client left).",
   },
   build: {
     name: "orrery_build_info",

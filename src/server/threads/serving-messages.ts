@@ -6,6 +6,7 @@ import type { KeyUse } from "../../auth/key-use.ts";
 import type { KeyRing, TokenChanges } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
+import type { HttpLimits } from "../../http/server.ts";
 import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
 import type { RequestCells } from "../../observe/metrics/counters.ts";
 import type { SharedPending } from "../../search/pending.ts";
@@ -28,6 +29,8 @@ export interface ServingTask {
   /** May be 0 for the first thread; the others use the port that it got. */
   readonly port: number;
   readonly sharing: Sharing;
+  /** Bounds of connections in place of their constants. */
+  readonly limits: Partial<HttpLimits> | undefined;
   readonly maxConnections: number | undefined;
   readonly maxUnsentBytes: number;
   /** Whether it sends lines of the access log in place of an observation per request. */

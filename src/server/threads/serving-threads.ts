@@ -35,7 +35,14 @@ const FIGURES_MS = 200;
 /** The fields that are equal for all threads. */
 type SharedTask = Pick<
   ServingTask,
-  "settings" | "maxConnections" | "maxUnsentBytes" | "writesAccess" | "requestCells" | "keyUse" | "cacheBytes"
+  | "settings"
+  | "limits"
+  | "maxConnections"
+  | "maxUnsentBytes"
+  | "writesAccess"
+  | "requestCells"
+  | "keyUse"
+  | "cacheBytes"
 >;
 
 type Served = Pick<OpenState, "state" | "served" | "live" | "sharedLimits"> &
@@ -83,7 +90,7 @@ export class ServingThreads {
   constructor(shared: SharedTask, served: Served) {
     this.#shared = shared;
     this.#served = served;
-    this.#pending = createSharedPending(shared.settings.maxPendingSearches);
+    this.#pending = createSharedPending();
   }
 
   get address(): AddressInfo {
