@@ -94,12 +94,9 @@ const started = startListening().catch((error: unknown) => {
 
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {
-    case "tell": {
-      const { number, asked } = message;
-      const holds = asked !== undefined && cached.holds(asked.table, asked.term, asked.page);
-      say({ kind: "done", number, figures: figuresOfThread(eventLoop!(), cached.counts(), holds) });
+    case "tell":
+      say({ kind: "done", number: message.number, figures: figuresOfThread(eventLoop!(), cached.counts()) });
       break;
-    }
     case "keys":
       for (const [at, shard] of message.keys) shards[at] = shard;
       if (message.isLast) state.gate.keys = new KeyRing(shards);
