@@ -5,7 +5,7 @@ import { hashToken, type KeyRecord } from "../auth/keys.ts";
 import { changeRecords } from "../auth/keys-file.ts";
 import { type Access, leftoversOf, type NewFile, removeLeftovers, writeNewFile } from "../files/atomic.ts";
 import { behindLinks } from "../files/foreign.ts";
-import { answered, readGiven, whyUnread } from "../files/given.ts";
+import { readGiven, whyUnread } from "../files/given.ts";
 import { tokenIn } from "../files/token-file.ts";
 import { codeOf, problemText } from "../util/system-error.ts";
 import { ToldError } from "../util/told-error.ts";
@@ -58,7 +58,7 @@ async function writeToken(
     throw new CommandError(`--token-out: ${tokenOut}: ${why}`);
   };
   const unread = (error: unknown): never => refuse(whyUnread(error) ?? String(error));
-  const path = await answered(tokenOut, () => behindLinks(tokenOut)).catch(unread);
+  const path = await behindLinks(tokenOut).catch(unread);
   await finishKilled(path, records);
   const found = await readTokenFile(path).catch(unread);
   let like: Access | undefined;

@@ -42,8 +42,6 @@ export interface Setting<C extends string = string> {
   /** 0 when absent. */
   readonly min?: number;
   readonly max?: number;
-  /** If its value is the path of a file or folder, how the command uses it; changing a file counts as writing. */
-  readonly path?: "read" | "written";
   /** Words that are values. */
   readonly choices?: readonly string[];
   /** For text or a list: what else is wrong with a value, or undefined. */
@@ -93,7 +91,6 @@ export const KEEP = {
 export const OUT = {
   flag: "out",
   kind: "text",
-  path: "written",
   value: "DIR",
   required: true,
   meaning: "Directory to write the snapshot to; created if missing.",
@@ -108,7 +105,7 @@ const NAME = { flag: "name", kind: "text", value: "NAME" } as const;
 const OWNER = { flag: "owner", kind: "text", value: "TEXT" } as const;
 const NOTE = { flag: "note", kind: "text", value: "TEXT" } as const;
 const SCOPE = { flag: "scope", kind: "list", value: "SCOPE" } as const;
-const WRITTEN_FILE = { kind: "text", path: "written", value: "FILE" } as const;
+const WRITTEN_FILE = { kind: "text", value: "FILE" } as const;
 const TIMEOUT = { ...SECONDS, min: 0.1, max: 3600 } as const;
 
 const PREFIX = {
@@ -124,7 +121,6 @@ export const CORE_SETTINGS = [
   {
     flag: "snapshot",
     kind: "text",
-    path: "read",
     value: "DIR|URL",
     required: true,
     meaning:
@@ -134,7 +130,6 @@ export const CORE_SETTINGS = [
   {
     flag: "keys",
     kind: "text",
-    path: "read",
     value: "FILE",
     required: true,
     meaning: "The keys file.",
@@ -469,7 +464,6 @@ export const CORE_SETTINGS = [
     flag: "admin-token-file",
     kind: "text",
     needs: "usage",
-    path: "read",
     value: "FILE",
     meaning: "File with the bearer token that the admin listener asks for.",
     commands: ["keys list", "keys show", "keys find"],

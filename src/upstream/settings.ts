@@ -22,7 +22,6 @@ export const OTHER_SERVER = {
 export const TOKEN_FILE = {
   flag: "token-file",
   kind: "text",
-  path: "read",
   value: "FILE",
   required: true,
   meaning: "File with an API key or CLI token of the other server.",
