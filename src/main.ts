@@ -4,15 +4,12 @@ import { existsSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { CommandIo } from "./cli/command.ts";
 import { helpFor, overview } from "./cli/help.ts";
-import { refuseSameFiles } from "./cli/named-files.ts";
 import { CommandError, nameSetting, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
-import { isHanging } from "./files/given.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { holdSignals } from "./util/process/early-signals.ts";
-import { endThreads } from "./util/process/end.ts";
 import { codeOf, damaged, damageOf, problemText } from "./util/system-error.ts";
 import { PlaceError, SnapshotError, ToldError } from "./util/told-error.ts";
 
@@ -62,16 +59,6 @@ function complain(text: string): void {
   }
 }
 
-/** Ends the process; by SIGKILL if a thread hangs, since `process.exit` would wait for it for ever. */
-async function exit(status: number): Promise<never> {
-  if (!(await endThreads())) {
-    // The log writes its last lines.
-    process.emit("exit", status);
-    process.kill(process.pid, "SIGKILL");
-  }
-  process.exit(status);
-}
-
 /** The first line of standard input; the rest is read and dropped, so that its end is noticed. */
 function readFirstLine(): Promise<string> {
   return new Promise((resolve) => {
@@ -107,7 +94,7 @@ const io: CommandIo = {
   isTerminal: isatty(2),
   // Only a terminal has a width, and making node's stream for anything else would change its mode.
   columns: isatty(2) ? process.stderr.columns : undefined,
-  exit,
+  exit: (status) => process.exit(status),
 };
 
 function version(): string {
@@ -164,7 +151,6 @@ async function run(args: readonly string[]): Promise<void> {
   try {
     const options = readOptions(row, rest, io.environment, PROGRAM.settings);
     names = { ...names, ...options.names };
-    await refuseSameFiles(row, options, PROGRAM.settings);
     await row.run(options, io, PROGRAM);
   } catch (error) {
     const told = nameSetting(error, names);
@@ -199,5 +185,4 @@ run(process.argv.slice(2)).catch((error: unknown) => {
   process.exitCode = error instanceof UsageError ? 2 : 1;
   // Input that another program holds open would keep this process.
   process.stdin.unref?.();
-  if (isHanging()) void exit(process.exitCode);
 });

@@ -95,43 +95,46 @@ describe("an admin listener", () => {
     assert.ok(Array.isArray(requests.routes) && typeof requests.perSecondByStatus === "object");
   });
 
-  test("explains a search, and leaves the cache as it is", async () => {
-    const target = `${BASE}/worlds/search?q=FAR++wide&limit=7&limit=9&offset=-1`;
-    const explained = await explain(target);
-    assert.equal(explained.route.path, "/worlds/search");
-    assert.deepEqual(explained.parameters, { q: "FAR  wide", match: "exact", limit: 7, offset: 0 });
-    const { term, terms, total, classes, cache, durationMs } = explained.search;
-    assert.deepEqual([term, terms, cache], ["far wide", ["far", "wide"], { holding: 0, asked: 1 }]);
-    assert.ok(durationMs >= 0);
-    const counted = classes.reduce((sum: number, { matches }: { matches: number }) => sum + matches, 0);
-    const page = JSON.parse((await api("/worlds/search?q=FAR++wide&limit=7", TOKENS.cli)).text);
-    assert.ok(total > 0);
-    assert.deepEqual([total, counted], [page.pagination.total, total]);
-    assert.equal(explained.answer.status, 200);
-    assert.deepEqual((await explain(target)).search.cache, { holding: 1, asked: 1 });
+  test("explains a search without searching", async () => {
+    const searches = async () => (await ask("/metrics")).text.match(/^orrery_searches_total.*$/gm);
+    const before = await searches();
+    const query = "q=FAR++wide&limit=7&limit=9&offset=-1";
+    const target = `${BASE}/worlds/search?${query}`;
+    const { route, ...worlds } = await explain(target);
+    assert.deepEqual([route.path, route.scope], ["/worlds/search", "read:worlds"]);
+    const parameters = { q: "FAR  wide", match: "exact", limit: 7, offset: 0 };
+    const search = { term: "far wide", terms: ["far", "wide"] };
+    assert.deepEqual(worlds, { target, refusal: null, parameters, search, key: null });
+    const users = await explain(`${BASE}/users/search?${query}`);
+    assert.deepEqual([users.route.path, users.parameters], ["/users/search", parameters]);
+    assert.deepEqual(users.search, { term: "far wide", terms: ["far wide"] });
+    assert.deepEqual(await searches(), before);
   });
 
   test("explains what would be refused, and counts nothing", async () => {
     const before = await explain(`${BASE}/stats`, "few");
-    assert.equal(before.answer.status, 200);
+    assert.equal(before.refusal, null);
     assert.deepEqual((await explain(`${BASE}/stats`, "few")).key.quota, before.key.quota);
     assert.equal((await explain(`${BASE}/worlds`, "cli")).key.quota, null);
-    const answers: [target: string, key: string | undefined, status: number, error: string | null][] = [
+    const cases: [target: string, key: string | undefined, status?: number, error?: string][] = [
       [`${BASE}/worlds`, "narrow", 403, "Insufficient scope. Required: read:worlds"],
       [`${BASE}/worlds`, "disabled", 401, "API key is deactivated"],
       [`${BASE}/worlds/search?q=%20`, undefined, 400, 'Query parameter "q" is required'],
-      [`${BASE}/worlds/none`, undefined, 404, "World not found"],
+      [`${BASE}/worlds/search?q=%20`, "narrow", 403, "Insufficient scope. Required: read:worlds"],
+      [`${BASE}/worlds/none`, undefined],
       ["/none", undefined, 404, "Not found"],
-      ["/", undefined, 302, null],
+      ["/none", "disabled", 404, "Not found"],
+      ["/", undefined],
+      ["/", "disabled"],
     ];
-    for (const [target, key, status, error] of answers) {
-      const { answer } = await explain(target, key);
-      assert.deepEqual([answer.status, answer.error], [status, error], target);
+    for (const [target, key, status, error] of cases) {
+      const { refusal } = await explain(target, key);
+      assert.deepEqual([refusal?.status, refusal?.error], [status, error], target);
     }
     assert.equal((await explain("/none")).route, null);
     assert.equal((await ask(`/explain?target=/&key=${TOKENS.api}`)).status, 404);
-    const { length } = (await api(`/worlds/${WORLD}`, TOKENS.cli)).text;
-    assert.equal((await explain(`http://any${BASE}/worlds/${WORLD}`)).answer.bytes, length);
+    const { route, parameters } = await explain(`http://any${BASE}/worlds/${WORLD}`);
+    assert.deepEqual([route.name, parameters], ["getWorld", { id: WORLD }]);
   });
 
   test("tells no token of a target", async () => {

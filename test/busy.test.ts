@@ -38,7 +38,7 @@ function createSearch(most: number, cacheBytes = 0) {
     const until = performance.now() + 0.1;
     // No yield: on a busy machine it could make the search long.
     while (performance.now() < until);
-    return { classes: [3], rows: Uint32Array.of(1, 2, 3) };
+    return { total: 3, rows: Uint32Array.of(1, 2, 3) };
   };
   const scheduler = new Scheduler(createPendingSearches(most));
   const search = new CachedSearch(searches, { cacheBytes, scheduler, count: undefined });

@@ -1,29 +1,18 @@
-/** Files named by settings: unusable ones, and ones that a command must not overwrite. */
+/** Files named by settings: unusable ones, and foreign ones that a command must not overwrite. */
 
 import assert from "node:assert/strict";
-import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
 import { readAdminSettings } from "../src/admin/admin.ts";
-import type { CommandRow } from "../src/cli/command.ts";
-import { refuseSameFiles } from "../src/cli/named-files.ts";
-import {
-  type Environment,
-  nameSetting,
-  type Options,
-  positionalsOf,
-  UsageError,
-} from "../src/cli/options.ts";
-import { PROGRAM } from "../src/features.ts";
+import { type Environment, nameSetting, type Options } from "../src/cli/options.ts";
 import { readToken } from "../src/files/token-file.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
-import { settingsOf } from "../src/settings/settings.ts";
 import { shareLimits } from "../src/shared-limits/settings.ts";
 import { findUrlSource as findSource } from "../src/sources/feature.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { optionsOf } from "./support/options.ts";
-import { place } from "./support/place.ts";
 import { run } from "./support/process.ts";
 
 const CANARY = "canary-0815";
@@ -127,112 +116,6 @@ it("--admin where the API listens is a usage error that says so", async () => {
     await assert.rejects(readAdminSettings(serving(args)), says);
   }
   assert.equal((await readAdminSettings(serving(["--port", "0", "--admin", "0"])))!.address.port, 0);
-});
-
-const rowOf = (name: string): CommandRow => PROGRAM.commands.find((row) => row.name === name)!;
-
-/** Other required settings, with paths that do not exist. */
-const REQUIRED: Readonly<Record<string, string>> = {
-  snapshot: "http://127.0.0.1:1/",
-  keys: "/nowhere/keys",
-  out: "/nowhere/out",
-  postgres: "postgres://a.example/b",
-  from: "http://127.0.0.1:1",
-  name: "n",
-  "token-file": "/nowhere/token",
-};
-
-/** Rejects if settings of a command name the same file. */
-async function check(row: CommandRow, given: Readonly<Record<string, string>>): Promise<void> {
-  const { DIR = "/nowhere/dir", ...flags } = given;
-  const own = settingsOf(PROGRAM.settings, row.name).filter(({ required }) => required);
-  const values = { ...Object.fromEntries(own.map(({ flag }) => [flag, REQUIRED[flag]!])), ...flags };
-  const args = Object.entries(values).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const words = positionalsOf(row).map(() => DIR);
-  await refuseSameFiles(row, optionsOf(row.name, [...args, ...words]), PROGRAM.settings);
-}
-
-/** Ways to spell the path of an existing file; the first two work for a missing file, too. */
-const SPELLINGS: Readonly<Record<string, (file: string) => string>> = {
-  plainly: (file) => file,
-  relatively: (file) => relative(process.cwd(), join(dirname(file), "x", "..", basename(file))),
-  "by a symbolic link": (file) => {
-    symlinkSync(file, `${file}.link`);
-    return `${file}.link`;
-  },
-  "by a link to its folder": (file) => {
-    const link = `${dirname(file)}.link`;
-    if (!existsSync(link)) symlinkSync(dirname(file), link);
-    return join(link, basename(file));
-  },
-  "by a hard link": (file) => {
-    linkSync(file, `${file}.hard`);
-    return `${file}.hard`;
-  },
-};
-
-function folderIn(t: TestContext): string {
-  const folder = join(temporaryFolder(t), "folder");
-  mkdirSync(folder);
-  return folder;
-}
-
-describe("a file that a setting has written", () => {
-  for (const row of PROGRAM.commands) {
-    const own = settingsOf(PROGRAM.settings, row.name).filter(({ path }) => path);
-    const others = [...own.map(({ flag }) => flag), ...positionalsOf(row).filter((name) => name === "DIR")];
-    for (const { flag } of own.filter(({ path }) => path === "written")) {
-      for (const other of others.filter((name) => name !== flag)) {
-        it(`${row.name}: --${flag} cannot be that of ${other}, however it is spelt`, async (t) => {
-          const folder = folderIn(t);
-          for (const [at, [how, spell]] of Object.entries(SPELLINGS).entries()) {
-            const file = join(folder, `file-${at}`);
-            writeFileSync(file, "{}");
-            const given = { [flag]: spell(file), [other]: file };
-            await assert.rejects(check(row, given), (error: Error) => {
-              assert.ok(error instanceof UsageError, how);
-              assert.match(error.message, / is the same file as /);
-              for (const name of [`--${flag}`, other]) assert.ok(error.message.includes(name), name);
-              return true;
-            });
-          }
-          for (const spell of Object.values(SPELLINGS).slice(0, 4)) {
-            const missing = join(folder, `missing-${Math.random()}`);
-            await assert.rejects(check(row, { [flag]: spell(missing), [other]: missing }), UsageError);
-          }
-          await check(row, { [flag]: join(folder, "one"), [other]: join(folder, "another") });
-        });
-      }
-    }
-  }
-
-  it("is none of the snapshot's, even if it is not there yet", async (t) => {
-    const folder = writeSnapshot(join(temporaryFolder(t), "snapshot"));
-    for (const name of ["instances.ndjson", "users.ndjson.gz", "manifest.json", "generation.orrery"]) {
-      const checked = check(rowOf("serve"), { "log-file": join(folder, name), snapshot: folder });
-      await assert.rejects(checked, /--log-file: would be a file of the snapshot in --snapshot/);
-    }
-    await check(rowOf("serve"), { "log-file": join(folder, "log"), snapshot: folder });
-  });
-
-  it("may be a terminal or the null device that others name, too", async () => {
-    await check(rowOf("serve"), { state: "/dev/null", keys: "/dev/null" });
-  });
-
-  it("is told of with the variable that named it", async (t) => {
-    const { snapshot, keys } = place(t);
-    const options = optionsOf("serve", ["--snapshot", snapshot], {
-      ORRERY_KEYS: keys,
-      ORRERY_LOG_FILE: keys,
-    });
-    const checked = refuseSameFiles(rowOf("serve"), options, PROGRAM.settings);
-    await assert.rejects(checked, /^UsageError: ORRERY_LOG_FILE: is the same file as ORRERY_KEYS: /);
-  });
-});
-
-it("every setting of a file or folder says what the command does there", () => {
-  for (const { flag, value, path } of PROGRAM.settings)
-    assert.equal(path !== undefined, /^(FILE|DIR)/.test(value ?? ""), flag);
 });
 
 describe("a command leaves alone", () => {

@@ -99,7 +99,7 @@ function searchesOf(names: readonly string[]) {
     function* (table, term) {
       yield undefined;
       const rows = Uint32Array.from(rowsOf(table, term));
-      return { classes: [rows.length], rows };
+      return { total: rows.length, rows };
     },
   );
   return (table: SearchName, term: string, page: PageOf = EVERYTHING) => [

@@ -1,21 +1,23 @@
 /**
- * `GET /explain`: runs the request pipeline with a trace, as the process itself and with its own searches, so it reads
- * and fills no cache and counts nothing. A key is judged separately, by counts that it only reads.
+ * `GET /explain`: what a request would be refused for, its operation, the parameters as applied, and the quota of a key. It
+ * runs no operation and counts nothing.
  */
 
-import { answer, type State } from "../api/answer.ts";
-import type { Call, Route } from "../api/handlers/route.ts";
+import { findOperation, type State } from "../api/answer.ts";
+import type { Route } from "../api/handlers/route.ts";
+import { readParameters } from "../api/parameters.ts";
+import type { RouteMatch } from "../api/router.ts";
 import { admitKey, type Gate, type Prefixes } from "../auth/admit.ts";
 import { readCounts } from "../auth/limit.ts";
 import type { LimitSharing } from "../auth/shared.ts";
-import { FAULTS } from "../model/fault.ts";
-import { type Ask, PROCESS, type Reply, splitTarget } from "../model/message.ts";
+import { FAULTS, type FaultName } from "../model/fault.ts";
+import { type Ask, type Reply, splitTarget } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
 import { maskedTokens } from "../observe/mask.ts";
+import { readTerm } from "../search/fold.ts";
+import { termsOf } from "../search/worlds.ts";
 import type { OpenState } from "../server/open.ts";
-import { explainedSearches, type SearchExplanation } from "./explain-search.ts";
 import { adminReply, errorReply, JSON_TYPE, queryOf } from "./router.ts";
-import type { WatchedServer } from "./watched.ts";
 
 /** Longest target; a URL of the API up to this length always works. */
 const MAX_TARGET = 8192;
@@ -98,92 +100,43 @@ function withoutTokens(text: string, prefixes: Prefixes): string {
   return parts.join("?");
 }
 
-/** Steps that the pipeline reached. */
-interface Trace {
-  operation?: Route;
-  call?: Call;
-  search?: SearchExplanation;
+/** What a request is refused for before its operation runs. A path without an operation may belong to a page beside the API. */
+function refusalOf({ pages }: State, path: string, operation: Route | undefined, fault: FaultName | null) {
+  const found = operation === undefined && !pages?.mayHold(path) ? "notFound" : fault;
+  return found && { fault: found, status: FAULTS[found].status, error: FAULTS[found].message };
 }
 
-/** A state that notes the search and the operation in the trace, and counts and logs nothing. */
-function tracedState(opened: OpenState, askHolding: WatchedServer["askHolding"], trace: Trace): State {
-  const { gate, headers, observe, clientOf, pages, generation } = opened.state;
-  const searches = explainedSearches(opened, askHolding, (found) => {
-    trace.search = found;
-  });
-  return {
-    gate,
-    headers,
-    observe,
-    clientOf,
-    pages,
-    generation: { ...generation, ...searches },
-    trace(operation, call) {
-      trace.operation = operation;
-      trace.call = call;
-    },
-  };
+/** The operation, named as in the OpenAPI document, its own parameters as applied, and the folded query of a search. */
+function operationOf({ route, id }: RouteMatch<Route>, query: string) {
+  const { name, path, scope, summary } = route;
+  const all = readParameters(query, route.parameters);
+  const own = Object.fromEntries(route.parameters.map((parameter) => [parameter, all[parameter]]));
+  const parameters = path.includes(":id") ? { id, ...own } : own;
+  const term = route.parameters.includes("q") ? readTerm(all.q) : undefined;
+  const terms = path === "/worlds/search" ? termsOf : (whole: string) => [whole];
+  const search = term === undefined ? null : { term, terms: term === "" ? [] : terms(term) };
+  return { route: { name, path, scope, summary }, parameters, search };
 }
 
-/** The operation, named as in the OpenAPI document, and its own parameters as applied. */
-function operationOf({ operation, call }: Trace) {
-  if (operation === undefined || call === undefined) return { route: null, parameters: null };
-  const { name, path, scope, summary } = operation;
-  const own = Object.fromEntries(
-    operation.parameters.map((parameter) => [parameter, call.parameters[parameter]]),
-  );
-  const parameters = path.includes(":id") ? { id: call.id, ...own } : own;
-  return { route: { name, path, scope, summary }, parameters };
-}
+const NO_OPERATION = { route: null, parameters: null, search: null };
 
-/** Timeout of an explanation, in milliseconds. */
-const PATIENCE_MS = 5000;
-
-/**
- * Answers `GET /explain`. Parts that a request does not have are null: no operation may have the path, which may belong to
- * a page beside the API, no key may be named, and the operation may be no search, or one without a query.
- */
-export async function explain(
-  ask: Ask,
-  opened: OpenState,
-  askHolding: WatchedServer["askHolding"],
-): Promise<Reply> {
+/** Answers `GET /explain`. Parts that a request does not have are null. */
+export async function explain(ask: Ask, { state, sharedLimits }: OpenState): Promise<Reply> {
   const question = readExplainQuestion(queryOf(ask));
   if (typeof question === "string") return errorReply(400, question);
   const { target, key: keyId } = question;
-  const began = performance.now();
-  const { gate, generation } = opened.state;
-  const isGone = (): boolean => ask.isGone!() || performance.now() - began > PATIENCE_MS;
-  const trace: Trace = {};
-  const none = { authorization: undefined, ifNoneMatch: undefined, ifMatch: undefined };
-  const asked: Ask = { method: "GET", target, caller: PROCESS, ...none, now: Date.now(), isGone };
-  const reply = await answer(asked, tracedState(opened, askHolding, trace));
-  const { operation, search = null } = trace;
+  const { path, query } = splitTarget(target);
+  const match = findOperation(path);
+  const scope = match?.route.scope ?? null;
   const key =
-    keyId === undefined
-      ? null
-      : await explainKey(gate, opened.sharedLimits, keyId, operation?.scope ?? null, Date.now());
+    keyId === undefined ? null : await explainKey(state.gate, sharedLimits, keyId, scope, Date.now());
   if (key === undefined) return errorReply(404, "No key has this id");
-  // What a key is refused for comes before the reply of the operation.
-  const fault = (operation && key?.fault) ?? reply.fault ?? null;
-  const error = fault && FAULTS[fault].message;
-  const explanation = {
-    target,
-    path: splitTarget(target).path,
-    generation: generation.store.id,
-    key,
-    ...operationOf(trace),
-    search,
-    answer: {
-      status: fault ? FAULTS[fault].status : reply.status,
-      fault,
-      error,
-      bytes: fault ? JSON.stringify({ error }).length : reply.body.length,
-    },
-  };
-  const durationMs = Math.round((performance.now() - began) * 1000) / 1000;
-  const json = JSON.stringify({ ...explanation, durationMs }, (_, value: unknown) =>
-    typeof value === "string" ? withoutTokens(value, gate.prefixes) : value,
+  const operation = match ? operationOf(match, query) : NO_OPERATION;
+  // The key is judged before the parameters.
+  const fault = match ? (key?.fault ?? (operation.search?.term === "" ? "noQuery" : null)) : null;
+  const explanation = { target, refusal: refusalOf(state, path, match?.route, fault), ...operation, key };
+  const json = JSON.stringify(explanation, (_, value: unknown) =>
+    typeof value === "string" ? withoutTokens(value, state.gate.prefixes) : value,
   );
   return adminReply(200, JSON_TYPE, `${json}\n`);
 }

@@ -21,7 +21,6 @@ export const ADMIN_SETTINGS = [
     after: "share-port",
     kind: "text",
     needs: "admin",
-    path: "read",
     value: "FILE",
     meaning: "File with a bearer token that `--admin` asks for; required if other machines can reach it.",
   },

@@ -79,7 +79,7 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
   const explained = async (ask: Ask): Promise<Reply> =>
     server.opened === undefined
       ? errorReply(503, "The first snapshot is being loaded")
-      : await explain(ask, server.opened, server.askHolding);
+      : await explain(ask, server.opened);
   const keys = (ask: Ask): Reply => answerKeys(queryOf(ask), server.keyFigures());
   return [
     { method: "GET", path: "/livez", access: "open", answer: () => LIVE },

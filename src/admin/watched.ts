@@ -6,7 +6,7 @@ import { countersOf, mainThread, type RequestCells, watchVitals } from "../obser
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven, Watched } from "../server/server.ts";
-import { type CacheQuestion, figuresOfThread } from "../server/threads/serving-messages.ts";
+import { figuresOfThread } from "../server/threads/serving-messages.ts";
 import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
@@ -118,24 +118,15 @@ export class WatchedServer implements Watched {
   };
 
   /** Asks all threads, the main thread first; a thread that did not answer in time has no figures. */
-  async askThreads(asked?: CacheQuestion) {
-    const served = this.opened?.served;
-    const holds = asked !== undefined && (served?.search.holds(asked.table, asked.term, asked.page) ?? false);
-    const searches = served?.search.counts() ?? { hits: 0, misses: 0, entries: 0, bytes: 0 };
-    const figures = figuresOfThread(this.#eventLoop(), searches, holds);
-    const told = await this.tell(asked);
+  async askThreads() {
+    const searches = this.opened?.served.search.counts() ?? { hits: 0, misses: 0, entries: 0, bytes: 0 };
+    const figures = figuresOfThread(this.#eventLoop(), searches);
+    const told = await this.tell();
     return [
       { role: "main" as const, number: 0, figures },
       ...told.map((one) => ({ role: "serving" as const, number: one.number + 1, figures: one.figures })),
     ];
   }
-
-  /** Asks which threads hold a page in their caches. */
-  readonly askHolding = async (question: CacheQuestion): Promise<{ holding: number; asked: number }> => {
-    const threads = await this.askThreads(question);
-    const serving = threads.filter(({ role }) => this.given.servingThreads === 1 || role === "serving");
-    return { holding: serving.filter(({ figures }) => figures?.holds).length, asked: serving.length };
-  };
 
   /** Sources of the reports on keys; undefined until the first snapshot is loaded. */
   keyFigures(): KeyFigures | undefined {

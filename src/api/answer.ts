@@ -48,13 +48,12 @@ export interface State {
   readonly keyUse?: KeyUse | undefined;
   /** Counters of requests, for adapters; absent without metrics. */
   readonly requestCounters?: RequestCounters | undefined;
-  /** Called with an operation and its call before it runs; absent except for explanations. */
-  readonly trace?: ((operation: Route, call: Call) => void) | undefined;
   /** Replaced as a whole by a reload; a request reads it once. */
   generation: Generation;
 }
 
-const route = createRouter(ROUTES, BASE_PATH);
+/** Finds the operation of a path. */
+export const findOperation = createRouter(ROUTES, BASE_PATH);
 
 /** Whether a target lies below the API's base path, or belongs to the pages beside it; `answer` answers any other with "not found". */
 export function isServed(target: string, { pages }: State): boolean {
@@ -87,7 +86,7 @@ function flow(ask: Ask, state: State): Reply | Promise<Reply> {
   try {
     if (state.gate.closed) return refuse(ask, state, "closed", "", NOBODY);
     const { path, query } = splitTarget(ask.target);
-    const match = route(path);
+    const match = findOperation(path);
     if (match === undefined) return answerPage(ask, state, path);
     const { route: operation } = match;
     if (ask.method === "OPTIONS")
@@ -173,7 +172,6 @@ function run(
     etag,
     admission,
   };
-  state.trace?.(route, call);
   const outcome = route.run(call);
   return outcome instanceof Promise
     ? concludeLater(ask, state, call, outcome)

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { removeLeftovers, replaceFile } from "../files/atomic.ts";
 import { behindLinks } from "../files/foreign.ts";
-import { answered, type Given, readGiven } from "../files/given.ts";
+import { type Given, readGiven } from "../files/given.ts";
 import { HeldError, withLock } from "../files/ownership.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
@@ -116,7 +116,7 @@ export async function changeRecords(
 ): Promise<void> {
   await explained(file, async () => {
     // A link is followed: its target is replaced, not the link.
-    const real = await answered(file, () => behindLinks(file));
+    const real = await behindLinks(file);
     await withLock(
       real,
       async (assertHeld) => {

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
-import { answered, readGiven, whyUnread } from "../files/given.ts";
+import { readGiven, whyUnread } from "../files/given.ts";
 import type { ReloadResult } from "../model/reload.ts";
 import type { Observe } from "../observe/events.ts";
 import { Coalesced } from "../util/process/coalesced.ts";
@@ -59,7 +59,7 @@ async function readKeyRing(
 
 /** A file that cannot be looked at has none of a file that was read. */
 function fingerprintOfFile(file: string): Promise<string> {
-  return answered(file, async () => fingerprintOf(await stat(file, { bigint: true }))).catch(String);
+  return stat(file, { bigint: true }).then(fingerprintOf, String);
 }
 
 /**

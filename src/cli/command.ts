@@ -29,8 +29,8 @@ export interface CommandIo {
   readonly isTerminal: boolean;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
-  /** Ends the process, whatever its threads do. */
-  readonly exit: (status: number) => Promise<never>;
+  /** Ends the process. */
+  readonly exit: (status: number) => never;
 }
 
 export interface CommandRow<C extends string = Command> {

@@ -74,7 +74,7 @@ async function start(
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** How long a stop may take; ending the threads comes on top. */
+/** How long a stop may take. */
 const DEADLINE_MS = 8500;
 
 /** Handles signals that {@link holdSignals} held back: one during the start ends the process. @returns hands later ones to the server */
@@ -82,9 +82,9 @@ export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (se
   let server: RunningServer | undefined;
   let isStopping = false;
   const stop = async (signal: keyof typeof SIGNAL_STATUS): Promise<void> => {
-    if (isStopping) return await io.exit(SIGNAL_STATUS[signal]);
+    if (isStopping) io.exit(SIGNAL_STATUS[signal]);
     isStopping = true;
-    setTimeout(() => void io.exit(0), DEADLINE_MS).unref();
+    setTimeout(() => io.exit(0), DEADLINE_MS).unref();
     if (server !== undefined) await server.stop(signal);
     else {
       // No request waits for an answer yet.
@@ -93,7 +93,7 @@ export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (se
     }
     await console.flush();
     // A load that still runs must not keep the process alive.
-    await io.exit(0);
+    io.exit(0);
   };
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
   const early = releaseSignals((signal) => {

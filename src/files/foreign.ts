@@ -3,7 +3,7 @@
 import { type FileHandle, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
-import { answered, openRegular } from "./given.ts";
+import { openRegular } from "./given.ts";
 
 /**
  * The path with all symbolic links resolved, even if the file itself is missing.
@@ -38,18 +38,14 @@ async function hasOther(handle: FileHandle, beginning: string | RegExp): Promise
 /**
  * Whether a regular file begins with other bytes; false for an empty or missing file.
  *
- * @throws {PlaceError} when the file system does not answer; errors of the file system, but not that the file is missing
+ * @throws errors of the file system, but not that the file is missing
  */
 export async function isForeign(file: string, beginning: string | RegExp): Promise<boolean> {
   try {
-    return await answered(file, async (onAnswer) => {
-      // Opening a pipe would announce a reader to its writer.
-      if (!(await stat(file)).isFile()) return false;
-      onAnswer();
-      const { handle } = await openRegular(file);
-      onAnswer();
-      return await hasOther(handle, beginning);
-    });
+    // Opening a pipe would announce a reader to its writer.
+    if (!(await stat(file)).isFile()) return false;
+    const { handle } = await openRegular(file);
+    return await hasOther(handle, beginning);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;
     throw error;

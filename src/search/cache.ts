@@ -81,11 +81,6 @@ export class ResultCache {
     return { entries: this.#entries.size, bytes: this.#entries.calculatedSize };
   }
 
-  /** Whether a page is known; does not count as a use. */
-  holds(name: SearchName, term: string, page: PageOf): boolean {
-    return this.#entries.peek(keyOf(name, term, page)) !== undefined;
-  }
-
   /** A page of a kept result; undefined when it is not known. */
   find(name: SearchName, term: string, page: PageOf): Found | undefined {
     const key = keyOf(name, term, page);
@@ -98,8 +93,7 @@ export class ResultCache {
     const known = this.find(name, term, page);
     if (known !== undefined) return known;
     const part = partOf(page);
-    const { classes, rows } = yield* this.#searches(name, term, part);
-    const total = classes.reduce((sum, count) => sum + count, 0);
+    const { total, rows } = yield* this.#searches(name, term, part);
     const entry: Entry = {
       total,
       from: part.offset,
@@ -159,11 +153,6 @@ export class CachedSearch {
 
   counts(): CacheCounts {
     return { ...this.#counts, ...this.#cache.size() };
-  }
-
-  /** Whether a page would be answered from the cache. */
-  holds(name: SearchName, term: string, page: PageOf): boolean {
-    return this.#cache.holds(name, term, page);
   }
 
   readonly find: Search = (name, term, page, caller) => {

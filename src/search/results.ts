@@ -1,4 +1,4 @@
-/** The results of a search: how many there are in each rank class, and the rows of a page, in order. */
+/** The results of a search: how many there are, and the rows of a page, in order. */
 
 import type { PageOf } from "../store/generation.ts";
 import { wordsFor } from "./grams.ts";
@@ -6,8 +6,7 @@ import { DOCUMENTS_AT_ONCE, type DocumentSet, hasBit, listDocuments, onesIn, sub
 import type { Work } from "./work.ts";
 
 export interface Results {
-  /** By rank class, the best first: how many results it has. */
-  readonly classes: readonly number[];
+  readonly total: number;
   /** The rows of the asked page. */
   readonly rows: Uint32Array;
 }
@@ -36,12 +35,10 @@ export function* takeResults(
 ): Work<Results> {
   const total = nested.at(-1)!.count;
   const rows = new Uint32Array(Math.max(Math.min(limit, total - offset), 0));
-  const classes: number[] = [];
   let before: DocumentSet | undefined;
   let taken = 0;
   for (const set of nested) {
     const from = before?.count ?? 0;
-    classes.push(set.count - from);
     const skip = Math.max(offset - from, 0);
     if (taken < rows.length && skip < set.count - from) {
       const one = before === undefined ? set : yield* subtract(set, before);
@@ -50,7 +47,7 @@ export function* takeResults(
     }
     before = set;
   }
-  return { classes, rows };
+  return { total, rows };
 }
 
 /** Writes the documents of a set after the first `skip`. @returns how many */

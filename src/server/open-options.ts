@@ -131,7 +131,7 @@ function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
 
 /** Checks an option by its setting. @returns the value */
 function checkOption(setting: Setting, name: string, given: unknown): unknown {
-  if (setting.path !== undefined) return pathOf(name, given);
+  if (/^(FILE|DIR)/.test(setting.value ?? "")) return pathOf(name, given);
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
   const { isSecret, choices = [] } = setting;

@@ -42,8 +42,6 @@ export interface Setting<C extends string = string> {
   /** 0 when absent. */
   readonly min?: number;
   readonly max?: number;
-  /** If its value is the path of a file or folder, how the command uses it; changing a file counts as writing. */
-  readonly path?: "read" | "written";
   /** Words that are values. */
   readonly choices?: readonly string[];
   /** For text or a list: what else is wrong with a value, or undefined. */
@@ -93,7 +91,6 @@ export const KEEP = {
 export const OUT = {
   flag: "out",
   kind: "text",
-  path: "written",
   value: "DIR",
   required: true,
   meaning: "Directory to write the snapshot to; created if missing.",
@@ -121,7 +118,6 @@ export const CORE_SETTINGS = [
   {
     flag: "snapshot",
     kind: "text",
-    path: "read",
     value: "DIR|URL",
     required: true,
     meaning:
@@ -131,7 +127,6 @@ export const CORE_SETTINGS = [
   {
     flag: "keys",
     kind: "text",
-    path: "read",
     value: "FILE",
     required: true,
     meaning: "The keys file.",

@@ -31,7 +31,6 @@ export const SHARED_LIMITS_SETTINGS = [
     after: "rate-window",
     kind: "text",
     needs: "shared-limits",
-    path: "read",
     value: "FILE",
     meaning: "File with the password for `--shared-limits`.",
     commands: ["serve"],

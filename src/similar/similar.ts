@@ -86,7 +86,7 @@ export function openSimilar(
   }
   return function* search(name, term, { limit, offset }) {
     const rows = yield* name === "users" ? users(term) : worlds(term);
-    return { classes: [rows.length], rows: rows.subarray(offset, offset + limit) };
+    return { total: rows.length, rows: rows.subarray(offset, offset + limit) };
   };
 }
 

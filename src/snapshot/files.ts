@@ -44,22 +44,15 @@ export function isSameFile(a: string, b: string): boolean {
   return a.slice(0, a.lastIndexOf(":")) === b.slice(0, b.lastIndexOf(":"));
 }
 
-/**
- * The fingerprints of the files of a snapshot.
- *
- * @param onAnswer called after each call of the file system
- * @throws any error of the file system but "no such file"
- */
-export async function fileFingerprintsOf(folder: string, onAnswer?: () => void): Promise<FileFingerprints> {
+/** The fingerprints of the files of a snapshot. @throws any error of the file system but "no such file" */
+export async function fileFingerprintsOf(folder: string): Promise<FileFingerprints> {
   const fingerprints = new Map<string, string>();
-  // One after the other: if the file system hangs, one thread waits for it.
   for (const name of [MANIFEST, PREPARED, ...ROW_FILES.flatMap(formsOf)]) {
     try {
       fingerprints.set(name, fileFingerprint(name, await stat(join(folder, name), { bigint: true })));
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
     }
-    onAnswer?.();
   }
   return fingerprints;
 }
@@ -69,8 +62,8 @@ export function joinFingerprints(fingerprints: FileFingerprints): string {
 }
 
 /** The fingerprint of all files of a snapshot; see {@link fileFingerprintsOf}. */
-export async function fingerprintOf(folder: string, onAnswer?: () => void): Promise<string> {
-  return joinFingerprints(await fileFingerprintsOf(folder, onAnswer));
+export async function fingerprintOf(folder: string): Promise<string> {
+  return joinFingerprints(await fileFingerprintsOf(folder));
 }
 
 /** The fingerprint of the opened files: if it equals {@link fingerprintOf}, all existing files were opened. */

@@ -17,7 +17,6 @@ export const SOURCES_SETTINGS = [
     isOption: true,
     after: "watch",
     kind: "text",
-    path: "written",
     value: "DIR",
     meaning: "Directory for copies of snapshots by URL. Default: `orrery` in the user's cache directory.",
     commands: ["serve"],
@@ -27,7 +26,6 @@ export const SOURCES_SETTINGS = [
     isOption: true,
     after: "watch",
     kind: "text",
-    path: "read",
     value: "FILE",
     meaning: "File with a bearer token for a snapshot by URL.",
     commands: ["serve"],
@@ -48,7 +46,6 @@ export const SOURCES_SETTINGS = [
   {
     flag: "out",
     kind: "text",
-    path: "written",
     value: "DIR",
     required: true,
     meaning:
@@ -58,7 +55,6 @@ export const SOURCES_SETTINGS = [
   {
     flag: "queries",
     kind: "text",
-    path: "read",
     value: "FILE",
     after: "watch",
     meaning:

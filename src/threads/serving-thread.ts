@@ -91,12 +91,9 @@ const started = startListening().catch((error: unknown) => {
 
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {
-    case "tell": {
-      const { number, asked } = message;
-      const holds = asked !== undefined && cached.holds(asked.table, asked.term, asked.page);
-      say({ kind: "done", number, figures: figuresOfThread(eventLoop!(), cached.counts(), holds) });
+    case "tell":
+      say({ kind: "done", number: message.number, figures: figuresOfThread(eventLoop!(), cached.counts()) });
       break;
-    }
     case "keys":
       state.gate.keys = state.gate.keys.changedBy(message.changes);
       break;

@@ -1,18 +1,16 @@
-/** The form that asks how a request target would be answered. It shows every field of the reply. */
+/** The form that asks how a request target would be handled. It shows every field of the reply. */
 
 import { ask } from "./ask.ts";
 import { byId, foreign, make, runOnce } from "./dom.ts";
-import { bytes } from "./format.ts";
 import { type Fact, factList } from "./parts.ts";
 
-/** A search without the cache may take long. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 10_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The reply; its parts are null where the request has none. */
 interface Explanation extends Fields {
-  readonly answer: { readonly status: number; readonly error: string | null; readonly bytes: number };
+  readonly refusal: { readonly status: number; readonly error: string } | null;
 }
 
 function isFields(value: unknown): value is Fields {
@@ -45,11 +43,12 @@ async function explain(): Promise<void> {
   if (id !== "") query.set("key", id);
   const { value, failure } = await ask<Explanation>("GET", `explain?${query}`, LIMIT_MS);
   if (failure !== undefined) return showVerdict("bad", failure.text);
-  const { status, error, bytes: size } = value.answer;
+  const { refusal } = value;
   const blocks = Object.entries(value).flatMap(([name, part]) =>
     isFields(part) ? [make("section", {}, make("h3", {}, wordsOf(name)), factList(linesOf(part)))] : [],
   );
-  showVerdict(status < 400 ? "good" : "bad", `${status} ${error ?? "OK"}, ${bytes(size)}`, ...blocks);
+  if (refusal === null) showVerdict("good", "Not refused", ...blocks);
+  else showVerdict("bad", `${refusal.status} ${refusal.error}`, ...blocks);
 }
 
 export function startExplaining(): void {

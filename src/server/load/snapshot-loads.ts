@@ -1,13 +1,11 @@
 /** One load after another: brings the folder from its source, loads it, and serves the result. `snapshots.ts` decides when. */
 
-import { answered } from "../../files/given.ts";
 import type { ReloadResult } from "../../model/reload.ts";
 import type { Observe } from "../../observe/events.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
 import { refusalsOf } from "../../snapshot/refusals.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { PlaceError } from "../../util/told-error.ts";
 import type { LoadedSearchable, Loader, LoaderOptions, SnapshotEvents } from "./loader.ts";
 import {
   loadedObservation,
@@ -119,10 +117,7 @@ export class SnapshotLoads {
     const began = performance.now();
     const ageMs = this.#source.ageMs();
     // A load that dies cannot say which files it read: these or newer ones.
-    const seen = await this.#fingerprintNow().catch((error: unknown) => error);
-    // A thread that loads from it would never end.
-    if (seen instanceof PlaceError) return refused(`${this.#folder}: ${seen.message}`);
-    this.#fingerprint = typeof seen === "string" ? seen : UNSEEN;
+    this.#fingerprint = await this.#fingerprintNow().catch(() => UNSEEN);
     const result = await this.#read(allowShrink);
     if (this.#signal.aborted) return refused();
     this.#isServed = result.ok;
@@ -130,11 +125,8 @@ export class SnapshotLoads {
     return result.ok ? this.#serve(result, ageMs, began) : { ...result, result: "refused" };
   }
 
-  /** @throws {PlaceError} when the file system does not answer */
   #fingerprintNow(): Promise<string> {
-    const { fingerprint } = this.#source;
-    if (fingerprint !== undefined) return fingerprint();
-    return answered(this.#folder, (onAnswer) => fingerprintOf(this.#folder, onAnswer));
+    return this.#source.fingerprint?.() ?? fingerprintOf(this.#folder);
   }
 
   async #read(allowShrink: boolean): Promise<LoadedSearchable | Refused> {

@@ -12,7 +12,7 @@ import type { RequestCells } from "../../observe/metrics/counters.ts";
 import type { SharedPending } from "../../search/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { PageOf, SearchName, Store } from "../../store/generation.ts";
+import type { Store } from "../../store/generation.ts";
 import type { EventLoopFigures } from "../../util/process/event-loop.ts";
 import { type AskPage, answerQuestions, Questions, type SearchAnswer } from "../similar/questions.ts";
 
@@ -60,7 +60,7 @@ export type ToServing =
 
 /** A message that a serving thread confirms when it is done. */
 export type ThreadRequest =
-  | { readonly kind: "tell"; readonly asked: CacheQuestion | undefined }
+  | { readonly kind: "tell" }
   | { readonly kind: "stop-listening" }
   /** Only when all threads have stopped listening. */
   | { readonly kind: "drain" };
@@ -73,20 +73,12 @@ export type FromServing =
   /** @param number of the request */
   | { readonly kind: "done"; readonly number: number; readonly figures?: ThreadFigures };
 
-/** A page of a search that a cache may hold. */
-export interface CacheQuestion {
-  readonly table: SearchName;
-  /** Folded. */
-  readonly term: string;
-  readonly page: PageOf;
-}
-
 export type ThreadFigures = ReturnType<typeof figuresOfThread>;
 
-/** @param searches of the served generation's cache @param holds whether that holds the page in question; false without one */
-export function figuresOfThread(eventLoop: EventLoopFigures, searches: CacheCounts, holds: boolean) {
+/** @param searches of the served generation's cache */
+export function figuresOfThread(eventLoop: EventLoopFigures, searches: CacheCounts) {
   const { heapUsed, heapTotal } = process.memoryUsage();
-  return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches, holds };
+  return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches };
 }
 
 /** With this many observations of requests in the waiting batch, another one is dropped. */

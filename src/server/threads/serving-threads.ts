@@ -14,7 +14,6 @@ import { ToldError } from "../../util/told-error.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
-  type CacheQuestion,
   type FromServing,
   passOn,
   type ServingTask,
@@ -97,14 +96,11 @@ export class ServingThreads {
     return this.#address!;
   }
 
-  /**
-   * Asks all threads for their figures, in order of their numbers; a thread that does not answer in time has none.
-   * @param asked a page of a search that a cache may hold
-   */
-  readonly tell = (asked?: CacheQuestion) => {
+  /** Asks all threads for their figures, in order of their numbers; a thread that does not answer in time has none. */
+  readonly tell = () => {
     const threads = [...this.#threads].sort((a, b) => a.number - b.number);
     const figuresOf = async (thread: Thread) => {
-      const figures = this.#ask(thread, { kind: "tell", asked });
+      const figures = this.#ask(thread, { kind: "tell" });
       const late = sleep(FIGURES_MS, undefined, { ref: false });
       return { number: thread.number, figures: await Promise.race([figures, late]) };
     };

@@ -27,29 +27,13 @@ export function startWorker(thread: string, task: unknown, transferList: Transfe
   const limits = "bun" in process.versions ? undefined : { maxOldGenerationSizeMb: heapLimitMb() };
   const isText = typeof entry === "string";
   const options = { workerData: task, execArgv: [], eval: isText, transferList };
-  const worker = new Worker(entry, limits ? { ...options, resourceLimits: limits } : options);
-  alive.add(worker);
-  worker.once("exit", () => alive.delete(worker));
-  return worker;
+  return new Worker(entry, limits ? { ...options, resourceLimits: limits } : options);
 }
-
-const alive = new Set<Worker>();
 
 /** Ends a worker that is no longer needed. Under Jest's modules in a VM its end may never come: it must not keep the process. */
 export function endWorker(worker: Worker): void {
   void worker.terminate();
   worker.unref();
-}
-
-/** Ends all workers. Does not resolve while one is in a call that the system does not answer. */
-export async function endWorkers(): Promise<void> {
-  await Promise.all(
-    Array.from(alive, (worker) => {
-      // Nobody starts another one.
-      worker.removeAllListeners("exit");
-      return worker.terminate();
-    }),
-  );
 }
 
 /** Calls back with the cause when a worker has ended. @param thread its entry point */
