@@ -389,6 +389,35 @@ describe("requests to a source", () => {
     assert.doesNotMatch(told.join("\n"), /canary/);
   });
 
+  it("that send more than they may are ended, and nothing else is", async (t) => {
+    const { cache } = fresh(t);
+    const source = follow(host.url, cache);
+    const folder = await source.ask();
+    const bodies: [name: string, body: Buffer, says: RegExp][] = [
+      [
+        "instances.ndjson",
+        Buffer.concat([SECOND.get("instances.ndjson")!, Buffer.from("x")]),
+        /has more than the \d+ bytes/,
+      ],
+      ["manifest.json", Buffer.alloc(1_048_577, " "), /is larger than 1 MiB/],
+    ];
+    host.files = SECOND;
+    for (const [name, body, says] of bodies) {
+      host.fault = (request, response) => {
+        if (!request.url!.endsWith(name)) return false;
+        // In chunks, so that no length is announced.
+        response.writeHead(200).end(body);
+        return true;
+      };
+      assert.equal(await source.ask("reload"), folder, name);
+      assert.match(source.problem()!, says);
+      // An error that nobody handles would come now, and fail the test.
+      await sleep(50);
+    }
+    host.fault = undefined;
+    assert.equal(await generationIn(await source.ask("reload")), "second");
+  });
+
   it("end at once when nobody is interested any more", async (t) => {
     const { cache } = fresh(t);
     const source = follow(host.url, cache);

@@ -174,6 +174,8 @@ function sendOnce(url: URL, agent: Agent, sending: Sending): Promise<IncomingMes
 /** Sends a GET. @throws {SourceError} for an answer of the proxy; errors of the connection */
 async function send(url: URL, sending: Sending): Promise<Head> {
   const message = await sendOnce(url, await agentFor(url), sending);
+  // Nobody may be reading when the exchange is ended: without a listener that error would end the process.
+  message.on("error", () => {});
   const status = message.statusCode!;
   // Only the server itself has a certificate: an agent passes on what a proxy says that does not connect to it.
   const isOfProxy =
