@@ -3,7 +3,6 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { isNodeBefore } from "../install/runtime.mjs";
-import { importFailure } from "../util/optional-package.ts";
 import { SourceError } from "../util/source-error.ts";
 
 /** The variables that name a proxy, as curl and others read them; `NO_PROXY` lists exceptions. */
@@ -39,8 +38,7 @@ function agentsKnowProxies({ node }: { readonly node: string } = process.version
   return !isNodeBefore({ node }, node.startsWith("22.") ? "22.21" : "24.5");
 }
 
-/** @param signal ends the connections of the package's agents */
-async function makeAgents(signal: AbortSignal) {
+async function makeAgents() {
   checkProxies();
   const keepAlive = true;
   const proxyEnv = hasProxy() ? process.env : undefined;
@@ -48,34 +46,13 @@ async function makeAgents(signal: AbortSignal) {
     const options = { keepAlive, ...(proxyEnv && { proxyEnv }) };
     return { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
   }
-  try {
-    const { ProxyAgent } = await import("proxy-agent");
-    // A connection that it keeps would send the next request by http: as if the proxy were the server.
-    return { "http:": new ProxyAgent({ signal }), "https:": new ProxyAgent({ keepAlive, signal }) };
-  } catch (error) {
-    throw importFailure(["proxy-agent"], error, (what) => {
-      const problem = `a connection through HTTPS_PROXY or HTTP_PROXY ${what}, or use Node 24`;
-      return new SourceError(problem, { isLasting: true });
-    });
-  }
+  throw new SourceError("a connection through HTTPS_PROXY or HTTP_PROXY needs Node 24", { isLasting: true });
 }
 
-let ending = new AbortController();
 let agents: ReturnType<typeof makeAgents> | undefined;
 
 /** The agent for a URL. All requests of the process share it. @throws {SourceError} when a package is missing */
 export async function agentFor(url: URL): Promise<HttpAgent> {
-  agents ??= makeAgents(ending.signal);
+  agents ??= makeAgents();
   return (await agents)[url.protocol as "http:" | "https:"];
-}
-
-/**
- * Ends all connections to proxies that the package made; the next request makes new ones. Its agents do not end the connection of an
- * aborted request themselves while the proxy has not answered: each attempt at a silent proxy would leave one behind.
- */
-export function leaveProxies(): void {
-  if (!hasProxy() || agentsKnowProxies()) return;
-  ending.abort();
-  ending = new AbortController();
-  agents = undefined;
 }

@@ -10,7 +10,7 @@ import { request as httpsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { SourceError } from "../util/source-error.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { agentFor, hasProxy, leaveProxies } from "./proxy.ts";
+import { agentFor, hasProxy } from "./proxy.ts";
 import { retryAfterOf } from "./request-budget.ts";
 import type { Timing } from "./retry.ts";
 
@@ -202,12 +202,7 @@ async function follow(question: SourceRequest, ending: AbortController): Promise
       if (value !== undefined) headers.set(name, value);
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
     const head = send(url, { headers, signal: ending.signal, timeout: headMs });
-    const response = await inTime(head, ending, headMs, late, `${asked.href}: cannot be reached`).catch(
-      (error: unknown) => {
-        if (ending.signal.aborted) leaveProxies();
-        throw error;
-      },
-    );
+    const response = await inTime(head, ending, headMs, late, `${asked.href}: cannot be reached`);
     if (question.followsRedirects === false || !REDIRECTS.has(response.status)) return response;
     response.message.destroy();
     url = targetOf(url, asked, response.headers);
