@@ -349,7 +349,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: "openClient",
     text: 'answer.body.on("error", () => {});',
     becomes: "",
-    tests: { source: "about manifest.json is refused and reported once; the next look takes what it then says" },
+    tests: {
+      source: "about manifest.json is refused and reported once; the next look takes what it then says",
+    },
   },
   {
     breaks: "a source that sends nothing is waited for without end",
@@ -357,7 +359,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: "openClient",
     text: "setTimeout(() => ending.abort(late), progressMs)",
     becomes: "setTimeout(() => ending.abort(late), progressMs * 1e6)",
-    tests: { source: "about instances.ndjson is refused and reported once; the next look takes what it then says" },
+    tests: {
+      source: "about instances.ndjson is refused and reported once; the next look takes what it then says",
+    },
   },
   {
     breaks: "a file of another hash is taken",
@@ -365,7 +369,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: "download",
     text: "if (found !== sha256) fail",
     becomes: "if (found === '') fail",
-    tests: { source: "about instances.ndjson is refused and reported once; the next look takes what it then says" },
+    tests: {
+      source: "about instances.ndjson is refused and reported once; the next look takes what it then says",
+    },
   },
   {
     breaks: "a copy whose contents are damaged counts as whole",
@@ -380,7 +386,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "src/sources/url/copies.ts",
     within: "linkSame",
     text: "!== sha256) return false;",
-    becomes: "!== `${sha256} `) return false;",
+    becomes: "!== sha256 || path !== '') return false;",
     tests: { source: "changes in the files that changed; the others are the same files, times included" },
   },
   {
