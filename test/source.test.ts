@@ -474,10 +474,12 @@ describe("a host that lies", () => {
   for (const name of ["manifest.json", "instances.ndjson"]) {
     it(`about ${name} is refused and reported once; the next look takes what it then says`, async (t) => {
       const cache = freshen(host, t);
-      const source = follow(host.url, cache, { progressMs: 300 });
-      let folder = await source.ask();
+      const patient = follow(host.url, cache);
+      const impatient = follow(host.url, cache, { progressMs: 300 });
+      let folder = await patient.ask();
       let next = SECOND;
       for (const [what, lie, saysOfFile, saysOfManifest = saysOfFile] of LIES) {
+        const source = saysOfFile === NO_PROGRESS ? impatient : patient;
         host.files = next;
         host.fault = (request, response) => {
           if (!request.url!.endsWith(name)) return false;

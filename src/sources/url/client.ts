@@ -18,8 +18,8 @@ function wordsOf(error: unknown): string {
 }
 
 /** The head of an answer, and its body as it arrives. Both throw {@link SourceError} or the reason of the signal. */
-export type Answer = Awaited<ReturnType<Client["get"]>>;
-export type Client = Awaited<ReturnType<typeof openClient>>;
+export type Answer = Awaited<ReturnType<SourceClient["get"]>>;
+export type SourceClient = Awaited<ReturnType<typeof openClient>>;
 
 /**
  * Opens a client for one look. Close it, whatever happens.

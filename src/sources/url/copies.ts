@@ -11,6 +11,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { link, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { currentVersion, publishVersion } from "../../files/publish.ts";
@@ -107,11 +108,10 @@ export async function removeDamaged(place: string, folder: string): Promise<bool
   if (copy?.folder !== folder) return true;
   for (const [name, { sha256 }] of copy.manifest.files) {
     const hash = createHash("sha256");
-    try {
-      for await (const chunk of createReadStream(join(folder, name))) hash.update(chunk as Buffer);
-    } catch {
-      // A file that cannot be read counts as damaged.
-    }
+    // A file that cannot be read counts as damaged.
+    await pipeline(createReadStream(join(folder, name)), async (chunks) => {
+      for await (const chunk of chunks) hash.update(chunk);
+    }).catch(() => {});
     if (hash.digest("hex") === sha256) continue;
     await rm(join(place, LINK));
     return true;

@@ -7,19 +7,15 @@ import { MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
 import { SourceError } from "../../util/source-error.ts";
-import type { Answer, Client } from "./client.ts";
+import type { Answer, SourceClient } from "./client.ts";
 
 const MOST_MANIFEST_BYTES = 1_048_576;
 
 /** nginx and others build ETags from size and second: a file that changed less than this before may share its ETag with a later one. */
 const SAME_TAG_MS = 2000;
 
-/** A manifest as received, and the hex hash of its bytes. */
-export interface SentManifest {
-  readonly bytes: Buffer;
-  readonly sha256: string;
-  readonly etag: string | undefined;
-}
+/** A manifest's bytes as received, their hex hash, and the ETag. */
+export type SentManifest = NonNullable<Awaited<ReturnType<typeof askManifest>>>;
 
 /** An ETag that can detect changes when sent back; undefined when it cannot. */
 function etagOf({ header }: Answer): string | undefined {
@@ -43,11 +39,7 @@ function checkStatus({ href }: URL, { status }: Answer): void {
 }
 
 /** Requests the manifest. @returns undefined when its ETag still matches @throws {SourceError} */
-export async function askManifest(
-  client: Client,
-  folder: URL,
-  etag: string | undefined,
-): Promise<SentManifest | undefined> {
+export async function askManifest(client: SourceClient, folder: URL, etag: string | undefined) {
   const url = new URL(MANIFEST, folder);
   // "no-cache" makes intermediate caches revalidate it, too.
   const headers = { "cache-control": "no-cache", "accept-encoding": "identity" };
@@ -92,7 +84,7 @@ export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number)
  * @throws {SourceError} when it cannot be downloaded, or differs from the manifest; errors of the file system
  */
 export async function download(
-  client: Client,
+  client: SourceClient,
   url: URL,
   { bytes, sha256 }: Listed,
   path: string,

@@ -45,21 +45,14 @@ function problemOf(error: unknown, place: string): string {
   return `${(error as NodeJS.ErrnoException).path ?? place}: the copy cannot be written or read (see --cache): ${words}`;
 }
 
-/** Failures in a row. Times are of `performance.now()`. */
-interface Failing {
-  readonly since: number;
-  readonly lookAgainAt: number;
-  readonly times: number;
-  readonly problem: string;
-  readonly copy: Copy | undefined;
-}
-
 export class UrlSource implements Source {
   readonly #options: UrlSourceOptions;
   readonly #base: URL;
   readonly #place: string;
-  /** Undefined while the source can be used. */
-  #failing: Failing | undefined;
+  /** Failures in a row, and the copy that is served meanwhile. Times are of `performance.now()`. */
+  #failing:
+    | { since: number; lookAgainAt: number; times: number; problem: string; copy: Copy | undefined }
+    | undefined;
   /** The token last sent, to hide it in messages: one may name the host that a redirect leads to. */
   #lastToken: string | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -96,7 +89,10 @@ export class UrlSource implements Source {
       copy = await currentCopy(this.#place);
       if (occasion !== "watch" || performance.now() >= (this.#failing?.lookAgainAt ?? 0)) {
         copy = await this.#update(copy, signal);
-        this.#succeed();
+        const since = this.#failing?.since;
+        this.#failing = undefined;
+        if (since !== undefined)
+          this.#options.observe({ kind: "source-recovered", ms: Math.round(performance.now() - since) });
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -137,16 +133,7 @@ export class UrlSource implements Source {
     } finally {
       await client.close();
     }
-    const published = await currentCopy(this.#place);
-    if (published !== undefined) return published;
-    throw new SourceError(`${this.#place}: the copy was damaged as soon as it was made`);
-  }
-
-  #succeed(): void {
-    if (this.#failing === undefined) return;
-    const ms = Math.round(performance.now() - this.#failing.since);
-    this.#options.observe({ kind: "source-recovered", ms });
-    this.#failing = undefined;
+    return (await currentCopy(this.#place))!;
   }
 
   /** Records a failure. Reports it if there is a copy, unless a watch meets the same problem again. */
