@@ -40,9 +40,6 @@ const CORE = "install util files model settings observe store search auth snapsh
 /** Each room can be deleted together with its line in `features.ts`. A feature imports the core, but no other feature. */
 const FEATURES = "admin client docs-page generate shared-limits similar sources".split(" ");
 
-/** Rooms that features share and the core does not need. Delete each with the last feature that imports it. */
-const SHARED = ["upstream"];
-
 /** Files of the root: the command line, the library, and the list of features. */
 const ROOT_FILES = ["main.ts", "mod.ts", "features.ts"];
 
@@ -54,8 +51,6 @@ const EXCEPTIONS = { "root → client": ["mod.ts"] };
 
 const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "root");
 
-const isShared = (room: string): boolean => SHARED.includes(room);
-
 const isFeature = (room: string): boolean => FEATURES.includes(room);
 
 /** Whether the rule allows a file of one room to import a file of another. */
@@ -65,8 +60,6 @@ function mayImport(from: string, to: string): boolean {
   if (from === ENTRIES) return !isFeature(to) && to !== "root";
   if (isFeature(from)) return !isFeature(to) && to !== "root";
   if (isFeature(to)) return false;
-  if (isShared(from)) return to !== "root";
-  if (isShared(to)) return false;
   if (from === "root") return true;
   return CORE.indexOf(to) < CORE.indexOf(from) && to !== "root";
 }
@@ -79,7 +72,7 @@ describe("rooms", () => {
       const isKnown =
         room === "root"
           ? ROOT_FILES.includes(file)
-          : isFeature(room) || isShared(room) || room === ENTRIES || CORE.includes(room);
+          : isFeature(room) || room === ENTRIES || CORE.includes(room);
       assert.ok(isKnown, `${file} is in no room of the list`);
     }
   });
@@ -161,6 +154,7 @@ describe("packages", () => {
       pg: "sources/postgres/postgres.ts",
       "@redis/client": "shared-limits/redis-client.ts",
       "pg-copy-streams": "sources/postgres/postgres.ts",
+      "undici/index.js": "sources/url/client.ts",
       uplot: "admin/dashboard/charts.ts",
     };
     for (const [name, importer] of Object.entries(importers)) {
@@ -174,7 +168,8 @@ describe("packages", () => {
     assert.ok(Object.keys(dependencies).length <= 6);
     const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
     const used = files.flatMap(importsOf).filter((name) => !/^(\.|node:)/.test(name));
-    for (const name of new Set([...Object.keys(dependencies), ...used])) {
+    const packageOf = (name: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(name)![0];
+    for (const name of new Set([...Object.keys(dependencies), ...used.map(packageOf)])) {
       assert.match(architecture, new RegExp(`^\\| ${name} \\| \\w`, "m"));
     }
     const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
@@ -199,9 +194,9 @@ describe("packages", () => {
   });
 });
 
-it("the process is read by main.ts alone, but for the user's cache folder and the proxies, which the library asks for as well", () => {
+it("the process is read by main.ts alone, but for the user's cache folder, which the library asks for as well", () => {
   for (const file of files) {
-    if (file === "main.ts" || file === "upstream/proxy.ts") continue;
+    if (file === "main.ts") continue;
     const text = file === "mod.ts" ? textOf(file).replace("process.env.XDG_CACHE_HOME", "") : textOf(file);
     assert.doesNotMatch(text, /process\.(argv|env|exit)\b/, file);
   }

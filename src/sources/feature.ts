@@ -169,11 +169,6 @@ export const SOURCES_EVENTS = {
     ends: "source-failed",
     meaning: "The URL can be used again.",
   }),
-  "source-damaged": event<{ place: string }>({
-    level: "warn",
-    text: "the copy of the snapshot is damaged, downloading it again",
-    meaning: "The copy differs from the download; damaged files are downloaded again.",
-  }),
   "round-done": event<{
     generation: string;
     /** Whether its rows differ from those before. */

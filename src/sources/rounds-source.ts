@@ -64,10 +64,6 @@ export class RoundsSource implements Source {
     return this.#current;
   }
 
-  async repair(): Promise<undefined> {
-    return undefined;
-  }
-
   ageMs(): number {
     return this.#problem === undefined ? 0 : Date.now() - this.#wellAt;
   }

@@ -6,15 +6,13 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { request } from "../../src/upstream/request.ts";
-import { TIMING } from "../../src/upstream/retry.ts";
 import { snapshotFiles, temporaryFolder, user, withManifest } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
 import { type Outcome, run, serve, until, type Variables } from "../support/process.ts";
 import { certificate, type RunningProxy, startForwardProxy } from "../support/proxies.ts";
-import { type Host, startHost } from "../support/source-server.ts";
+import { follow, type Host, startHost } from "../support/source-server.ts";
 
 const PASSWORD = "canary:4711";
 
@@ -53,10 +51,10 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
   const url = (password = PASSWORD): string =>
     `http://me:${encodeURIComponent(password)}@127.0.0.1:${proxy.port}`;
   /** Starts a server from the host, and stops it. @returns the lines that the proxy logged meanwhile: a tunnel's at its end */
-  async function passed(variables: Variables, from = source): Promise<string[]> {
+  async function passed(variables: Variables, snapshot = source): Promise<string[]> {
     const before = proxy.asked().length;
     const cache = join(folder, `cache${++caches}`);
-    const server = await serve(from, keys, ["--cache", cache], { ...trust, ...variables });
+    const server = await serve(snapshot, keys, ["--cache", cache], { ...trust, ...variables });
     assert.equal(server.generation, "proxied");
     await server.stop();
     await setTimeout(500);
@@ -77,22 +75,41 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
     assert.deepEqual(await passed({ HTTPS_PROXY: "" }), []);
   });
 
-  it("a snapshot by http: comes through it", async (t) => {
-    const plain = await startHost(files);
-    t.after(() => plain.close());
+  it("a snapshot by http: comes through it, without a tunnel", async () => {
+    const plain = await startHost(host.files);
     const lines = await passed({ HTTP_PROXY: url() }, plain.url);
-    assert.ok(lines.length > 0);
-    for (const line of lines) assert.match(line, /^(200 GET http:|200 CONNECT )/);
+    await plain.close();
+    assert.equal(lines.length, 5, lines.join("\n"));
+    for (const line of lines) assert.match(line, /^200 GET http:.*\/snapshot\//);
+  });
+
+  it("a redirect out of https: is not followed", async () => {
+    host.fault = (_request, response) => {
+      response.writeHead(302, { location: "http://127.0.0.1:9/manifest.json" }).end();
+      return true;
+    };
+    const args = [
+      "serve",
+      "--snapshot",
+      source,
+      "--keys",
+      keys,
+      "--port",
+      "0",
+      "--cache",
+      join(folder, "out"),
+    ];
+    assertRefused(await run(args, trust), /manifest\.json: a redirect leads out of https:/);
+    host.fault = undefined;
   });
 
   it("its refusals and its absence are one line, without its password", async () => {
     const cases: [string, RegExp][] = [
-      [url("wrong-4711"), /: the proxy answered 407: HTTPS_PROXY needs another user name or password/],
-      [`http://127.0.0.1:${proxy.port}`, /: the proxy answered 407/],
+      [url("wrong-4711"), /: Proxy response \(407\)/],
+      [`http://127.0.0.1:${proxy.port}`, /: Proxy response \(407\)/],
       [`http://me:4711@127.0.0.1:${await freePort()}`, /connection refused \(ECONNREFUSED\)/],
-      ["me:4711@127.0.0.1:1", /HTTPS_PROXY must begin with http:\/\/ or https:\/\//],
-      ["socks5://me:4711@127.0.0.1:1", /HTTPS_PROXY must begin with http:\/\/ or https:\/\//],
-      ["http://me:4711%zz@127.0.0.1:1", /HTTPS_PROXY is not a valid URL/],
+      ["me:4711@127.0.0.1:1", /HTTPS_PROXY or HTTP_PROXY is not the URL of a proxy/],
+      ["http://me:4711%zz@127.0.0.1:1", /HTTPS_PROXY or HTTP_PROXY is not the URL of a proxy/],
     ];
     for (const [name, says] of cases) {
       const cache = join(folder, `cache${++caches}`);
@@ -113,20 +130,18 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       socket.on("error", () => {});
     });
     const silentUrl = `http://127.0.0.1:${await listen(silent)}`;
-    const names = ["HTTPS_PROXY", "HTTP_PROXY"] as const;
-    for (const name of names) process.env[name] = silentUrl;
-    t.after(() => {
-      for (const name of names) delete process.env[name];
-      silent.close();
-    });
-    for (const href of ["https://a.example/x", "http://a.example/x"]) {
-      const ask = (headMs: number, ms: number): Promise<unknown> => {
-        const [timing, signal] = [{ ...TIMING, headMs }, AbortSignal.timeout(ms)];
-        return request({ url: new URL(href), token: undefined, headers: {}, timing, signal }, async () => {});
-      };
-      for (let attempt = 0; attempt < 2; attempt++)
-        await assert.rejects(ask(500, 20_000), { message: `${href}: no answer within 0.5 s` });
-      await assert.rejects(ask(2000, 500), { name: "TimeoutError" });
+    t.after(() => silent.close());
+    const address = { HTTPS_PROXY: source, HTTP_PROXY: "http://a.example/" };
+    for (const [name, from] of Object.entries(address)) {
+      process.env[name] = silentUrl;
+      try {
+        const asked = follow(from, join(folder, `cache${++caches}`), { progressMs: 300 });
+        for (let look = 0; look < 2; look++) await assert.rejects(asked.ask(), /: no progress for 0\.3 s/);
+        const signal = AbortSignal.timeout(100);
+        await assert.rejects(asked.refresh("start", signal), { name: "TimeoutError" });
+      } finally {
+        delete process.env[name];
+      }
     }
     assert.equal(connections, 6);
     await until(() => open.size === 0, "the end of all connections");
@@ -144,7 +159,7 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       liar.close();
       assertRefused(
         outcome,
-        status === 200 ? /cannot be reached: / : new RegExp(`: the proxy answered ${status}`),
+        status === 200 ? /manifest\.json: / : new RegExp(`: Proxy response \\(${status}\\)`),
       );
     }
   });

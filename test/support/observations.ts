@@ -53,7 +53,6 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "source-downloaded": [{ generation: "g", files: 1, bytes: 9, reused: 3, ms: 1 }],
   "source-failed": [{ problem: "no answer", copy: "g", ageSeconds: 1, retryMs: 1 }],
   "source-recovered": [{ ms: 1 }],
-  "source-damaged": [{ place: "/cache/x" }],
   "round-done": [{ generation: "g", isNew: true, details: "3 rows", seconds: 0.1 }],
   "round-failed": [{ problem: "no answer" }, { problem: "no answer", createdAt: "2026-01-01T00:00:00.000Z" }],
   "similar-ready": [{ generation: "g", names: 2, ms: 1 }],

@@ -7,7 +7,6 @@ import { createServer as createTlsServer, type ServerOptions } from "node:https"
 import type { Observation } from "../../src/observe/events.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { UrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
-import { TIMING, type Timing } from "../../src/upstream/retry.ts";
 import { instance, snapshotFiles, temporaryFolder, withManifest } from "./folders.ts";
 import { mustLoad } from "./loaded.ts";
 import { listen } from "./ports.ts";
@@ -19,16 +18,6 @@ export type Host = Awaited<ReturnType<typeof startHost>>;
 
 export function etagOf(bytes: Buffer): string {
   return `"${createHash("sha256").update(bytes).digest("hex").slice(0, 12)}"`;
-}
-
-function sendPart(range: string, bytes: Buffer, response: ServerResponse): void {
-  const from = Number(/^bytes=(\d+)-$/.exec(range)![1]);
-  if (from >= bytes.length) {
-    response.writeHead(416, { "content-range": `bytes */${bytes.length}` }).end();
-    return;
-  }
-  const head = { "content-range": `bytes ${from}-${bytes.length - 1}/${bytes.length}` };
-  response.writeHead(206, head).end(bytes.subarray(from));
 }
 
 /** @param tls its key and certificate, for https: */
@@ -45,7 +34,6 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), 
     const etag = etagOf(bytes);
     response.setHeader("etag", etag);
     if (request.headers["if-none-match"] === etag) response.writeHead(304).end();
-    else if (request.headers.range !== undefined) sendPart(request.headers.range, bytes, response);
     else response.writeHead(200, { "content-length": bytes.length }).end(bytes);
   };
   const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
@@ -64,6 +52,9 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), 
     asked: [] as { name: string; headers: IncomingMessage["headers"]; status: () => number }[],
     /** Number of connections so far. */
     connections: () => connections,
+    /** Number of connections now. */
+    openConnections: () =>
+      new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count))),
     /** Listens on the same port once more. */
     open,
     /** Stops and refuses connections. */
@@ -77,29 +68,20 @@ export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), 
   return host;
 }
 
-/** Hardly any pauses, but enough time for a busy machine to answer. */
-export const QUICK: Timing = {
-  ...TIMING,
-  firstPauseMs: 1,
-  mostPauseMs: 4,
-  mostPatienceMs: 2000,
-  mostRetryAfterMs: 2000,
-};
-
 export function follow(address: string, cache: string, options: Partial<UrlSourceOptions> = {}) {
   const observed: Observation[] = [];
   const source = new UrlSource({
     address,
     cache,
     maxBytes: 1e9,
-    timing: QUICK,
+    firstPauseMs: 1,
     observe: (observation) => observed.push(observation),
     ...options,
   });
   const { signal } = new AbortController();
   return {
     refresh: source.refresh.bind(source),
-    repair: source.repair.bind(source),
+    removeDamaged: (folder: string) => source.removeDamaged(folder),
     ageMs: () => source.ageMs(),
     problem: () => source.problem(),
     observed,

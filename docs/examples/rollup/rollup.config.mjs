@@ -10,6 +10,6 @@ export default {
     "similar-thread": "orrery/similar-thread",
   },
   output: { dir: "out", format: "esm", entryFileNames: "[name].js" },
-  external: ["pg", "pg-copy-streams", "@redis/client", "proxy-agent"],
+  external: ["pg", "pg-copy-streams", "@redis/client"],
   plugins: [resolve({ preferBuiltins: true }), commonjs(), json()],
 };

@@ -10,5 +10,5 @@ export default {
     "similar-thread": fileOf("orrery/similar-thread"),
   },
   ...{ format: "esm", platform: "node", outDir: "out", banner: { js }, noExternal: [/./] },
-  external: ["pg", "pg-copy-streams", "@redis/client", "proxy-agent"],
+  external: ["pg", "pg-copy-streams", "@redis/client"],
 };

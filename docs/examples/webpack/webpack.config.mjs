@@ -9,5 +9,5 @@ export default {
   output: { path: `${import.meta.dirname}/out`, filename: "[name].js", module: true, chunkFormat: "module" },
   // Otherwise the place of the installed package stands in the bundle.
   module: { parser: { javascript: { importMeta: false } } },
-  externals: ["pg", "pg-copy-streams", "@redis/client", "proxy-agent"],
+  externals: ["pg", "pg-copy-streams", "@redis/client"],
 };

@@ -136,7 +136,7 @@ export class SnapshotLoads {
     // the port's lock: at its lower priority, on a busy machine, that can last for a time slice of other threads.
     const onFirst = serving === undefined ? onProgress : undefined;
     const loading = { ...options, before: serving, onProgress: onFirst, signal: this.#signal };
-    const result = await this.#loadRepaired(loading);
+    const result = await this.#loadUndamaged(loading);
     if (!result.ok || generation === undefined) return result;
     const isSame = result.store.id === generation.store.id;
     const problems = refusalsOf(generation.store, result.store, allowShrink || options.allowShrink);
@@ -145,21 +145,14 @@ export class SnapshotLoads {
     return result;
   }
 
-  /** Loads the folder. On a failure, repairs a damaged copy and loads once more. */
-  async #loadRepaired(loading: LoaderOptions): Promise<LoadedSearchable | Refused> {
+  /** Loads the folder. If it was a damaged copy, asks the source again, and loads once more. */
+  async #loadUndamaged(loading: LoaderOptions): Promise<LoadedSearchable | Refused> {
     const { load } = this.#options;
     const result = await load(this.#folder, loading);
-    if (result.ok || result.died) return result;
-    try {
-      const repaired = await this.#source.repair(this.#folder, this.#signal);
-      if (repaired === undefined) return result;
-      this.#folder = repaired;
-      return await load(repaired, loading);
-    } catch (error) {
-      if (this.#signal.aborted) return result;
-      if (!(error instanceof SourceError)) throw error;
-      return { ...result, problems: [error.message, ...result.problems] };
-    }
+    if (result.ok || result.died || !(await this.#source.removeDamaged?.(this.#folder))) return result;
+    const problem = await this.#refresh("reload");
+    if (problem === undefined) return await load(this.#folder, loading);
+    return { ...result, problems: [problem, ...result.problems] };
   }
 
   #serve(loaded: LoadedSearchable, ageMs: number, began: number): LoadOutcome {

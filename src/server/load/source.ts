@@ -14,12 +14,8 @@ export interface Source {
    * @throws {SourceError} when there is no copy; the signal's reason
    */
   readonly refresh: (occasion: Occasion, signal: AbortSignal) => Promise<string>;
-  /**
-   * Checks whether a copy that failed to load is damaged, and fetches the damaged files again.
-   * @returns the folder to load instead; undefined when the copy is undamaged
-   * @throws {SourceError} when it is damaged and the source is unavailable; the signal's reason
-   */
-  readonly repair: (folder: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Asked after a load failed: if the folder is a copy whose files differ from the source's, it counts as absent from now on. @returns whether it is one; absent for a source without copies */
+  readonly removeDamaged?: (folder: string) => Promise<boolean>;
   /** Milliseconds since the copy was last known to match the source; 0 while the source is available. */
   readonly ageMs: () => number;
   /** Changes whenever the snapshot does, without reading it; absent if the look of the folder's files tells. */
@@ -31,7 +27,6 @@ export interface Source {
 export function folderSource(folder: string): Source {
   return {
     refresh: async () => folder,
-    repair: async () => undefined,
     ageMs: () => 0,
     problem: () => undefined,
   };

@@ -1,190 +1,120 @@
 /**
- * The copies of one source on disk, shared by any number of processes:
+ * The copies of one source in a folder, the place, that any number of processes share:
  *
  *     current.versions/…/      one snapshot each: its files, its manifest, and `copy.json`
  *     current                  links to the newest complete one
- *     incoming/SHA256-NAME     checked files of a copy that is not complete yet
  *
- * A file that two snapshots have in common is one file with two names, so its contents and times are the same. A name that
- * another process has just removed costs a download.
+ * A file that two snapshots have in common is one file with two names, so its contents and times are the same.
  */
 
 import { createHash } from "node:crypto";
-import { createReadStream, lutimes } from "node:fs";
-import { link, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { link, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { pipeline } from "node:stream/promises";
 import { replaceFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { currentVersion, publishVersion } from "../../files/publish.ts";
 import { MANIFEST } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
-import { isObject } from "../../util/json.ts";
+import { isObject, parsedJson } from "../../util/json.ts";
 import { type SentManifest, sha256Of } from "./download.ts";
 
+/** The manifest's hash and ETag; changed at the moment at which the source last confirmed the copy. */
 const RECORD = "copy.json";
-/** Minimum milliseconds between two recorded confirmations. */
-const CONFIRM_MS = 20_000;
+const LINK = "current";
 
-/** A complete snapshot on disk. */
-export interface Copy {
-  readonly folder: string;
-  readonly manifest: Manifest;
-  /** Hex hash of the manifest's bytes. */
-  readonly sha256: string;
-  readonly etag: string | undefined;
-  /** When the source last confirmed the copy, in milliseconds since the epoch. */
-  readonly confirmed: number;
-}
-
-function nameOf([name, { sha256 }]: readonly [string, Listed]): string {
-  return `${sha256}-${name}`;
-}
-
-async function isWhole(path: string, { bytes }: Listed): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isFile() === true && found.size === bytes;
-}
-
-/** Gives a complete file another name. @returns whether there was one */
-async function linkWhole(path: string, newPath: string, listed: Listed): Promise<boolean> {
-  if (!(await isWhole(path, listed))) return false;
-  return await link(path, newPath).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function hashOfFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest("hex");
-}
+/** A snapshot on disk: its folder, its parsed manifest, the hash and ETag of that, and when the source last confirmed it. */
+export type Copy = NonNullable<Awaited<ReturnType<typeof currentCopy>>>;
 
 /** The folder for the copies of one URL. */
 export function copiesFolderOf(cache: string, address: string): string {
   return join(resolve(cache), sha256Of(new URL(address).href).slice(0, 16));
 }
 
-/** The copies in a folder, which the first one creates. */
-export class Copies {
-  readonly place: string;
-  /** URL of the source, for people who look at its folder. */
-  readonly #address: string;
-  readonly #link: string;
-  readonly #incoming: string;
-
-  constructor(place: string, address: string) {
-    this.place = place;
-    this.#address = address;
-    this.#link = join(place, "current");
-    this.#incoming = join(place, "incoming");
-  }
-
-  /** The newest copy; undefined when none is complete, judged by names, sizes and manifest. */
-  async current(): Promise<Copy | undefined> {
-    const folder = await currentVersion(this.#link);
-    if (folder === undefined) return undefined;
-    const manifest = await readManifestIn(folder);
-    const record = await readFile(join(folder, RECORD), "utf8").catch(() => "");
-    const { sha256, etag } = readRecord(record);
-    if (manifest === undefined || sha256 !== manifest.sha256) return undefined;
-    for (const [name, listed] of manifest.files) {
-      if (!(await isWhole(join(folder, name), listed))) return undefined;
-    }
-    const confirmed = (await stat(join(folder, RECORD)).catch(() => undefined))?.mtimeMs ?? 0;
-    return { folder, manifest, sha256, etag, confirmed };
-  }
-
-  /** Records that the source confirmed a copy. A cache that cannot be written to stays as it is. */
-  async confirm({ folder, sha256, etag, confirmed }: Copy, newEtag: string | undefined): Promise<void> {
-    const path = join(folder, RECORD);
-    try {
-      if (newEtag !== etag) {
-        await replaceFile(path, this.#record(sha256, newEtag));
-      } else if (Math.abs(Date.now() - confirmed) > CONFIRM_MS) {
-        const now = new Date();
-        await promisify(lutimes)(path, now, now);
-      }
-    } catch {
-      // The cost is a download of the manifest, or a reported age that is too high.
-    }
-  }
-
-  /**
-   * Makes and publishes a copy of a manifest's files. After a failure only complete files stay, for the next attempt.
-   *
-   * @param bring downloads one file to a path that does not exist yet
-   * @returns numbers of files that were downloaded, and that were here already, and the bytes of the downloaded ones
-   */
-  async publish(
-    sent: SentManifest,
-    manifest: Manifest,
-    bring: (name: string, listed: Listed, path: string) => Promise<void>,
-  ) {
-    let files = 0;
-    let bytes = 0;
-    await makeFolder(this.#incoming, 0o700);
-    const wanted = new Set(Array.from(manifest.files, nameOf));
-    for (const name of await readdir(this.#incoming).catch(() => []))
-      if (!wanted.has(name)) await rm(join(this.#incoming, name), { force: true });
-    await publishVersion(this.#link, async (folder, current) => {
-      const before = current === undefined ? undefined : await readManifestIn(current);
-      for (const [name, listed] of manifest.files) {
-        const path = join(folder, name);
-        const incoming = join(this.#incoming, nameOf([name, listed]));
-        if (await linkWhole(incoming, path, listed)) continue;
-        if (current !== undefined) {
-          const file = join(current, name);
-          const sha256 = before ? before.files.get(name)?.sha256 : await hashOfFile(file).catch(() => "");
-          if (sha256 === listed.sha256 && (await linkWhole(file, path, listed))) continue;
-        }
-        await bring(name, listed, path);
-        await link(path, incoming).catch(() => {});
-        files++;
-        bytes += listed.bytes;
-      }
-      // Another process may have published this snapshot already.
-      if ((await this.current())?.sha256 === sent.sha256) return undefined;
-      await writeFile(join(folder, MANIFEST), sent.bytes);
-      await writeFile(join(folder, RECORD), this.#record(sent.sha256, sent.etag));
-      return true;
-    });
-    await rm(this.#incoming, { recursive: true, force: true });
-    return { files, reused: manifest.files.size - files, bytes };
-  }
-
-  /** Removes the files of a copy that have a wrong hash. @returns their number */
-  async removeDamaged({ folder, manifest }: Copy): Promise<number> {
-    let damaged = 0;
-    for (const [name, listed] of manifest.files) {
-      const stored = join(folder, name);
-      if ((await hashOfFile(stored)) === listed.sha256) continue;
-      await rm(stored, { force: true });
-      damaged++;
-    }
-    return damaged;
-  }
-
-  #record(sha256: string, etag: string | undefined): string {
-    return JSON.stringify({ url: this.#address, sha256, etag });
-  }
-}
-
-/** The manifest in a folder, and the hash of its bytes; undefined if it is not a good one. */
-async function readManifestIn(folder: string): Promise<(Manifest & { readonly sha256: string }) | undefined> {
+/** The newest copy; undefined if there is none, or its manifest is damaged. The load finds other damage. */
+export async function currentCopy(place: string) {
+  const folder = await currentVersion(join(place, LINK));
+  if (folder === undefined) return undefined;
+  const path = join(folder, RECORD);
+  const record = parsedJson(await readFile(path, "utf8").catch(() => ""));
   const bytes = await readFile(join(folder, MANIFEST)).catch(() => Buffer.alloc(0));
   const manifest = parseManifest(bytes, new Problems());
-  return manifest && { ...manifest, sha256: sha256Of(bytes) };
+  const sha256 = sha256Of(bytes);
+  if (manifest === undefined || !isObject(record) || record.sha256 !== sha256) return undefined;
+  const etag = typeof record.etag === "string" ? record.etag : undefined;
+  return { folder, manifest, sha256, etag, confirmedMs: (await stat(path)).mtimeMs };
 }
 
-function readRecord(text: string): { readonly sha256?: unknown; readonly etag?: string | undefined } {
+/** Records that the source confirmed a copy, now by this ETag. */
+export async function confirmCopy(
+  { folder, sha256, etag }: Copy,
+  newEtag: string | undefined,
+): Promise<void> {
+  const path = join(folder, RECORD);
   try {
-    const value: unknown = JSON.parse(text);
-    if (!isObject(value)) return {};
-    return { sha256: value.sha256, etag: typeof value.etag === "string" ? value.etag : undefined };
+    if (newEtag !== etag) await replaceFile(path, JSON.stringify({ sha256, etag: newEtag }));
+    await utimes(path, new Date(), new Date());
   } catch {
-    return {};
+    // In a cache that cannot be written to, the cost is a download of the manifest, or an age that is too high.
   }
+}
+
+/** Gives a file of a copy another name, if its hash is the listed one. @returns whether it did: some file systems have no links */
+async function linkSame(copy: Copy | undefined, name: string, { sha256 }: Listed, path: string) {
+  if (copy?.manifest.files.get(name)?.sha256 !== sha256) return false;
+  return await link(join(copy!.folder, name), path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Makes and publishes a copy of a manifest's files. After a failure nothing of it stays.
+ *
+ * @param bring downloads one file to a path that does not exist yet
+ * @returns numbers of files that were downloaded, and that were here already, and the bytes of the downloaded ones
+ */
+export async function publishCopy(
+  place: string,
+  { bytes: manifestBytes, sha256, etag }: SentManifest,
+  { files: listed }: Manifest,
+  bring: (name: string, listed: Listed, path: string) => Promise<void>,
+) {
+  let files = 0;
+  let bytes = 0;
+  await makeFolder(place, 0o700);
+  await publishVersion(join(place, LINK), async (folder) => {
+    const copy = await currentCopy(place);
+    for (const [name, file] of listed) {
+      if (await linkSame(copy, name, file, join(folder, name))) continue;
+      await bring(name, file, join(folder, name));
+      files++;
+      bytes += file.bytes;
+    }
+    // Another process may have published this snapshot already.
+    if ((await currentCopy(place))?.sha256 === sha256) return undefined;
+    await writeFile(join(folder, MANIFEST), manifestBytes);
+    await writeFile(join(folder, RECORD), JSON.stringify({ sha256, etag }));
+    return true;
+  });
+  return { files, reused: listed.size - files, bytes };
+}
+
+/** Removes the current copy if a file of it has a wrong hash. @returns whether the folder is no longer that of a good copy */
+export async function removeDamaged(place: string, folder: string): Promise<boolean> {
+  const copy = await currentCopy(place);
+  if (copy?.folder !== folder) return true;
+  for (const [name, { sha256 }] of copy.manifest.files) {
+    const hash = createHash("sha256");
+    // A file that cannot be read counts as damaged.
+    await pipeline(createReadStream(join(folder, name)), async (chunks) => {
+      for await (const chunk of chunks) hash.update(chunk);
+    }).catch(() => {});
+    if (hash.digest("hex") === sha256) continue;
+    await rm(join(place, LINK));
+    return true;
+  }
+  return false;
 }
