@@ -6,10 +6,8 @@ import { addressForMessages } from "../files/folders.ts";
 import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
-import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
+import { ALLOW_SHRINK, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
 import { OTHER_SERVER, problemWithUrl, REQUESTS_PER_HOUR, TOKEN_FILE } from "../upstream/settings.ts";
-
-const PERIOD = { kind: "number", value: "SECONDS", min: 0.1, max: 31_536_000 } as const;
 
 /** @internal */
 export const SOURCES_SETTINGS = [
@@ -35,7 +33,6 @@ export const SOURCES_SETTINGS = [
   },
   { ...MAX_SNAPSHOT_BYTES, commands: ["export", "mirror"] },
   { ...ALLOW_SHRINK, commands: ["export", "mirror"] },
-  { ...KEEP, commands: ["export", "mirror"] },
   {
     flag: "postgres",
     kind: "text",
@@ -68,33 +65,17 @@ export const SOURCES_SETTINGS = [
   },
   {
     flag: "every",
-    ...PERIOD,
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
     after: "watch",
-    meaning:
-      "Repeat every so many seconds. Default: once; 60 for `serve --snapshot postgres://…` and `mirror+https://…`.",
-    commands: ["export", "mirror", "serve"],
-  },
-  {
-    flag: "live-every",
-    ...PERIOD,
-    after: "watch",
-    notWith: { flag: "build", value: true, why: "not with --build, which makes one file of all rows" },
-    meaning:
-      "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
-      "files as they are. Default: never.",
-    commands: ["export"],
-  },
-  {
-    flag: "live-every",
-    ...PERIOD,
-    after: "watch",
-    needs: "every",
-    meaning: "Between two rounds of `--every` export instances alone every so many seconds. Default: never.",
+    meaning: "Export every so many seconds (`--snapshot postgres://…`). Default: 60.",
     commands: ["serve"],
   },
   { flag: "from", ...OTHER_SERVER, commands: ["mirror"] },
   { ...TOKEN_FILE, commands: ["mirror"] },
-  { ...REQUESTS_PER_HOUR, after: "watch", commands: ["mirror", "serve"] },
+  { ...REQUESTS_PER_HOUR, commands: ["mirror"] },
   {
     flag: "users",
     kind: "list",
@@ -103,12 +84,6 @@ export const SOURCES_SETTINGS = [
       "Mirror the users that this search finds, too. For several, repeat the option or join them with commas. " +
       "Default: the owners of worlds.",
     commands: ["mirror"],
-  },
-  {
-    flag: "build",
-    kind: "flag",
-    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
-    commands: ["export"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
   {
@@ -128,12 +103,6 @@ export const SOURCES_SETTINGS = [
     default: "auto",
     meaning:
       "Form of the line about a round: `json`, as the server logs it, or for people (`pretty` and `auto`).",
-    commands: ["export", "mirror"],
-  },
-  {
-    flag: "until-input-ends",
-    kind: "flag",
-    meaning: "End when standard input ends, as when the program that started the command has ended.",
     commands: ["export", "mirror"],
   },
   {
@@ -214,7 +183,7 @@ export const SOURCES_EVENTS = {
       lastDetails: details,
     }),
     meaning:
-      "A round of the export or mirror that this server runs (`--snapshot postgres://…`, `mirror+https://…`) is done; `details` has rows and what is visible.",
+      "A round of the export that this server runs (`--snapshot postgres://…`) is done; `details` has rows and what is visible.",
   }),
   "round-failed": event<{
     problem: string;
@@ -229,7 +198,7 @@ export const SOURCES_EVENTS = {
     problem: ({ problem, createdAt }) =>
       `The source of the snapshot cannot be read, and ${createdAt === undefined ? "no data are served yet" : `the data of ${createdAt} are served`}: ${problem}`,
     meaning:
-      "A round of the export or mirror that this server runs has failed, and why. It is tried again with the next round; the same problem is logged once.",
+      "A round of the export that this server runs has failed, and why. It is tried again with the next round; the same problem is logged once.",
   }),
 } as const satisfies Record<string, EventRow<never>>;
 
@@ -238,7 +207,7 @@ export const SOURCES_METRICS = {
     name: "orrery_source_rounds_total",
     type: "counter",
     labels: ["result"],
-    help: "Rounds of the export or mirror that this server runs: published (a new snapshot), unchanged, or failed (the same problem in a row counts once).",
+    help: "Rounds of the export that this server runs: published (a new snapshot), unchanged, or failed (the same problem in a row counts once).",
     counted: ["published", "unchanged", "failed"],
   },
   sourceSuccess: {
@@ -295,72 +264,13 @@ function cacheFolder({ settings, cacheHome }: SourceQuestion): string {
 /** Seconds between two rounds of a server. */
 const ROUND_SECONDS = 60;
 
-/** Settings that only rounds have. */
-const OF_POSTGRES = ["queries", "liveEvery"] as const;
-
-/** The command and its arguments that run rounds for a snapshot, and the secret first line of its input; undefined for other snapshots. */
-function roundsOf({
-  snapshot,
-  settings,
-  nameOf,
-}: SourceQuestion): { readonly args: string[]; readonly input: string } | undefined {
-  const {
-    queries,
-    every = ROUND_SECONDS,
-    liveEvery,
-    skipBroken = 0,
-    requestsPerHour,
-    allowShrink,
-    maxSnapshotBytes,
-    snapshotTokenFile,
-  } = settings;
-  const common = [
-    "--log-format",
-    "json",
-    "--every",
-    String(every),
-    "--max-snapshot-bytes",
-    String(maxSnapshotBytes),
-    ...(allowShrink ? ["--allow-shrink"] : []),
-  ];
-  const given = <Value>(flag: string, value: Value | undefined): string[] =>
-    value === undefined ? [] : [flag, String(value)];
-  if (/^postgres(?:ql)?:\/\//i.test(snapshot)) {
-    const own = [
-      ...given("--queries", queries),
-      ...given("--live-every", liveEvery),
-      "--skip-broken",
-      String(skipBroken),
-    ];
-    return { args: ["export", "--postgres", "-", ...common, ...own], input: snapshot };
-  }
-  const [, server] = /^mirror\+(https?:\/\/.*)$/i.exec(snapshot) ?? [];
-  if (server === undefined) return undefined;
-  for (const name of OF_POSTGRES)
-    if (settings[name] !== undefined)
-      throw new SettingError(name, " is for snapshots by postgres:// alone", true);
-  if (snapshotTokenFile === undefined)
-    throw new SettingError("snapshotTokenFile", ` is required: the token for ${nameOf("snapshot")}`, true);
-  const own = [
-    "--from",
-    server,
-    "--token-file",
-    snapshotTokenFile,
-    ...given("--requests-per-hour", requestsPerHour),
-  ];
-  return { args: ["mirror", ...common, ...own], input: "" };
-}
-
 /** Finds the source that runs its rounds itself. @throws {SettingError} */
-async function findRoundsSource(
-  question: SourceQuestion,
-  { args, input }: NonNullable<ReturnType<typeof roundsOf>>,
-): Promise<OpenSource> {
-  const { snapshot, command } = question;
+async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
+  const { snapshot: postgres, settings, command } = question;
   if (command === undefined)
     throw new SettingError(
       "snapshot",
-      ": only orrery serve reads a database or another server (orrery export --dry-run shows what it would serve)",
+      ": only orrery serve reads a database (orrery export --dry-run shows what it would serve)",
       true,
     );
   const cache = cacheFolder(question);
@@ -369,18 +279,19 @@ async function findRoundsSource(
     import("./url/copies.ts"),
   ]);
   // The folder is that of the place, whatever the password.
-  const place = copiesFolderOf(cache, addressForMessages(snapshot));
-  return ({ observe }) => new RoundsSource({ command, args, input, place, observe });
+  const place = copiesFolderOf(cache, addressForMessages(postgres));
+  const { queries, every = ROUND_SECONDS, skipBroken = 0, allowShrink = false, maxSnapshotBytes } = settings;
+  const round = { postgres, queries, skipBroken, allowShrink, maxSnapshotBytes, out: join(place, "current") };
+  return ({ observe }) => new RoundsSource({ command, settings: round, place, every, observe });
 }
 
-/** @internal Checks the settings of a snapshot by URL, from a database or from another server. @throws {SettingError} */
+/** @internal Checks the settings of a snapshot by URL, or from a database. @throws {SettingError} */
 export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
-  const rounds = roundsOf(question);
-  if (rounds !== undefined) return await findRoundsSource(question, rounds);
   const { snapshot: address, settings, nameOf } = question;
-  for (const name of [...OF_POSTGRES, "every", "requestsPerHour"] as const)
+  if (/^postgres(?:ql)?:\/\//i.test(address)) return await findRoundsSource(question);
+  for (const name of ["queries", "every"] as const)
     if (settings[name] !== undefined)
-      throw new SettingError(name, " is for snapshots by postgres:// and mirror+https:// alone", true);
+      throw new SettingError(name, " is for snapshots by postgres:// alone", true);
   const tokenName = nameOf("snapshotTokenFile");
   const problem = problemWithAddress(address, tokenName);
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);

@@ -9,13 +9,13 @@ import type { CommandIo, Program } from "../../cli/command.ts";
 import type { Options } from "../../cli/options.ts";
 import { makeFolder } from "../../files/folders.ts";
 import { hold, OWNER_ENDING } from "../../files/ownership.ts";
-import { currentVersion, publishVersion } from "../../files/publish.ts";
+import { currentVersion, EARLIER_VERSIONS, publishVersion } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
 import { FIELDS, TABLES, type TableName } from "../../model/schema.ts";
 import { type MirrorNote, RequestProgress, readServer } from "../../upstream/cli.ts";
 import { TIMING, type Timing } from "../../upstream/retry.ts";
 import { Upstream } from "../../upstream/upstream.ts";
-import { type Round, runRounds } from "../rounds.ts";
+import { type Round, runRound } from "../rounds.ts";
 import {
   completeRows,
   generationOfRows,
@@ -33,7 +33,7 @@ type Settings = Options<"mirror">["values"];
 /** Settings of the command, and its connections. */
 export interface MirrorOptions
   extends Pick<Settings, "tokenFile" | "users" | "out" | "maxSnapshotBytes">,
-    Partial<Pick<Settings, "requestsPerHour" | "keep" | "allowShrink">> {
+    Partial<Pick<Settings, "requestsPerHour" | "allowShrink">> {
   /** Base URL of the server's operations; see `readServer`. */
   readonly from: string;
   readonly timing: Timing;
@@ -134,7 +134,7 @@ async function publish(
   collected: Collected,
   createdAt: number,
 ): Promise<Pick<Round, "generation" | "isNew">> {
-  const { out, from, users, keep } = options;
+  const { out, from, users } = options;
   let generation = "";
   const note: MirrorNote = {
     from,
@@ -152,7 +152,7 @@ async function publish(
       await completeRows(folder, files, fields, { ...options, current });
       return generation;
     },
-    { keep, isSame: (other) => holdsGeneration(other, generation) },
+    { keep: EARLIER_VERSIONS, isSame: (other) => holdsGeneration(other, generation) },
   );
   return { generation, isNew: published !== undefined };
 }
@@ -223,18 +223,16 @@ export async function mirror(options: Options<"mirror">, io: CommandIo, program:
     progress.end();
     io.complain(`orrery: ${sentence}\n`);
   };
-  let opened: Mirror | undefined;
-  await runRounds(options, io, program, {
-    close: async () => opened?.close(),
-    async run(signal) {
-      try {
-        const more = { from, users, signal, timing: TIMING, tell, progress };
-        opened ??= await openMirror({ ...options.values, ...more });
-        const mirrored = await opened.renew();
-        return { ...mirrored, details: detailsOf(mirrored) };
-      } finally {
-        progress.end();
-      }
-    },
+  await runRound(options, io, program, async (signal) => {
+    let opened: Mirror | undefined;
+    try {
+      const more = { from, users, signal, timing: TIMING, tell, progress };
+      opened = await openMirror({ ...options.values, ...more });
+      const mirrored = await opened.renew();
+      return { ...mirrored, details: detailsOf(mirrored) };
+    } finally {
+      progress.end();
+      await opened?.close();
+    }
   });
 }
