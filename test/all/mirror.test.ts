@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { createRandom } from "../../src/util/random.ts";
 import { contents, temporaryFolder } from "../support/folders.ts";
-import { get, run, runWell, type Served, serve, start, until } from "../support/process.ts";
+import { get, runWell, type Served, serve, start, until } from "../support/process.ts";
 
 const SEARCH = ["--users", "an"];
 const KILLS = 15;
@@ -84,19 +84,5 @@ describe("a mirror", () => {
     await runWell([...mirrorArgs(out, tool), ...SEARCH]);
     assert.deepEqual(contents(out), contents(whole));
     assert.deepEqual(readdirSync(place).sort(), ["out", "out.mirror", "out.versions"]);
-  });
-
-  it("is one at a time for a place", async (t) => {
-    const out = join(temporaryFolder(t), "out");
-    const first = start([...mirrorArgs(out, tool), "--every", "60"]);
-    await until(() => {
-      assert.equal(first.child.exitCode, null, first.stderr());
-      return first.stderr().includes(" published generation ");
-    }, "the first round");
-    const second = await run(mirrorArgs(out, tool));
-    assert.equal(second.status, 1);
-    assert.match(second.stderr, /out: another process is at work on it$/m);
-    await first.stop();
-    await runWell(mirrorArgs(out, tool));
   });
 });
