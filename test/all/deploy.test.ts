@@ -323,7 +323,10 @@ describe("the systemd unit for what brings data", { skip: need("systemd-analyze"
 
   it("is started by the timer, which is clean, too", (t) => {
     const folder = temporaryFolder(t);
-    const service = readFileSync(PUBLISH, "utf8").replace("/usr/local/bin/orrery ", `${join(ROOT, "bin/orrery.mjs")} `);
+    const service = readFileSync(PUBLISH, "utf8").replace(
+      "/usr/local/bin/orrery ",
+      `${join(ROOT, "bin/orrery.mjs")} `,
+    );
     writeFileSync(join(folder, "orrery-export.service"), service);
     const timer = join(folder, "orrery-export.timer");
     cpSync(TIMER, timer);
