@@ -82,7 +82,6 @@ const io: CommandIo = {
       : []),
   ],
   readFirstLine,
-  whenInputEnds: (ended) => void process.stdin.on("end", ended).resume(),
   pid: process.pid,
   readInput,
   print,
@@ -119,7 +118,7 @@ function textFor(args: readonly string[]): string {
 
 /** The error for words that name no command. */
 function noCommand(args: readonly string[]): UsageError {
-  const names = PROGRAM.commands.map(({ name }) => name);
+  const names = PROGRAM.commands.flatMap(({ name, isInternal }) => (isInternal ? [] : name));
   const verbs = names.filter((name) => name.startsWith(`${args[0]} `)).map((name) => name.split(" ")[1]!);
   const words = args.slice(0, verbs.length > 0 ? 2 : 1);
   if (words.length === 0) return new UsageError("a command is missing (see orrery --help)");

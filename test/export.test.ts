@@ -94,7 +94,12 @@ describe("a file of rows", () => {
         const stored = readFileSync(file);
         assert.equal((gzip ? gunzipSync(stored) : stored).toString(), text);
         const hash = (of: Buffer): string => createHash("sha256").update(of).digest("hex");
-        assert.deepEqual(written, { bytes: stored.length, sha256: hash(stored), plainSha256: hash(bytes) });
+        assert.deepEqual(written, {
+          bytes: stored.length,
+          plainBytes: bytes.length,
+          sha256: hash(stored),
+          plainSha256: hash(bytes),
+        });
       }
     });
   }

@@ -121,9 +121,6 @@ describe("relations", () => {
     assert.equal(problem("keys create", [...made, "--limit", "5"]), `--limit: ${why}`);
     assert.equal(problem("keys create", [...made, "--scope", "read:users"]), `--scope: ${why}`);
     assert.equal(problem("keys create", [...made.slice(0, 4), "--limit", "5"]), "");
-    const live = ["--postgres", "postgres://h/d", "--out", "o", "--every", "60", "--live-every", "5"];
-    assert.match(problem("export", [...live, "--build"]), /^--live-every: not with --build, which makes/);
-    assert.equal(problem("export", live), "");
   });
 });
 

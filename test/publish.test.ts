@@ -21,14 +21,7 @@ import files, { writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import {
-  currentVersion,
-  findEarlier,
-  keepEarlier,
-  OccupiedError,
-  publishVersion,
-  versionsOf,
-} from "../src/files/publish.ts";
+import { currentVersion, keepEarlier, publishVersion, versionsOf } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { replace } from "./support/place.ts";
 
@@ -164,7 +157,7 @@ describe("publishing", () => {
     assert.deepEqual(versionNames(dir), [KILLED, link.split("/")[1]].sort());
   });
 
-  it("keeps as many earlier versions as it is told to, and drops one that is replaced", async (test) => {
+  it("keeps as many earlier versions as it is told to", async (test) => {
     const dir = placeIn(test);
     const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
     for (const text of ["1", "2", "3", "4", "5"]) await publish(dir, text, { keep: 3 });
@@ -197,50 +190,27 @@ describe("publishing", () => {
 describe("an earlier version", () => {
   const NAMES = ["file", "more"];
 
-  /** Publishes the version before again. @returns its text and how many are older, or 0 where there is none */
-  async function rollBack(dir: string): Promise<unknown> {
-    const found = await findEarlier(dir, 1, NAMES);
-    if (typeof found === "number") return found;
-    await found.publish();
-    return [textAt(dir), found.older];
-  }
-
-  it("is published again, one that is older after it, and then there is none", async (test) => {
-    const dir = placeIn(test);
-    for (const text of ["1", "2", "3"]) await publish(dir, text, { keep: 3 });
-    assert.deepEqual(await rollBack(dir), ["2", 1]);
-    assert.deepEqual(await rollBack(dir), ["1", 0]);
-    assert.equal(await rollBack(dir), 0);
-    await publish(dir, "4", { keep: 3 });
-    assert.equal(versionNames(dir).length, 4, "what was rolled back is kept as well");
-    const first = await findEarlier(dir, 3, NAMES);
-    assert.ok(typeof first === "object");
-    assert.deepEqual([textAt(first.folder), await findEarlier(dir, 4, NAMES)], ["1", 3]);
-  });
-
-  it("of a plain folder is links to its files, which take the place of the present ones", async (test) => {
+  it("of a plain folder is links to its files, three at most, none with the data that are published again", async (test) => {
     const dir = placeIn(test);
     mkdirSync(dir);
-    const put = async (text: string, more: boolean): Promise<void> => {
-      await keepEarlier(dir, NAMES, 2);
-      for (const name of more ? NAMES : ["file"]) replace(join(dir, name), text);
-      if (!more) rmSync(join(dir, "more"), { force: true });
+    const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
+    const put = async (text: string): Promise<void> => {
+      await keepEarlier(dir, NAMES, async (folder) => textAt(folder) === text);
+      for (const name of text === "2" ? NAMES : ["file"]) replace(join(dir, name), text);
+      if (text !== "2") rmSync(join(dir, "more"), { force: true });
     };
-    for (const text of ["1", "2", "3", "4"]) await put(text, text === "2" || text === "4");
-    assert.equal(versionNames(dir).length, 2);
-    assert.deepEqual([await rollBack(dir), readdirSync(dir)], [["3", 1], ["file"]]);
-    assert.deepEqual([await rollBack(dir), readdirSync(dir)], [["2", 0], NAMES]);
-    assert.equal(readFileSync(join(dir, "more"), "utf8"), "2");
-    assert.equal(await rollBack(dir), 0);
-    assert.equal(versionNames(dir).length, 3, "nothing is lost");
-    // The present file is a link to the version "2".
-    await keepEarlier(dir, NAMES, 3, async (folder) => textAt(folder) === "2");
-    assert.equal(versionNames(dir).length, 2, "the present data are published again");
-    replace(join(dir, "file"), "2");
-    await keepEarlier(dir, NAMES, 3, async (folder) => textAt(folder) === "2");
-    assert.equal(versionNames(dir).length, 2, "and again");
-    await keepEarlier(dir, NAMES, 0);
-    assert.ok(!existsSync(versionsOf(dir)));
+    for (const text of ["1", "2", "3"]) await put(text);
+    assert.deepEqual(texts(), ["1", "2"]);
+    assert.deepEqual(
+      versionNames(dir).map((name) => readdirSync(join(versionsOf(dir), name))),
+      [["file"], NAMES],
+    );
+    for (const text of ["4", "5"]) await put(text);
+    assert.deepEqual(texts(), ["2", "3", "4"]);
+    await put("3");
+    assert.deepEqual(texts(), ["2", "4", "5"]);
+    await put("3");
+    assert.deepEqual(texts(), ["2", "4", "5"], "equal data are no version");
   });
 
   it("leaves no folder where none can be kept", async (test) => {
@@ -250,17 +220,9 @@ describe("an earlier version", () => {
     const full = Object.assign(new Error("full"), { code: "ENOSPC" });
     const refusing = test.mock.method(files, "link", () => Promise.reject(full));
     syncBuiltinESMExports();
-    await assert.rejects(keepEarlier(dir, NAMES, 2), full);
+    await assert.rejects(keepEarlier(dir, NAMES), full);
     refusing.mock.restore();
     syncBuiltinESMExports();
     assert.ok(!existsSync(versionsOf(dir)));
-  });
-
-  it("is looked for where something was published alone", async (test) => {
-    const parent = temporaryFolder(test);
-    await assert.rejects(findEarlier(parent, 1, NAMES), OccupiedError);
-    await assert.rejects(findEarlier(join(parent, "none"), 1, NAMES), /ENOENT/);
-    symlinkSync(".", join(parent, "link"));
-    await assert.rejects(findEarlier(join(parent, "link"), 1, NAMES), OccupiedError);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Freshness of replicas, all on this machine: PostgreSQL and one server that exports it itself, or `orrery export --every`, nginx and
+ * Freshness of replicas, all on this machine: PostgreSQL and one server that exports it itself, or `orrery export` again and again, nginx and
  * two servers that follow it by URL. Inserts a row into one table, and asks the servers for it until all have it.
  */
 
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { CORE_DEFAULTS } from "../../src/settings/settings.ts";
-import { type ExportOptions, exportLive, exportOnce } from "../../src/sources/postgres/export.ts";
+import { type ExportOptions, exportOnce } from "../../src/sources/postgres/export.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { fillSql, type Postgres, startPostgres } from "../../test/support/postgres.ts";
@@ -76,7 +76,7 @@ function partsOf(server: Program, { total, slowest }: Pick<Parts, "total" | "slo
   return { total, download: download / 1000, read, pack, index, load, slowest };
 }
 
-/** Seconds of a whole export and of one of instances alone: copying with hashing, checking, and publishing with the rest. */
+/** Seconds of a whole export and of one after a new instance: copying with hashing, checking, and publishing with the rest. */
 async function measureExport(url: string, out: string): Promise<string[][]> {
   const common: ExportOptions = {
     from: readPostgresUrl(url, {}),
@@ -87,14 +87,14 @@ async function measureExport(url: string, out: string): Promise<string[][]> {
     signal: new AbortController().signal,
   };
   const began = performance.now();
-  const { copyMs, checkMs, published } = await exportOnce(common);
+  const { copyMs, checkMs } = await exportOnce(common);
   const ms = performance.now() - began;
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(ROWS.instances);
   await client.end();
   const live = performance.now();
-  await exportLive(common, published!);
+  await exportOnce(common);
   const liveMs = performance.now() - live;
   return [[...[copyMs, checkMs, ms - copyMs - checkMs, ms, liveMs].map((one) => fixed(one / 1000, 2))]];
 }
@@ -127,13 +127,10 @@ async function untilServed(
   return { total: (performance.now() - committed) / 1000, slowest };
 }
 
-/** Ways to publish the data, and the tables of measured rows: with `--live-every` whole rounds are rare. `serve` is one process. */
+/** Ways to publish the data, and the tables of measured rows: a server that exports, or exports in a row that two servers follow by URL. */
 const WAYS = [
   { flags: ["serve", "--every", "1"], tables: ["users", "instances"] },
-  { flags: ["serve", "--every", "3600", "--live-every", "1"], tables: ["instances"] },
-  { flags: ["--every", "1"], tables: ["users", "instances"] },
-  { flags: ["--every", "3600", "--live-every", "1"], tables: ["instances"] },
-  { flags: ["--every", "1", "--build"], tables: ["users", "instances"] },
+  { flags: ["export"], tables: ["users", "instances"] },
 ] as const;
 
 /** Table cells of the ways, and of the exports. */
@@ -173,16 +170,19 @@ async function measure(
         ...["serve", "--port", "0", "--keys", keys, "--snapshot", snapshot],
         ...["--cache", join(folder, name), "--watch", "1", ...more],
       ]);
-    let exporting: Program | undefined;
+    let isOver = false;
+    let exporting: Promise<void> | undefined;
     let served: Program[];
     if (flags[0] === "serve") {
       served = [serve("a", database.url("orrery"), ...flags.slice(1))];
     } else {
-      const program = run(["export", "--postgres", database.url("orrery"), "--out", out, ...flags]);
-      await when([program], () => program.stderr().includes(" published generation ") || undefined);
+      const exportAgain = async (): Promise<void> => {
+        while (!isOver) await run(["export", "--postgres", database.url("orrery"), "--out", out]).ended;
+      };
+      exporting = exportAgain();
+      await when([], () => existsSync(out) || undefined);
       const { url } = await startNginx({ after: (end) => ends.unshift(end) }, folder);
       served = ["a", "b"].map((name) => serve(name, url));
-      exporting = program;
     }
     const urls = await when(served, () => {
       const found = served.map(({ stdout }) => LISTENING.exec(stdout())?.[1]);
@@ -206,9 +206,9 @@ async function measure(
       const keys = ["total", "download", "load", "read", "pack", "index", "slowest"] as const;
       ways.push([whole(users), name, table, ...keys.map(of)]);
     }
-    if (exporting === undefined || flags.length > 2) return { ways, exports: [] };
-    exporting.child.kill("SIGTERM");
-    await exporting.ended;
+    if (exporting === undefined) return { ways, exports: [] };
+    isOver = true;
+    await exporting;
     const exports = await measureExport(database.url("orrery"), out);
     return { ways, exports: exports.map((cells) => [whole(users), ...cells]) };
   } finally {
@@ -243,6 +243,6 @@ export async function printFreshness(sizes: readonly number[], rounds: number): 
   console.log(markdown(["users", "export", "a new row in", ...parts], ways, 3));
   console.log();
   console.log(
-    markdown(["users", "copy and hash", "check", "publish", "whole export", "instances alone"], exports),
+    markdown(["users", "copy and hash", "check", "publish", "whole export", "after a new instance"], exports),
   );
 }

@@ -1,12 +1,11 @@
-/** `orrery build` prepares a snapshot for a fast start; `orrery rollback` publishes an earlier version again. */
+/** `orrery build`: prepares a snapshot for a fast start. */
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { claimFolder } from "../files/folders.ts";
-import { findEarlier, keepEarlier, versionsOf } from "../files/publish.ts";
+import { keepEarlier, versionsOf } from "../files/publish.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { MANIFEST, PREPARED } from "../snapshot/files.ts";
-import { loadSnapshot } from "../snapshot/load.ts";
 import { contentsIn } from "../snapshot/prepared/load.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
@@ -20,7 +19,7 @@ const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
 export async function build(options: Options<"build">, io: CommandIo): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
-  const { out: to, keep, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
+  const { out: to, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
   const cannotWrite = (error: unknown): never => {
     throw failureAt(to, error);
   };
@@ -34,7 +33,7 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     // The build goes on if the folder's siblings cannot be written, as beside a mount.
     ready: async (contents) => {
       const isSame = async (folder: string): Promise<boolean> => (await contentsIn(folder)) === contents;
-      await keepEarlier(to, PUBLISHED_FILES, keep, isSame).catch((error: unknown) => {
+      await keepEarlier(to, PUBLISHED_FILES, isSame).catch((error: unknown) => {
         const failure = failureAt(versionsOf(to), error);
         if (!(failure instanceof CommandError)) throw failure;
         io.complain(`orrery: the version before is not kept: ${failure.message}\n`);
@@ -52,31 +51,4 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
     throw new SnapshotError(result.problems);
   }
   io.complain(`orrery: wrote ${to}/${PREPARED}, generation ${result.generation}, ${result.bytes} bytes\n`);
-}
-
-function countText(count: number): string {
-  return `${count || "no"} earlier version${count > 1 ? "s" : ""}`;
-}
-
-export async function rollback(options: Options<"rollback">, io: CommandIo): Promise<void> {
-  const dir = options.positionals[0]!;
-  refuseAddress("DIR", dir);
-  const { to, maxSnapshotBytes: maxBytes } = options.values;
-  const cannot = (error: unknown): never => {
-    throw failureAt(dir, error);
-  };
-  const found = await findEarlier(dir, to, PUBLISHED_FILES).catch(cannot);
-  if (typeof found === "number") {
-    const there = found > 1 ? "there are only" : found === 1 ? "there is only" : "there is";
-    throw new CommandError(`${dir}: ${there} ${countText(found)} to publish again`);
-  }
-  // A snapshot that cannot be served is not published.
-  const loaded = await loadSnapshot(found.folder, { maxBytes });
-  if (!loaded.ok) throw new SnapshotError(loaded.problems);
-  await found.publish().catch(cannot);
-  const { store, createdAt } = loaded;
-  const of = createdAt === undefined ? "" : `, data of ${createdAt}`;
-  io.complain(
-    `orrery: published again generation ${store.id}${of}: ${found.folder}; ${countText(found.older)} left\n`,
-  );
 }

@@ -13,8 +13,6 @@ export interface CommandIo {
   readonly self: readonly string[];
   /** The first line of standard input. */
   readonly readFirstLine: () => Promise<string>;
-  /** Calls back when standard input ends. */
-  readonly whenInputEnds: (ended: () => void) => void;
   /** Id of the process. */
   readonly pid: number;
   /** Reads standard input to its end, a terminal to the end of a line; one character per byte. @throws {CommandError} */
@@ -38,6 +36,8 @@ export interface CommandRow<C extends string = Command> {
   readonly name: C;
   /** For a feature's command: the core command that it follows in lists. */
   readonly after?: string;
+  /** Whether the program itself starts it: no list of commands names it. */
+  readonly isInternal?: true;
   /** The words that it takes besides its settings, and the settings that it needs. */
   readonly usage: string;
   readonly summary: string;

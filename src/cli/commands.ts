@@ -82,10 +82,4 @@ export const CORE_COMMANDS: CommandRows<CoreCommand> = [
     summary: "Prepare a snapshot, search index included, for a fast start.",
     run: async (options, io) => (await import("./build.ts")).build(options, io),
   },
-  {
-    name: "rollback",
-    usage: "DIR",
-    summary: "Publish an earlier version again of what export or build published.",
-    run: async (options, io) => (await import("./build.ts")).rollback(options, io),
-  },
 ];

@@ -4,7 +4,8 @@ import { readsVariable, type Setting, settingsOf, variableOf } from "../settings
 import type { CommandRow } from "./command.ts";
 
 export function overview(commands: readonly CommandRow[]): string {
-  const rows = [...commands, { name: "help", usage: "COMMAND", summary: "Show the options of a command." }];
+  const listed = commands.filter(({ isInternal }) => !isInternal);
+  const rows = [...listed, { name: "help", usage: "COMMAND", summary: "Show the options of a command." }];
   const lines = rows.map(({ name, usage, summary }) => `  ${`${name} ${usage}`.padEnd(38)} ${summary}`);
   return [
     "orrery: a fast read-only API server for a virtual-world platform",

@@ -5,7 +5,7 @@ import type { CommandRows } from "../cli/command.ts";
 export const DOCS_PAGE_COMMANDS: CommandRows<"openapi"> = [
   {
     name: "openapi",
-    after: "rollback",
+    after: "build",
     usage: "",
     summary: "Print the OpenAPI document of the API.",
     run: async (_options, io) => {

@@ -3,7 +3,7 @@
  * and `DIR` is a symbolic link to one of them, which one rename switches to the next. If `DIR` is a plain folder, where files are
  * replaced one by one, the versions are hard links to its files.
  *
- * Some earlier versions are kept for a rollback; older ones are removed, as are leftovers of killed processes.
+ * Some earlier versions stay, so that one can be published again by that link; older ones are removed, as are leftovers of killed processes.
  */
 
 import { randomBytes } from "node:crypto";
@@ -11,9 +11,12 @@ import { link, lstat, mkdir, readdir, readlink, rename, rm, rmdir, stat, symlink
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
-import { syncToDisk, temporaryOf } from "./atomic.ts";
+import { syncToDisk } from "./atomic.ts";
 import { claimFolder, makeFolder } from "./folders.ts";
 import { hold, OWNER_ENDING, ownershipOf } from "./ownership.ts";
+
+/** Number of earlier versions that stay beside a published one. */
+export const EARLIER_VERSIONS = 3;
 
 /** Ending of the name of a link before it is renamed into place. */
 const LINK_ENDING = ".link";
@@ -236,20 +239,14 @@ async function linkedVersion(place: string, file: string): Promise<string | unde
  *
  * @param names of the files; the first one is in every version
  * @param isSame the new files may hold the data of the present ones or of an earlier version, which is then not kept
- * @returns the version's name; undefined when there is nothing to keep
  * @throws errors of the file system
  */
-export async function keepEarlier(
-  dir: string,
-  names: readonly string[],
-  keep: number,
-  isSame?: IsSame,
-): Promise<string | undefined> {
+export async function keepEarlier(dir: string, names: readonly string[], isSame?: IsSame): Promise<void> {
   const place = resolve(dir);
   const versions = versionsOf(place);
   let kept = await linkedVersion(place, names[0]!);
   try {
-    const isNew = kept === undefined && keep > 0 && (await isThere(join(place, names[0]!)));
+    const isNew = kept === undefined && (await isThere(join(place, names[0]!)));
     if (isNew && !(await isSame?.(place))) {
       await makeFolder(versions);
       kept = await makeVersion(versions, async (folder) => {
@@ -260,57 +257,14 @@ export async function keepEarlier(
         return basename(folder);
       });
     }
-    await prune(versions, { keep, current: async () => undefined, previous: kept, isSame });
-    return kept;
+    await prune(versions, {
+      keep: EARLIER_VERSIONS,
+      current: async () => undefined,
+      previous: kept,
+      isSame,
+    });
   } finally {
     // Fails unless it is empty.
     await rmdir(versions).catch(() => {});
   }
-}
-
-/** Replaces a plain folder's files by links to a version's. A kill at any moment leaves files that fit together. */
-async function linkFiles(place: string, folder: string, names: readonly string[]): Promise<void> {
-  const [first, ...others] = names;
-  for (const name of others) await rm(join(place, name), { force: true });
-  for (const name of [first!, ...others]) {
-    if (!(await isThere(join(folder, name)))) continue;
-    const temporary = temporaryOf(join(place, name));
-    await link(join(folder, name), temporary);
-    await rename(temporary, join(place, name)).catch(async (error: unknown) => {
-      await rm(temporary, { force: true });
-      throw error;
-    });
-  }
-  await syncToDisk(place);
-}
-
-/**
- * Finds a version that was published before the current one.
- *
- * @param dir a link that {@link publishVersion} made, or a plain folder with versions that {@link keepEarlier} keeps
- * @param steps versions to go back; 1 is the previous one
- * @param names of the files in a plain folder
- * @returns the version and its folder; the number of earlier versions if `steps` exceeds it
- * @throws {OccupiedError} when `dir` is neither; errors of the file system
- */
-export async function findEarlier(dir: string, steps: number, names: readonly string[]) {
-  const place = resolve(dir);
-  const versions = versionsOf(place);
-  const isLink = (await lstat(place)).isSymbolicLink();
-  if (!isLink && !(await isThere(join(place, names[0]!))))
-    throw new OccupiedError("is nothing that export or build has published");
-  // Adds the current files of a plain folder to its versions, if they are not among them.
-  const current = isLink
-    ? await readCurrent(place)
-    : await keepEarlier(place, names, Number.MAX_SAFE_INTEGER);
-  const { complete } = await listVersions(versions);
-  const earlier = complete.filter((name) => name < current!);
-  const name = earlier.at(-steps);
-  if (name === undefined) return earlier.length;
-  const folder = join(versions, name);
-  return {
-    folder,
-    older: earlier.length - steps,
-    publish: () => (isLink ? switchLink(place, folder) : linkFiles(place, folder, names)),
-  };
 }

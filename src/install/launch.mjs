@@ -32,12 +32,19 @@ function start() {
     });
 }
 
+/** Hides arguments with a secret, such as the password of a URL, from lists of processes. */
+function hideSecrets() {
+  const isSecret = process.argv.some((argument) => /:\/\/.*@|[?&]\w*password=/i.test(argument));
+  if (isSecret) process.title = `orrery ${process.argv[2]}`;
+}
+
 /** Ends with a line on standard error. */
 function end(status, why) {
   process.exitCode = status;
   process.stderr.write(`orrery: ${why}\n`);
 }
 
+hideSecrets();
 const why = whyNotHere(process.versions);
 if (why === "") start();
 else end(2, why);

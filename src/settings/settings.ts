@@ -22,7 +22,7 @@ const KEY_VERBS = [
 ] as const;
 type KeysCommand = `keys ${(typeof KEY_VERBS)[number]}`;
 
-export type CoreCommand = (typeof SERVING)[number] | KeysCommand | ("check" | "build" | "rollback");
+export type CoreCommand = (typeof SERVING)[number] | KeysCommand | ("check" | "build");
 
 export interface Setting<C extends string = string> {
   /** Long flag without its dashes. */
@@ -77,15 +77,6 @@ export const ALLOW_SHRINK = {
   flag: "allow-shrink",
   kind: "flag",
   meaning: "Accept a new snapshot with less than half of the users or worlds of the previous one.",
-} as const;
-
-export const KEEP = {
-  flag: "keep",
-  kind: "integer",
-  value: "N",
-  default: "3",
-  max: 1_000_000,
-  meaning: "Number of earlier versions to keep in `DIR.versions` for `orrery rollback`.",
 } as const;
 
 export const OUT = {
@@ -200,10 +191,8 @@ export const CORE_SETTINGS = [
     max: 86_400,
     meaning: "Time between two checks of the snapshot's files; 0 turns the check off.",
   },
-  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "build", "rollback"] },
+  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "build"] },
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
-  { ...KEEP, commands: ["build"] },
-  { ...COUNT, flag: "to", default: "1", meaning: "Number of versions to go back.", commands: ["rollback"] },
   {
     ...PREFIX,
     flag: "api-key-prefix",

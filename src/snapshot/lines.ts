@@ -8,6 +8,7 @@ import { isObject, parsedJson } from "../util/json.ts";
 
 /** Most bytes of a line, without its end. */
 export const MAX_LINE_BYTES = 1_048_576;
+export const LONG_LINE = "line is longer than 1 MiB";
 
 const LF = 0x0a;
 const BOM_BYTES = 3;
@@ -98,7 +99,7 @@ export class LineCutter {
     // The carriage return of a line's end and a BOM do not count as bytes of the line.
     const extra = 1 + (this.#atStart ? BOM_BYTES : 0);
     if (this.#restBytes <= MAX_LINE_BYTES + extra) return;
-    this.#sink.problem(++this.#number, "line is longer than 1 MiB");
+    this.#sink.problem(++this.#number, LONG_LINE);
     this.#rest = [];
     this.#restBytes = 0;
     this.#skipping = true;
@@ -145,7 +146,7 @@ export class LineCutter {
     const text = line.endsWith("\r") ? line.slice(0, -1) : line;
     // A UTF-16 unit takes at most three bytes, so short lines need no counting.
     if (text.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(text) > MAX_LINE_BYTES) {
-      this.#sink.problem(this.#number, "line is longer than 1 MiB");
+      this.#sink.problem(this.#number, LONG_LINE);
     } else if (text.trim() === "") this.#blank++;
     else this.#sink.line(text, this.#number);
   }

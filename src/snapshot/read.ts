@@ -68,10 +68,17 @@ function chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   });
 }
 
+export const TOO_LARGE = "the snapshot is larger than --max-snapshot-bytes allows";
+
+/** Takes bytes from a budget. @returns whether it had them */
+export function trySpend(budget: Budget, bytes: number): boolean {
+  budget.bytesLeft -= bytes;
+  return budget.bytesLeft >= 0;
+}
+
 /** Takes bytes from a budget. @throws {BadFileError} when it is exceeded */
 export function spend(budget: Budget, bytes: number): void {
-  budget.bytesLeft -= bytes;
-  if (budget.bytesLeft < 0) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
+  if (!trySpend(budget, bytes)) throw new BadFileError(TOO_LARGE);
 }
 
 const DAMAGED = "the gzip data is damaged or truncated";

@@ -2,7 +2,7 @@
 
 import type { CommandRows } from "../cli/command.ts";
 
-export const SOURCES_COMMANDS: CommandRows<"export"> = [
+export const SOURCES_COMMANDS: CommandRows<"export" | "round"> = [
   {
     name: "export",
     after: "build",
@@ -10,5 +10,12 @@ export const SOURCES_COMMANDS: CommandRows<"export"> = [
     summary: "Write and publish a snapshot from a PostgreSQL database.",
     run: async (options, io, program) =>
       (await import("./postgres/command.ts")).exportRows(options, io, program),
+  },
+  {
+    name: "round",
+    isInternal: true,
+    usage: "",
+    summary: "Export once for the server that starts this process.",
+    run: async (_options, io) => (await import("./postgres/command.ts")).exportForServer(io),
   },
 ];

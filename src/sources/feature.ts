@@ -6,9 +6,7 @@ import { addressForMessages } from "../files/folders.ts";
 import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
-import { ALLOW_SHRINK, KEEP, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
-
-const PERIOD = { kind: "number", value: "SECONDS", min: 0.1, max: 31_536_000 } as const;
+import { ALLOW_SHRINK, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
 
 /** @internal */
 export const SOURCES_SETTINGS = [
@@ -32,7 +30,6 @@ export const SOURCES_SETTINGS = [
   },
   { ...MAX_SNAPSHOT_BYTES, commands: ["export"] },
   { ...ALLOW_SHRINK, commands: ["export"] },
-  { ...KEEP, commands: ["export"] },
   {
     flag: "postgres",
     kind: "text",
@@ -63,34 +60,13 @@ export const SOURCES_SETTINGS = [
   },
   {
     flag: "every",
-    ...PERIOD,
+    kind: "number",
+    value: "SECONDS",
+    min: 0.1,
+    max: 31_536_000,
     after: "watch",
-    meaning: "Repeat every so many seconds. Default: once; 60 for `serve --snapshot postgres://…`.",
-    commands: ["export", "serve"],
-  },
-  {
-    flag: "live-every",
-    ...PERIOD,
-    after: "watch",
-    notWith: { flag: "build", value: true, why: "not with --build, which makes one file of all rows" },
-    meaning:
-      "Between two rounds of `--every` export instances alone every so many seconds, and publish them with the other " +
-      "files as they are. Default: never.",
-    commands: ["export"],
-  },
-  {
-    flag: "live-every",
-    ...PERIOD,
-    after: "watch",
-    needs: "every",
-    meaning: "Between two rounds of `--every` export instances alone every so many seconds. Default: never.",
+    meaning: "Export every so many seconds (`--snapshot postgres://…`). Default: 60.",
     commands: ["serve"],
-  },
-  {
-    flag: "build",
-    kind: "flag",
-    meaning: "Publish a prepared snapshot, as `orrery build` makes it, in place of the rows.",
-    commands: ["export"],
   },
   { flag: "gzip", kind: "flag", meaning: "Compress the row files.", commands: ["export"] },
   {
@@ -110,12 +86,6 @@ export const SOURCES_SETTINGS = [
     default: "auto",
     meaning:
       "Form of the line about a round: `json`, as the server logs it, or for people (`pretty` and `auto`).",
-    commands: ["export"],
-  },
-  {
-    flag: "until-input-ends",
-    kind: "flag",
-    meaning: "End when standard input ends, as when the program that started the command has ended.",
     commands: ["export"],
   },
   {
@@ -279,34 +249,9 @@ function cacheFolder({ settings, cacheHome }: SourceQuestion): string {
 /** Seconds between two rounds of a server. */
 const ROUND_SECONDS = 60;
 
-/** Settings that only rounds have. */
-const OF_ROUNDS = ["queries", "liveEvery", "every"] as const;
-
-/** The arguments that run the rounds of a server; the URL of the database is the first line of their input. */
-function argsOfRounds({ settings }: SourceQuestion): string[] {
-  const {
-    queries,
-    every = ROUND_SECONDS,
-    liveEvery,
-    skipBroken = 0,
-    allowShrink,
-    maxSnapshotBytes,
-  } = settings;
-  const given = <Value>(flag: string, value: Value | undefined): string[] =>
-    value === undefined ? [] : [flag, String(value)];
-  return [
-    ...["export", "--postgres", "-", "--log-format", "json"],
-    ...["--every", String(every), "--max-snapshot-bytes", String(maxSnapshotBytes)],
-    ...(allowShrink ? ["--allow-shrink"] : []),
-    ...given("--queries", queries),
-    ...given("--live-every", liveEvery),
-    ...["--skip-broken", String(skipBroken)],
-  ];
-}
-
 /** Finds the source that runs its rounds itself. @throws {SettingError} */
 async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
-  const { snapshot, command } = question;
+  const { snapshot: postgres, settings, command } = question;
   if (command === undefined)
     throw new SettingError(
       "snapshot",
@@ -319,16 +264,17 @@ async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
     import("./url/copies.ts"),
   ]);
   // The folder is that of the place, whatever the password.
-  const place = copiesFolderOf(cache, addressForMessages(snapshot));
-  const args = argsOfRounds(question);
-  return ({ observe }) => new RoundsSource({ command, args, input: snapshot, place, observe });
+  const place = copiesFolderOf(cache, addressForMessages(postgres));
+  const { queries, every = ROUND_SECONDS, skipBroken = 0, allowShrink = false, maxSnapshotBytes } = settings;
+  const round = { postgres, queries, skipBroken, allowShrink, maxSnapshotBytes, out: join(place, "current") };
+  return ({ observe }) => new RoundsSource({ command, settings: round, place, every, observe });
 }
 
-/** @internal Checks the settings of a snapshot by URL or from a database. @throws {SettingError} */
+/** @internal Checks the settings of a snapshot by URL, or from a database. @throws {SettingError} */
 export async function findUrlSource(question: SourceQuestion): Promise<OpenSource> {
-  if (/^postgres(?:ql)?:\/\//i.test(question.snapshot)) return await findRoundsSource(question);
   const { snapshot: address, settings, nameOf } = question;
-  for (const name of OF_ROUNDS)
+  if (/^postgres(?:ql)?:\/\//i.test(address)) return await findRoundsSource(question);
+  for (const name of ["queries", "every"] as const)
     if (settings[name] !== undefined)
       throw new SettingError(name, " is for snapshots by postgres:// alone", true);
   const tokenName = nameOf("snapshotTokenFile");

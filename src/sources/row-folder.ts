@@ -2,14 +2,16 @@
 
 import { createHash } from "node:crypto";
 import { open, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { replaceFile } from "../files/atomic.ts";
 import { formatTime } from "../model/time.ts";
 import { MANIFEST } from "../snapshot/files.ts";
-import { type Before, type Loaded, loadSnapshot } from "../snapshot/load.ts";
+import { LONG_LINE, MAX_LINE_BYTES } from "../snapshot/lines.ts";
+import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
+import { type Budget, TOO_LARGE, trySpend } from "../snapshot/read.ts";
 import { refuseShrunk, type ShrinkGuard, type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
 import { isObject } from "../util/json.ts";
 import { SnapshotError } from "../util/told-error.ts";
@@ -22,37 +24,77 @@ export interface WrittenFile {
   readonly rows: number;
   readonly lines: number;
   readonly bytes: number;
+  /** Bytes of the rows before compression. */
+  readonly plainBytes: number;
   /** Hex hash of the bytes on disk. */
   readonly sha256: string;
   /** Hex hash of the rows before compression. */
   readonly plainSha256: string;
 }
 
+const NOTHING_SHA256 = createHash("sha256").digest("hex");
+
+export const EMPTY_FILE: WrittenFile = {
+  rows: 0,
+  lines: 0,
+  bytes: 0,
+  plainBytes: 0,
+  sha256: NOTHING_SHA256,
+  plainSha256: NOTHING_SHA256,
+};
+
+/** What a source of rows may send. */
+interface Bounds {
+  /** Shared by all files. */
+  readonly budget: Budget;
+  /** Called for each part of the rows before it is written. */
+  readonly onBytes: () => void;
+}
+
 /**
  * Writes lines, each ended by a newline, to a new file. Reads the source no faster than the disk writes.
  *
- * @throws errors of the file system, and what `source` throws
+ * @param bounds absent for rows that were bounded before
+ * @throws {SnapshotError} when the rows exceed the bounds, or a line that of a row; errors of the file system; what `source` throws
  */
 export async function writeRowFile(
   path: string,
   source: AsyncIterable<Buffer>,
   gzip: boolean,
+  bounds?: Bounds,
 ): Promise<WrittenFile> {
   const plain = createHash("sha256");
   const stored = createHash("sha256");
   let bytes = 0;
+  let plainBytes = 0;
   let lines = 0;
   let empty = 0;
   let wasNewline = true;
+  /** Bytes of the line that has not ended. */
+  let begun = 0;
+  const name = basename(path);
+
+  /** @throws {SnapshotError} when a line is too long */
+  function add(bytes: number): void {
+    begun += bytes;
+    if (begun > MAX_LINE_BYTES) throw new SnapshotError([`${name}:${lines + 1}: ${LONG_LINE}`]);
+  }
 
   async function* counted(): AsyncGenerator<Buffer, void> {
     for await (const chunk of source) {
+      bounds?.onBytes();
+      plainBytes += chunk.length;
+      if (bounds !== undefined && !trySpend(bounds.budget, chunk.length))
+        throw new SnapshotError([`${name}: ${TOO_LARGE}`]);
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        add(at - from);
+        begun = 0;
         lines++;
         if (at === from && (from > 0 || wasNewline)) empty++;
         from = at + 1;
       }
+      add(chunk.length - from);
       if (chunk.length > 0) wasNewline = from === chunk.length;
       if (gzip) plain.update(chunk);
       yield chunk;
@@ -75,7 +117,7 @@ export async function writeRowFile(
   }
   const sha256 = stored.digest("hex");
   const plainSha256 = gzip ? plain.digest("hex") : sha256;
-  return { rows: lines - empty, lines, bytes, sha256, plainSha256 };
+  return { rows: lines - empty, lines, bytes, plainBytes, sha256, plainSha256 };
 }
 
 export type RowFiles = ReadonlyMap<string, WrittenFile>;
@@ -150,8 +192,6 @@ export async function renewIfSame(
 export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
   readonly maxSnapshotBytes: number;
   readonly signal: AbortSignal;
-  /** The last publication: its unchanged files are not read again. */
-  readonly before?: Before | undefined;
 }
 
 /**
@@ -163,10 +203,10 @@ export async function completeRows(
   folder: string,
   files: RowFiles,
   fields: Omit<ManifestFields, "visible">,
-  { maxSnapshotBytes: maxBytes, signal, before, current, allowShrink }: CheckOptions,
+  { maxSnapshotBytes: maxBytes, signal, current, allowShrink }: CheckOptions,
 ): Promise<Loaded> {
   await writeManifest(folder, files, fields);
-  const checked = await loadSnapshot(folder, { maxBytes, signal, ...(before && { before }) });
+  const checked = await loadSnapshot(folder, { maxBytes, signal });
   signal.throwIfAborted();
   if (!checked.ok) throw new SnapshotError(checked.problems);
   const visible = visibleIn(checked.store);

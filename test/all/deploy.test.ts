@@ -275,7 +275,8 @@ describe("the manifests for Kubernetes", () => {
 });
 
 const UNIT = join(ROOT, "deploy/orrery.service");
-const PUBLISH = join(ROOT, "deploy/orrery-publish@.service");
+const PUBLISH = join(ROOT, "deploy/orrery-export.service");
+const TIMER = join(ROOT, "deploy/orrery-export.timer");
 
 function analyze(...args: readonly string[]): string {
   const ran = spawnSync("systemd-analyze", args, { encoding: "utf8" });
@@ -318,7 +319,19 @@ describe("the systemd unit", { skip: need("systemd-analyze") }, () => {
 
 describe("the systemd unit for what brings data", { skip: need("systemd-analyze") }, () => {
   it("is clean to systemd-analyze verify", (t) =>
-    assertClean(t, PUBLISH, "orrery-publish@export.service", "%i --out /var/lib/orrery/snapshot"));
+    assertClean(t, PUBLISH, "orrery-export.service", "export --out /var/lib/orrery/snapshot"));
+
+  it("is started by the timer, which is clean, too", (t) => {
+    const folder = temporaryFolder(t);
+    const service = readFileSync(PUBLISH, "utf8").replace(
+      "/usr/local/bin/orrery ",
+      `${join(ROOT, "bin/orrery.mjs")} `,
+    );
+    writeFileSync(join(folder, "orrery-export.service"), service);
+    const timer = join(folder, "orrery-export.timer");
+    cpSync(TIMER, timer);
+    assert.equal(analyze("verify", "--man=no", timer), "");
+  });
 
   it("publishes to where the server reads, in whose group it is", () => {
     const [publish, serve] = [PUBLISH, UNIT].map((unit) => readFileSync(unit, "utf8")) as [string, string];

@@ -1,10 +1,11 @@
 /** Tables that an export need not copy again, told by a real PostgreSQL: only those whose rows are certainly the same. */
 
 import assert from "node:assert/strict";
+import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { TABLES, type TableName } from "../../src/model/schema.ts";
-import { exportLive, exportOnce, type LastPublished } from "../../src/sources/postgres/export.ts";
+import { exportOnce } from "../../src/sources/postgres/export.ts";
 import { copyTables, type TableMarks } from "../../src/sources/postgres/postgres.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES, type Queries } from "../../src/sources/postgres/queries.ts";
@@ -133,35 +134,68 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
     assert.deepEqual((await next(database, marks)).copied, TABLES);
   });
 
-  it("are copied by a live round after one whose commits a crash could lose", async (t) => {
+  it("are noted beside the published version for the next export", async (t) => {
     const database = await makeDatabase();
+    const other = `${database}_other`;
     const out = join(temporaryFolder(t), "out");
     const options = {
-      from: readPostgresUrl(server.url(database), {}),
       queries: DEFAULT_QUERIES,
       out,
       gzip: false,
       maxSnapshotBytes: 1e9,
       signal: new AbortController().signal,
     };
-    let last: LastPublished | undefined;
-    const published = await until(async () => {
-      await server.run("CHECKPOINT");
-      ({ published: last } = await exportOnce({ ...options, last }));
-      return last?.marks.has("instances") ? last : undefined;
-    }, "marks");
+    /** Exports once. @returns the steps of copies, and the names of marked tables */
+    const exportFrom = async (name: string) => {
+      const copied = new Set<string>();
+      const onProgress = (step: string): void => void (/^copying/.test(step) && copied.add(step.slice(8)));
+      const from = readPostgresUrl(server.url(name), {});
+      const { isNew, note, visible } = await exportOnce({ ...options, from, onProgress });
+      return { copied: [...copied], isNew, visible, marked: [...(note?.marks.keys() ?? [])] };
+    };
+    const untilMarked = () =>
+      until(async () => {
+        await server.run("CHECKPOINT");
+        return (await exportFrom(database)).marked.length === TABLES.length;
+      }, "marks");
     const count = (): number => readRows(out, "instances").length;
+    await untilMarked();
     const before = count();
+    assert.deepEqual((await exportFrom(database)).copied, []);
     await server.run(
       `SET synchronous_commit = off;
        INSERT INTO instances SELECT gen_random_uuid(), world_id, true, true, '2030-01-01' FROM instances LIMIT 1`,
       database,
     );
-    const live = await exportLive(options, published);
-    assert.deepEqual([count(), live?.marks.has("instances")], [before + 1, false]);
+    const first = await exportFrom(database);
+    assert.deepEqual([first.copied, first.isNew, first.marked], [["instances"], true, []]);
+    assert.equal(count(), before + 1);
+    assert.equal(first.visible, `40 users, 10 worlds, ${before + 1} instances visible`);
     await server.run("DELETE FROM instances WHERE created_at = '2030-01-01'", database);
-    await exportLive(options, live!);
+    await exportFrom(database);
     assert.equal(count(), before);
+    await untilMarked();
+    // Hidden worlds hide instances, whose own table did not change.
+    await server.run("UPDATE worlds SET is_public = false", database);
+    assert.match(
+      (await exportFrom(database)).visible,
+      /^40 users, 0 of 10 worlds, 0 of \d instances visible: WARNING/,
+    );
+    await server.run("UPDATE worlds SET is_public = true", database);
+    await untilMarked();
+    // A copy of a database has the same tables by number.
+    await server.run(`CREATE DATABASE ${other} TEMPLATE ${database}`);
+    assert.deepEqual((await exportFrom(other)).copied, TABLES);
+    // A file that was touched is copied and checked.
+    await untilMarked();
+    utimesSync(join(out, "users.ndjson"), 1, 1);
+    assert.deepEqual((await exportFrom(database)).copied, ["users"]);
+    // A note of another version says nothing, nor does one that is damaged.
+    const note = join(`${out}.versions`, "export.json");
+    for (const text of [readFileSync(note, "utf8").replace(/"version":"\d{4}/, '"version":"1999'), "{", ""]) {
+      writeFileSync(note, text);
+      assert.deepEqual((await exportFrom(database)).copied, TABLES);
+    }
   });
 
   it("are not marked while a crash could lose a commit that was seen", async () => {

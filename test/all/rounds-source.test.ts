@@ -2,15 +2,19 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runRoundProcess } from "../../src/sources/round-process.ts";
 import { temporaryFolder } from "../support/folders.ts";
-import { place, TOKEN } from "../support/place.ts";
-import { freePort } from "../support/ports.ts";
+import { assertInTime } from "../support/patience.ts";
+import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
+import { freePort, listen } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { get, jsonLines, type Program, start, until } from "../support/process.ts";
+import { COMMAND } from "../support/program.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 
 const skip = needPostgres();
@@ -27,6 +31,18 @@ const PASSWORD = "right4711";
 function childrenOf(pid: number): string[] {
   const out = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" });
   return out.split("\n").filter((line) => line.trim().split(/\s+/)[1] === String(pid));
+}
+
+/** Waits for the end of a process. */
+async function untilGone(id: number): Promise<void> {
+  await until(() => {
+    try {
+      process.kill(id, 0);
+      return false;
+    } catch {
+      return true;
+    }
+  }, "the end of the process");
 }
 
 const urlOf = (program: Program): string | undefined => /listening on (http\S+) /.exec(program.stdout())?.[1];
@@ -51,12 +67,12 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
 
   /** Starts the server over the database. */
   async function open(
-    t: Parameters<typeof place>[0],
+    t: TestContext,
     more: readonly string[] = [],
     url = postgres.url("live"),
     cache = join(temporaryFolder(t), "cache"),
   ) {
-    const { keys } = place(t);
+    const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord(TOKEN, { limit: 1_000_000 }));
     const adminPort = await freePort();
     const args = [
       "serve",
@@ -79,7 +95,7 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     return { program, args, adminPort, status };
   }
 
-  it("serves the database, follows it, shows no password, and ends its child", async (t) => {
+  it("serves the database, follows it, shows no password, and leaves no process", async (t) => {
     const secret = new URL(postgres.url("live"));
     secret.password = "canary4711";
     const { program, status } = await open(t, [], secret.href);
@@ -87,32 +103,71 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     assert.equal(await totalUsers(url), 1);
     await postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Bob', NULL, now())", "live");
     await until(async () => (await totalUsers(url)) === 2, "the second user");
-    const children = childrenOf(program.child.pid!);
-    assert.equal(children.length, 1, children.join());
-    assert.doesNotMatch(children[0]!, /postgres:\/\//);
+    const childNow = async (): Promise<string> =>
+      await until(() => childrenOf(program.child.pid!)[0], "a round");
+    const line = await childNow();
     const done = jsonLines(program.stderr()).find(({ event }) => event === "round-done");
     assert.match(String(done!.details), /rows, \d+ bytes, 1 users, 0 worlds, 0 instances visible/);
-    for (const text of [children[0]!, program.stderr(), program.stdout(), JSON.stringify(await status())])
+    const own = execFileSync("ps", ["-o", "args=", "-p", String(program.child.pid)], { encoding: "utf8" });
+    assert.equal(own, "orrery serve\n");
+    for (const text of [line, own, program.stderr(), program.stdout(), JSON.stringify(await status())])
       assert.doesNotMatch(text, /canary4711/);
-    const child = Number(children[0]!.trim().split(/\s+/)[0]);
-    // A child that dies is started again.
-    process.kill(child, "SIGKILL");
-    const other = await until(() => {
-      const [line = ""] = childrenOf(program.child.pid!);
-      const id = Number(line.trim().split(/\s+/)[0]);
-      return id > 0 && id !== child ? id : undefined;
-    }, "another child");
-    // And it ends with a server that is killed.
+    // A round that waits ends with a server that is killed.
+    const locker = await postgres.connect("live");
+    await locker.query("BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE");
+    await until(async () => {
+      const { rows } = await locker.query("SELECT 1 FROM pg_locks WHERE NOT granted");
+      return rows.length > 0;
+    }, "a round that waits");
+    const child = Number((await childNow()).trim().split(/\s+/)[0]);
     program.child.kill("SIGKILL");
     await program.ended;
-    await until(() => {
-      try {
-        process.kill(other, 0);
-        return false;
-      } catch {
-        return true;
-      }
-    }, "the end of the child");
+    await untilGone(child);
+    await locker.end();
+  });
+
+  it("starts a round at once on POST /reload and on SIGHUP", async (t) => {
+    const { program, adminPort } = await open(t, ["--every", "3600", "--watch", "3600"]);
+    const url = await until(() => urlOf(program), "the first answer", 20_000);
+    const users = await totalUsers(url);
+    const add = () =>
+      postgres.run("INSERT INTO users VALUES (gen_random_uuid(), 'Flo', NULL, now())", "live");
+    await add();
+    const reply = await fetch(`http://127.0.0.1:${adminPort}/reload`, {
+      method: "POST",
+      headers: { "X-Orrery-Admin": "1" },
+    });
+    assert.match(await reply.text(), /"result":"loaded"/);
+    assert.equal(await totalUsers(url), users + 1);
+    await add();
+    program.child.kill("SIGHUP");
+    await until(async () => (await totalUsers(url)) === users + 2, "the other user");
+    await program.stop("SIGTERM");
+  });
+
+  it("fails without progress for 30 s, counts the age from the last success, and ends a stopped process", {
+    timeout: 120_000,
+  }, async (t) => {
+    const { program, status } = await open(t);
+    const url = await until(() => urlOf(program), "the first answer", 20_000);
+    const child = await until(() => childrenOf(program.child.pid!)[0], "a round");
+    const id = Number(child.trim().split(/\s+/)[0]);
+    process.kill(id, "SIGSTOP");
+    const ageOf = async (): Promise<number> =>
+      ((await status()) as unknown as { generation: { ageSeconds: number } }).generation.ageSeconds;
+    await sleep(10_000);
+    assert.ok((await ageOf()) > 8, `${await ageOf()} s`);
+    const failed = await until(
+      () => jsonLines(program.stderr()).find(({ event }) => event === "round-failed"),
+      "the failure",
+      40_000,
+    );
+    assert.match(String(failed.problem), /^no progress for 30 s \(/);
+    await untilGone(id);
+    await until(async () => (await status()).problems.length === 0, "the recovery", 20_000);
+    await until(async () => (await ageOf()) < 8, "a young age", 20_000);
+    assert.ok((await totalUsers(url)) > 0);
+    await program.stop("SIGTERM");
   });
 
   it("waits for a database that is away, says so, and goes on without one that goes away", async (t) => {
@@ -338,6 +393,90 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     await program.stop("SIGTERM");
   });
 
+  describe("against a database that stalls", () => {
+    /** Passes bytes between a client and the database until a side's bytes hold a text; then the stall begins. */
+    async function stallAt(t: TestContext, text: string, then: (client: Socket, chunk: Buffer) => void) {
+      const sockets: Socket[] = [];
+      const relay = createServer((client) => {
+        const server = connect(postgres.port, "127.0.0.1");
+        sockets.push(client, server);
+        let isStalled = false;
+        for (const [from, to] of [
+          [client, server],
+          [server, client],
+        ] as const) {
+          from.on("error", () => {});
+          from.on("close", () => to.destroy());
+          from.on("data", (chunk: Buffer) => {
+            if (isStalled) return;
+            isStalled = chunk.includes(text);
+            if (isStalled) then(client, chunk);
+            else to.write(chunk);
+          });
+        }
+      });
+      const port = await listen(relay);
+      t.after(() => {
+        for (const socket of sockets) socket.destroy();
+        relay.close();
+      });
+      return `postgres://orrery@127.0.0.1:${port}/live?sslmode=disable`;
+    }
+
+    /** A notice of the server, as the protocol has it. */
+    const NOTICE = Buffer.from("4e0000001353464f4f00434e4f4f004d6f6f000000", "hex");
+
+    const stalls: readonly (readonly [
+      what: string,
+      text: string,
+      then: (client: Socket, chunk: Buffer) => void,
+      step: string,
+    ])[] = [
+      ["never answers", "user", () => {}, "asking the database"],
+      ["stalls at BEGIN", "BEGIN", () => {}, "asking the database"],
+      ["stalls in COPY", "Ada", () => {}, "copying users"],
+      [
+        "sends half a message",
+        "Ada",
+        (client, chunk) => client.write(chunk.subarray(0, chunk.indexOf("Ada"))),
+        "copying users",
+      ],
+      [
+        "sends notices without an end",
+        "BEGIN",
+        (client) => {
+          const timer = setInterval(() => client.write(NOTICE), 5);
+          client.on("close", () => clearInterval(timer));
+        },
+        "asking the database",
+      ],
+    ];
+    for (const [what, text, then, step] of stalls) {
+      it(`fails when it ${what}, and leaves nothing`, async (t) => {
+        const url = await stallAt(t, text, then);
+        const out = join(temporaryFolder(t), "current");
+        const settings = {
+          postgres: url,
+          queries: undefined,
+          out,
+          maxSnapshotBytes: 1e9,
+          allowShrink: false,
+          skipBroken: 0,
+        };
+        const signal = new AbortController().signal;
+        const began = performance.now();
+        const running = runRoundProcess({ command: COMMAND, settings, stallMs: 4000, signal });
+        await assert.rejects(running, (error: Error) => {
+          assert.equal(error.message, `no progress for 4 s (${step})`);
+          return true;
+        });
+        // The step begins some time after the process.
+        assertInTime(began, 15_000, "the failure");
+        assert.deepEqual([existsSync(out), existsSync(`${out}.versions`)], [false, false]);
+      });
+    }
+  });
+
   it("refuses options that do not fit", async (t) => {
     const { keys } = place(t);
     const of = async (snapshot: string, ...more: string[]): Promise<string> => {
@@ -345,10 +484,6 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       assert.equal((await program.ended).status, 2);
       return program.stderr();
     };
-    for (const option of ["--every", "--queries"])
-      assert.match(
-        await of("http://127.0.0.1:1/", option, "5"),
-        new RegExp(`${option} is for snapshots by postgres:// alone`),
-      );
+    assert.match(await of("http://127.0.0.1:1/", "--every", "5"), /--every is for snapshots by postgres/);
   });
 });

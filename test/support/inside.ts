@@ -11,7 +11,6 @@ export const NO_IO: CommandIo = {
   pid: 1,
   self: [],
   readFirstLine: async () => "",
-  whenInputEnds: () => {},
   readInput: async () => "",
   print: () => true,
   deliver: async () => {},

@@ -14,7 +14,7 @@ import {
   type TakeGeneration,
   unchangedObservation,
 } from "./served.ts";
-import { folderSource, type Source } from "./source.ts";
+import { folderSource, type Occasion, type Source } from "./source.ts";
 
 export interface SnapshotOptions extends LoaderOptions, ServedOptions {
   readonly folder: string;
@@ -65,11 +65,11 @@ export class SnapshotLoads {
   }
 
   /** Loads, and serves the result unless it is refused. */
-  async load(allowShrink: boolean): Promise<LoadOutcome> {
+  async load(allowShrink: boolean, occasion: Occasion): Promise<LoadOutcome> {
     const { events } = this.#options;
     events?.began();
     try {
-      const problem = await this.#refresh(this.served.generation === undefined ? "start" : "reload");
+      const problem = await this.#refresh(this.served.generation === undefined ? "start" : occasion);
       return problem === undefined ? await this.#loadFolder(allowShrink) : refused(problem);
     } finally {
       events?.ended();
@@ -102,7 +102,7 @@ export class SnapshotLoads {
   }
 
   /** @returns the problem of the source, if there is one */
-  async #refresh(occasion: "start" | "reload"): Promise<string | undefined> {
+  async #refresh(occasion: Occasion): Promise<string | undefined> {
     try {
       this.#folder = await this.#source.refresh(occasion, this.#signal);
       return undefined;

@@ -28,6 +28,8 @@ export class SnapshotKeeper {
   readonly #pauses = new GrowingPauses(RETRY_MS);
   #isStopped = false;
   #allowsShrinkOnce = false;
+  /** Whether somebody asked for the load: then the source is asked, too. */
+  #isAsked = false;
   #outcome: SnapshotOutcome = { result: "unchanged", problems: [] };
   #watch: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -53,6 +55,7 @@ export class SnapshotKeeper {
   /** Loads again; resolves with the outcome of that load. @param allowShrink whether it may accept a shrunk snapshot */
   async reload(allowShrink = false): Promise<SnapshotOutcome> {
     this.#allowsShrinkOnce ||= allowShrink;
+    this.#isAsked = true;
     await this.#loading.ask();
     return this.#outcome;
   }
@@ -97,8 +100,10 @@ export class SnapshotKeeper {
   async #load(): Promise<void> {
     clearTimeout(this.#retry);
     const allowShrink = this.#allowsShrinkOnce;
+    const isAsked = this.#isAsked;
     this.#allowsShrinkOnce = false;
-    const outcome = await this.#loads.load(allowShrink);
+    this.#isAsked = false;
+    const outcome = await this.#loads.load(allowShrink, isAsked ? "reload" : "watch");
     if (this.#closing.signal.aborted) return;
     if (outcome.died) {
       this.#allowsShrinkOnce ||= allowShrink;
@@ -112,7 +117,7 @@ export class SnapshotKeeper {
   #retryLater({ problems }: LoadOutcome): void {
     const retryMs = this.#pauses.next();
     this.#tellRefused({ problems }, retryMs);
-    if (!this.#isStopped) this.#retry = setTimeout(() => void this.reload(), retryMs).unref();
+    if (!this.#isStopped) this.#retry = setTimeout(() => void this.#loading.ask(), retryMs).unref();
   }
 
   /** @throws {SnapshotError} when nothing is served */
@@ -149,7 +154,7 @@ export class SnapshotKeeper {
     const settled = seen === this.#lastSeen || this.#options.source !== undefined;
     this.#lastSeen = seen;
     if (isCurrent) this.#loads.confirm();
-    else if (settled && !isLoading() && !this.#loads.isOfNewestLoad(seen)) await this.reload();
+    else if (settled && !isLoading() && !this.#loads.isOfNewestLoad(seen)) await this.#loading.ask();
   }
 
   /** Reports once why the folder cannot be read. */

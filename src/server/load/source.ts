@@ -4,7 +4,7 @@ import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
 import { SettingError, type Settings, type Values } from "../../settings/settings.ts";
 
-/** Why the source is asked: for the first load, a check of the watch, or a later load. */
+/** Why the source is asked: for the first load, a check of the watch or a load after it, or a reload on request. */
 export type Occasion = "start" | "watch" | "reload";
 
 /** An origin of snapshots other than a given folder. */

@@ -1,12 +1,13 @@
-/** `orrery export`: snapshots from PostgreSQL, once or repeatedly. */
+/** `orrery export`: a snapshot from PostgreSQL; and the process of a server that exports once, a round. */
 
 import type { CommandIo, Program } from "../../cli/command.ts";
 import { failureAt, type Options, UsageError } from "../../cli/options.ts";
 import { readGiven } from "../../files/given.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { runRounds } from "../rounds.ts";
+import { type RoundSettings, serveRound } from "../round-process.ts";
+import { type Round, runRound } from "../rounds.ts";
 import { stopSignal } from "../stop-signal.ts";
-import { exportDry, exportLive, exportOnce, type LastPublished } from "./export.ts";
+import { type ExportOptions, exportDry, exportOnce } from "./export.ts";
 import { readPostgresUrl } from "./postgres-url.ts";
 import { DEFAULT_QUERIES, parseQueries, type Queries } from "./queries.ts";
 
@@ -32,14 +33,18 @@ async function readUrl(
   }
 }
 
+async function exportRound(options: ExportOptions): Promise<Round> {
+  const exported = await exportOnce(options);
+  const { rows, bytes, visible, left } = exported;
+  const leftOut = left.length === 0 ? [] : [`left out ${left.length} broken: ${left.join("; ")}`];
+  const parts = [`${rows} rows`, `${bytes} bytes`, ...(visible === "" ? [] : [visible]), ...leftOut];
+  return { ...exported, details: parts.join(", ") };
+}
+
 export async function exportRows(options: Options<"export">, io: CommandIo, program: Program): Promise<void> {
   const from = await readUrl(options, io);
-  const { values, names } = options;
-  const { every, liveEvery } = values;
-  if (liveEvery !== undefined && every === undefined)
-    throw new UsageError(`${names.liveEvery}: requires ${names.every}`);
-  const queries = await readQueries(values.queries);
-  const task = { ...values, from, queries };
+  const { values } = options;
+  const task = { ...values, from, queries: await readQueries(values.queries) };
   if (values.dryRun) {
     const lines = await exportDry({ ...task, signal: stopSignal() }).catch((error: unknown) => {
       throw failureAt(values.out, error);
@@ -47,19 +52,14 @@ export async function exportRows(options: Options<"export">, io: CommandIo, prog
     await io.deliver(`${lines.join("\n")}\n`);
     return;
   }
-  let published: LastPublished | undefined;
-  await runRounds(options, io, program, {
-    async run(signal) {
-      const exported = await exportOnce({ ...task, last: published, signal });
-      ({ published } = exported);
-      const { rows, bytes, visible, left } = exported;
-      const leftOut = left.length === 0 ? [] : [`left out ${left.length} broken: ${left.join("; ")}`];
-      const parts = [`${rows} rows`, `${bytes} bytes`, ...(visible === "" ? [] : [visible]), ...leftOut];
-      return { ...exported, details: parts.join(", ") };
-    },
-    betweenSeconds: liveEvery,
-    async runBetween(signal) {
-      published = published && (await exportLive({ ...task, signal }, published));
-    },
+  await runRound(options, io, program, (signal) => exportRound({ ...task, signal }));
+}
+
+/** Exports once for the server that started this process. */
+export async function exportForServer(io: CommandIo): Promise<void> {
+  await serveRound(io, async ({ postgres, queries, ...settings }: RoundSettings, onProgress) => {
+    const from = readPostgresUrl(postgres, io.environment);
+    const task = { ...settings, gzip: false, from, queries: await readQueries(queries) };
+    return await exportRound({ ...task, onProgress, signal: stopSignal() });
   });
 }

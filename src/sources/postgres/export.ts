@@ -1,20 +1,20 @@
 /** One export: writes rows from PostgreSQL to a folder with a manifest, checks them, and publishes the folder as a whole. */
 
-import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, link, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Options } from "../../cli/options.ts";
 import { temporaryOf } from "../../files/atomic.ts";
 import { makeTemporaryFolder } from "../../files/folders.ts";
-import { publishVersion } from "../../files/publish.ts";
+import { EARLIER_VERSIONS, publishVersion } from "../../files/publish.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
-import { buildPrepared } from "../../server/load/build-prepared.ts";
-import { fileFingerprintsOf, isSameFile, PREPARED } from "../../snapshot/files.ts";
-import type { Before, Loaded } from "../../snapshot/load.ts";
+import { type Loaded, loadSnapshot } from "../../snapshot/load.ts";
+import { TOO_LARGE, trySpend } from "../../snapshot/read.ts";
+import { refuseShrunk } from "../../snapshot/refusals.ts";
 import { rowText } from "../../store/table.ts";
 import { SnapshotError } from "../../util/told-error.ts";
 import { leaveOut, nameRows, otherStatuses, SHOWN_STATUS } from "../broken-rows.ts";
 import {
-  completeRows,
+  EMPTY_FILE,
   generationOfRows,
   holdsGeneration,
   type RowFiles,
@@ -23,6 +23,7 @@ import {
   writeManifest,
   writeRowFile,
 } from "../row-folder.ts";
+import { type Counts, type Note, readNote, unchangedFiles, writeNote } from "./note.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import { isAlwaysVisible, type Queries } from "./queries.ts";
@@ -32,116 +33,106 @@ type Settings = Options<"export">["values"];
 /** Settings of the command, and the source. */
 export interface ExportOptions
   extends Pick<Settings, "out" | "gzip" | "maxSnapshotBytes">,
-    Partial<Pick<Settings, "build" | "keep" | "allowShrink" | "visibleOnly" | "skipBroken">> {
+    Partial<Pick<Settings, "allowShrink" | "visibleOnly" | "skipBroken">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
-  /** The last publication: files equal to its files are linked and not checked again. */
-  readonly last?: LastPublished | undefined;
   /** Aborts: cancels the query and removes the written files. */
   readonly signal: AbortSignal;
-}
-
-/** The last publication, for the next round. It keeps the rows in memory. */
-export interface LastPublished {
-  readonly folder: string;
-  readonly files: RowFiles;
-  /** Time of its data, in milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** Undefined when another process had already published the same rows. */
-  readonly before: Before | undefined;
-  readonly marks: TableMarks;
+  /** Called whenever the export gets on, with the step that it is at. */
+  readonly onProgress?: ((step: string) => void) | undefined;
 }
 
 type Exported = Awaited<ReturnType<typeof fillFolder>>;
 
-/** One export: all tables that have a query; the others keep the files of the last publication. */
-interface Task extends Omit<ExportOptions, "queries"> {
-  readonly queries: Partial<Queries>;
-  /** The queries of all tables, if hidden rows are left out. */
-  readonly visibleBy: Queries | undefined;
+interface Task extends ExportOptions {
   /** Time of the data. Taken before the first query: the rows include everything committed by then. */
   readonly createdAt: number;
 }
 
-/** The files of the last publication that were not touched since. */
-async function untouched({ folder, before }: LastPublished): Promise<ReadonlySet<string>> {
-  const looks = await fileFingerprintsOf(folder);
-  const kept = before?.kept.files ?? [];
-  const same = kept.filter(({ file, fingerprint }) => isSameFile(looks.get(file) ?? "", fingerprint));
-  return new Set(same.map(({ file }) => file));
+function taskOf(options: ExportOptions): Task {
+  return { ...options, createdAt: Date.now() };
 }
 
-/**
- * Copies every table that has a query and may have changed to a file.
- *
- * @param last has the same form, compressed or not
- * @returns the files, the names of unchanged ones to link, and the marks for the next export
- */
+const fileOf = (table: TableName, gzip: boolean): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
+
+/** Copied rows that are to be checked and completed. */
+interface Copied {
+  readonly folder: string;
+  readonly current: string | undefined;
+  /** What is known of the published version; undefined if nothing is. */
+  readonly note: Note | undefined;
+  readonly files: RowFiles;
+  /** Names of files that are equal to the published ones. */
+  readonly shared: readonly string[];
+  readonly marks: TableMarks;
+}
+
+/** Copies every table that may have changed to a file. @throws {SnapshotError} when the rows exceed a bound */
 async function copyRows(
   folder: string,
-  { from, queries, visibleBy, gzip, signal }: Task,
-  last: LastPublished | undefined,
-): Promise<Pick<LastPublished, "files" | "marks"> & { readonly shared: readonly string[] }> {
-  const nameOf = (table: TableName): string => `${table}.ndjson${gzip ? ".gz" : ""}`;
-  const usable = last === undefined ? new Set() : await untouched(last);
-  const before = [...(last?.marks ?? [])];
+  current: string | undefined,
+  note: Note | undefined,
+  { from, queries, visibleOnly, gzip, maxSnapshotBytes, onProgress, signal }: Task,
+): Promise<Copied> {
+  const usable = note === undefined ? new Map<string, WrittenFile>() : await unchangedFiles(current!, note);
   // A mark proves nothing about some rows of a table: it counts all, and sees no other table.
-  const isMarked = (table: TableName): boolean => visibleBy === undefined || isAlwaysVisible(table);
-  const known = before.filter(([table]) => usable.has(nameOf(table)) && isMarked(table));
+  const isMarked = (table: TableName): boolean => !visibleOnly || isAlwaysVisible(table);
+  const known = [...(note?.marks ?? [])].filter(
+    ([table]) => usable.has(fileOf(table, gzip)) && isMarked(table),
+  );
+  const budget = { bytesLeft: maxSnapshotBytes };
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
-    const file = await writeRowFile(join(folder, nameOf(table)), lines, gzip);
+    const onBytes = (): void => onProgress?.(`copying ${table}`);
+    onBytes();
+    const file = await writeRowFile(join(folder, fileOf(table, gzip)), lines, gzip, {
+      budget,
+      onBytes,
+    }).catch(async (error: unknown) => {
+      throw error instanceof SnapshotError
+        ? new SnapshotError(await nameRows(folder, error.problems))
+        : error;
+    });
     written.set(table, file);
     return file;
   };
+  onProgress?.("asking the database");
+  const visibleBy = visibleOnly ? queries : undefined;
   const marks = await copyTables(from, { queries, visibleBy, take, marks: new Map(known) }, signal);
   const files = new Map<string, WrittenFile>();
   const shared: string[] = [];
   for (const table of TABLES) {
-    const name = nameOf(table);
+    const name = fileOf(table, gzip);
     const copied = written.get(table);
-    files.set(name, copied ?? last!.files.get(name)!);
-    if (copied === undefined || (usable.has(name) && last!.files.get(name)!.sha256 === copied.sha256))
-      shared.push(name);
+    const file = copied ?? usable.get(name)!;
+    files.set(name, file);
+    if (copied === undefined && !trySpend(budget, file.plainBytes))
+      throw new SnapshotError([`${name}: ${TOO_LARGE}`]);
+    if (copied === undefined || usable.get(name)?.sha256 === copied.sha256) shared.push(name);
   }
   return {
+    folder,
+    current,
+    note,
     files,
     shared,
-    marks: new Map([...before.filter(([table]) => queries[table] === undefined), ...marks]),
+    marks: new Map([...marks].filter(([table]) => isMarked(table))),
   };
 }
 
-/** Builds the prepared snapshot, then removes the rows. Loading them is the check. */
-async function prepareRows(
-  rows: string,
-  folder: string,
-  current: string | undefined,
-  { maxSnapshotBytes: maxBytes, allowShrink, signal }: Task,
-): Promise<{ readonly bytes: number; readonly visible: string }> {
-  const guard = { current, allowShrink, maxBytes };
-  const prepared = await buildPrepared(rows, folder, { maxBytes, manifest: true, guard, signal });
-  signal.throwIfAborted();
-  if (!prepared.ok) throw new SnapshotError(prepared.problems);
-  const visible = await visibleWords(rows, prepared);
-  await rm(rows, { recursive: true });
-  return { bytes: prepared.bytes, visible };
-}
+/** The tables whose numbers of visible rows are told. */
+const TOLD = ["users", "worlds", "instances"] as const;
 
 /** Says how many rows are visible, by table; where no world is, also which other statuses they have. */
-async function visibleWords(
-  folder: string,
-  { store, reports }: Pick<Loaded, "store" | "reports">,
-): Promise<string> {
-  const words = (["users", "worlds", "instances"] as const).map((table) => {
-    const all = reports.find((report) => report.table === `${table}.ndjson`)?.rows ?? 0;
-    const { rows } = store[table];
-    const visible = rows.toLocaleString("en-US");
-    return rows === all ? `${visible} ${table}` : `${visible} of ${all.toLocaleString("en-US")} ${table}`;
+async function visibleWords(folder: string, counts: Counts, gzip: boolean): Promise<string> {
+  const words = TOLD.map((table) => {
+    const { rows, visible } = counts[table];
+    const shown = visible.toLocaleString("en-US");
+    return rows === visible ? `${shown} ${table}` : `${shown} of ${rows.toLocaleString("en-US")} ${table}`;
   });
-  const worlds = reports.find((report) => report.table === "worlds.ndjson");
-  if (worlds === undefined || worlds.rows === 0 || store.worlds.rows > 0)
-    return `${words.join(", ")} visible`;
-  const statuses = await otherStatuses(folder, worlds.file);
+  const { rows, visible } = counts.worlds;
+  if (rows === 0 || visible > 0) return `${words.join(", ")} visible`;
+  const statuses = await otherStatuses(folder, fileOf("worlds", gzip));
   const are =
     statuses.length === 0
       ? ""
@@ -149,19 +140,74 @@ async function visibleWords(
   return `${words.join(", ")} visible: WARNING, no world is visible${are}`;
 }
 
-/** Copied rows that are to be checked and completed. */
-interface Copied extends Awaited<ReturnType<typeof copyRows>> {
-  /** The folder to publish, and that of the rows, which is within it if a prepared snapshot is built. */
-  readonly folder: string;
-  readonly place: string;
-  readonly current: string | undefined;
-  readonly last: LastPublished | undefined;
+/** The tables to read for a check of changed ones: also those whose visible rows depend on them, or they on. */
+function tablesToCheck(changed: ReadonlySet<TableName>): ReadonlySet<TableName> {
+  const ofWorlds = ["worlds", "world-stats", "instances"] as const;
+  const needed: TableName[] = [];
+  if (changed.has("users")) needed.push("users");
+  if (changed.has("worlds")) needed.push(...ofWorlds);
+  else if (ofWorlds.some((table) => changed.has(table))) needed.push("worlds");
+  return new Set([...changed, ...needed]);
 }
 
-/** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines */
+type Fields = Parameters<typeof writeManifest>[2];
+
+/**
+ * Loads tables of a folder as a server does.
+ *
+ * @param tables to read; the others were checked before, and count as empty
+ * @throws {SnapshotError} in words of files and lines
+ */
+async function loadTables(
+  folder: string,
+  files: RowFiles,
+  tables: ReadonlySet<TableName>,
+  { gzip, maxSnapshotBytes: maxBytes, signal, onProgress }: Task,
+  fields: Fields,
+): Promise<Loaded> {
+  const place = await makeTemporaryFolder("export");
+  try {
+    const listed = new Map<string, WrittenFile>();
+    for (const table of TABLES) {
+      const name = fileOf(table, gzip);
+      if (tables.has(table)) {
+        await symlink(join(folder, name), join(place, name));
+        listed.set(name, files.get(name)!);
+      } else {
+        const empty = fileOf(table, false);
+        await writeFile(join(place, empty), "");
+        listed.set(empty, EMPTY_FILE);
+      }
+    }
+    await writeManifest(place, listed, fields);
+    const checked = await loadSnapshot(place, {
+      maxBytes,
+      signal,
+      onProgress: () => onProgress?.("checking"),
+    });
+    signal.throwIfAborted();
+    if (!checked.ok) throw new SnapshotError(checked.problems);
+    return checked;
+  } finally {
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+/** Numbers of rows that were read, and those noted before of tables that were not. */
+function countsOf(checked: Loaded, tables: ReadonlySet<TableName>, note: Note | undefined): Counts {
+  const { store, reports } = checked;
+  const counts = TOLD.map((table) => {
+    const rows = reports.find((report) => report.table === `${table}.ndjson`)?.rows ?? 0;
+    const read = { rows, visible: store[table].rows };
+    return [table, tables.has(table) ? read : note!.counts[table]] as const;
+  });
+  return Object.fromEntries(counts) as unknown as Counts;
+}
+
+/** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines; {@link PlaceError} */
 async function completeFolder(copied: Copied, task: Task) {
-  const { folder, place, current, last, files, shared, marks } = copied;
-  const { createdAt, build = false } = task;
+  const { folder, current, note, files, shared, marks } = copied;
+  const { createdAt, gzip, allowShrink, maxSnapshotBytes: maxBytes } = task;
   const generation = generationOfRows(files);
   const all = [...files.values()];
   const came = {
@@ -170,24 +216,21 @@ async function completeFolder(copied: Copied, task: Task) {
     bytes: all.reduce((sum, file) => sum + file.bytes, 0),
   };
   const fields = { generation, createdAt };
-  if (await renewIfSame(current, fields, build ? [PREPARED] : [...files.keys()])) {
-    const published = build ? undefined : { folder: current!, files, createdAt, before: last?.before, marks };
-    return { ...came, isNew: false, visible: "", published };
-  }
-  // Not before: a link changes the times of the published file, which tell its readers that it is another one.
-  for (const name of shared) await linkInto(place, last!.folder, name);
-  if (build) {
-    await writeManifest(place, files, fields);
-    return {
-      ...came,
-      ...(await prepareRows(place, folder, current, task)),
-      isNew: true,
-      published: undefined,
-    };
-  }
-  const checked = await completeRows(place, files, fields, { ...task, current, before: last?.before });
-  const published = { folder, files, createdAt, before: { store: checked.store, kept: checked.kept }, marks };
-  return { ...came, isNew: true, visible: await visibleWords(place, checked), published };
+  if (await renewIfSame(current, fields, [...files.keys()]))
+    return { ...came, isNew: false, visible: "", note: note && { ...note, marks } };
+  // Link only now: a link changes the file's ctime, and servers would look at it again.
+  for (const name of shared) await linkInto(folder, current!, name);
+  const changed = new Set(TABLES.filter((table) => !shared.includes(fileOf(table, gzip))));
+  const tables = note === undefined ? new Set(TABLES) : tablesToCheck(changed);
+  const checked = await loadTables(folder, files, tables, task, fields);
+  const counts = countsOf(checked, tables, note);
+  const visible = { users: counts.users.visible, worlds: counts.worlds.visible };
+  await refuseShrunk(visible, { current, allowShrink, maxBytes });
+  await writeManifest(folder, files, { ...fields, visible });
+  const looks = { ...note?.looks };
+  for (const { file, fingerprint } of checked.kept.files) if (files.has(file)) looks[file] = fingerprint;
+  const next: Note = { folder, files, looks, counts, marks };
+  return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
 
 /**
@@ -195,21 +238,24 @@ async function completeFolder(copied: Copied, task: Task) {
  * @returns the words about those rows, too @throws {SnapshotError} in words of tables and ids
  */
 async function completeSound(copied: Copied, task: Task) {
-  const { skipBroken = 0 } = task;
+  const { skipBroken = 0, gzip } = task;
   const left: string[] = [];
   let count = 0;
-  for (let { files, shared } = copied; ; ) {
+  for (let { files, shared, marks } = copied; ; ) {
     try {
-      return { ...(await completeFolder({ ...copied, files, shared }, task)), left };
+      return { ...(await completeFolder({ ...copied, files, shared, marks }, task)), left };
     } catch (error) {
       if (!(error instanceof SnapshotError)) throw error;
-      const named = await nameRows(copied.place, error.problems);
-      const rest = count < skipBroken ? await leaveOut(copied.place, files, error.problems) : undefined;
+      const named = await nameRows(copied.folder, error.problems);
+      const rest = count < skipBroken ? await leaveOut(copied.folder, files, error.problems) : undefined;
       if (rest === undefined || count + rest.count > skipBroken) throw new SnapshotError([...left, ...named]);
       count += rest.count;
       left.push(...named);
-      // A file without its broken rows is that of the last version no more.
-      shared = shared.filter((name) => rest.files.get(name) === files.get(name));
+      const isWhole = (name: string): boolean => rest.files.get(name) === files.get(name);
+      // A file with rows left out differs from the published one, so do not link it.
+      shared = shared.filter(isWhole);
+      // The next export copies its table again, and names the rows again.
+      marks = new Map([...marks].filter(([table]) => isWhole(fileOf(table, gzip))));
       files = rest.files;
     }
   }
@@ -218,18 +264,16 @@ async function completeSound(copied: Copied, task: Task) {
 /**
  * Fills a folder that is to be published.
  *
- * @returns among others the bytes on disk, milliseconds for copying the rows and for checking or preparing them, whether there is
- *   anything new, and the publication; that is undefined for a prepared snapshot
+ * @returns among others the bytes on disk, milliseconds for copying the rows and for checking them, whether there is anything
+ *   new, and the note for the next export
  */
 async function fillFolder(folder: string, current: string | undefined, task: Task) {
-  const { build = false } = task;
-  const last = task.last?.folder === current ? task.last : undefined;
-  const place = build ? join(folder, "rows") : folder;
-  if (build) await mkdir(place);
+  const note = current === undefined ? undefined : await readNote(current);
   const began = performance.now();
-  const copied = await copyRows(place, task, last);
+  const copied = await copyRows(folder, current, note, task);
   const copyMs = performance.now() - began;
-  const completed = await completeSound({ ...copied, folder, place, current, last }, task);
+  const completed = await completeSound(copied, task);
+  task.onProgress?.("publishing");
   return { ...completed, copyMs, checkMs: performance.now() - began - copyMs };
 }
 
@@ -240,51 +284,28 @@ const SHOWN = 3;
 export async function exportDry(options: ExportOptions): Promise<string[]> {
   const folder = await makeTemporaryFolder("export");
   try {
-    const task = { ...options, visibleBy: visibleBy(options), createdAt: Date.now() };
-    const { files } = await copyRows(folder, task, undefined);
+    const task = taskOf(options);
+    const { files } = await copyRows(folder, undefined, undefined, task);
     const fields = { generation: generationOfRows(files), createdAt: task.createdAt };
-    const checking = { ...task, current: undefined, allowShrink: true };
-    const checked = await completeRows(folder, files, fields, checking).catch(async (error: unknown) => {
+    const tables = new Set(TABLES);
+    const checked = await loadTables(folder, files, tables, task, fields).catch(async (error: unknown) => {
       throw error instanceof SnapshotError
         ? new SnapshotError(await nameRows(folder, error.problems))
         : error;
     });
     const { users, worlds, worldStats, instances } = checked.store;
-    const tables = Object.entries({ users, worlds, "world-stats": worldStats, instances });
-    const shown = tables.flatMap(([name, block]) => [
+    const blocks = Object.entries({ users, worlds, "world-stats": worldStats, instances });
+    const shown = blocks.flatMap(([name, block]) => [
       `${name}:`,
       ...Array.from(
         { length: Math.min(SHOWN, block.starts.length - 1) },
         (_, row) => `  ${Buffer.from(rowText(block, row), "latin1").toString()}`,
       ),
     ]);
-    return [await visibleWords(folder, checked), ...shown];
+    return [await visibleWords(folder, countsOf(checked, tables, undefined), task.gzip), ...shown];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** Publishes an export. @param follows the folder that must be published still; undefined for any @returns undefined if it is not */
-async function publish(task: Task, follows?: string): Promise<Exported | undefined> {
-  let exported: Exported | undefined;
-  await publishVersion(
-    task.out,
-    async (folder, current) => {
-      if (follows !== undefined && current !== follows) return undefined;
-      exported = await fillFolder(folder, current, task);
-      return exported.isNew ? exported : undefined;
-    },
-    {
-      keep: task.keep,
-      replaces: follows !== undefined,
-      isSame: (other) => holdsGeneration(other, exported!.generation),
-    },
-  );
-  return exported;
-}
-
-function visibleBy({ visibleOnly, queries }: ExportOptions): Queries | undefined {
-  return visibleOnly ? queries : undefined;
 }
 
 /**
@@ -294,25 +315,20 @@ function visibleBy({ visibleOnly, queries }: ExportOptions): Queries | undefined
  *   errors of the file system; the signal's reason. After an error nothing is published and no file is left
  */
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
-  return (await publish({ ...options, visibleBy: visibleBy(options), createdAt: Date.now() }))!;
-}
-
-/**
- * Exports the instances alone, and publishes them with the other files unchanged. The new version replaces the last one.
- *
- * @param last the last publication
- * @returns the current publication; undefined when another process has published since: the next full export continues
- * @throws as {@link exportOnce} does
- */
-export async function exportLive(
-  options: ExportOptions,
-  last: LastPublished,
-): Promise<LastPublished | undefined> {
-  const { createdAt, folder } = last;
-  const { instances } = options.queries;
-  const more = { queries: { instances }, visibleBy: visibleBy(options), allowShrink: true };
-  const task = { ...options, ...more, createdAt, last };
-  return (await publish(task, folder))?.published;
+  const task = taskOf(options);
+  let exported: Exported;
+  await publishVersion(
+    task.out,
+    async (folder, current) => {
+      exported = await fillFolder(folder, current, task);
+      return exported.isNew ? exported : undefined;
+    },
+    { keep: EARLIER_VERSIONS, isSame: (other) => holdsGeneration(other, exported.generation) },
+  );
+  const { note } = exported!;
+  // Without a note the next export copies and checks all tables.
+  if (note !== undefined) await writeNote(note).catch(() => {});
+  return exported!;
 }
 
 /** Puts a file of another folder into a folder, in place of any file there: a link, or a copy where the file system has no links. */

@@ -77,7 +77,7 @@ type TakeTable = (table: TableName, lines: AsyncIterable<Buffer>) => Promise<{ r
 export type TableMarks = ReadonlyMap<TableName, TableMark>;
 
 interface Copying {
-  readonly queries: Partial<Queries>;
+  readonly queries: Queries;
   /** The queries of all tables, if hidden rows are left out; undefined to copy all rows. */
   readonly visibleBy?: Queries | undefined;
   readonly take: TakeTable;
@@ -121,7 +121,7 @@ async function statementFor(
   { queries, visibleBy }: Copying,
   session: Session,
 ): Promise<string> {
-  if (visibleBy === undefined) return copyStatement(table, await describe(table, queries[table]!, session));
+  if (visibleBy === undefined) return copyStatement(table, await describe(table, queries[table], session));
   const described: Partial<Record<TableName, Described>> = {};
   for (const needed of tablesFor(table))
     described[needed] = await describe(needed, visibleBy[needed], session);
@@ -191,9 +191,7 @@ async function copyAll(copying: Copying, session: Session): Promise<TableMarks> 
   if (copying.visibleBy !== undefined) await ask(session, "SET LOCAL work_mem = '1GB'");
   const statements: [TableName, string][] = [];
   // Check all queries first: a mistake in the last one is reported at once.
-  for (const table of TABLES) {
-    if (queries[table] !== undefined) statements.push([table, await statementFor(table, copying, session)]);
-  }
+  for (const table of TABLES) statements.push([table, await statementFor(table, copying, session)]);
   const moment = await lookAt(session, (look) => momentOf(queries, look));
   const copies = new Map<TableName, () => number>();
   for (const [table, statement] of statements) {
@@ -282,7 +280,7 @@ async function copyOver(
 const WITHOUT_TLS = /does not support SSL|, SSL (encryption|on)/;
 
 /**
- * Copies the rows of all tables that have a query out of one database snapshot, except of tables that did not change.
+ * Copies the rows of all tables out of one database snapshot, except of tables that did not change.
  *
  * @param signal cancels the running query
  * @returns the marks for the next export

@@ -7,12 +7,13 @@
  * that loses commits may use their numbers again. Any doubt, and any error, means that the table is copied.
  */
 
+import { createHash } from "node:crypto";
 import { FIELDS, type TableName } from "../../model/schema.ts";
-import { columnName, DEFAULT_QUERIES } from "./queries.ts";
+import { columnName, DEFAULT_QUERIES, type Queries } from "./queries.ts";
 
 /** State of a table at an export. */
 export interface TableMark {
-  /** Run of the server, and definition of the table. */
+  /** Hash of the run of the server, the database, and the definition of the table. */
   readonly definition: string;
   readonly rows: number;
   /** The oldest transaction in progress, as a number that never wraps around. */
@@ -27,13 +28,13 @@ const MOMENT = `
 
 /** Types that a statement can change without writing a row are left out, but for enumerations, whose labels are included. */
 const DEFINITION = `
-  SELECT concat_ws(' ', pg_postmaster_start_time(), c.oid, c.relfilenode, string_agg(concat_ws(' ', a.attnum, a.attname,
+  SELECT concat_ws(' ', pg_postmaster_start_time(), d.oid, c.oid, c.relfilenode, string_agg(concat_ws(' ', a.attnum, a.attname,
     a.atttypid, a.atttypmod, a.attmissingval,
     (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = t.oid)), ';' ORDER BY a.attnum)) AS text
-  FROM pg_class c JOIN pg_am m ON m.oid = c.relam JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
-  WHERE c.oid = $1::regclass AND m.amname = 'heap' AND NOT c.relrowsecurity AND NOT c.relhassubclass
+  FROM pg_database d, pg_class c JOIN pg_am m ON m.oid = c.relam JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+  WHERE d.datname = current_database() AND c.oid = $1::regclass AND m.amname = 'heap' AND NOT c.relrowsecurity AND NOT c.relhassubclass
     AND a.attname = ANY($2)
-  GROUP BY c.oid, c.relfilenode HAVING bool_and((t.oid < 16384 OR t.typtype = 'e') AND a.attgenerated <> 'v')`;
+  GROUP BY d.oid, c.oid, c.relfilenode HAVING bool_and((t.oid < 16384 OR t.typtype = 'e') AND a.attgenerated <> 'v')`;
 
 /** Ages of transactions wrap around after 2^31. */
 const MOST_AGE = 2n ** 31n;
@@ -47,17 +48,14 @@ interface DatabaseMoment {
 }
 
 /** Looks at the tables whose query is the default one. Call it once they are locked against changes of their definitions. */
-export async function momentOf(
-  queries: Partial<Record<TableName, string>>,
-  ask: RunQuery,
-): Promise<DatabaseMoment> {
+export async function momentOf(queries: Queries, ask: RunQuery): Promise<DatabaseMoment> {
   const [moment] = (await ask(MOMENT)) as { oldest: string; next: string; log: string }[];
   const definitions = new Map<TableName, string>();
   for (const [table, query] of Object.entries(queries) as [TableName, string][]) {
     if (query !== DEFAULT_QUERIES[table]) continue;
     const columns = FIELDS[table].map(({ name }) => columnName(name));
     const [found] = (await ask(DEFINITION, [columnName(table), columns])) as { text: string }[];
-    if (found !== undefined) definitions.set(table, found.text);
+    if (found !== undefined) definitions.set(table, createHash("sha256").update(found.text).digest("hex"));
   }
   const { oldest, next, log } = moment!;
   return { oldest: BigInt(oldest), next: BigInt(next), log, definitions };

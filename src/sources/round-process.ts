@@ -1,0 +1,144 @@
+/**
+ * A round of a server in a process of its own, which exports once and ends. Both ends of it:
+ *
+ *     server ── settings, one message ─────────▶ process ── publishes ──▶ folder
+ *            ◀── steps, then result or problem ──
+ *
+ * The process ends when its channel does, so also when the server is killed.
+ */
+
+import { spawn } from "node:child_process";
+import { setPriority } from "node:os";
+import type { CommandIo } from "../cli/command.ts";
+import { failureAt, UsageError } from "../cli/options.ts";
+import { isObject } from "../util/json.ts";
+import { SourceError } from "../util/source-error.ts";
+import { ToldError } from "../util/told-error.ts";
+import { type Round, type RoundDone, timed } from "./rounds.ts";
+
+/** Settings of a round. The URL may hold a password, which no list of processes shows. */
+export interface RoundSettings {
+  readonly postgres: string;
+  readonly queries: string | undefined;
+  /** The link to the published snapshot. */
+  readonly out: string;
+  readonly maxSnapshotBytes: number;
+  readonly allowShrink: boolean;
+  readonly skipBroken: number;
+}
+
+/** A message of the process. */
+type Told = { readonly step: string } | { readonly problem: string } | { readonly done: RoundDone };
+
+/** The command of the process; no list of commands has it. */
+export const ROUND_COMMAND = "round";
+/** A process tells its step at most so often. */
+const TELL_MS = 500;
+/** How long a process that must end may take to cancel its query and to remove its files. */
+const LEAVE_MS = 3000;
+/** The process leaves the processor to requests. */
+const NICE = 10;
+/** Most characters of the process's last words that a problem quotes. */
+const MOST_WORDS = 1000;
+
+function problemOf(out: string, error: unknown): string {
+  const told = failureAt(out, error);
+  if (told === error && !(error instanceof ToldError)) throw error;
+  const [first, ...others] = (told as Error).message.split("\n");
+  return `${first}${others.length > 0 ? ` (and ${others.length} more)` : ""}`;
+}
+
+/** In the process: takes the settings, runs the round, and tells its steps and result. */
+export async function serveRound(
+  { exit }: CommandIo,
+  run: (settings: RoundSettings, onProgress: (step: string) => void) => Promise<Round>,
+): Promise<void> {
+  if (process.send === undefined) throw new UsageError("only orrery serve starts this");
+  // The server has ended.
+  process.once("disconnect", () => exit(1));
+  const tell = (message: Told): Promise<void> =>
+    new Promise((resolve) => void process.send?.(message, undefined, {}, () => resolve()));
+  const settings = await new Promise<RoundSettings>((resolve) => process.once("message", resolve as never));
+  let toldAt = 0;
+  let toldStep = "";
+  const onProgress = (step: string): void => {
+    if (step === toldStep && performance.now() < toldAt + TELL_MS) return;
+    [toldAt, toldStep] = [performance.now(), step];
+    void tell({ step });
+  };
+  try {
+    await tell({ done: await timed(() => run(settings, onProgress)) });
+    exit(0);
+  } catch (error) {
+    await tell({ problem: problemOf(settings.out, error) });
+    exit(1);
+  }
+}
+
+export interface RoundOptions {
+  /** How this program is started: the runtime, its options, and the entry. */
+  readonly command: readonly string[];
+  readonly settings: RoundSettings;
+  /** A round without progress for so long fails. */
+  readonly stallMs: number;
+  /** Ends the process. */
+  readonly signal: AbortSignal;
+}
+
+/** In the server: runs a round. @throws {SourceError} why it failed */
+export async function runRoundProcess({
+  command,
+  settings,
+  stallMs,
+  signal,
+}: RoundOptions): Promise<RoundDone> {
+  const [file, ...args] = command;
+  const child = spawn(file!, [...args, ROUND_COMMAND], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  const kill = (): void => void child.kill("SIGKILL");
+  const end = (): void => {
+    child.kill("SIGTERM");
+    setTimeout(kill, LEAVE_MS).unref();
+  };
+  let step = "starting";
+  let outcome: Partial<{ problem: string; done: RoundDone }> = {};
+  let words = "";
+  const stall = setTimeout(() => {
+    outcome = { problem: `no progress for ${stallMs / 1000} s (${step})` };
+    end();
+  }, stallMs);
+  child.on("message", (told: Told) => {
+    // A loader of sources sends messages of its own.
+    if (!isObject(told) || outcome.problem !== undefined) return;
+    if ("step" in told) {
+      step = told.step;
+      stall.refresh();
+    } else if ("done" in told || "problem" in told) outcome = told;
+  });
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    words = (words + text).slice(-MOST_WORDS);
+  });
+  child.on("spawn", () => {
+    try {
+      setPriority(child.pid!, NICE);
+    } catch {
+      // It has ended, or the system forbids it.
+    }
+  });
+  // The process may be gone before it has read.
+  child.send(settings, () => {});
+  signal.addEventListener("abort", end);
+  process.once("exit", kill);
+  try {
+    const ended = await new Promise<string>((resolve) => {
+      child.on("error", (error) => resolve(error.message));
+      child.on("close", (status, killer) => resolve(`its process ended with ${killer ?? status}`));
+    });
+    if (outcome.done !== undefined) return outcome.done;
+    const last = words.split("\n").findLast((line) => /^(orrery|FATAL ERROR): /.test(line));
+    throw new SourceError(outcome.problem ?? last?.replace(/^orrery: /, "") ?? ended);
+  } finally {
+    clearTimeout(stall);
+    signal.removeEventListener("abort", end);
+    process.off("exit", kill);
+  }
+}
