@@ -61,6 +61,12 @@ export async function openClient(
   const failureOf = ({ href }: URL, error: unknown): unknown =>
     ending.signal.aborted ? ending.signal.reason : new SourceError(`${href}: ${wordsOf(error)}`);
 
+  // undici notices an abort only once it is connected, and a silent proxy may keep it from that for minutes.
+  const ended = new Promise<never>((_, reject) => {
+    ending.signal.addEventListener("abort", () => reject(ending.signal.reason));
+  });
+  ended.catch(() => {});
+
   async function* chunksOf(url: URL, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
     let bytes = 0;
     try {
@@ -84,7 +90,7 @@ export async function openClient(
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const sent = { "user-agent": "orrery", ...authorization, ...headers };
       const options = { dispatcher, headers: sent, signal: ending.signal };
-      const answer = await request(url, options).catch((error: unknown) => {
+      const answer = await Promise.race([request(url, options), ended]).catch((error: unknown) => {
         throw failureOf(url, error);
       });
       // A body may fail while nobody reads it: without a listener that would end the process.
