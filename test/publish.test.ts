@@ -21,12 +21,7 @@ import files, { writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import {
-  currentVersion,
-  keepEarlier,
-  publishVersion,
-  versionsOf,
-} from "../src/files/publish.ts";
+import { currentVersion, keepEarlier, publishVersion, versionsOf } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { replace } from "./support/place.ts";
 
