@@ -7,7 +7,7 @@ import { answer, type State } from "../api/answer.ts";
 import type { Call, Route } from "../api/handlers/route.ts";
 import { admitKey, type Gate, type Prefixes } from "../auth/admit.ts";
 import { readCounts } from "../auth/limit.ts";
-import type { LimitSharing } from "../auth/shared.ts";
+import type { SharedCount } from "../auth/shared.ts";
 import { FAULTS } from "../model/fault.ts";
 import { type Ask, PROCESS, type Reply, splitTarget } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
@@ -60,7 +60,7 @@ export function readExplainQuestion(query: string): { target: string; key: strin
 /** The gate's verdict on a key, and its remaining requests; undefined if no key has the id. A CLI token has no quota. */
 export async function explainKey(
   gate: Gate,
-  shared: Pick<LimitSharing, "readAnew"> | undefined,
+  shared: Pick<SharedCount, "read"> | undefined,
   id: string,
   scope: Scope | null,
   now: number,
@@ -73,7 +73,7 @@ export async function explainKey(
   const usedHere = counts.usedBy(slot);
   const remainingHere = Math.max(0, limit - usedHere);
   const here = { counted: "here", used: usedHere, remaining: remainingHere, reset: counts.reset } as const;
-  const told = kind === "cli" ? undefined : await shared?.readAnew(key, limit);
+  const told = kind === "cli" ? undefined : await shared?.read(key, limit, now);
   const { counted, used, remaining, reset } = told ?? here;
   const count = () => ({ passed: remaining > 0, limit, remaining, reset });
   const { fault = null } = await admitKey({ ...gate, shared: { count } }, key, scope, now);
@@ -162,7 +162,7 @@ export async function explain(
   const key =
     keyId === undefined
       ? null
-      : await explainKey(gate, opened.sharedLimits, keyId, operation?.scope ?? null, Date.now());
+      : await explainKey(gate, opened.sharedCount, keyId, operation?.scope ?? null, Date.now());
   if (key === undefined) return errorReply(404, "No key has this id");
   // What a key is refused for comes before the reply of the operation.
   const fault = (operation && key?.fault) ?? reply.fault ?? null;

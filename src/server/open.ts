@@ -7,7 +7,7 @@ import type { CountsKeeper } from "../auth/keep-counts.ts";
 import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../auth/keys.ts";
 import { type Counters, createCounters, createSharedCounters } from "../auth/limit.ts";
-import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
+import type { SharedCount, SharedLimits } from "../auth/shared.ts";
 import { keepKeys } from "../auth/watched-keys.ts";
 import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
@@ -41,7 +41,7 @@ export interface OpenStateOptions {
   /** Loads it, in place of the loaders of folders. */
   readonly load?: Loader | undefined;
   /** How limits are shared with other replicas; not at all when absent. */
-  readonly sharedLimits?: SharedLimitsPlan | undefined;
+  readonly sharedLimits?: SharedLimits | undefined;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
   /** Whether other threads serve; they then do short searches, and count, themselves. False when absent. */
@@ -64,14 +64,11 @@ export interface OpenStateOptions {
 async function openSaving(
   { settings: { state: file }, observe }: OpenStateOptions,
   counters: Counters,
-  sharedLimits: LimitSharing | undefined,
 ): Promise<CountsKeeper | undefined> {
   if (file === undefined) return undefined;
   // Imported only when needed.
   const { keepCounts } = await import("../auth/keep-counts.ts");
-  // Shared windows follow the clock of the server that shares them.
-  const windowClock = sharedLimits && (() => Date.now() + sharedLimits.clockMs());
-  return await keepCounts({ file, counters, observe, ...(windowClock ? { windowClock } : {}) });
+  return await keepCounts({ file, counters, observe });
 }
 
 /** Most bytes of a small snapshot's row files: some 20,000 users, whose longest searches take a few milliseconds. */
@@ -134,17 +131,17 @@ export async function openState(options: OpenStateOptions) {
   const mayShare = servesElsewhere || options.sharedLimits !== undefined;
   const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
-  const sharedLimits = await options.sharedLimits?.open(counters, observe);
+  const shared = await options.sharedLimits?.open(counters, observe);
   const live = new LiveState();
-  const parts = { live, counters, requestCounters, sharedLimits };
+  const parts = { live, counters, requestCounters };
   const keepers = await openKeepers(options, parts).catch((error: unknown) => {
-    void sharedLimits?.close();
+    shared?.close();
     throw error;
   });
   const state = live.compose((keys, generation) =>
     composeState(settings, {
       counters,
-      shared: sharedLimits?.limits,
+      shared,
       keys,
       generation,
       requestCounters,
@@ -155,7 +152,7 @@ export async function openState(options: OpenStateOptions) {
     }),
   );
   if (watch > 0) keepers.snapshots.watch(watch * 1000);
-  return opened(state, live, keepers, sharedLimits);
+  return opened(state, live, keepers, options.sharedLimits, shared);
 }
 
 /** The parts of a state that its keepers need. */
@@ -163,16 +160,12 @@ interface KeptParts {
   readonly live: LiveState;
   readonly counters: Counters;
   readonly requestCounters: RequestCounters | undefined;
-  readonly sharedLimits: LimitSharing | undefined;
 }
 
 type Keepers = Awaited<ReturnType<typeof openKeepers>>;
 
 /** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
-async function openKeepers(
-  options: OpenStateOptions,
-  { live, counters, requestCounters, sharedLimits }: KeptParts,
-) {
+async function openKeepers(options: OpenStateOptions, { live, counters, requestCounters }: KeptParts) {
   const { settings, records, onDownload, onProgress, onReleased, observe } = options;
   const takeRecords = (given: readonly KeyRecord[]): void => live.setKeys(createKeyRing(given, counters));
   if (records !== undefined) takeRecords(records);
@@ -180,7 +173,7 @@ async function openKeepers(
     ? undefined
     : await keepKeys(settings.keys, counters, observe, (ring) => live.setKeys(ring));
   try {
-    const saving = await openSaving(options, counters, sharedLimits);
+    const saving = await openSaving(options, counters);
     const { similar, searchBounds, load } = await openSearching(options, requestCounters);
     const snapshots = await SnapshotKeeper.open(
       {
@@ -206,11 +199,19 @@ async function openKeepers(
   }
 }
 
-function opened(state: State, live: LiveState, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
+function opened(
+  state: State,
+  live: LiveState,
+  keepers: Keepers,
+  sharedLimits: SharedLimits | undefined,
+  shared: SharedCount | undefined,
+) {
   const { keys, takeRecords, snapshots, saving, similar, searchCacheBytes } = keepers;
   return {
     state,
     sharedLimits,
+    /** Counts of shared limits in this thread; undefined if they are not shared. */
+    sharedCount: shared,
     /** Memory for the results of exact searches, over all threads. */
     searchCacheBytes,
     /** The served generation's searches. */
@@ -241,15 +242,14 @@ function opened(state: State, live: LiveState, keepers: Keepers, sharedLimits: L
       keys?.stop();
       snapshots.stop();
     },
-    /** Returns permits, and saves the counts for the last time; to be called after the last answer. */
+    /** Saves the counts for the last time; to be called after the last answer. */
     async saveCounts(): Promise<void> {
-      await sharedLimits?.close();
       await saving?.stop();
     },
     /** Stops, and ends the threads; to be called after the last answer. */
     close(): void {
       keys?.stop();
-      void sharedLimits?.close();
+      shared?.close();
       snapshots.close();
     },
   };

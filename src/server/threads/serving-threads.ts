@@ -6,7 +6,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
-import type { ConnectedThread } from "../../auth/shared.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
 import { Coalesced } from "../../util/process/coalesced.ts";
@@ -48,8 +47,6 @@ interface Thread {
   /** Unique among the running threads. */
   readonly number: number;
   hasListened: boolean;
-  /** Takes its messages to shared limits. */
-  readonly toShared: ConnectedThread | undefined;
   /** Sends it the keys in which it is behind. */
   readonly sendKeys: Coalesced;
   /** Callbacks of its open requests, by number. */
@@ -166,7 +163,6 @@ export class ServingThreads {
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
-      const toShared = sharedLimits?.connect();
       const asked: Thread["asked"] = new Map();
       // A part waits for the one before: a thread takes all messages that have come before it answers requests.
       const sendKeys = new Coalesced(async () => {
@@ -175,7 +171,7 @@ export class ServingThreads {
         for (const part of changedShards(before, keys)) await this.#ask(thread, { kind: "keys", ...part });
       });
       const settled = { started, failed };
-      const thread: Thread = { worker, number, hasListened: false, toShared, sendKeys, asked, ...settled };
+      const thread: Thread = { worker, number, hasListened: false, sendKeys, asked, ...settled };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>
@@ -196,7 +192,7 @@ export class ServingThreads {
         tell(thread, { kind: "observed" });
         break;
       case "shared":
-        thread.toShared?.take(message.message);
+        this.#served.sharedLimits?.take(message.message);
         break;
       case "done":
         thread.asked.get(message.number)!(message.figures);
@@ -210,7 +206,6 @@ export class ServingThreads {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
       releasePending(this.#pending, thread.number);
-      thread.toShared?.leave();
       if (requestCells) forgetThread(requestCells, thread.number);
     }
     for (const resolve of thread.asked.values()) resolve(undefined);
