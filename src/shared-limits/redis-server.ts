@@ -5,11 +5,12 @@
  */
 
 import { createHash } from "node:crypto";
+import { isIP } from "node:net";
 import { SettingError } from "../settings/settings.ts";
 import { importFailure } from "../util/optional-package.ts";
 import { systemErrorText } from "../util/system-error.ts";
 import type { CounterServer } from "./counts.ts";
-import { placeOf, type RedisTarget } from "./redis-url.ts";
+import type { RedisTarget } from "./redis-url.ts";
 
 /** Timeout of an answer, in milliseconds: with the wait for the question, shorter than the 50 ms that a request may wait. */
 const ANSWER_MS = 40;
@@ -50,18 +51,6 @@ interface Client {
   readonly destroy: () => void;
 }
 
-/** Host and port of a server; with TLS its name, which must be no IP address. */
-function socketTo(host: string, port: number, tls: boolean) {
-  const isName = /[^\d.]/.test(host) && !host.includes(":");
-  return { host, port, ...(tls && isName ? { servername: host } : {}) };
-}
-
-/** The same from `host:port`, where the host may be an IPv6 address, in brackets or not. */
-function socketToServer(server: string, tls: boolean) {
-  const colon = server.lastIndexOf(":");
-  return socketTo(server.slice(0, colon).replace(/^\[(.*)\]$/, "$1"), Number(server.slice(colon + 1)), tls);
-}
-
 function optionsFor({ tls, username, password }: RedisTarget) {
   return {
     ...(username === undefined ? {} : { username }),
@@ -78,6 +67,11 @@ function optionsFor({ tls, username, password }: RedisTarget) {
       ...(tls ? { tls } : {}),
     },
   } as const;
+}
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Whether a client failed to read what came. Errors of connections and replies have a code, or a class of their own. */
@@ -107,8 +101,8 @@ export class RedisServer implements CounterServer {
   readonly #script: string;
   readonly #sha1: string;
   #client: Client | undefined;
-  /** Servers of the cluster; empty if it is none, or not known yet. */
-  #nodes: string[] = [];
+  /** Places of a cluster's servers; empty if it is none, or not known yet. */
+  #nodes: readonly Place[] = [];
   /** Why there is no connection. */
   #problem: string | undefined;
   #failingSince: number | undefined;
@@ -166,6 +160,7 @@ export class RedisServer implements CounterServer {
         return new Error(this.#problem ?? `no answer within ${this.#answerMs} ms`);
       });
       this.#failingSince = undefined;
+      this.#problem = undefined;
       return answer;
     } catch (error) {
       this.#failingSince ??= performance.now();
@@ -207,43 +202,39 @@ export class RedisServer implements CounterServer {
   async #openSingle(redis: RedisModule): Promise<Client> {
     const { host, port, path, tls, database } = this.#target;
     const options = optionsFor(this.#target);
-    const place = path === undefined ? socketTo(host, port, tls) : { path };
+    const place = path === undefined ? { host, port } : { path };
+    const name = tls && isIP(host) === 0 ? { servername: host } : {};
     const single = redis.createClient({
       ...options,
       database,
-      socket: { ...options.socket, ...place },
+      socket: { ...options.socket, ...place, ...name },
     } as Parameters<RedisModule["createClient"]>[0]);
     const client: Client = {
       send: (_, command, abortSignal) => single.sendCommand(command, { abortSignal }),
       destroy: () => single.destroy(),
     };
     single.on("error", (error: Error) => this.#note(client, error));
-    single.on("ready", () => {
-      this.#problem = undefined;
-    });
     const mode = async (): Promise<unknown> => (await single.hello()).mode;
     if ((await this.#opened(client, single.connect().then(mode))) !== "cluster") return client;
     single.destroy();
-    return await this.#openCluster(redis, [placeOf(this.#target)]);
+    return await this.#openCluster(redis, [{ host, port }]);
   }
 
-  async #openCluster(redis: RedisModule, servers: readonly string[]): Promise<Client> {
-    const { tls } = this.#target;
+  async #openCluster(redis: RedisModule, nodes: readonly Place[]): Promise<Client> {
     const cluster = redis.createCluster({
-      rootNodes: servers.map((server) => ({ socket: socketToServer(server, tls) })),
+      rootNodes: nodes.map((socket) => ({ socket })),
       defaults: optionsFor(this.#target),
       commandOptions: { timeout: 0 },
-      nodeAddressMap: (server: string) => socketToServer(server, tls),
       // A server that is lost must not keep the others from being asked.
       minimizeConnections: true,
-    } as unknown as Parameters<RedisModule["createCluster"]>[0]);
+    } as Parameters<RedisModule["createCluster"]>[0]);
     const client: Client = {
       send: (key, command, abortSignal) => cluster.sendCommand(key, false, command, { abortSignal }),
       destroy: () => cluster.destroy(),
     };
     cluster.on("error", () => {}).on("node-error", (error: Error) => this.#note(client, error));
     await this.#opened(client, cluster.connect());
-    this.#nodes = cluster.masters.map(({ address }) => address);
+    this.#nodes = cluster.masters.map(({ host, port }) => ({ host, port }));
     return client;
   }
 
