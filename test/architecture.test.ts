@@ -159,7 +159,7 @@ describe("packages", () => {
       flexsearch: "similar/names.ts",
       "lru-cache": "search/cache.ts",
       pg: "sources/postgres/postgres.ts",
-      "@redis/client": "shared-limits/redis-client.ts",
+      "@redis/client": "shared-limits/redis-server.ts",
       "pg-copy-streams": "sources/postgres/postgres.ts",
       uplot: "admin/dashboard/charts.ts",
     };

@@ -79,10 +79,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   ],
   "state-failed": [{ file: "/state", problem: "no space left on device (ENOSPC)" }],
   "state-recovered": [{ file: "/state" }],
-  "limits-away": [
-    { server: "127.0.0.1:6379", problem: "connection refused", alone: true },
-    { server: "127.0.0.1:6379", problem: "connection refused", alone: false },
-  ],
+  "limits-away": [{ server: "127.0.0.1:6379", problem: "connection refused" }],
   "limits-back": [{ server: "127.0.0.1:6379", ms: 12 }],
   request: [
     {
