@@ -363,7 +363,10 @@ describe("a replica", () => {
   it("leaves no connection behind when a keys file cannot be read", async (t) => {
     const { port, open } = await startRefusing(t);
     const options = await testOptions({ rateWindow: SECONDS, keys: "no/such/file" }, []);
-    const sharedLimits = new ReplicaLimits({ target: readRedisUrl(`redis://127.0.0.1:${port}`), replicas: 1 });
+    const sharedLimits = new ReplicaLimits({
+      target: readRedisUrl(`redis://127.0.0.1:${port}`),
+      replicas: 1,
+    });
     await assert.rejects(openState({ ...options, sharedLimits }), KeysFileError);
     await until(() => open() === 0, "the connection is closed");
   });

@@ -74,7 +74,9 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
   },
   "says that it is a cluster, with a map that is none": {
     answer: ([name]) =>
-      name === "HELLO" ? HELLO.replace("$10\r\nstandalone", "$7\r\ncluster") : "*1\r\n*3\r\n:-5\r\n:99999\r\n*0\r\n",
+      name === "HELLO"
+        ? HELLO.replace("$10\r\nstandalone", "$7\r\ncluster")
+        : "*1\r\n*3\r\n:-5\r\n:99999\r\n*0\r\n",
   },
 };
 

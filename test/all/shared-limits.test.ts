@@ -88,7 +88,10 @@ describe("replicas of one server", { skip }, () => {
       const other = await counting(url, { replicas: 5 });
       assert.match(other.problems().join(), /WRONGPASS|NOAUTH/);
       assert.doesNotMatch(JSON.stringify(other.seen), /wr0ng|s:cret/);
-      assert.deepEqual([(await other.count("a", 5)).passed, (await other.count("a", 5)).passed], [true, false]);
+      assert.deepEqual(
+        [(await other.count("a", 5)).passed, (await other.count("a", 5)).passed],
+        [true, false],
+      );
     }
   });
 
@@ -239,14 +242,29 @@ async function burst(urls: readonly string[], times: number): Promise<number> {
 describe("three servers", { skip: skip || need("nginx", "haproxy") }, () => {
   for (const threads of [1, 2]) {
     const why = threads > 1 ? whyNoSharing() : undefined;
-    it(`let exactly the limit of 10,000 requests through: ${threads} threads each`, { skip: why ?? false }, async (t) => {
+    it(`let exactly the limit of 10,000 requests through: ${threads} threads each`, {
+      skip: why ?? false,
+    }, async (t) => {
       const { snapshot, keys } = place(t);
       const redis = await startRedis();
       const limits = ["--rate-limit", "3000", "--rate-window", String(WINDOW), "--replicas", "3"];
-      const settings = [...limits, "--threads", String(threads), "--shared-limits", redis.url, "--admin", "0"];
+      const settings = [
+        ...limits,
+        "--threads",
+        String(threads),
+        "--shared-limits",
+        redis.url,
+        "--admin",
+        "0",
+      ];
       const servers = await Promise.all([1, 2, 3].map(() => serve(snapshot, keys, settings)));
-      const passed = await burst(servers.map(({ url }) => url), 10_000);
-      const asked = await Promise.all(servers.map(async (server) => (await get(`${server.admin()}metrics`)).text));
+      const passed = await burst(
+        servers.map(({ url }) => url),
+        10_000,
+      );
+      const asked = await Promise.all(
+        servers.map(async (server) => (await get(`${server.admin()}metrics`)).text),
+      );
       const alone = asked.reduce(
         (sum, text) => sum + Number(/requests_total\{outcome="alone"\} (\d+)/.exec(text)![1]),
         0,
