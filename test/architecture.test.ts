@@ -152,7 +152,7 @@ describe("packages", () => {
       flexsearch: "similar/names.ts",
       "lru-cache": "search/cache.ts",
       pg: "sources/postgres/postgres.ts",
-      "@redis/client": "shared-limits/redis-client.ts",
+      "@redis/client": "shared-limits/redis-server.ts",
       "pg-copy-streams": "sources/postgres/postgres.ts",
       "undici/index.js": "sources/url/client.ts",
       uplot: "admin/dashboard/charts.ts",

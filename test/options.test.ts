@@ -73,9 +73,9 @@ describe("values", () => {
     const { host, port, watch, cors, threads } = typed;
     assert.deepEqual([host, port, watch, cors, threads], ["127.0.0.1", 8787, 0.5, true, "auto"]);
     assert.equal(read("serve", [...SERVE, "--threads", "64"]).values.threads, 64, "the most");
-    const away: "share" | "deny" = values.limitsWhenAway;
+    const replicas: number = values.replicas;
     const none: string | undefined = values.sharedLimits;
-    assert.deepEqual([away, none, names.watch], ["share", undefined, "--watch"]);
+    assert.deepEqual([replicas, none, names.watch], [1, undefined, "--watch"]);
     const lists: readonly string[] = read("keys create", [...CREATE, "--scope", "a,b"]).values.scope;
     const count: number = read("generate", ["--out", "x"]).values.users;
     assert.deepEqual([lists, count], [["a", "b"], 2000]);
@@ -87,7 +87,7 @@ describe("values", () => {
     // @ts-expect-error: a name of no setting
     assert.equal(names.rateLimt, undefined);
     // @ts-expect-error: not one of the choices
-    assert.ok(away !== "shares");
+    assert.ok(values.http !== "directly");
     // @ts-expect-error: may be undefined
     assert.throws(() => values.admin.length, TypeError);
   });

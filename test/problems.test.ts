@@ -7,12 +7,11 @@ import { describe, it, type TestContext } from "node:test";
 import { History } from "../src/admin/history.ts";
 import { limitsStatus, RecentProblems } from "../src/admin/problems.ts";
 import { PROBLEM_KINDS } from "../src/admin/status.ts";
+import type { SharedLimits } from "../src/auth/shared.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { EventRow, Observation } from "../src/observe/events.ts";
-import type { SharedLimitsFigures } from "../src/observe/metrics/table.ts";
 import { type LoadedSearchable, loadHere, type Serving } from "../src/server/load/loader.ts";
 import { loadedObservation } from "../src/server/load/served.ts";
-import { ServersAway } from "../src/shared-limits/servers-away.ts";
 import { temporaryFolder, world, writeSnapshot } from "./support/folders.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
 import { prepare } from "./support/prepared.ts";
@@ -27,20 +26,16 @@ const REFUSED = exampleOf("snapshot-refused");
 
 interface Watched {
   readonly maxDataAge?: number;
-  readonly limits?: { readonly replicas: number; readonly denies: boolean };
+  readonly limits?: SharedLimits;
 }
 
 function watched(t: TestContext, { maxDataAge = 0, limits }: Watched = {}) {
   t.mock.timers.enable({ apis: ["Date"], now: NOW });
   const history = new History({ maxDataAge });
-  const reachability = new ServersAway(!limits?.denies);
-  const plan = limits && { ...limits, reachability, open: () => assert.fail() };
-  const problems = new RecentProblems(PROGRAM.tables.events, history, plan);
+  const problems = new RecentProblems(PROGRAM.tables.events, history, limits);
   const see = (...observations: readonly Observation[]): void => {
     for (const observation of observations) {
       history.observe(observation);
-      if (observation.kind === "limits-away") reachability.lose(0, observation.server, observation.problem);
-      if (observation.kind === "limits-back") reachability.comeBack(0, observation.server);
       problems.observe(observation);
     }
   };
@@ -49,7 +44,6 @@ function watched(t: TestContext, { maxDataAge = 0, limits }: Watched = {}) {
   return {
     history,
     problems,
-    shared: (figures?: SharedLimitsFigures) => limitsStatus(plan, figures),
     see,
     kinds,
     pass: (ms: number) => t.mock.timers.setTime(Date.now() + ms),
@@ -202,45 +196,31 @@ it("hidden worlds are counted in rows, in rows that are used again, and in a pre
 });
 
 describe("shared limits", () => {
-  it("are not shared where nobody asked for it", (t) => {
-    const { shared } = watched(t);
-    const { shared: isShared, losses, away, ...others } = shared();
-    assert.deepEqual([isShared, losses, away], [false, 0, []]);
-    assert.deepEqual(others, { server: null, since: null, whenAway: null, replicas: null, requests: null });
+  it("are not shared where nobody asked for it", () => {
+    const none = { server: null, since: null, problem: null, replicas: null, requests: null };
+    assert.deepEqual(limitsStatus(undefined), { shared: false, losses: 0, ...none });
   });
 
-  it("say since when a server is away, and how often one was lost", (t) => {
-    const { shared, see, problems, pass } = watched(t, { limits: { replicas: 3, denies: false } });
-    const at = (ms: number): string => new Date(NOW + ms).toISOString();
-    const away = (server: string): Observation => ({
-      kind: "limits-away",
-      server,
-      problem: "late",
-      alone: true,
+  it("say since when the server is away, and how often it was lost", (t) => {
+    const since = new Date(NOW).toISOString();
+    const limits: SharedLimits = {
+      ...{ replicas: 3, server: "cache:6379", problem: "late", since, losses: 2, handed: undefined },
+      figures: () => FIGURES,
+      open: () => assert.fail(),
+      take() {},
+    };
+    const { problems } = watched(t, { limits });
+    const { alone, refused } = FIGURES;
+    assert.deepEqual(limitsStatus(limits), {
+      ...{ shared: true, server: "away", since, losses: 2, problem: "late", replicas: 3 },
+      requests: { alone, refused },
     });
-    assert.equal(shared().server, "reachable");
-    see(away("redis://a"));
-    pass(1000);
-    see(away("redis://b"), away("redis://a"));
-    const { away: _, ...lost } = shared(FIGURES);
-    assert.deepEqual(lost, {
-      shared: true,
-      server: "away",
-      since: at(0),
-      losses: 2,
-      whenAway: "share",
-      replicas: 3,
-      requests: { waited: 5, alone: 3, refused: 1 },
-    });
-    const since = problems.list().map((one) => `${one.kind} ${one.since}`);
-    assert.deepEqual(since, [`limits-away ${at(0)}`, `limits-away ${at(1000)}`]);
-    assert.match(problems.list()[0]!.message, /redis:\/\/a cannot be asked: late\..*divided by 3/);
-    pass(1000);
-    see({ kind: "limits-back", server: "redis://a", ms: 1 });
-    assert.equal(shared(FIGURES).server, "away");
-    see({ kind: "limits-back", server: "redis://b", ms: 1 });
-    const back = shared(FIGURES);
-    assert.deepEqual([back.server, back.since, back.losses, back.away], ["reachable", at(2000), 2, []]);
-    assert.deepEqual(problems.list(), []);
+    const message =
+      "The server of shared limits cache:6379 cannot be asked: late. Requests are counted alone, within the limit divided by 3.";
+    assert.deepEqual(problems.list(), [{ kind: "limits-away", since, message }]);
+    const back = { ...limits, problem: null };
+    assert.equal(limitsStatus(back).server, "reachable");
+    t.mock.timers.reset();
+    assert.deepEqual(watched(t, { limits: back }).problems.list(), []);
   });
 });

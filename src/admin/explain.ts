@@ -9,7 +9,7 @@ import { readParameters } from "../api/parameters.ts";
 import type { RouteMatch } from "../api/router.ts";
 import { admitKey, type Gate, type Prefixes } from "../auth/admit.ts";
 import { readCounts } from "../auth/limit.ts";
-import type { LimitSharing } from "../auth/shared.ts";
+import type { SharedCount } from "../auth/shared.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import { type Ask, type Reply, splitTarget } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
@@ -62,7 +62,7 @@ export function readExplainQuestion(query: string): { target: string; key: strin
 /** The gate's verdict on a key, and its remaining requests; undefined if no key has the id. A CLI token has no quota. */
 export async function explainKey(
   gate: Gate,
-  shared: Pick<LimitSharing, "readAnew"> | undefined,
+  shared: Pick<SharedCount, "read"> | undefined,
   id: string,
   scope: Scope | null,
   now: number,
@@ -75,7 +75,7 @@ export async function explainKey(
   const usedHere = counts.usedBy(slot);
   const remainingHere = Math.max(0, limit - usedHere);
   const here = { counted: "here", used: usedHere, remaining: remainingHere, reset: counts.reset } as const;
-  const told = kind === "cli" ? undefined : await shared?.readAnew(key, limit);
+  const told = kind === "cli" ? undefined : await shared?.read(key, limit, now);
   const { counted, used, remaining, reset } = told ?? here;
   const count = () => ({ passed: remaining > 0, limit, remaining, reset });
   const { fault = null } = await admitKey({ ...gate, shared: { count } }, key, scope, now);
@@ -121,7 +121,7 @@ function operationOf({ route, id }: RouteMatch<Route>, query: string) {
 const NO_OPERATION = { route: null, parameters: null, search: null };
 
 /** Answers `GET /explain`. Parts that a request does not have are null. */
-export async function explain(ask: Ask, { state, sharedLimits }: OpenState): Promise<Reply> {
+export async function explain(ask: Ask, { state, sharedCount }: OpenState): Promise<Reply> {
   const question = readExplainQuestion(queryOf(ask));
   if (typeof question === "string") return errorReply(400, question);
   const { target, key: keyId } = question;
@@ -129,7 +129,7 @@ export async function explain(ask: Ask, { state, sharedLimits }: OpenState): Pro
   const match = findOperation(path);
   const scope = match?.route.scope ?? null;
   const key =
-    keyId === undefined ? null : await explainKey(state.gate, sharedLimits, keyId, scope, Date.now());
+    keyId === undefined ? null : await explainKey(state.gate, sharedCount, keyId, scope, Date.now());
   if (key === undefined) return errorReply(404, "No key has this id");
   const operation = match ? operationOf(match, query) : NO_OPERATION;
   // The key is judged before the parameters.

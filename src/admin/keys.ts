@@ -3,7 +3,6 @@
 import type { Gate } from "../auth/admit.ts";
 import { type KeyUse, requestsOf, useOf } from "../auth/key-use.ts";
 import { readCounts } from "../auth/limit.ts";
-import type { CountedKey } from "../auth/shared.ts";
 import type { Reply } from "../model/message.ts";
 import { errorReply, jsonReply } from "./router.ts";
 import type { KeyStatus } from "./status.ts";
@@ -15,12 +14,10 @@ const PAGE = 500;
 export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLimit"> {
   /** Each serving thread's counts of the requests of keys. */
   readonly use: readonly KeyUse[];
-  /** Remaining requests of a key, if they do not follow from its requests here: limits are shared. */
-  readonly remainingOf?: ((key: CountedKey, limit: number) => number) | undefined;
 }
 
 /** Creates readers of the keys at a moment, by slot; a slot without a key gives undefined. */
-function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigures, now: number) {
+function keyReader({ keys, counters, defaultLimit, use }: KeyFigures, now: number) {
   const { bySlot } = keys;
   const { usedBy, reset } = readCounts(counters, now);
 
@@ -31,7 +28,7 @@ function keyReader({ keys, counters, defaultLimit, use, remainingOf }: KeyFigure
     const { passed, refused, lastUsed } = useOf(use, slot);
     const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
     const used = kind === "cli" ? passed : usedBy(slot);
-    const left = limit === null ? null : (remainingOf?.(key, limit) ?? Math.max(0, limit - used));
+    const left = limit === null ? null : Math.max(0, limit - used);
     const lastUsedAt = lastUsed === null ? null : new Date(lastUsed * 1000).toISOString();
     const figures = { used, limit, remaining: left, resetEpochSeconds: reset, passed, refused, lastUsedAt };
     return { id, name, kind, ...figures };

@@ -1,33 +1,27 @@
 /** The list of problems in `/status`, which `/metrics` counts, and its part on shared limits. */
 
-import type { SharedLimitsPlan } from "../auth/shared.ts";
+import type { SharedLimits } from "../auth/shared.ts";
 import { type Observation, rowOf, type Tables, type ThreadRole } from "../observe/events.ts";
-import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 import { noWorldsText } from "../snapshot/loaded.ts";
 import type { History } from "./history.ts";
 import { PROBLEM_KINDS, type Problem, type ProblemKind, type Status } from "./status.ts";
 
-/** The status of shared limits. @param figures undefined until the first snapshot is loaded */
-export function limitsStatus(
-  plan: SharedLimitsPlan | undefined,
-  figures: SharedLimitsFigures | undefined,
-): Status["limits"] {
-  if (plan === undefined) {
-    const none = { server: null, since: null, whenAway: null, replicas: null, requests: null };
-    return { shared: false, losses: 0, away: [], ...none };
-  }
-  const { replicas, denies, reachability } = plan;
-  const { away, losses, since } = reachability;
-  return {
-    shared: true,
-    server: away.length > 0 ? "away" : "reachable",
-    since,
-    losses,
-    away,
-    whenAway: denies ? "deny" : "share",
-    replicas,
-    requests: figures ? { waited: figures.waited, alone: figures.alone, refused: figures.refused } : null,
-  };
+/** The status of shared limits. */
+export function limitsStatus(limits: SharedLimits | undefined): Status["limits"] {
+  if (limits === undefined)
+    return {
+      shared: false,
+      server: null,
+      since: null,
+      losses: 0,
+      problem: null,
+      replicas: null,
+      requests: null,
+    };
+  const { problem, since, losses, replicas } = limits;
+  const { alone, refused } = limits.figures();
+  const server = problem === null ? "reachable" : "away";
+  return { shared: true, server, since, losses, problem, replicas, requests: { alone, refused } };
 }
 
 /** How long a thread's death, or the loss of log lines, is reported, in milliseconds. */
@@ -49,14 +43,14 @@ interface Deaths {
 export class RecentProblems {
   readonly #events: Tables["events"];
   readonly #history: History;
-  readonly #limits: SharedLimitsPlan | undefined;
+  readonly #limits: SharedLimits | undefined;
   /** Problems that an observation begins and another one ends. */
   readonly #lasting = new Map<string, Problem>();
   readonly #deaths = new Map<ThreadRole, Deaths>();
   /** Dropped log lines, since the first one that is still reported. */
   #dropped: { readonly since: string; readonly count: number; readonly latestAt: number } | undefined;
 
-  constructor(events: Tables["events"], history: History, limits: SharedLimitsPlan | undefined) {
+  constructor(events: Tables["events"], history: History, limits: SharedLimits | undefined) {
     this.#events = events;
     this.#history = history;
     this.#limits = limits;
@@ -160,16 +154,12 @@ export class RecentProblems {
   }
 
   #away(): Problem[] {
-    if (this.#limits === undefined) return [];
-    const { denies, replicas, reachability } = this.#limits;
-    const meanwhile = denies
-      ? "Requests without a permit are answered with 429."
-      : `Requests are counted alone, within the limit divided by ${replicas}.`;
-    return reachability.away.map(({ server, since, problem }) => ({
-      kind: "limits-away",
-      since,
-      message: `The server of shared limits ${server} cannot be asked: ${problem}. ${meanwhile}`,
-    }));
+    if (this.#limits === undefined || this.#limits.problem === null) return [];
+    const { server, problem, since, replicas } = this.#limits;
+    const message =
+      `The server of shared limits ${server} cannot be asked: ${problem}. ` +
+      `Requests are counted alone, within the limit divided by ${replicas}.`;
+    return [{ kind: "limits-away", since, message }];
   }
 
   #dead(now: number): Problem[] {

@@ -133,7 +133,7 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
         windowSeconds: given.settings.rateWindow,
         busiest: keys ? busiestKeys(keys, Date.now()) : [],
       },
-      limits: limitsStatus(given.sharedLimits, opened?.sharedLimits?.figures()),
+      limits: limitsStatus(given.sharedLimits),
       searchCache,
       memory,
     };

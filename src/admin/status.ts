@@ -5,7 +5,6 @@
  */
 
 import type { Refusal } from "../auth/key-use.ts";
-import type { AwayServer } from "../auth/shared.ts";
 import type { ReloadResult } from "../model/reload.ts";
 import type { RoundsStatus } from "../observe/events.ts";
 
@@ -71,11 +70,11 @@ export interface KeyStatus {
   readonly name: string;
   readonly kind: "api" | "cli";
   /**
-   * Requests counted against the limit in the current window; with shared limits at this replica alone. For a CLI token `passed`.
+   * Requests counted against the limit in the current window; with shared limits those of all replicas, by the counter
+   * server's last reply. For a CLI token `passed`.
    */
   readonly used: number;
   readonly limit: number | null;
-  /** With shared limits for all replicas, by the counter server's last reply. */
   readonly remaining: number | null;
   /** When the window ends. */
   readonly resetEpochSeconds: number;
@@ -191,22 +190,17 @@ export interface Status {
   };
   /** How the limits of API keys are shared with other replicas (`--shared-limits`). */
   readonly limits: {
-    /** If false, all other fields but `losses` and `away` are null. */
+    /** If false, all other fields but `losses` are null. */
     readonly shared: boolean;
-    /** `away` while any counter server is away; only a cluster has several. */
     readonly server: "reachable" | "away" | null;
     /** Since when `server` is so: since the start of the process if no server was ever away. */
     readonly since: string | null;
     readonly losses: number;
-    readonly away: readonly AwayServer[];
-    /** Requests while a server is away: counted alone within this replica's share, or refused (429). */
-    readonly whenAway: "share" | "deny" | null;
+    /** Why the server is away. */
+    readonly problem: string | null;
     readonly replicas: number | null;
-    /**
-     * Requests since the start that waited for an answer of the counter server, or, while it was away, passed without a
-     * permit or were refused; null, too, until the first snapshot is loaded.
-     */
-    readonly requests: Readonly<Record<"waited" | "alone" | "refused", number>> | null;
+    /** Requests since the start that the server could not count in time: counted alone within this replica's share, or refused. */
+    readonly requests: Readonly<Record<"alone" | "refused", number>> | null;
   };
   /**
    * The search result cache of the served generation: searches answered from it, searches that waited for the same running

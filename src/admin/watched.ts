@@ -1,6 +1,5 @@
 /** The listener's knowledge of its server: from observations, and from questions to its threads. */
 
-import type { CountedKey } from "../auth/shared.ts";
 import { type Observe, type RoundsStatus, rowOf } from "../observe/events.ts";
 import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
@@ -131,8 +130,6 @@ export class WatchedServer implements Watched {
   /** Sources of the reports on keys; undefined until the first snapshot is loaded. */
   keyFigures(): KeyFigures | undefined {
     if (this.opened === undefined) return undefined;
-    const { state, sharedLimits: shared } = this.opened;
-    const remainingOf = shared && ((key: CountedKey, limit: number) => shared.read(key, limit).remaining);
-    return { ...state.gate, use: this.given.keyUse, remainingOf };
+    return { ...this.opened.state.gate, use: this.given.keyUse };
   }
 }

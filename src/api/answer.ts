@@ -220,7 +220,7 @@ function conclude(ask: Ask, state: State, { route, etag, admission }: Running, o
 function refuse(ask: Ask, state: State, fault: FaultName, path: string, { quota, key }: Admission): Reply {
   let headers = state.headers.faults[fault] + quotaHeaders(quota);
   if (fault === "rateLimited" && quota) {
-    headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - (ask.now + (quota.clockMs ?? 0)) / 1000))}\r\n`;
+    headers += `Retry-After: ${Math.max(1, Math.ceil(quota.reset - ask.now / 1000))}\r\n`;
   }
   const { status } = FAULTS[fault];
   return { status, headers, body: bodyFor(ask, FAULT_BODIES[fault]), route: path, keyId: key.id, fault };

@@ -60,7 +60,7 @@ export interface Gate {
   readonly defaultLimit: number;
   readonly counters: Counters;
   /** Counts requests together with other replicas; absent if limits are not shared. */
-  readonly shared?: SharedCount | undefined;
+  readonly shared?: Pick<SharedCount, "count"> | undefined;
   /** Replaced as a whole when the keys file changes. */
   keys: KeyRing;
   /** Set for good when its service was closed: no request is let in any more. */

@@ -31,8 +31,6 @@ export interface Quota {
   readonly limit: number;
   readonly remaining: number;
   readonly reset: number;
-  /** The clock that cuts windows minus the clock here, in milliseconds; absent if they are the same. */
-  readonly clockMs?: number;
 }
 
 const HALF = 2 ** 32;
@@ -141,6 +139,18 @@ export interface Usage {
 export function usageOf({ cells, split }: Counters, slot: number): Usage {
   whole[0] = Atomics.load(cells, slot);
   return { window: windowIn(split), used: countIn(split) };
+}
+
+/** Raises a count to what is known from elsewhere, unless it is as high, or the counter is in a newer window. */
+export function raiseUsage({ cells, split }: Counters, slot: number, window: number, used: number): void {
+  const count = Math.min(used, mostIn(split));
+  for (;;) {
+    const cell = Atomics.load(cells, slot);
+    whole[0] = cell;
+    const before = windowIn(split);
+    if (before > window || (before === window && countIn(split) >= count)) return;
+    if (Atomics.compareExchange(cells, slot, cell, cellOf(split, window, count)) === cell) return;
+  }
 }
 
 /** Reads the counts without counting. May miss a count that changes meanwhile. */

@@ -1,7 +1,7 @@
 /** Functions that features add to a server. Each is absent without its feature; `src/features.ts` lists the present ones. */
 
 import type { PageServer } from "../api/pages/serve.ts";
-import type { CountInThread, SharedLimitsPlan } from "../auth/shared.ts";
+import type { CountInThread, SharedLimits } from "../auth/shared.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { FindSource } from "./load/source.ts";
 import type { SimilarGiven, SimilarSearching } from "./similar/similar.ts";
@@ -18,5 +18,5 @@ export interface Features extends ThreadFeatures {
   /** Makes similar search; undefined if it is turned off. */
   readonly openSimilar?: (settings: Settings, given: SimilarGiven) => Promise<SimilarSearching | undefined>;
   /** Reads how limits are shared; undefined if they are not. @throws {SettingError} */
-  readonly shareLimits?: (settings: Settings) => Promise<SharedLimitsPlan | undefined>;
+  readonly shareLimits?: (settings: Settings) => Promise<SharedLimits | undefined>;
 }

@@ -6,7 +6,7 @@ import type { State } from "../api/answer.ts";
 import type { KeyUse } from "../auth/key-use.ts";
 import { createKeyRing, type KeyRecord } from "../auth/keys.ts";
 import { type Counters, createCounters, createSharedCounters } from "../auth/limit.ts";
-import type { LimitSharing, SharedLimitsPlan } from "../auth/shared.ts";
+import type { SharedCount, SharedLimits } from "../auth/shared.ts";
 import { keepKeys } from "../auth/watched-keys.ts";
 import { ROW_FILES } from "../model/model.ts";
 import type { Reloaded } from "../model/reload.ts";
@@ -40,7 +40,7 @@ export interface OpenStateOptions {
   /** Loads it, in place of the loaders of folders. */
   readonly load?: Loader | undefined;
   /** How limits are shared with other replicas; not at all when absent. */
-  readonly sharedLimits?: SharedLimitsPlan | undefined;
+  readonly sharedLimits?: SharedLimits | undefined;
   /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
   readonly threads?: boolean;
   /** Whether other threads serve; they then do short searches, and count, themselves. False when absent. */
@@ -120,16 +120,17 @@ export async function openState(options: OpenStateOptions) {
   const mayShare = servesElsewhere || options.sharedLimits !== undefined;
   const counters = mayShare ? createSharedCounters(rateWindow) : createCounters(rateWindow);
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
-  const sharedLimits = await options.sharedLimits?.open(counters, observe);
+  const shared = await options.sharedLimits?.open(counters, observe);
   const live = new LiveState();
-  const keepers = await openKeepers(options, { live, counters, requestCounters }).catch((error: unknown) => {
-    void sharedLimits?.close();
+  const parts = { live, counters, requestCounters };
+  const keepers = await openKeepers(options, parts).catch((error: unknown) => {
+    shared?.close();
     throw error;
   });
   const state = live.compose((keys, generation) =>
     composeState(settings, {
       counters,
-      shared: sharedLimits?.limits,
+      shared,
       keys,
       generation,
       requestCounters,
@@ -140,7 +141,7 @@ export async function openState(options: OpenStateOptions) {
     }),
   );
   if (watch > 0) keepers.snapshots.watch(watch * 1000);
-  return opened(state, live, keepers, sharedLimits);
+  return opened(state, live, keepers, options.sharedLimits, shared);
 }
 
 /** The parts of a state that its keepers need. */
@@ -186,11 +187,19 @@ async function openKeepers(options: OpenStateOptions, { live, counters, requestC
   }
 }
 
-function opened(state: State, live: LiveState, keepers: Keepers, sharedLimits: LimitSharing | undefined) {
+function opened(
+  state: State,
+  live: LiveState,
+  keepers: Keepers,
+  sharedLimits: SharedLimits | undefined,
+  shared: SharedCount | undefined,
+) {
   const { keys, takeRecords, snapshots, similar, searchCacheBytes } = keepers;
   return {
     state,
     sharedLimits,
+    /** Counts of shared limits in this thread; undefined if they are not shared. */
+    sharedCount: shared,
     /** Memory for the results of exact searches, over all threads. */
     searchCacheBytes,
     /** The served generation's searches. */
@@ -223,7 +232,7 @@ function opened(state: State, live: LiveState, keepers: Keepers, sharedLimits: L
     /** Stops, and ends the threads; to be called after the last answer. */
     close(): void {
       keys?.stop();
-      void sharedLimits?.close();
+      shared?.close();
       snapshots.close();
     },
   };

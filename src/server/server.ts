@@ -139,7 +139,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
       observe({ kind: "stopping", signal: why });
       opened.stop();
       await listener.drain();
-      await opened.sharedLimits?.close();
       opened.close();
       await admin?.close();
       observe({ kind: "stopped", ms: Math.round(performance.now() - began) });

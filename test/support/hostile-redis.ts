@@ -28,15 +28,12 @@ function readCommand(text: string): { words: string[]; length: number } | undefi
 
 export const HELLO = "%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n";
 
-/** The lease that a good server with many permits left would grant. */
-export function goodLease([, , , , seconds, , , , , used, want]: readonly string[]): string {
-  const windowMs = Number(seconds) * 1000;
-  const window = Math.floor(Date.now() / windowMs);
-  const left = (window + 1) * windowMs - Date.now();
-  return `*4\r\n:${window}\r\n:${Number(used) + Math.max(0, Number(want))}\r\n:20\r\n:${left}\r\n`;
+/** Counts as a good server does that has counted nothing: answers a question with the count that it is told. */
+export function goodCount([name, , , , , , known]: readonly string[]): string {
+  return name === "GET" ? "_\r\n" : `:${known}\r\n`;
 }
 
-const GOOD: Answer = (command) => (command[0] === "HELLO" ? HELLO : goodLease(command));
+const GOOD: Answer = (command) => (command[0] === "HELLO" ? HELLO : goodCount(command));
 
 export async function startHostile() {
   let answer = GOOD;
@@ -66,6 +63,10 @@ export async function startHostile() {
     turn(next: Answer | undefined, onConnect?: (socket: Socket) => void) {
       answer = next ?? GOOD;
       greet = onConnect;
+    },
+    /** Closes all connections. */
+    disconnect() {
+      for (const socket of sockets) socket.destroy();
     },
     close() {
       server.close();

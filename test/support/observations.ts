@@ -70,10 +70,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "keys-warned": [{ problems: ["key a (keys[0]): unknown field foo"] }],
   "keys-unchanged": [{ keys: 1 }],
   "keys-refused": [{ problem: "keys.json: not valid JSON" }],
-  "limits-away": [
-    { server: "127.0.0.1:6379", problem: "connection refused", alone: true },
-    { server: "127.0.0.1:6379", problem: "connection refused", alone: false },
-  ],
+  "limits-away": [{ server: "127.0.0.1:6379", problem: "connection refused" }],
   "limits-back": [{ server: "127.0.0.1:6379", ms: 12 }],
   request: [
     {

@@ -3,10 +3,10 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
+import type { SharedCount } from "../../src/auth/shared.ts";
 import type { Observation } from "../../src/observe/events.ts";
-import { keepSharedLimits, type SharedLimitsKeeper } from "../../src/shared-limits/keep-shared.ts";
 import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
-import { ServersAway } from "../../src/shared-limits/servers-away.ts";
+import { ReplicaLimits } from "../../src/shared-limits/replica.ts";
 import { temporaryFolder } from "./folders.ts";
 import { beforeTimer } from "./patience.ts";
 import { freePort } from "./ports.ts";
@@ -24,15 +24,15 @@ export const PROGRAM = PROGRAMS[0]!;
 export type Redis = Awaited<ReturnType<typeof startRedis>>;
 
 /** On a busy machine an answer may take longer than a request waits by default. */
-const PATIENT = { answerMs: 600 };
+const PATIENT_MS = 600;
 
 const started = new Set<ChildProcess>();
-const keepers = new Set<SharedLimitsKeeper>();
+const counts = new Set<SharedCount>();
 
 /** Ends all servers and replicas that were started here. */
 export async function endAll(): Promise<void> {
-  for (const keeper of keepers) await keeper.close();
-  keepers.clear();
+  for (const { close } of counts) close();
+  counts.clear();
   for (const child of started) child.kill("SIGKILL");
   started.clear();
 }
@@ -73,7 +73,7 @@ export async function startRedis(more: readonly string[] = [], program = PROGRAM
     cli: (...command: string[]) =>
       spawnSync(client, ["-p", String(port), ...command], { encoding: "utf8" }).stdout.trim(),
     signal: (signal: NodeJS.Signals) => void child.kill(signal),
-    /** Kills it and starts a new, empty one. */
+    /** Kills it and starts a new one: empty, unless it keeps its data in a file. */
     async restart() {
       const isRunning = child.exitCode === null && child.signalCode === null;
       child.kill("SIGKILL");
@@ -89,43 +89,45 @@ export type Counting = Awaited<ReturnType<typeof counting>>;
 /** Longer than a replica of a test makes a request wait, even on a busy machine. */
 const LATEST_MS = 5000;
 
-export async function counting(url: string, { replicas = 1, denies = false, window = 3600 } = {}) {
+/** A replica that counts at a server. @param answerMs how long it waits for an answer */
+export async function counting(url: string, { replicas = 1, window = 3600, answerMs = PATIENT_MS } = {}) {
   const counters = createSharedCounters(window);
   const seen: Observation[] = [];
-  const settings = { target: readRedisUrl(url), replicas, denies, ...PATIENT };
-  const away = new ServersAway(!denies);
-  away.observe = (observation) => seen.push(observation);
-  const keeper = await keepSharedLimits(settings, counters, away);
-  keepers.add(keeper);
+  const limits = new ReplicaLimits({ target: readRedisUrl(url), replicas, answerMs });
+  const shared = await limits.open(counters, (observation) => seen.push(observation));
+  counts.add(shared);
   const kinds = (): string[] => seen.map(({ kind }) => kind);
+  const keyOf = (id: string) => ({ id, slot: slotOf(counters, id) });
   /** Counts a request of a key, which must not wait. */
-  const count = (key: string, limit: number): Promise<Quota> => {
-    const counted = keeper.limits.count({ id: key, slot: slotOf(counters, key) }, limit, Date.now());
-    return beforeTimer(Promise.resolve(counted), LATEST_MS, "a request");
-  };
-  /** Number of keys that are counted alone. */
-  const keysAway = (): number => [...keeper.limits.leases.values()].filter(({ isAway }) => isAway).length;
-  /** Whether the replica asks the server for every key. */
-  const isGood = (): boolean => kinds().at(-1) !== "limits-away" && keysAway() === 0;
+  const count = (id: string, limit: number): Promise<Quota> =>
+    beforeTimer(Promise.resolve(shared.count(keyOf(id), limit, Date.now())), LATEST_MS, "a request");
   const untilSeen = (fits: () => boolean, what: string): Promise<unknown> =>
     until(fits, () => `${what}; seen: ${JSON.stringify(seen)}`);
   return {
-    keeper,
+    limits,
     seen,
     count,
     kinds,
-    keysAway,
+    close: shared.close,
+    read: (id: string, limit: number) => shared.read(keyOf(id), limit, Date.now()),
     /** Counts so many requests, one after the other. @returns how many passed */
-    async countEach(key: string, limit: number, times: number) {
+    async countEach(id: string, limit: number, times: number) {
       let passed = 0;
-      for (let time = 0; time < times; time++) if ((await count(key, limit)).passed) passed++;
+      for (let time = 0; time < times; time++) if ((await count(id, limit)).passed) passed++;
       return passed;
+    },
+    /** Counts so many requests at once. @returns how many passed */
+    async countAtOnce(id: string, limit: number, times: number) {
+      const quotas = await Promise.all(Array.from({ length: times }, () => count(id, limit)));
+      return quotas.filter(({ passed }) => passed).length;
     },
     /** Reasons why the server was away, one for each time. */
     problems: () => seen.flatMap((one) => (one.kind === "limits-away" ? [one.problem] : [])),
     untilAway: () => untilSeen(() => kinds().at(-1) === "limits-away", "the loss of the server"),
-    untilGood: () => untilSeen(isGood, "the server to be good"),
-    untilBack: () => untilSeen(() => kinds().includes("limits-back") && isGood(), "the return of the server"),
+    untilBack: () => untilSeen(() => kinds().at(-1) === "limits-back", "the return of the server"),
+    /** Waits until the server counts a key. */
+    untilShared: (id: string) =>
+      until(async () => (await shared.read(keyOf(id), 1, Date.now())).counted === "shared", `${id} shared`),
   };
 }
 
@@ -162,12 +164,12 @@ export async function startCluster(program?: string): Promise<[Redis, Redis, Red
   return nodes;
 }
 
-/** One window for a whole test, whenever it begins; and options of one of two replicas that count in it. */
+/** One window for a whole test, whenever it begins. */
 export const WINDOW = 315_360_000;
-export const ONE_OF_TWO = { replicas: 2, window: WINDOW };
 
 export async function startPair(url: string, other = url): Promise<[Counting, Counting]> {
-  return [await counting(url, ONE_OF_TWO), await counting(other, ONE_OF_TWO)];
+  const given = { replicas: 2, window: WINDOW };
+  return [await counting(url, given), await counting(other, given)];
 }
 
 /** Counts a key so many times at each replica in turn. @returns how many passed */

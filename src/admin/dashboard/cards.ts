@@ -74,8 +74,8 @@ function limitsText({ limits }: Status): string {
   const { shared, server, since, losses, requests } = limits;
   if (!shared) return "";
   const state = `The counter server of shared limits is ${server} since ${moment(since ?? "")}`;
-  const { waited = null, alone = null, refused = null } = requests ?? {};
-  const sent = `${count(waited)} requests waited for it, ${count(alone)} were counted alone, ${count(refused)} refused`;
+  const { alone = null, refused = null } = requests ?? {};
+  const sent = `${count(alone)} requests were counted alone, ${count(refused)} then refused`;
   return `${state}, lost ${counted(losses, "time")}; ${sent}.`;
 }
 

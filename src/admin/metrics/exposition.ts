@@ -114,7 +114,7 @@ function valuesOf(
 function readFamilies(server: WatchedServer): readonly Family[] {
   const values: Partial<Record<string, Sample[]>> = valuesOf(server);
   const { tables, values: counted } = server.observed;
-  const limits = server.opened?.sharedLimits?.figures();
+  const limits = server.given.sharedLimits?.figures();
   return Object.entries<Metric>(tables.metrics).map(
     ([metric, { name, help, type, labels, values: read }]) => {
       const counts =

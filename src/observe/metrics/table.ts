@@ -4,11 +4,10 @@ import type { FeatureRows } from "../../model/feature-rows.ts";
 
 /** Figures of shared limits since the start. */
 export interface SharedLimitsFigures {
-  /** Questions to the server, and the unanswered ones among them. */
+  /** Questions to the server, and those without a valid answer in time. */
   readonly asks: number;
   readonly failures: number;
-  /** Requests that waited for it, passed while it was away, and were refused while it was away. */
-  readonly waited: number;
+  /** Requests that were counted alone, and those that were then refused. */
   readonly alone: number;
   readonly refused: number;
 }

@@ -6,7 +6,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
-import type { ConnectedThread } from "../../auth/shared.ts";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
 import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
@@ -52,8 +51,6 @@ interface Thread {
   /** Unique among the running threads. */
   readonly number: number;
   hasListened: boolean;
-  /** Takes its messages to shared limits. */
-  readonly toShared: ConnectedThread | undefined;
   /** Callbacks of its open requests, by number. */
   readonly asked: Map<number, (figures: ThreadFigures | undefined) => void>;
   /** Settle its start. */
@@ -165,10 +162,9 @@ export class ServingThreads {
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
-      const toShared = sharedLimits?.connect();
       const asked: Thread["asked"] = new Map();
       const settled = { started, failed };
-      const thread: Thread = { worker, number, hasListened: false, toShared, asked, ...settled };
+      const thread: Thread = { worker, number, hasListened: false, asked, ...settled };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>
@@ -189,7 +185,7 @@ export class ServingThreads {
         tell(thread, { kind: "observed" });
         break;
       case "shared":
-        thread.toShared?.take(message.message);
+        this.#served.sharedLimits?.take(message.message);
         break;
       case "done":
         thread.asked.get(message.number)!(message.figures);
@@ -203,7 +199,6 @@ export class ServingThreads {
     const { requestCells } = this.#shared;
     if (this.#threads.delete(thread)) {
       releasePending(this.#pending, thread.number);
-      thread.toShared?.leave();
       if (requestCells) forgetThread(requestCells, thread.number);
     }
     for (const resolve of thread.asked.values()) resolve(undefined);

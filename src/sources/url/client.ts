@@ -35,7 +35,7 @@ export async function openClient(
   signal: AbortSignal,
 ) {
   // Bun puts a module of its own in the place of the bare name.
-  const { EnvHttpProxyAgent, interceptors, request } = await import("undici/index.js");
+  const { EnvHttpProxyAgent, interceptors, request } = (await import("undici/index.js")).default;
   const isTls = base.protocol === "https:";
   const agent = (() => {
     try {
