@@ -43,7 +43,14 @@ const flood =
     send();
   };
 
-const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket) => void }>> = {
+/** @property believed requests that a new replica lets pass by answers that could be true */
+interface Case {
+  readonly answer?: Answer;
+  readonly greet?: (socket: Socket) => void;
+  readonly believed?: number;
+}
+
+const CASES: Readonly<Record<string, Case>> = {
   "answers nothing": { answer: () => undefined },
   "answers HELLO, and then nothing": { answer: asCount("") },
   "sends bytes that are no reply": { greet: (socket) => socket.write(Buffer.alloc(4096, 0x80)) },
@@ -60,7 +67,7 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
   },
   "answers with huge numbers": { answer: asCount(":99999999999999999999\r\n") },
   "answers with negative numbers": { answer: asCount(":-5\r\n") },
-  "answers with a count that is less than before": { answer: asCount(":0\r\n") },
+  "answers with a count that is less than before": { answer: asCount(":0\r\n"), believed: 1 },
   "answers with texts": { answer: asCount("+OK\r\n") },
   "answers with arrays in arrays": { answer: asCount(`${"*1\r\n".repeat(10_000)}:1\r\n`) },
   "closes in the middle of an answer": { answer: (_, socket) => void socket.end(":1") },
@@ -80,7 +87,7 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
 };
 
 describe("a counter server that", { concurrency: 3 }, () => {
-  for (const [name, { answer, greet }] of Object.entries(CASES)) {
+  for (const [name, { answer, greet, believed = 0 }] of Object.entries(CASES)) {
     it(`${name}: no request waits for it, and it counts again when it is well`, async () => {
       const server = await startHostile();
       servers.add(server);
@@ -100,7 +107,8 @@ describe("a counter server that", { concurrency: 3 }, () => {
           if ((await replica.count("a", 40)).passed) passed++;
           assertInTime(began, MOST_MS, "a request");
         }
-        assert.equal(passed, 20, `it counts within its share: ${JSON.stringify(replica.seen)}`);
+        const most = 20 + (replica === late ? believed : 0);
+        assert.equal(passed, most, `it counts within its share: ${JSON.stringify(replica.seen)}`);
         await replica.untilAway();
       }
       server.turn(undefined);
