@@ -130,7 +130,7 @@ describe("a counter server that", { concurrency: 3 }, () => {
     const replica = await counting(`redis://127.0.0.1:${server.port}`, { replicas: 2, answerMs: 40 });
     server.turn(([name], socket) => {
       if (name === "HELLO") return HELLO;
-      setTimeout(() => socket.writable && socket.write(":7\r\n"), 120);
+      setTimeout(() => socket.writable && socket.write(":7\r\n"), 500);
       return undefined;
     });
     assert.equal(await replica.countEach("a", 10, 8), 5);
