@@ -43,6 +43,30 @@ export function mutate(source: string, { breaks, within, text, becomes }: Mutant
 
 export const MUTANTS: readonly Mutant[] = [
   {
+    breaks: "requests that share a question are all counted as the first",
+    file: "src/shared-limits/counts.ts",
+    within: "#settle",
+    text: "const used = before + at;",
+    becomes: "const used = before;",
+    tests: { "shared-limits": "are those of one counter, request by request" },
+  },
+  {
+    breaks: "requests that count alone are not limited by the share",
+    file: "src/shared-limits/counts.ts",
+    within: "#countAlone",
+    text: "Math.floor(limit / replicas)",
+    becomes: "limit",
+    tests: { "shared-limits": "counts alone for a second" },
+  },
+  {
+    breaks: "any number is an answer",
+    file: "src/shared-limits/counts.ts",
+    within: "countOf",
+    text: "!isCount(count) || count < least",
+    becomes: "!isCount(count)",
+    tests: { "shared-limits": "takes nothing but a count" },
+  },
+  {
     breaks: "counts are stored without a comparison",
     file: "src/auth/limit.ts",
     within: "countInWindow",

@@ -87,7 +87,7 @@ describe("values", () => {
     // @ts-expect-error: a name of no setting
     assert.equal(names.rateLimt, undefined);
     // @ts-expect-error: not one of the choices
-    assert.ok(values.http !== "directly");
+    assert.ok(values.http !== "nodes");
     // @ts-expect-error: may be undefined
     assert.throws(() => values.admin.length, TypeError);
   });

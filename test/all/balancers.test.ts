@@ -28,7 +28,7 @@ import { need } from "../support/need.ts";
 import { assertInTime, within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
-import { type LogLine, type Response, type Served, serve, until } from "../support/process.ts";
+import { get, type LogLine, type Response, type Served, serve, until } from "../support/process.ts";
 import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
 
 const folder = temporaryFolder();
@@ -371,6 +371,15 @@ describe("which replica a balancer asks", { skip, concurrency: true }, () => {
         const replies = await Promise.all(many.map((token) => ask("/stats", token)));
         for (const [n, token] of many.entries())
           assert.equal(answeredBy(replies[n]!), homes.get(token), token);
+      });
+
+      it("has a key at one replica, however its header is spelt", async () => {
+        for (const token of tokens)
+          for (const scheme of ["bearer ", "Bearer  ", "BEARER    "]) {
+            const headers = { authorization: scheme + token };
+            const url = `https://127.0.0.1:${balancer.port}${BASE_PATH}/stats`;
+            assert.equal(answeredBy(await get(url, { headers, agent })), homes.get(token), scheme + token);
+          }
       });
 
       it("asks over connections that it keeps", async () => {

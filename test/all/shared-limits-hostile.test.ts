@@ -5,7 +5,6 @@ import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { type Answer, HELLO, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
 import { assertInTime } from "../support/patience.ts";
-import { until } from "../support/process.ts";
 import { counting } from "../support/redis.ts";
 
 const PASSWORD = "pass-word-that-nobody-may-see";
@@ -44,7 +43,14 @@ const flood =
     send();
   };
 
-const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket) => void }>> = {
+/** @property believed requests that a new replica lets pass by answers that could be true */
+interface Case {
+  readonly answer?: Answer;
+  readonly greet?: (socket: Socket) => void;
+  readonly believed?: number;
+}
+
+const CASES: Readonly<Record<string, Case>> = {
   "answers nothing": { answer: () => undefined },
   "answers HELLO, and then nothing": { answer: asCount("") },
   "sends bytes that are no reply": { greet: (socket) => socket.write(Buffer.alloc(4096, 0x80)) },
@@ -61,7 +67,7 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
   },
   "answers with huge numbers": { answer: asCount(":99999999999999999999\r\n") },
   "answers with negative numbers": { answer: asCount(":-5\r\n") },
-  "answers with a count that is less than before": { answer: asCount(":0\r\n") },
+  "answers with a count that is less than before": { answer: asCount(":0\r\n"), believed: 1 },
   "answers with texts": { answer: asCount("+OK\r\n") },
   "answers with arrays in arrays": { answer: asCount(`${"*1\r\n".repeat(10_000)}:1\r\n`) },
   "closes in the middle of an answer": { answer: (_, socket) => void socket.end(":1") },
@@ -81,7 +87,7 @@ const CASES: Readonly<Record<string, { answer?: Answer; greet?: (socket: Socket)
 };
 
 describe("a counter server that", { concurrency: 3 }, () => {
-  for (const [name, { answer, greet }] of Object.entries(CASES)) {
+  for (const [name, { answer, greet, believed = 0 }] of Object.entries(CASES)) {
     it(`${name}: no request waits for it, and it counts again when it is well`, async () => {
       const server = await startHostile();
       servers.add(server);
@@ -94,7 +100,6 @@ describe("a counter server that", { concurrency: 3 }, () => {
       server.turn(answer ?? (() => undefined), greet);
       if (greet !== undefined) server.disconnect();
       const late = await counting(url, given);
-      await until(() => late.kinds()[0] === "limits-away", "the server to be away");
       for (const replica of [good, late]) {
         let passed = 0;
         for (let time = 0; time < 60; time++) {
@@ -102,7 +107,8 @@ describe("a counter server that", { concurrency: 3 }, () => {
           if ((await replica.count("a", 40)).passed) passed++;
           assertInTime(began, MOST_MS, "a request");
         }
-        assert.equal(passed, 20, `it counts within its share: ${JSON.stringify(replica.seen)}`);
+        const most = 20 + (replica === late ? believed : 0);
+        assert.equal(passed, most, `it counts within its share: ${JSON.stringify(replica.seen)}`);
         await replica.untilAway();
       }
       server.turn(undefined);
@@ -124,7 +130,7 @@ describe("a counter server that", { concurrency: 3 }, () => {
     const replica = await counting(`redis://127.0.0.1:${server.port}`, { replicas: 2, answerMs: 40 });
     server.turn(([name], socket) => {
       if (name === "HELLO") return HELLO;
-      setTimeout(() => socket.writable && socket.write(":7\r\n"), 120);
+      setTimeout(() => socket.writable && socket.write(":7\r\n"), 500);
       return undefined;
     });
     assert.equal(await replica.countEach("a", 10, 8), 5);
