@@ -124,7 +124,7 @@ afterTests(() => {
  * A listening server whose socket is handed over; as a service manager does, it takes no connection itself.
  * @param at an IPv4 address, or the path of a Unix socket
  */
-async function hold(at: string): Promise<{ handle: unknown; port: number }> {
+async function hold(at: string): Promise<{ handle: unknown; port: number; close: () => unknown }> {
   const server = createServer({ pauseOnConnect: true });
   holders.add(server);
   await new Promise<void>((resolve) => {
@@ -134,7 +134,8 @@ async function hold(at: string): Promise<{ handle: unknown; port: number }> {
   const address = server.address();
   // biome-ignore lint/suspicious/noExplicitAny: the descriptor is no part of the interface.
   const handle = (server as any)._handle;
-  return { handle, port: typeof address === "object" ? address!.port : 0 };
+  const port = typeof address === "object" ? address!.port : 0;
+  return { handle, port, close: () => server.close() };
 }
 
 /** Starts the program with sockets as descriptors 3 and 4. The shell makes `LISTEN_PID` that of the program. */
@@ -182,6 +183,8 @@ describe("sockets that are handed over", () => {
     const more = ["--port", "0", "--admin-token-file", token];
     const guarded = startWith([operators.handle], variables, [...args, ...more]);
     await until(() => guarded.stdout().includes("\n"), "the line");
+    // Its own copy of the socket would take connections, too.
+    operators.close();
     const at = `http://127.0.0.1:${operators.port}/status`;
     assert.equal((await fetch(at)).status, 401);
     assert.equal((await fetch(at, { headers: { Authorization: "Bearer an-operators-token" } })).status, 200);
