@@ -780,6 +780,8 @@ describe("the text of a keys file", () => {
       [good.slice(0, -10), /not valid JSON/],
       [good.replace("]}", ",]}"), /not valid JSON/],
       [`${good}}`, /not valid JSON/],
+      [good.replace("{", '{"keys":[],'), /has "keys" more than once/],
+      [good.replace(/}$/, ',"keys" : []}'), /has "keys" more than once/],
       [JSON.stringify({ keys: [...records, records[0]] }), /keys\[20\]\.id: duplicate id/],
       [JSON.stringify({ keys: [...records, 1] }), /keys\[20\]: must be an object/],
     ] as const)
