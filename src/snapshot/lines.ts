@@ -13,29 +13,9 @@ export const LONG_LINE = "line is longer than 1 MiB";
 const LF = 0x0a;
 const BOM_BYTES = 3;
 
-/** Text before the first row: a BOM, white space. */
-const BEFORE_ROWS = /^\uFEFF?\s*/;
-/** Bytes that suffice to tell the kind of a file. */
-const KIND_BYTES = 65_536;
-
 /** Whether a line is a row, but for a comma at its end. */
 export function isRowWithComma(line: string): boolean {
   return /,\s*$/.test(line) && isObject(parsedJson(line.replace(/,\s*$/, "")));
-}
-
-/** What a file is that as a whole has no rows, by its first bytes; undefined for rows, good or bad. */
-export function otherKind(start: Buffer): string | undefined {
-  const [first, second] = start;
-  const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-  // Without a mark, every second byte of an ASCII character is 0.
-  if (hasMark || (start.length > 1 && (first === 0) !== (second === 0))) return "is UTF-16; must be UTF-8";
-  const text = start.toString("utf8", 0, KIND_BYTES).replace(BEFORE_ROWS, "");
-  if (text.startsWith("["))
-    return "is a JSON array; must be one JSON object a line, without commas between them";
-  const [line = "", next] = text.split("\n", 2);
-  if (next !== undefined && /^\{.*[{[,:]\s*$|^\{\s*$/.test(line) && !isRowWithComma(line))
-    return "is JSON over several lines; must be one JSON object a line";
-  return undefined;
 }
 
 /** Receives the lines and problems of a file; line numbers start at 1. */

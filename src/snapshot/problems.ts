@@ -35,8 +35,8 @@ export class Problems {
 
 const LONGEST_VALUE = 60;
 
-/** Characters that JSON leaves unescaped, but that could break a line or control a terminal: DEL, C1, line separators. */
-const UNSAFE = /[\u007f-\u009f\u2028\u2029]/g;
+/** Characters that JSON leaves unescaped, but that could break or turn a line, or control a terminal: DEL, C1, line separators, directions. */
+const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A bad value as a problem quotes it: short, on one line. */
 export function showValue(value: unknown): string {

@@ -6,7 +6,8 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { codeOf } from "../util/system-error.ts";
 import type { StoredFile } from "./files.ts";
-import { LineCutter, type LineSink, otherKind } from "./lines.ts";
+import { LineCutter, type LineSink } from "./lines.ts";
+import { notGzip, otherKind, otherKindInGzip } from "./other-kinds.ts";
 
 const CHUNK_BYTES = 1_048_576;
 
@@ -90,6 +91,8 @@ async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (
   const stored = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of chunksOf(handle)) {
       take(chunk);
+      const wrong = given === 0 ? notGzip(chunk) : undefined;
+      if (wrong !== undefined) throw new BadFileError(wrong);
       given += chunk.length;
       // The stream may keep the chunk after its buffer is used again.
       yield Buffer.from(chunk);
@@ -130,7 +133,8 @@ export async function readFileLines(
   };
   const cutter = new LineCutter(sink);
   const cut = (chunk: Buffer): void => {
-    const other = budget.bytesLeft === bytesLeft ? otherKind(chunk) : undefined;
+    const kindOf = file.isGzip ? otherKindInGzip : otherKind;
+    const other = budget.bytesLeft === bytesLeft ? kindOf(chunk) : undefined;
     if (other !== undefined) throw new BadFileError(other);
     spend(budget, chunk.length);
     cutter.push(chunk);

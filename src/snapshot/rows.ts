@@ -1,7 +1,7 @@
 /** Checks of the fields of a row. */
 
 import type { FieldType, NamedField } from "../model/schema.ts";
-import { formatTime, parseTime } from "../model/time.ts";
+import { formatTime, parseTime, whyNoTime } from "../model/time.ts";
 import { parseUuid } from "../model/uuid.ts";
 import { isCount, isObject, notJson } from "../util/json.ts";
 import { isRowWithComma } from "./lines.ts";
@@ -34,6 +34,12 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   count: "a whole number from 0 to 9007199254740991",
   time: "a real time like 2026-01-31T09:30:00.000Z",
 };
+
+/** More words on a wrong value, if its fault is clear. */
+function hintOf(type: FieldType, value: unknown): string {
+  const hint = type === "time" && typeof value === "string" ? whyNoTime(value) : undefined;
+  return hint === undefined ? "" : `: ${hint}`;
+}
 
 /** The checks of one file, or of the rows that a program gives as a table: remembers the current line, or index. */
 export class RowChecker {
@@ -92,7 +98,9 @@ export class RowChecker {
     if (served === undefined)
       this.report(
         name,
-        value === undefined ? "is missing" : `must be ${WANTED[type]}, is ${showValue(value)}`,
+        value === undefined
+          ? "is missing"
+          : `must be ${WANTED[type]}, is ${showValue(value)}${hintOf(type, value)}`,
       );
     return served;
   }
