@@ -104,6 +104,19 @@ test("arguments of another kind are refused at once, as is a response that has b
   assert.equal(await (await fetch(`${origin}${API}/stats`)).text(), "mine: whole");
 });
 
+test("a host that gives the fields of a request alone, without its raw headers, is answered", async (t) => {
+  const orrery = await open(t);
+  for (const rawHeaders of [[], undefined]) {
+    const origin = await serve(t, (request, response) => {
+      Object.assign(request, { rawHeaders });
+      orrery.handle(request, response);
+    });
+    const headers = { Authorization: `Bearer ${TOKEN}`, "If-None-Match": '"a", "b"' };
+    assert.equal((await fetch(`${origin}${API}/stats`, { headers })).status, 200);
+    assert.equal((await fetch(`${origin}${API}/stats`)).status, 401);
+  }
+});
+
 test("a host that has answered meanwhile keeps its response", async (t) => {
   const orrery = await open(t);
   const origin = await serve(t, async (request, response) => {

@@ -18,6 +18,17 @@ export type Handler = (
   next?: (error?: unknown) => void,
 ) => void;
 
+/** The names and values of a request in turn; undefined if it is none. Hosts of functions (Lambda) give the fields alone. */
+function rawHeadersOf(request: Partial<IncomingMessage> | undefined): string[] | undefined {
+  const { rawHeaders, headers } = request ?? {};
+  if (Array.isArray(rawHeaders) && rawHeaders.length > 0) return rawHeaders;
+  if (typeof headers !== "object" || headers === null) return undefined;
+  const pairs = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => [name, String(one)]),
+  );
+  return pairs.flat();
+}
+
 const RUNNING = { isDraining: false, givesUpWork: false };
 
 /**
@@ -31,7 +42,8 @@ export function createNodeDoor(
   stop: Pick<ConnectionHost, "isDraining" | "givesUpWork"> = RUNNING,
 ): Handler {
   return (request, response, next) => {
-    if (!Array.isArray(request?.rawHeaders) || typeof response?.writeHead !== "function")
+    const rawHeaders = rawHeadersOf(request);
+    if (rawHeaders === undefined || typeof response?.writeHead !== "function")
       throw new TypeError(
         "handle: takes a request and its response of node:http; for a Request there is fetch",
       );
@@ -40,7 +52,7 @@ export function createNodeDoor(
       return;
     }
     if (response.headersSent) throw new TypeError("handle: the response has begun already; answer it once");
-    const read = headOf(request.method!, request.url!, request.httpVersion, request.rawHeaders);
+    const read = headOf(request.method!, request.url!, request.httpVersion, rawHeaders);
     const fault = typeof read === "string" ? read : faultOf(read);
     const waits = typeof read !== "string" && fault === undefined && hasBody(read) && !request.complete;
     if (waits && read.fields.expect === undefined)
