@@ -148,6 +148,22 @@ describe("a snapshot by URL", () => {
     }
   });
 
+  it("that is published during the first download is downloaded anew at the start, up to three times", async (t) => {
+    for (const failures of [2, 3]) {
+      const source = follow(host.url, fresh(t));
+      let left = failures;
+      host.fault = (request, response) => {
+        if (!request.url!.endsWith("instances.ndjson") || left-- <= 0) return false;
+        host.files = SECOND;
+        response.writeHead(200).end("another version");
+        return true;
+      };
+      if (failures === 2) assert.equal(await generationIn(await source.ask("start")), "second");
+      else await assert.rejects(source.ask("start"), /instances\.ndjson: .*\(there is no earlier copy\)$/);
+      host.fault = undefined;
+    }
+  });
+
   it("whose copy is damaged is downloaded whole, once the load has found it", async (t) => {
     const cache = fresh(t);
     const place = copiesFolderOf(cache, host.url);

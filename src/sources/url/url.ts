@@ -5,6 +5,7 @@
  * them as the new copy, or nothing. After a failure the existing copy is used, the watch pauses, and the next look begins anew.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { OccupiedError } from "../../files/publish.ts";
 import { readToken } from "../../files/token-file.ts";
 import type { Observe } from "../../observe/events.ts";
@@ -33,6 +34,7 @@ export interface UrlSourceOptions {
 }
 
 const PROGRESS_MS = 30_000;
+const START_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 1000;
 const MOST_PAUSE_MS = 60_000;
 
@@ -88,7 +90,9 @@ export class UrlSource implements Source {
     try {
       copy = await currentCopy(this.#place);
       if (occasion !== "watch" || performance.now() >= (this.#failing?.lookAgainAt ?? 0)) {
-        copy = await this.#update(copy, signal);
+        copy = await (copy === undefined && occasion === "start"
+          ? this.#updateAtStart(signal)
+          : this.#update(copy, signal));
         const since = this.#failing?.since;
         this.#failing = undefined;
         if (since !== undefined)
@@ -101,6 +105,18 @@ export class UrlSource implements Source {
     }
     if (copy !== undefined) return copy.folder;
     throw new SourceError(`${this.#failing!.problem} (there is no earlier copy)`);
+  }
+
+  /** Asks a source of which there is no copy: it may be about to publish another snapshot, so a failed download begins anew. */
+  async #updateAtStart(signal: AbortSignal): Promise<Copy> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#update(undefined, signal);
+      } catch (error) {
+        if (attempt === START_ATTEMPTS || !(error instanceof SourceError)) throw error;
+        await sleep(this.#options.firstPauseMs ?? FIRST_PAUSE_MS, undefined, { signal });
+      }
+    }
   }
 
   /** Asks the source. @returns the copy that it confirms, or the new one @throws {SourceError}; errors of the file system */
