@@ -114,6 +114,18 @@ test("an unannounced body is refused at its first byte, as is what cannot begin 
   await wire.closed();
 });
 
+test("a line of the PROXY protocol is named, in one piece with a request and alone", async () => {
+  const { port } = await serve();
+  const first = "PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n";
+  const second = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x01\xc0\0\x02\x02\xdc\x04\x01\xbb";
+  for (const line of [first, second]) {
+    for (const bytes of [line, line + good(STATS)]) {
+      const reply = await lastWord(port, bytes);
+      assert.deepEqual([reply.status, errorOf(reply)], [400, "Bad request: a line of the PROXY protocol"]);
+    }
+  }
+});
+
 test("raw bytes of a target count as if they were percent-encoded", async () => {
   const { port } = await serve();
   const target = (q: string): string => `/api/public/v1/users/search?q=${q}`;

@@ -259,9 +259,15 @@ export function readHead(
   const end = fieldsAt + fields.text.length;
   if (end - from > most) return partial(text, from, most);
   const line = readRequestLine(text, from, lineEnd);
-  if (typeof line === "string") return line;
+  if (typeof line === "string") return whyNoRequest(text, from);
   if (fields.fault !== undefined) return fields.fault;
   return { method: line.method, target: line.target, minor: line.minor, fields, end };
+}
+
+/** The fault of a line that begins no request. Of the PROXY protocol's version 2, two empty lines have been skipped. */
+function whyNoRequest(text: string, at: number): "requestLine" | "proxyProtocol" {
+  const isProxyLine = text.startsWith("PROXY ", at) || text.startsWith("\0\r\nQUIT\n", at);
+  return isProxyLine ? "proxyProtocol" : "requestLine";
 }
 
 type RequestLine = Pick<Head, "method" | "target" | "minor">;
@@ -308,12 +314,13 @@ export function headOf(
 function partial(text: string, from: number, most: number): NoHead {
   const start = text.slice(from, from + most);
   const lineEnd = start.indexOf("\r\n");
-  if (lineEnd < 0 && !mayBeMethod(start, 0)) return "requestLine";
+  const why = whyNoRequest(start, 0);
+  if (why === "proxyProtocol" || (lineEnd < 0 && !mayBeMethod(start, 0))) return why;
   const rest = lineEnd < 0 ? 0 : start.lastIndexOf("\r\n") + 2;
   if (!LINE_START.test(start.slice(rest))) return lineEnd < 0 ? "requestLine" : "field";
   if (lineEnd >= 0) {
     const line = readRequestLine(start, 0, lineEnd);
-    if (typeof line === "string") return line;
+    if (typeof line === "string") return why;
     const lines = firstLines(start.slice(lineEnd + 2, rest));
     if (!FIELD_LINES.test(lines)) return "field";
     if (lines.length < rest - lineEnd - 2) return "headTooLarge";

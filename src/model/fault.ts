@@ -28,6 +28,10 @@ export const FAULTS = {
     "malformed request line",
     "The first line is not a known method, a target and the version 1.0 or 1.1.",
   ),
+  proxyProtocol: malformed(
+    "a line of the PROXY protocol",
+    "A proxy sends the PROXY protocol, version 1 or 2, before the request: switch it off there; `X-Forwarded-For` has the address.",
+  ),
   field: malformed("malformed header field", "A line of the head is no name, a colon and a value."),
   length: malformed(
     "malformed Content-Length",
