@@ -430,7 +430,7 @@ describe("export from PostgreSQL", { skip }, () => {
       most: number,
     ) => `SELECT id, CASE WHEN row_number() OVER (ORDER BY id) <= ${most} THEN NULL ELSE display_name END AS display_name,
       user_icon_url, created_at FROM users`;
-    for (const more of [[], ["--gzip"], ["--build"]]) {
+    for (const more of [[], ["--gzip"]]) {
       const out = join(temporaryFolder(t), "snapshot");
       const one = queries(t, { users: broken(1) });
       assertFailed(
