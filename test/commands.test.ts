@@ -104,7 +104,6 @@ describe("commands", { concurrency: 3 }, () => {
       // The check for files comes before any row is read.
       [serving(bad, keys), /^worlds\.ndjson: /],
       [serving(snapshot, missing), noFile],
-      [serving(snapshot, keys, "--max-snapshot-bytes", "9"), /^users\.ndjson: /],
       // Neither is a row read for a port that is taken.
       [
         serving(damaged, keys, "--port", String(port)),

@@ -103,4 +103,15 @@ describe("a file of rows", () => {
       }
     });
   }
+
+  it("holds no more than a snapshot may have", async (test) => {
+    const file = join(temporaryFolder(test), "users.ndjson");
+    async function* rows(): AsyncGenerator<Buffer> {
+      for (let n = 0; n < 130; n++) yield Buffer.from('{"a":1}\n'.repeat(1000));
+    }
+    const bounds = { budget: { bytesLeft: 1_000_000 }, onBytes: () => {} };
+    await assert.rejects(writeRowFile(file, rows(), false, bounds), {
+      message: "users.ndjson: the snapshot is larger than 16 GiB",
+    });
+  });
 });

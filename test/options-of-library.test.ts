@@ -162,7 +162,6 @@ describe("options of openOrrery", () => {
     const cases: readonly [options: object, name: string, says: RegExp][] = [
       [{ snapshot: "/no-where" }, "SnapshotError", /^\/no-where: directory does not exist \(ENOENT\)$/],
       [{ snapshot: "package.json" }, "SnapshotError", /^\/.*\/package\.json: is not a directory$/],
-      [{ maxSnapshotBytes: 10 }, "SnapshotError", /larger than --max-snapshot-bytes allows$/],
       [
         { keys: "/no-where" },
         "KeysFileError",

@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { CORE_DEFAULTS } from "../../src/settings/settings.ts";
 import { type ExportOptions, exportOnce } from "../../src/sources/postgres/export.ts";
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
@@ -83,7 +82,6 @@ async function measureExport(url: string, out: string): Promise<string[][]> {
     queries: DEFAULT_QUERIES,
     out,
     gzip: false,
-    maxSnapshotBytes: CORE_DEFAULTS.maxSnapshotBytes,
     signal: new AbortController().signal,
   };
   const began = performance.now();

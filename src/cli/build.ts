@@ -19,7 +19,7 @@ const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
 export async function build(options: Options<"build">, io: CommandIo): Promise<void> {
   const from = options.positionals[0]!;
   refuseAddress("DIR", from);
-  const { out: to, allowShrink, maxSnapshotBytes: maxBytes } = options.values;
+  const { out: to, allowShrink } = options.values;
   const cannotWrite = (error: unknown): never => {
     throw failureAt(to, error);
   };
@@ -27,9 +27,8 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
   const isThere = await stat(join(to, PREPARED)).catch(() => undefined);
   const bar = startProgress(io, "reading");
   const result = await buildPrepared(from, to, {
-    maxBytes,
     manifest: options.values.manifest,
-    guard: { current: isThere && to, allowShrink, maxBytes },
+    guard: { current: isThere && to, allowShrink },
     // The build goes on if the folder's siblings cannot be written, as beside a mount.
     ready: async (contents) => {
       const isSame = async (folder: string): Promise<boolean> => (await contentsIn(folder)) === contents;

@@ -50,7 +50,7 @@ export async function checkSnapshot({ values, positionals }: Options<"check">, i
   refuseAddress("DIR", folder);
   const bar = startProgress(io, "reading");
   const load = values.noIndex ? loadSnapshot : loadInThread;
-  const result = await load(folder, { maxBytes: values.maxSnapshotBytes, onProgress: bar.show });
+  const result = await load(folder, { onProgress: bar.show });
   bar.end();
   if (!result.ok) {
     if (values.json) io.print(jsonText({ ok: false, problems: result.problems }));

@@ -39,8 +39,6 @@ export interface CoreOptions {
   readonly watch?: number;
   /** Bytes for recent search results; 64 MiB when absent. */
   readonly searchCacheBytes?: number;
-  /** Most bytes of uncompressed rows; 16 GiB when absent. */
-  readonly maxSnapshotBytes?: number;
   /** Accept a new snapshot with less than half of the users or worlds; false when absent. */
   readonly allowShrink?: boolean;
   /** `svc_sk_` when absent. */

@@ -170,7 +170,6 @@ async function openKeepers(options: OpenStateOptions, { live, counters, requestC
         load,
         searchBounds,
         openSimilar: similar?.open,
-        maxBytes: settings.maxSnapshotBytes,
         allowShrink: settings.allowShrink,
         onReleased,
         onProgress,

@@ -64,15 +64,6 @@ export const MOST_THREADS = 64;
 const CLI = { flag: "kind", value: "cli", why: "a CLI token has neither a limit nor scopes" };
 
 // Rows that commands of features have, too.
-export const MAX_SNAPSHOT_BYTES = {
-  flag: "max-snapshot-bytes",
-  kind: "integer",
-  value: "BYTES",
-  default: "17179869184",
-  min: 1,
-  meaning: "Maximum uncompressed size of a snapshot, all files together.",
-} as const;
-
 export const ALLOW_SHRINK = {
   flag: "allow-shrink",
   kind: "flag",
@@ -191,7 +182,6 @@ export const CORE_SETTINGS = [
     max: 86_400,
     meaning: "Time between two checks of the snapshot's files; 0 turns the check off.",
   },
-  { ...MAX_SNAPSHOT_BYTES, isOption: true, commands: [...SERVING, "check", "build"] },
   { ...ALLOW_SHRINK, isOption: true, commands: [...SERVING, "build"] },
   {
     ...PREFIX,

@@ -15,8 +15,6 @@ import type { Reused } from "./reuse.ts";
 import type { Dangling, Hidden, StageLimits } from "./stage.ts";
 
 export interface LoadOptions {
-  /** Most bytes of uncompressed rows. */
-  readonly maxBytes?: number | undefined;
   /** Receives the share of the stored bytes that was read, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
   /** The served generation: its unchanged files are not read again. */
@@ -24,7 +22,8 @@ export interface LoadOptions {
   /** Fails without a message instead of reading a file of rows or a prepared file. */
   readonly readsNothing?: boolean;
   readonly signal?: AbortSignal;
-  /** Replace the hard limits in tests. */
+  /** Replace the limits in tests. */
+  readonly maxBytes?: number;
   readonly limits?: Partial<StageLimits>;
 }
 

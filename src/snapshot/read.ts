@@ -69,7 +69,10 @@ function chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   });
 }
 
-export const TOO_LARGE = "the snapshot is larger than --max-snapshot-bytes allows";
+/** Most bytes of a snapshot's uncompressed files together. */
+export const MAX_SNAPSHOT_BYTES = 16 * 2 ** 30;
+
+export const TOO_LARGE = "the snapshot is larger than 16 GiB";
 
 /** Takes bytes from a budget. @returns whether it had them */
 export function trySpend(budget: Budget, bytes: number): boolean {

@@ -39,12 +39,12 @@ export function refusalsOf(before: Store, after: Store, allowShrink: boolean): s
 }
 
 /** The visible rows of the snapshot in a folder; undefined if it cannot be loaded. */
-async function visibleOf(folder: string, maxBytes: number | undefined): Promise<VisibleRows | undefined> {
+async function visibleOf(folder: string): Promise<VisibleRows | undefined> {
   const { visible } = (await readManifestOf(folder)) ?? {};
   if (isObject(visible) && isCount(visible.users) && isCount(visible.worlds)) {
     return { users: visible.users, worlds: visible.worlds };
   }
-  const loaded = await loadSnapshot(folder, maxBytes === undefined ? {} : { maxBytes });
+  const loaded = await loadSnapshot(folder);
   return loaded.ok ? visibleIn(loaded.store) : undefined;
 }
 
@@ -53,17 +53,12 @@ export interface ShrinkGuard {
   /** Its folder; undefined if nothing is published yet. */
   readonly current: string | undefined;
   readonly allowShrink?: boolean | undefined;
-  /** Most bytes of rows. */
-  readonly maxBytes?: number | undefined;
 }
 
 /** @throws {PlaceError} if the new snapshot has less than half of the published users or worlds */
-export async function refuseShrunk(
-  after: VisibleRows,
-  { current, allowShrink, maxBytes }: ShrinkGuard,
-): Promise<void> {
+export async function refuseShrunk(after: VisibleRows, { current, allowShrink }: ShrinkGuard): Promise<void> {
   if (current === undefined || allowShrink) return;
-  const before = await visibleOf(current, maxBytes);
+  const before = await visibleOf(current);
   const problems = before === undefined ? [] : shrinkProblems(before, after, "that are published");
   if (problems.length > 0) throw new PlaceError(`${problems.join("; ")}; use --allow-shrink to accept it`);
 }

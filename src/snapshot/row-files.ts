@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
 import { FIELDS, RESOURCE_OF, type TableName } from "../model/schema.ts";
-import { CORE_DEFAULTS } from "../settings/settings.ts";
 import { buildStore } from "../store/build.ts";
 import { ENCODERS } from "../store/encoders.ts";
 import { LimitError } from "../store/limits.ts";
@@ -11,7 +10,7 @@ import type { StoredFile } from "./files.ts";
 import type { LineSink } from "./lines.ts";
 import { addFault, type KeptFile, type LoadedFiles, type LoadInput } from "./loaded.ts";
 import { compareWithManifest } from "./manifest.ts";
-import { type Budget, hashFile, type ReadFile, readFileLines, spend } from "./read.ts";
+import { type Budget, hashFile, MAX_SNAPSHOT_BYTES, type ReadFile, readFileLines, spend } from "./read.ts";
 import { areRowsReused, type Origin, reusedStore, reuseEqual } from "./reuse.ts";
 import { createArriving, type Row, RowChecker } from "./rows.ts";
 import { ScannedRows } from "./scanned.ts";
@@ -131,7 +130,7 @@ export async function readRowFiles(input: LoadInput): Promise<LoadedFiles | unde
   const reading: Reading = {
     ...input,
     stage: createStage(options.limits),
-    budget: { bytesLeft: options.maxBytes ?? CORE_DEFAULTS.maxSnapshotBytes },
+    budget: { bytesLeft: options.maxBytes ?? MAX_SNAPSHOT_BYTES },
     onBytes: await progressOver(input),
     files: [],
     reused: new Set(),

@@ -6,7 +6,7 @@ import { addressForMessages } from "../files/folders.ts";
 import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
-import { ALLOW_SHRINK, MAX_SNAPSHOT_BYTES, type Setting, SettingError } from "../settings/settings.ts";
+import { ALLOW_SHRINK, type Setting, SettingError } from "../settings/settings.ts";
 
 /** @internal */
 export const SOURCES_SETTINGS = [
@@ -28,7 +28,6 @@ export const SOURCES_SETTINGS = [
     meaning: "File with a bearer token for a snapshot by URL.",
     commands: ["serve"],
   },
-  { ...MAX_SNAPSHOT_BYTES, commands: ["export"] },
   { ...ALLOW_SHRINK, commands: ["export"] },
   {
     flag: "postgres",
@@ -265,8 +264,8 @@ async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
   ]);
   // The folder is that of the place, whatever the password.
   const place = copiesFolderOf(cache, addressForMessages(postgres));
-  const { queries, every = ROUND_SECONDS, skipBroken = 0, allowShrink = false, maxSnapshotBytes } = settings;
-  const round = { postgres, queries, skipBroken, allowShrink, maxSnapshotBytes, out: join(place, "current") };
+  const { queries, every = ROUND_SECONDS, skipBroken = 0, allowShrink = false } = settings;
+  const round = { postgres, queries, skipBroken, allowShrink, out: join(place, "current") };
   return ({ observe }) => new RoundsSource({ command, settings: round, place, every, observe });
 }
 
@@ -281,9 +280,9 @@ export async function findUrlSource(question: SourceQuestion): Promise<OpenSourc
   const problem = problemWithAddress(address, tokenName);
   if (problem !== undefined) throw new SettingError("snapshot", `: ${problem}`, true);
   const cache = cacheFolder(question);
-  const { snapshotTokenFile: tokenFile, maxSnapshotBytes: maxBytes } = settings;
+  const { snapshotTokenFile: tokenFile } = settings;
   // Imported only when needed.
   const { UrlSource } = await import("./url/url.ts");
   return ({ observe, onDownload }) =>
-    new UrlSource({ address, cache, tokenFile, tokenName, maxBytes, onProgress: onDownload, observe });
+    new UrlSource({ address, cache, tokenFile, tokenName, onProgress: onDownload, observe });
 }

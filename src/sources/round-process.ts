@@ -22,7 +22,6 @@ export interface RoundSettings {
   readonly queries: string | undefined;
   /** The link to the published snapshot. */
   readonly out: string;
-  readonly maxSnapshotBytes: number;
   readonly allowShrink: boolean;
   readonly skipBroken: number;
 }

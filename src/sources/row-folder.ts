@@ -9,10 +9,9 @@ import { replaceFile } from "../files/atomic.ts";
 import { formatTime } from "../model/time.ts";
 import { MANIFEST } from "../snapshot/files.ts";
 import { LONG_LINE, MAX_LINE_BYTES } from "../snapshot/lines.ts";
-import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { type Budget, TOO_LARGE, trySpend } from "../snapshot/read.ts";
-import { refuseShrunk, type ShrinkGuard, type VisibleRows, visibleIn } from "../snapshot/refusals.ts";
+import type { VisibleRows } from "../snapshot/refusals.ts";
 import { isObject } from "../util/json.ts";
 import { SnapshotError } from "../util/told-error.ts";
 
@@ -187,30 +186,4 @@ export async function renewIfSame(
   if (manifest.createdAt !== time)
     await replaceFile(join(current!, MANIFEST), manifestText({ ...manifest, createdAt: time }));
   return true;
-}
-
-export interface CheckOptions extends Omit<ShrinkGuard, "maxBytes"> {
-  readonly maxSnapshotBytes: number;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Writes the manifest of rows that are to be published, and checks them by loading them.
- *
- * @throws {SnapshotError} when they would not load; `PlaceError`; the signal's reason
- */
-export async function completeRows(
-  folder: string,
-  files: RowFiles,
-  fields: Omit<ManifestFields, "visible">,
-  { maxSnapshotBytes: maxBytes, signal, current, allowShrink }: CheckOptions,
-): Promise<Loaded> {
-  await writeManifest(folder, files, fields);
-  const checked = await loadSnapshot(folder, { maxBytes, signal });
-  signal.throwIfAborted();
-  if (!checked.ok) throw new SnapshotError(checked.problems);
-  const visible = visibleIn(checked.store);
-  await refuseShrunk(visible, { current, allowShrink, maxBytes });
-  await writeManifest(folder, files, { ...fields, visible });
-  return checked;
 }

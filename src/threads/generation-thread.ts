@@ -56,7 +56,6 @@ type LoadTask = Extract<Task, { kind: "load" }>;
 async function load(task: LoadTask): Promise<Refused | Ready> {
   const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
   const loaded = await loadSnapshot(task.folder, {
-    maxBytes: task.maxBytes,
     before,
     onProgress: progressOf(task),
   });

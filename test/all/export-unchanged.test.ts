@@ -142,7 +142,6 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
       queries: DEFAULT_QUERIES,
       out,
       gzip: false,
-      maxSnapshotBytes: 1e9,
       signal: new AbortController().signal,
     };
     /** Exports once. @returns the steps of copies, and the names of marked tables */

@@ -459,7 +459,6 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
           postgres: url,
           queries: undefined,
           out,
-          maxSnapshotBytes: 1e9,
           allowShrink: false,
           skipBroken: 0,
         };

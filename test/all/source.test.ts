@@ -291,7 +291,7 @@ describe("a snapshot by URL from a faulty host", () => {
       [
         "a petabyte",
         manifestWith({ ...manifest.files, "users.ndjson": huge }),
-        /bytes together, more than --max-snapshot-bytes/,
+        /bytes together, more than the 16 GiB that a snapshot may have/,
       ],
     ];
     for (const [what, files, says] of cases) {

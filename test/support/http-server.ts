@@ -137,7 +137,6 @@ export async function testOptions(options: TestOptions, observations: Observatio
     docs: false,
     similar: false,
     watch: 0,
-    maxSnapshotBytes: 1 << 30,
     searchCacheBytes: 1 << 20,
     ...Object.fromEntries(Object.entries(others).filter(([name]) => name in DEFAULTS)),
     threads: servingThreads,

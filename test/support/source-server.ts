@@ -73,7 +73,6 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   const source = new UrlSource({
     address,
     cache,
-    maxBytes: 1e9,
     firstPauseMs: 1,
     observe: (observation) => observed.push(observation),
     ...options,

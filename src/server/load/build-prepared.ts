@@ -12,7 +12,7 @@ import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusa
 import { isObject, parsedJson } from "../../util/json.ts";
 import { loadInThread } from "./threaded-loader.ts";
 
-export interface BuildOptions extends Pick<LoadOptions, "maxBytes" | "onProgress" | "signal"> {
+export interface BuildOptions extends Pick<LoadOptions, "onProgress" | "signal"> {
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
   readonly guard?: ShrinkGuard;

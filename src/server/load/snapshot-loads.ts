@@ -171,7 +171,6 @@ export class SnapshotLoads {
     const before = this.served.serving!;
     const renewed = await loadSnapshot(this.#folder, {
       before,
-      maxBytes: this.#options.maxBytes,
       readsNothing: true,
     });
     if (!renewed.ok || renewed.store.id !== before.store.id || isLoading()) return false;

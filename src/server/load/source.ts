@@ -2,7 +2,7 @@
 
 import { isAddress } from "../../files/folders.ts";
 import type { Observe } from "../../observe/events.ts";
-import { SettingError, type Settings, type Values } from "../../settings/settings.ts";
+import { SettingError, type Settings } from "../../settings/settings.ts";
 
 /** Why the source is asked: for the first load, a check of the watch or a load after it, or a reload on request. */
 export type Occasion = "start" | "watch" | "reload";
@@ -36,7 +36,7 @@ export interface SourceQuestion {
   /** The value of `--snapshot`. */
   readonly snapshot: string;
   /** Settings that the command lacks are absent. */
-  readonly settings: Pick<Values<"serve">, "maxSnapshotBytes"> & Partial<Settings>;
+  readonly settings: Partial<Settings>;
   readonly nameOf: (setting: string) => string;
   /** How this program is started, for sources that run in a process of their own; undefined in other programs. */
   readonly command?: readonly string[];

@@ -15,7 +15,6 @@ export type Task =
   | {
       readonly kind: "load";
       readonly folder: string;
-      readonly maxBytes: number | undefined;
       readonly tellsProgress: boolean;
       /** Above this number of users and worlds, another thread helps to index them. */
       readonly mostAlone: number;
@@ -75,7 +74,7 @@ function diedOf(folder: string, problem: string): Refused {
  */
 export async function loadInThread(
   folder: string,
-  { before, maxBytes, onProgress, signal }: LoaderOptions,
+  { before, onProgress, signal }: LoaderOptions,
   mostAlone = MOST_ALONE,
 ): Promise<LoadedSearchable | Refused> {
   const problem = whyNoThread();
@@ -84,7 +83,6 @@ export async function loadInThread(
   const task: Task = {
     kind: "load",
     folder,
-    maxBytes,
     tellsProgress: onProgress !== undefined,
     mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
     before,

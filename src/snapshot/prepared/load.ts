@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { ROW_FILES } from "../../model/model.ts";
-import { CORE_DEFAULTS } from "../../settings/settings.ts";
 import { copyMostPopular } from "../../store/build.ts";
 import type { Store } from "../../store/generation.ts";
 import { PREPARED } from "../files.ts";
@@ -16,7 +15,7 @@ import {
   type LoadOptions,
 } from "../loaded.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";
-import { BadFileError } from "../read.ts";
+import { BadFileError, MAX_SNAPSHOT_BYTES, TOO_LARGE } from "../read.ts";
 import { bodyBytesOf, decodeHead, decodePrefix, PREFIX_BYTES } from "./head.ts";
 import { type PreparedContents, putTogether } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
@@ -76,10 +75,10 @@ async function readPrepared(
   handle: FileHandle,
   fingerprint: string,
   hashes: boolean,
-  { maxBytes = CORE_DEFAULTS.maxSnapshotBytes, signal, onProgress }: LoadOptions,
+  { maxBytes = MAX_SNAPSHOT_BYTES, signal, onProgress }: LoadOptions,
 ): Promise<ReadPrepared> {
   const { size } = await handle.stat();
-  if (size > maxBytes) throw new BadFileError("the snapshot is larger than --max-snapshot-bytes allows");
+  if (size > maxBytes) throw new BadFileError(TOO_LARGE);
   const stored = await readHead(handle, size);
   const head = decodeHead(stored);
   const bytes = stored.length + bodyBytesOf(head);

@@ -8,7 +8,7 @@ import { makeTemporaryFolder } from "../../files/folders.ts";
 import { EARLIER_VERSIONS, publishVersion } from "../../files/publish.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { type Loaded, loadSnapshot } from "../../snapshot/load.ts";
-import { TOO_LARGE, trySpend } from "../../snapshot/read.ts";
+import { MAX_SNAPSHOT_BYTES, TOO_LARGE, trySpend } from "../../snapshot/read.ts";
 import { refuseShrunk } from "../../snapshot/refusals.ts";
 import { rowText } from "../../store/table.ts";
 import { SnapshotError } from "../../util/told-error.ts";
@@ -32,7 +32,7 @@ type Settings = Options<"export">["values"];
 
 /** Settings of the command, and the source. */
 export interface ExportOptions
-  extends Pick<Settings, "out" | "gzip" | "maxSnapshotBytes">,
+  extends Pick<Settings, "out" | "gzip">,
     Partial<Pick<Settings, "allowShrink" | "visibleOnly" | "skipBroken">> {
   readonly from: PostgresUrl;
   readonly queries: Queries;
@@ -72,7 +72,7 @@ async function copyRows(
   folder: string,
   current: string | undefined,
   note: Note | undefined,
-  { from, queries, visibleOnly, gzip, maxSnapshotBytes, onProgress, signal }: Task,
+  { from, queries, visibleOnly, gzip, onProgress, signal }: Task,
 ): Promise<Copied> {
   const usable = note === undefined ? new Map<string, WrittenFile>() : await unchangedFiles(current!, note);
   // A mark proves nothing about some rows of a table: it counts all, and sees no other table.
@@ -80,7 +80,7 @@ async function copyRows(
   const known = [...(note?.marks ?? [])].filter(
     ([table]) => usable.has(fileOf(table, gzip)) && isMarked(table),
   );
-  const budget = { bytesLeft: maxSnapshotBytes };
+  const budget = { bytesLeft: MAX_SNAPSHOT_BYTES };
   const written = new Map<TableName, WrittenFile>();
   const take = async (table: TableName, lines: AsyncIterable<Buffer>): Promise<WrittenFile> => {
     const onBytes = (): void => onProgress?.(`copying ${table}`);
@@ -162,7 +162,7 @@ async function loadTables(
   folder: string,
   files: RowFiles,
   tables: ReadonlySet<TableName>,
-  { gzip, maxSnapshotBytes: maxBytes, signal, onProgress }: Task,
+  { gzip, signal, onProgress }: Task,
   fields: Fields,
 ): Promise<Loaded> {
   const place = await makeTemporaryFolder("export");
@@ -181,7 +181,6 @@ async function loadTables(
     }
     await writeManifest(place, listed, fields);
     const checked = await loadSnapshot(place, {
-      maxBytes,
       signal,
       onProgress: () => onProgress?.("checking"),
     });
@@ -207,7 +206,7 @@ function countsOf(checked: Loaded, tables: ReadonlySet<TableName>, note: Note | 
 /** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines; {@link PlaceError} */
 async function completeFolder(copied: Copied, task: Task) {
   const { folder, current, note, files, shared, marks } = copied;
-  const { createdAt, gzip, allowShrink, maxSnapshotBytes: maxBytes } = task;
+  const { createdAt, gzip, allowShrink } = task;
   const generation = generationOfRows(files);
   const all = [...files.values()];
   const came = {
@@ -225,7 +224,7 @@ async function completeFolder(copied: Copied, task: Task) {
   const checked = await loadTables(folder, files, tables, task, fields);
   const counts = countsOf(checked, tables, note);
   const visible = { users: counts.users.visible, worlds: counts.worlds.visible };
-  await refuseShrunk(visible, { current, allowShrink, maxBytes });
+  await refuseShrunk(visible, { current, allowShrink });
   await writeManifest(folder, files, { ...fields, visible });
   const looks = { ...note?.looks };
   for (const { file, fingerprint } of checked.kept.files) if (files.has(file)) looks[file] = fingerprint;

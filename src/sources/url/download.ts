@@ -6,6 +6,7 @@ import { ROW_FILES } from "../../model/model.ts";
 import { MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import { type Listed, type Manifest, parseManifest } from "../../snapshot/manifest.ts";
 import { Problems } from "../../snapshot/problems.ts";
+import { MAX_SNAPSHOT_BYTES } from "../../snapshot/read.ts";
 import { SourceError } from "../../util/source-error.ts";
 import type { Answer, SourceClient } from "./client.ts";
 
@@ -61,17 +62,17 @@ export function totalBytes({ files }: Manifest): number {
   return Array.from(files.values()).reduce((total, { bytes }) => total + bytes, 0);
 }
 
-/** Parses a manifest of at most `maxBytes` of files. @throws {SourceError} when it is invalid or not that of a whole snapshot */
-export function readSent(folder: URL, { bytes }: SentManifest, maxBytes: number): Manifest {
+/** Parses a manifest. @throws {SourceError} when it is invalid or not that of a whole snapshot */
+export function readSent(folder: URL, { bytes }: SentManifest): Manifest {
   const problems = new Problems();
   const manifest = parseManifest(bytes, problems);
   if (manifest === undefined) throw new SourceError(folder.href + problems.lines()[0]);
   const names = Array.from(manifest.files.keys(), (name) => name.replace(/\.gz$/, "")).sort();
   const isWhole = [[PREPARED], [...ROW_FILES].sort()].some((whole) => String(whole) === String(names));
-  const isLarge = totalBytes(manifest) > maxBytes;
+  const isLarge = totalBytes(manifest) > MAX_SNAPSHOT_BYTES;
   if (isWhole && !isLarge) return manifest;
   const problem = isLarge
-    ? `${totalBytes(manifest)} bytes together, more than --max-snapshot-bytes allows`
+    ? `${totalBytes(manifest)} bytes together, more than the 16 GiB that a snapshot may have`
     : `must be ${ROW_FILES.join(", ")}, each once, or ${PREPARED} alone`;
   throw new SourceError(`${folder.href}${MANIFEST}: files: ${problem}`);
 }

@@ -24,7 +24,6 @@ export interface UrlSourceOptions {
   readonly tokenFile?: string | undefined;
   /** The option or variable that named the file. */
   readonly tokenName?: string | undefined;
-  readonly maxBytes: number;
   /** Receives the downloaded share, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
   readonly observe: Observe;
@@ -122,7 +121,7 @@ export class UrlSource implements Source {
   /** Asks the source. @returns the copy that it confirms, or the new one @throws {SourceError}; errors of the file system */
   async #update(copy: Copy | undefined, signal: AbortSignal): Promise<Copy> {
     const { tokenFile, tokenName = "--snapshot-token-file", progressMs = PROGRESS_MS } = this.#options;
-    const { maxBytes, onProgress, observe } = this.#options;
+    const { onProgress, observe } = this.#options;
     const token = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
     this.#lastToken = token;
     const client = await openClient(this.#base, token, progressMs, signal);
@@ -133,7 +132,7 @@ export class UrlSource implements Source {
         return copy;
       }
       const began = performance.now();
-      const manifest = readSent(this.#base, sent!, maxBytes);
+      const manifest = readSent(this.#base, sent!);
       let received = 0;
       const onBytes = (bytes: number): void => {
         received += bytes;
