@@ -553,7 +553,8 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.ok(!existsSync(out));
     assert.ok(readdirSync(`${out}.versions`).length > 0);
     assert.equal((await exportTo(out)).status, 0);
-    assert.equal(readdirSync(`${out}.versions`).length, 1);
+    // Beside it lies the note for the next export.
+    assert.equal(readdirSync(`${out}.versions`).filter((name) => !name.includes(".")).length, 1);
   });
 
   it("publishes nothing on a full disk", async (t) => {
