@@ -27,6 +27,8 @@ const WRITE_EVERY = 10;
 /** Without a write for so long, a thread hangs. */
 const LATE_MS = 1000;
 
+const NO_DELAY = { p50Ms: null, p99Ms: null, maxMs: null };
+
 /** Milliseconds by a clock that all threads share. */
 function nowMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
@@ -48,13 +50,12 @@ export function watchVitals(counters: RequestCounters, searches: () => CacheCoun
   function write(): void {
     const { used_heap_size: heapUsedBytes, total_heap_size: heapTotalBytes } = getHeapStatistics();
     const { utilization, delay } = eventLoop();
-    const unknown = { p50Ms: null, p99Ms: null, maxMs: null };
-    const heap = { heapUsedBytes, heapTotalBytes };
     const figures: ThreadFigures = {
       writtenMs: nowMs(),
-      ...heap,
+      heapUsedBytes,
+      heapTotalBytes,
       utilization,
-      ...(delay ?? unknown),
+      ...(delay ?? NO_DELAY),
       ...searches(),
     };
     for (const [at, name] of FIGURES.entries()) counters[NEWEST + at] = figures[name] ?? Number.NaN;
