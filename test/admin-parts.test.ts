@@ -272,17 +272,11 @@ describe("readiness", () => {
     assert.equal(history.readiness().status, "draining");
   });
 
-  test("the server keeps ten minutes for charts, and survives a moment that cannot be measured", async (t) => {
+  test("the server keeps ten minutes for charts", (t) => {
     t.mock.timers.enable({ apis: ["setInterval"] });
     let at = 0;
-    const history = keepMoments(async () => {
-      if (at++ === 1) throw new Error("a thread is gone");
-      return { now: String(at) } as Moment;
-    });
-    for (let tick = 0; tick < 200; tick++) {
-      t.mock.timers.tick(5000);
-      await Promise.resolve();
-    }
+    const history = keepMoments(() => ({ now: String(++at) }) as Moment);
+    for (let tick = 0; tick < 200; tick++) t.mock.timers.tick(5000);
     const { moments, everySeconds } = history();
     assert.equal(moments.length * everySeconds, 600);
     assert.deepEqual([moments[0]!.now, moments.at(-1)!.now], ["81", "200"]);

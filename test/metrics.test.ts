@@ -19,8 +19,10 @@ import {
   countersOf,
   countRefused,
   createRequestCells,
+  FIGURES,
   forgetThread,
   METHODS,
+  NEWEST,
   ROUTE_NAMES,
   SERIES,
   STATUSES,
@@ -28,6 +30,8 @@ import {
   seriesAt,
   seriesOf,
 } from "../src/observe/metrics/counters.ts";
+import { readVitals, watchVitals } from "../src/observe/metrics/vitals.ts";
+import { until } from "./support/process.ts";
 import { watchedServer } from "./support/watched.ts";
 
 const agoMs = (ms: number): number => performance.now() - ms;
@@ -101,6 +105,35 @@ describe("figures", () => {
     countAnswered(next, agoMs(1), "GET", { route: "/stats", status: 200 });
     const { total, active } = figuresOf(readTotals(cells));
     assert.deepEqual({ total, active }, { total: 2, active: 0 });
+  });
+
+  it("of a thread are its newest, until it writes no more or is gone", async () => {
+    const cells = createRequestCells(2);
+    const counters = countersOf(cells, 1);
+    assert.equal(readVitals(counters), "none");
+    let hits = 1;
+    const write = watchVitals(counters, () => ({ hits, misses: 2, entries: 3, bytes: 4 }));
+    write();
+    const first = readVitals(counters);
+    assert.ok(typeof first === "object");
+    assert.deepEqual([first.hits, first.misses, first.entries, first.bytes], [1, 2, 3, 4]);
+    assert.deepEqual(
+      [first.p50Ms, first.p99Ms, first.maxMs],
+      [null, null, null],
+      "no delay was measured yet",
+    );
+    assert.ok(first.heapUsedBytes! > 0 && first.heapTotalBytes! >= first.heapUsedBytes!);
+    hits = 9;
+    const { p50Ms, p99Ms, maxMs } = await until(() => {
+      const now = readVitals(counters);
+      return typeof now === "object" && now.hits === 9 ? now : undefined;
+    }, "figures that it writes by itself");
+    assert.ok(p50Ms! <= p99Ms! && p99Ms! <= maxMs!, `${p50Ms} ${p99Ms} ${maxMs}`);
+    const written = counters[NEWEST + FIGURES.indexOf("writtenMs")]!;
+    counters[NEWEST + FIGURES.indexOf("writtenMs")] = written - 2000;
+    assert.equal(readVitals(counters), "late");
+    forgetThread(cells, 1);
+    assert.equal(readVitals(counters), "none");
   });
 
   it("of a peer that left tell of no status and no rejection", () => {

@@ -35,8 +35,6 @@ export class History implements SnapshotEvents {
   /** Newest first. */
   readonly loads: LoadStatus[] = [];
   served: ServedStatus | null = null;
-  /** Since when the snapshots have worlds of which none is visible, and the worlds of the newest one. */
-  hiddenWorlds: { readonly since: string; readonly rows: number } | undefined;
   /** Base URL of the API, once it listens. */
   url: string | null = null;
   /** When the keys file was last read without a problem. */
@@ -58,10 +56,7 @@ export class History implements SnapshotEvents {
     switch (observation.kind) {
       case "snapshot-loaded": {
         const { generation: id, counts: rows, bytes, readMs, packMs, indexMs, read, kept } = observation;
-        const { hiddenWorlds: hidden } = observation;
         this.served = { id, loadedAt: now(), rows, bytes };
-        const { since } = this.hiddenWorlds ?? { since: this.served.loadedAt };
-        this.hiddenWorlds = rows.worlds === 0 && hidden > 0 ? { since, rows: hidden } : undefined;
         const phases = { readMs, packMs, indexMs };
         this.#note("loaded", { durationMs: observation.ms, phases, rows, read, kept });
         break;

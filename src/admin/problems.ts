@@ -58,20 +58,22 @@ export class RecentProblems {
 
   /** Called when the served snapshot was found to be current. */
   readonly confirmed = (): void => {
-    this.#lasting.delete("snapshot-refused");
+    this.#end("snapshot-refused");
   };
 
   observe(observation: Observation): void {
     const { problem, ends } = rowOf(this.#events, observation);
-    if (ends !== undefined) this.#lasting.delete(ends);
+    if (ends !== undefined) this.#end(ends);
     const message = problem?.(observation);
     // A test holds the list of kinds to the rows.
-    if (message !== undefined) {
-      const kind = observation.kind as ProblemKind;
-      const since = this.#lasting.get(kind)?.since ?? new Date().toISOString();
-      this.#lasting.set(kind, { kind, since, message });
-    }
+    if (message !== undefined) this.#begin(observation.kind as ProblemKind, message);
     switch (observation.kind) {
+      case "snapshot-loaded": {
+        const { counts, hiddenWorlds } = observation;
+        if (counts.worlds === 0 && hiddenWorlds > 0) this.#begin("worlds-hidden", noWorldsText(hiddenWorlds));
+        else this.#end("worlds-hidden");
+        break;
+      }
       case "thread-died":
         this.#died(observation.role, observation.cause);
         break;
@@ -84,11 +86,20 @@ export class RecentProblems {
     }
   }
 
+  /** Begins a problem, or gives one that lasts another message. */
+  #begin(kind: ProblemKind, message: string): void {
+    const since = this.#lasting.get(kind)?.since ?? new Date().toISOString();
+    this.#lasting.set(kind, { kind, since, message });
+  }
+
+  #end(kind: string): void {
+    this.#lasting.delete(kind);
+  }
+
   /** All current problems. @param now milliseconds since the epoch */
   list(now = Date.now()): readonly Problem[] {
     const all = [
       ...this.#lasting.values(),
-      ...this.#hidden(),
       ...this.#stale(now),
       ...this.#away(),
       ...this.#dead(now),
@@ -133,13 +144,6 @@ export class RecentProblems {
     const { since, count } = this.#dropped;
     const message = `Log lines were dropped (${count}), since they could not be written fast enough or at all.`;
     return [{ kind: "log-lines-dropped", since, message }];
-  }
-
-  #hidden(): Problem[] {
-    const { hiddenWorlds } = this.#history;
-    if (hiddenWorlds === undefined) return [];
-    const { since, rows } = hiddenWorlds;
-    return [{ kind: "worlds-hidden", since, message: noWorldsText(rows) }];
   }
 
   #stale(now: number): Problem[] {

@@ -84,7 +84,7 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
   return [
     { method: "GET", path: "/livez", access: "open", answer: () => LIVE },
     { method: "GET", path: "/readyz", access: "open", answer: ready },
-    { method: "GET", path: "/status", isCostly: true, answer: async () => jsonReply(200, await status()) },
+    { method: "GET", path: "/status", isCostly: true, answer: () => jsonReply(200, status()) },
     { method: "GET", path: "/keys", isCostly: true, answer: keys },
     { method: "GET", path: "/history", isCostly: true, answer: () => jsonReply(200, history()) },
     { method: "GET", path: "/explain", isCostly: true, answer: explained },

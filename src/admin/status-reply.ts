@@ -1,9 +1,10 @@
 /** Builds the replies of `/status` and `/history`. */
 
 import { packageJson } from "../install/package.ts";
+import type { ThreadFigures } from "../observe/metrics/vitals.ts";
 import { busiestKeys } from "./keys.ts";
 import { limitsStatus } from "./problems.ts";
-import type { Moment, Status, TimelineReply } from "./status.ts";
+import type { Moment, Status, ThreadStatus, TimelineReply } from "./status.ts";
 import type { WatchedServer } from "./watched.ts";
 
 /** Maximum age, in milliseconds, at which a reply is sent again. */
@@ -17,16 +18,14 @@ function runtimeOf(): string {
   return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
-/** Asks all threads for their figures, and sums them up. */
-async function askThreads(
-  server: WatchedServer,
-): Promise<Pick<Status, "threads" | "searchCache" | "memory">> {
+/** The figures of all threads, and their sums. */
+function threadsStatus(server: WatchedServer): Pick<Status, "threads" | "searchCache" | "memory"> {
   const { given, observed } = server;
-  const all = await server.askThreads();
+  const all = server.threads();
   const answers = all.flatMap(({ role, figures }) => (figures ? { role, ...figures } : []));
   // With several threads, the main thread searches only for the others, and they count these searches.
   const counting = all.length === 1 ? answers : answers.filter(({ role }) => role !== "main");
-  const delays = answers.flatMap(({ eventLoop }) => eventLoop.delay?.p99Ms ?? []);
+  const delays = answers.flatMap(({ p99Ms }) => p99Ms ?? []);
   const { rss, external, arrayBuffers } = process.memoryUsage();
   return {
     threads: {
@@ -37,15 +36,15 @@ async function askThreads(
         number,
         isAnswering: figures !== undefined,
         heapUsedBytes: figures?.heapUsedBytes ?? null,
-        eventLoop: figures?.eventLoop ?? null,
+        eventLoop: figures ? eventLoopOf(figures) : null,
       })),
       restarts: { ...observed.values.restarts },
     },
     searchCache: {
-      hits: sum(counting, ({ searches }) => searches.hits),
-      misses: sum(counting, ({ searches }) => searches.misses),
-      entries: sum(answers, ({ searches }) => searches.entries),
-      bytes: sum(answers, ({ searches }) => searches.bytes),
+      hits: sum(counting, ({ hits }) => hits),
+      misses: sum(counting, ({ misses }) => misses),
+      entries: sum(answers, ({ entries }) => entries),
+      bytes: sum(answers, ({ bytes }) => bytes),
       maxBytes: given.settings.searchCacheBytes,
     },
     memory: {
@@ -58,13 +57,18 @@ async function askThreads(
   };
 }
 
-function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
-  return items.reduce((total, item) => total + of(item), 0);
+function eventLoopOf({ utilization, p50Ms, p99Ms, maxMs }: ThreadFigures): ThreadStatus["eventLoop"] {
+  const isKnown = p50Ms !== null && p99Ms !== null && maxMs !== null;
+  return { utilization, delay: isKnown ? { p50Ms, p99Ms, maxMs } : null };
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number | null): number {
+  return items.reduce((total, item) => total + (of(item) ?? 0), 0);
 }
 
 /** Measures the figures of the charts; does not look at the keys, which may be many. */
-export async function measureMoment(server: WatchedServer): Promise<Moment> {
-  const { threads, memory } = await askThreads(server);
+export function measureMoment(server: WatchedServer): Moment {
+  const { threads, memory } = threadsStatus(server);
   const { perSecondByStatus, routes } = server.requests();
   const { rssBytes, heapUsedBytes, arrayBuffersBytes } = memory;
   return {
@@ -87,24 +91,23 @@ const KEPT = 120;
  * Measures and keeps moments, by a timer that does not keep the process alive. The server keeps them, so that a dashboard
  * opened during an incident shows how it began.
  */
-export function keepMoments(measure: () => Promise<Moment>): () => TimelineReply {
+export function keepMoments(measure: () => Moment): () => TimelineReply {
   const moments: Moment[] = [];
-  const take = async (): Promise<void> => {
-    moments.push(await measure());
+  const take = (): void => {
+    moments.push(measure());
     if (moments.length > KEPT) moments.shift();
   };
-  // A failed measurement is left out.
-  setInterval(() => void take().catch(() => undefined), EVERY_MS).unref();
+  setInterval(take, EVERY_MS).unref();
   return () => ({ now: new Date().toISOString(), everySeconds: EVERY_MS / 1000, moments });
 }
 
 /** Creates the function that returns the status. Requests within {@link FRESH_MS} share a reply. */
-export function createStatus(server: WatchedServer): () => Promise<Status> {
+export function createStatus(server: WatchedServer): () => Status {
   const runtime = runtimeOf();
   const { given, history } = server;
 
-  async function make(): Promise<Status> {
-    const { threads, searchCache, memory } = await askThreads(server);
+  function make(): Status {
+    const { threads, searchCache, memory } = threadsStatus(server);
     const { opened } = server;
     const ready = history.readiness();
     const { createdAt, ageSeconds } = ready;
@@ -139,7 +142,7 @@ export function createStatus(server: WatchedServer): () => Promise<Status> {
     };
   }
 
-  let latest: Promise<Status> | undefined;
+  let latest: Status | undefined;
   let madeAt = Number.NEGATIVE_INFINITY;
   return () => {
     if (latest === undefined || performance.now() - madeAt > FRESH_MS) {

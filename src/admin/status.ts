@@ -116,7 +116,7 @@ export interface ThreadStatus {
   readonly role: "main" | "serving";
   /** 0 for the main thread. */
   readonly number: number;
-  /** False when it did not answer in time: its figures are missing in the sums. */
+  /** False when it has written no figures for a second: they are missing in the sums. */
   readonly isAnswering: boolean;
   readonly heapUsedBytes: number | null;
   readonly eventLoop: {

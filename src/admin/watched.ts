@@ -1,12 +1,11 @@
-/** The listener's knowledge of its server: from observations, and from questions to its threads. */
+/** The listener's knowledge of its server: from observations, and from the counters of its threads. */
 
-import { type Observe, type RoundsStatus, rowOf } from "../observe/events.ts";
-import { countersOf, mainThread, type RequestCells, watchVitals } from "../observe/metrics/counters.ts";
+import { type CacheCounts, type Observe, type RoundsStatus, rowOf } from "../observe/events.ts";
+import { countersOf, mainThread, type RequestCells } from "../observe/metrics/counters.ts";
+import { readVitals, watchVitals } from "../observe/metrics/vitals.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { OpenState } from "../server/open.ts";
 import type { AdminGiven, Watched } from "../server/server.ts";
-import { figuresOfThread } from "../server/threads/serving-messages.ts";
-import { watchEventLoop } from "../util/process/event-loop.ts";
 import { History } from "./history.ts";
 import type { KeyFigures } from "./keys.ts";
 import { figuresOf, readTotals, type Totals } from "./metrics/figures.ts";
@@ -72,6 +71,8 @@ const NO_ROUNDS: RoundsStatus = {
   lastFailure: null,
 };
 
+const NO_SEARCHES: CacheCounts = { hits: 0, misses: 0, entries: 0, bytes: 0 };
+
 /** A server, from before its first load to its end. */
 export class WatchedServer implements Watched {
   readonly given: AdminGiven;
@@ -82,8 +83,7 @@ export class WatchedServer implements Watched {
   opened: OpenState | undefined;
   /** Null until a round has ended. */
   rounds: RoundsStatus | null = null;
-  tell: Watched["tell"] = async () => [];
-  readonly #eventLoop: ReturnType<typeof watchEventLoop>;
+  readonly #writeVitals: () => void;
 
   constructor(given: AdminGiven) {
     this.given = given;
@@ -92,7 +92,8 @@ export class WatchedServer implements Watched {
     this.history = new History(settings);
     this.problems = new RecentProblems(tables.events, this.history, sharedLimits);
     this.requests = watchRequests(requestCells);
-    this.#eventLoop = watchEventLoop(watchVitals(countersOf(requestCells, mainThread(requestCells))));
+    const searches = () => this.opened?.served.search.counts() ?? NO_SEARCHES;
+    this.#writeVitals = watchVitals(countersOf(requestCells, mainThread(requestCells)), searches);
   }
 
   readonly observe: Observe = (observation) => {
@@ -116,15 +117,20 @@ export class WatchedServer implements Watched {
     },
   };
 
-  /** Asks all threads, the main thread first; a thread that did not answer in time has no figures. */
-  async askThreads() {
-    const searches = this.opened?.served.search.counts() ?? { hits: 0, misses: 0, entries: 0, bytes: 0 };
-    const figures = figuresOfThread(this.#eventLoop(), searches);
-    const told = await this.tell();
-    return [
-      { role: "main" as const, number: 0, figures },
-      ...told.map((one) => ({ role: "serving" as const, number: one.number + 1, figures: one.figures })),
-    ];
+  /** The newest figures of the running threads, the main thread first; a thread that hangs has none. */
+  threads() {
+    const { requestCells: cells } = this.given;
+    const main = mainThread(cells);
+    this.#writeVitals();
+    return [main, ...Array(main).keys()].flatMap((thread) => {
+      const figures = readVitals(countersOf(cells, thread));
+      if (figures === "none") return [];
+      return {
+        role: thread === main ? ("main" as const) : ("serving" as const),
+        number: thread === main ? 0 : thread + 1,
+        figures: figures === "late" ? undefined : figures,
+      };
+    });
   }
 
   /** Sources of the reports on keys; undefined until the first snapshot is loaded. */

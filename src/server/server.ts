@@ -32,8 +32,6 @@ export interface Watched
   extends Required<Pick<OpenStateOptions, "observe" | "snapshotEvents" | "onProgress">> {
   /** Undefined until the first snapshot is loaded. */
   opened: OpenState | undefined;
-  /** Asks the serving threads, if there are several. */
-  tell: ServingThreads["tell"];
 }
 
 export interface Admin {
@@ -186,6 +184,5 @@ async function listenInThreads(
   const served = { ...opened, observe: rationNotices(observe), writeAccess };
   const threads = new ServingThreads(task, served);
   await threads.start(count);
-  if (admin) admin.watched.tell = threads.tell;
   return threads;
 }

@@ -4,7 +4,8 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { KeyRing } from "../auth/keys.ts";
 import { IN_THREADS } from "../features.ts";
 import { createListener } from "../http/listener.ts";
-import { countersOf, searchCounter, watchVitals } from "../observe/metrics/counters.ts";
+import { countersOf, searchCounter } from "../observe/metrics/counters.ts";
+import { watchVitals } from "../observe/metrics/vitals.ts";
 import { CachedSearch } from "../search/cache.ts";
 import { sharePending } from "../search/pending.ts";
 import { Scheduler } from "../search/schedule.ts";
@@ -15,14 +16,12 @@ import {
   askOver,
   BatchSender,
   type FromServing,
-  figuresOfThread,
   type ServingTask,
   type StoreToServe,
   type ToServing,
 } from "../server/threads/serving-messages.ts";
 import { createGeneration, type Generation, reviveStore, type SimilarSearch } from "../store/generation.ts";
 import { collectGarbage, RELEASE_MS } from "../util/process/collect.ts";
-import { watchEventLoop } from "../util/process/event-loop.ts";
 
 const port = parentPort!;
 const task = workerData as ServingTask;
@@ -39,12 +38,11 @@ const pending = sharePending(task.pending, task.thread);
 const requestCounters = task.requestCells && countersOf(task.requestCells, task.thread);
 const countSearch = requestCounters && searchCounter(requestCounters);
 
-/** Figures are requested only where requests are counted. */
-const eventLoop = requestCounters && watchEventLoop(watchVitals(requestCounters));
-
 const searchBounds = { cacheBytes: task.cacheBytes, scheduler: new Scheduler(pending), count: countSearch };
 
 let cached: CachedSearch;
+const writeVitals = requestCounters && watchVitals(requestCounters, () => cached.counts());
+
 /** Releases the previous generation. */
 let retire = (): void => {};
 
@@ -91,9 +89,6 @@ const started = startListening().catch((error: unknown) => {
 
 port.on("message", async (message: ToServing) => {
   switch (message.kind) {
-    case "tell":
-      say({ kind: "done", number: message.number, figures: figuresOfThread(eventLoop!(), cached.counts()) });
-      break;
     case "keys":
       state.gate.keys = state.gate.keys.changedBy(message.changes);
       break;
@@ -122,5 +117,6 @@ port.on("message", async (message: ToServing) => {
 async function startListening(): Promise<void> {
   await shared?.tried;
   const address = await (await listener).listen(task.settings.host, task.port, task.sharing);
+  writeVitals?.();
   say({ kind: "listening", address });
 }

@@ -4,7 +4,7 @@
  * Every serving thread has its own slice in one shared array, so it counts without synchronization, and a reader sums
  * over the slices. A slice:
  *
- *     active │ heap used │ event loop's delays │ garbage collections, by kind │
+ *     active │ newest figures │ event loop's delays │ garbage collections, by kind │
  *     rejected, by reason │ searches, by search × outcome │
  *     requests, by series │ seconds, by series │ durations, by series × bucket
  *
@@ -12,8 +12,6 @@
  * sparse, and memory without counts is never touched.
  */
 
-import { constants, PerformanceObserver } from "node:perf_hooks";
-import { getHeapStatistics } from "node:v8";
 import { FAULTS, type FaultName } from "../../model/fault.ts";
 import type { Reply } from "../../model/message.ts";
 import { PATHS } from "../../model/paths.ts";
@@ -88,9 +86,25 @@ export function histogramCells(bounds: readonly number[]): number {
   return bounds.length + 2;
 }
 
+/** A thread's newest figures, which `vitals.ts` writes and reads: a cell each. `writtenMs` is 0 without a running thread. */
+export const FIGURES = [
+  "writtenMs",
+  "heapUsedBytes",
+  "heapTotalBytes",
+  "utilization",
+  "p50Ms",
+  "p99Ms",
+  "maxMs",
+  "hits",
+  "misses",
+  "entries",
+  "bytes",
+] as const;
+
 export const ACTIVE = 0;
-export const HEAP_USED = 1;
-export const DELAYS = 2;
+export const NEWEST = 1;
+export const HEAP_USED: number = NEWEST + FIGURES.indexOf("heapUsedBytes");
+export const DELAYS: number = NEWEST + FIGURES.length;
 export const COLLECTIONS: number = DELAYS + histogramCells(DELAY_BOUNDS);
 export const REJECTED: number = COLLECTIONS + COLLECTION_KINDS.length * histogramCells(COLLECTION_BOUNDS);
 export const SEARCHED: number = REJECTED + REASONS.length;
@@ -153,11 +167,9 @@ export function countersOf(cells: RequestCells, thread: number): RequestCounters
   return cells.subarray(thread * SLICE, (thread + 1) * SLICE);
 }
 
-/** Resets the active requests and the heap of a dead thread. */
+/** Resets the active requests and the newest figures of a dead thread. */
 export function forgetThread(cells: RequestCells, thread: number): void {
-  const counters = countersOf(cells, thread);
-  counters[ACTIVE] = 0;
-  counters[HEAP_USED] = 0;
+  countersOf(cells, thread).fill(0, 0, DELAYS);
 }
 
 export function countBegun(counters: RequestCounters): void {
@@ -208,46 +220,5 @@ function countRejected(counters: RequestCounters, fault: FaultName): void {
 export function searchCounter(counters: RequestCounters): CountSearch {
   return (search, outcome) => {
     counters[SEARCHED + SEARCHES.indexOf(search) * OUTCOMES.length + OUTCOMES.indexOf(outcome)]!++;
-  };
-}
-
-/** Adds to a histogram: counts by bucket, followed by the sum. */
-function add(counters: RequestCounters, from: number, bounds: readonly number[], seconds: number): void {
-  counters[from + bucketOf(bounds, seconds)]!++;
-  counters[from + bounds.length + 1]! += seconds;
-}
-
-/** Node's numbers of {@link COLLECTION_KINDS}. */
-const KIND_NUMBERS: readonly (number | undefined)[] = [
-  constants.NODE_PERFORMANCE_GC_MAJOR,
-  constants.NODE_PERFORMANCE_GC_MINOR,
-  constants.NODE_PERFORMANCE_GC_INCREMENTAL,
-  constants.NODE_PERFORMANCE_GC_WEAKCB,
-];
-
-function watchCollections(counters: RequestCounters): void {
-  const { supportedEntryTypes } = PerformanceObserver as { supportedEntryTypes?: readonly string[] };
-  if (!supportedEntryTypes?.includes("gc")) return;
-  const observer = new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) {
-      const { duration, detail } = entry as { duration: number; detail?: { kind?: number } };
-      const kind = KIND_NUMBERS.indexOf(detail?.kind);
-      if (kind < 0) continue;
-      const from = COLLECTIONS + kind * histogramCells(COLLECTION_BOUNDS);
-      add(counters, from, COLLECTION_BOUNDS, duration / 1000);
-    }
-  });
-  observer.observe({ entryTypes: ["gc"] });
-}
-
-const HEAP_EVERY = 50;
-
-/** Watches the calling thread for good. @returns takes a delay of its event loop, in milliseconds, fifty times a second */
-export function watchVitals(counters: RequestCounters): (delayMs: number) => void {
-  watchCollections(counters);
-  let delays = 0;
-  return (ms) => {
-    add(counters, DELAYS, DELAY_BOUNDS, ms / 1000);
-    if (delays++ % HEAP_EVERY === 0) counters[HEAP_USED] = getHeapStatistics().used_heap_size;
   };
 }

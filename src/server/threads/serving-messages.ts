@@ -1,4 +1,4 @@
-/** Messages between the main thread and the serving threads, and the figures of a serving thread. */
+/** Messages between the main thread and the serving threads. */
 
 import type { AddressInfo } from "node:net";
 import type { MessagePort } from "node:worker_threads";
@@ -7,13 +7,12 @@ import type { KeyRing, TokenChanges } from "../../auth/keys.ts";
 import type { Counters } from "../../auth/limit.ts";
 import type { Sharing } from "../../http/port.ts";
 import type { HttpLimits } from "../../http/server.ts";
-import type { CacheCounts, Observation, Observe } from "../../observe/events.ts";
+import type { Observation, Observe } from "../../observe/events.ts";
 import type { RequestCells } from "../../observe/metrics/counters.ts";
 import type { SharedPending } from "../../search/pending.ts";
 import type { SearchIndex } from "../../search/search.ts";
 import type { Settings } from "../../settings/settings.ts";
 import type { Store } from "../../store/generation.ts";
-import type { EventLoopFigures } from "../../util/process/event-loop.ts";
 import { type AskPage, answerQuestions, Questions, type SearchAnswer } from "../similar/questions.ts";
 
 /** A generation. */
@@ -35,7 +34,7 @@ export interface ServingTask {
   readonly maxUnsentBytes: number;
   /** Whether it sends lines of the access log in place of an observation per request. */
   readonly writesAccess: boolean;
-  /** Request counters in shared memory; when absent, nothing is counted and no figures are requested. */
+  /** Request counters in shared memory; when absent, nothing is counted. */
   readonly requestCells: RequestCells | undefined;
   readonly keyUse: readonly KeyUse[] | undefined;
   readonly cacheBytes: number;
@@ -60,7 +59,6 @@ export type ToServing =
 
 /** A message that a serving thread confirms when it is done. */
 export type ThreadRequest =
-  | { readonly kind: "tell" }
   | { readonly kind: "stop-listening" }
   /** Only when all threads have stopped listening. */
   | { readonly kind: "drain" };
@@ -71,15 +69,7 @@ export type FromServing =
   | { readonly kind: "shared"; readonly message: unknown }
   | ({ readonly kind: "observations" } & ObservationBatch)
   /** @param number of the request */
-  | { readonly kind: "done"; readonly number: number; readonly figures?: ThreadFigures };
-
-export type ThreadFigures = ReturnType<typeof figuresOfThread>;
-
-/** @param searches of the served generation's cache */
-export function figuresOfThread(eventLoop: EventLoopFigures, searches: CacheCounts) {
-  const { heapUsed, heapTotal } = process.memoryUsage();
-  return { heapUsedBytes: heapUsed, heapTotalBytes: heapTotal, eventLoop, searches };
-}
+  | { readonly kind: "done"; readonly number: number };
 
 /** With this many observations of requests in the waiting batch, another one is dropped. */
 const MAX_REQUESTS = 8192;

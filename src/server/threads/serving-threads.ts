@@ -4,7 +4,6 @@
  */
 
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads";
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
@@ -17,7 +16,6 @@ import {
   passOn,
   type ServingTask,
   type StoreToServe,
-  type ThreadFigures,
   type ThreadRequest,
   type ToServing,
   takeBatch,
@@ -27,8 +25,6 @@ import {
 const RETRY_MS = 500;
 /** System calls whose errors mean that a thread cannot listen at its address. */
 const LISTENING = new Set(["listen", "getaddrinfo"]);
-
-const FIGURES_MS = 200;
 
 /** The fields that are equal for all threads. */
 type SharedTask = Pick<
@@ -52,7 +48,7 @@ interface Thread {
   readonly number: number;
   hasListened: boolean;
   /** Callbacks of its open requests, by number. */
-  readonly asked: Map<number, (figures: ThreadFigures | undefined) => void>;
+  readonly asked: Map<number, () => void>;
   /** Settle its start. */
   readonly started: (address: AddressInfo) => void;
   readonly failed: (error: Error) => void;
@@ -92,17 +88,6 @@ export class ServingThreads {
   get address(): AddressInfo {
     return this.#address!;
   }
-
-  /** Asks all threads for their figures, in order of their numbers; a thread that does not answer in time has none. */
-  readonly tell = () => {
-    const threads = [...this.#threads].sort((a, b) => a.number - b.number);
-    const figuresOf = async (thread: Thread) => {
-      const figures = this.#ask(thread, { kind: "tell" });
-      const late = sleep(FIGURES_MS, undefined, { ref: false });
-      return { number: thread.number, figures: await Promise.race([figures, late]) };
-    };
-    return Promise.all(threads.map(figuresOf));
-  };
 
   /** Stops all threads without losing a request. */
   async drain(): Promise<void> {
@@ -188,7 +173,7 @@ export class ServingThreads {
         this.#served.sharedLimits?.take(message.message);
         break;
       case "done":
-        thread.asked.get(message.number)!(message.figures);
+        thread.asked.get(message.number)!();
         thread.asked.delete(message.number);
         break;
     }
@@ -201,7 +186,7 @@ export class ServingThreads {
       releasePending(this.#pending, thread.number);
       if (requestCells) forgetThread(requestCells, thread.number);
     }
-    for (const resolve of thread.asked.values()) resolve(undefined);
+    for (const resolve of thread.asked.values()) resolve();
     thread.failed(whyNot ?? new ToldError(`a serving thread died: ${cause}`));
     if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
@@ -225,7 +210,7 @@ export class ServingThreads {
   }
 
   /** Resolves when a thread has confirmed a request, or is gone. */
-  #ask(thread: Thread, request: ThreadRequest): Promise<ThreadFigures | undefined> {
+  #ask(thread: Thread, request: ThreadRequest): Promise<void> {
     const number = this.#requests++;
     return new Promise((resolve) => {
       thread.asked.set(number, resolve);

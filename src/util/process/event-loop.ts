@@ -5,8 +5,6 @@
 
 import { performance } from "node:perf_hooks";
 
-export type EventLoopFigures = ReturnType<ReturnType<typeof watchEventLoop>>;
-
 const INTERVAL_MS = 20;
 /** Delays of about ten seconds. */
 const SAMPLES = 512;
