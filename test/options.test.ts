@@ -1,6 +1,7 @@
 /** Arguments and environment: booleans, variables, and messages for unknown options. */
 
 import assert from "node:assert/strict";
+import { resolve } from "node:path";
 import { after, describe, it, test } from "node:test";
 import { helpFor } from "../src/cli/help.ts";
 import {
@@ -17,6 +18,7 @@ import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
 import {
   type Command,
   commandsOf,
+  isPath,
   nameOf,
   problemWith,
   readBoolean,
@@ -94,7 +96,7 @@ describe("values", () => {
 
   it("of a server where nothing is said are the defaults", () => {
     const { snapshot, keys, ...others } = read("serve", SERVE).values;
-    assert.deepEqual([snapshot, keys], ["s", "k"]);
+    assert.deepEqual([snapshot, keys], [resolve("s"), resolve("k")]);
     assert.deepEqual({ ...DEFAULTS }, { ...others, snapshot: undefined, keys: undefined });
   });
 });
@@ -193,7 +195,7 @@ describe("variables", () => {
       for (const setting of settingsOf(PROGRAM.settings, name)) {
         if (setting.required) continue;
         const { flag } = setting;
-        const value = otherValue(setting);
+        const value = isPath(setting) ? resolve(otherValue(setting)) : otherValue(setting);
         assert.equal(problemWith(setting, value), undefined, `${flag} ${value}`);
         const options = read(name, [...args, ...words], { [variableOf(flag)]: value });
         const isRead = options.given.has(nameOf(flag));

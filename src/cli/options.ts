@@ -1,9 +1,12 @@
 /** Reads checked settings from arguments and environment. */
 
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Prefixes } from "../auth/admit.ts";
+import { isAddress } from "../files/folders.ts";
 import {
   type Command,
+  isPath,
   nameOf,
   problemWith,
   problemWithPrefixes,
@@ -163,6 +166,13 @@ function parse(settings: readonly Setting[], args: readonly string[], words: rea
   return parsed;
 }
 
+/** The value of a setting. Paths of a server are absolute: the working folder may be deleted while it runs. */
+function readSetting(command: Command, setting: Setting, texts: readonly string[]): unknown {
+  const value = readValue(setting, texts);
+  const isKept = typeof value === "string" && isPath(setting) && ["serve", "demo"].includes(command);
+  return isKept && !isAddress(value) ? resolve(value) : value;
+}
+
 /** Reads the settings of a command. @param table the settings of all commands @throws {UsageError} naming the faulty one */
 export function readOptions<C extends Command>(
   row: { readonly name: C; readonly usage: string },
@@ -186,7 +196,7 @@ export function readOptions<C extends Command>(
     names[name] = argument === undefined && variable ? variableOf(flag) : `--${flag}`;
     check(command, setting, texts, names[name]);
     if (argument !== undefined || variable) given.add(name);
-    values[name] = readValue(setting, texts);
+    values[name] = readSetting(command, setting, texts);
   }
   const withoutEffect = checkRelations(settings, values, names, given);
   const { positionals } = parsed;

@@ -72,13 +72,17 @@ async function start(
 }
 
 /** Exit status of a process that a signal ended, by convention. */
-const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNAL_STATUS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /** How long a stop may take. */
 const DEADLINE_MS = 8500;
 
-/** Handles signals that {@link holdSignals} held back: one during the start ends the process. @returns hands later ones to the server */
-export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (server: RunningServer) => void {
+/** Handles signals that {@link holdSignals} held back: one during the start ends the process. @param endsWithTerminal whether SIGHUP stops the server @returns hands later ones to the server */
+export function takeSignals(
+  io: CommandIo,
+  { console, observe }: ServerLog,
+  endsWithTerminal = false,
+): (server: RunningServer) => void {
   let server: RunningServer | undefined;
   let isStopping = false;
   const stop = async (signal: keyof typeof SIGNAL_STATUS): Promise<void> => {
@@ -97,7 +101,8 @@ export function takeSignals(io: CommandIo, { console, observe }: ServerLog): (se
   };
   const ignore = (signal: NodeJS.Signals): void => observe({ kind: "signal-ignored", signal });
   const early = releaseSignals((signal) => {
-    if (signal === "SIGINT" || signal === "SIGTERM") void stop(signal);
+    if (signal === "SIGINT" || signal === "SIGTERM" || (endsWithTerminal && signal === "SIGHUP"))
+      void stop(signal);
     // Ignored while the first snapshot loads: there is nothing to reload.
     else if (signal === "SIGHUP") void server?.reload();
     else ignore(signal);
@@ -153,10 +158,11 @@ async function runServer(
   io: CommandIo,
   program: Program,
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
+  isDemo = false,
 ) {
   const log = openLog(options, program);
   const { console, observe } = log;
-  const handTo = takeSignals(io, log);
+  const handTo = takeSignals(io, log, isDemo);
   reportUnknownVariables(io.environment, program.settings, observe);
   // Settings that the user relies on but that have no effect here.
   for (const found of options.withoutEffect) observe({ kind: "settings-without-effect", ...found });
@@ -210,7 +216,13 @@ export async function demo(options: Options<"demo">, io: CommandIo, program: Pro
   const { api } = readPrefixes(options);
   const { keys, token, sample } = await makePlace(api);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  const { url, adminUrl, pagesUrl, announce } = await runServer(options, io, program, { settings, admin });
+  const { url, adminUrl, pagesUrl, announce } = await runServer(
+    options,
+    io,
+    program,
+    { settings, admin },
+    true,
+  );
   await announce(`curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`);
   if (adminUrl !== undefined) await announce(`orrery admin on ${adminUrl}\n`);
   if (pagesUrl !== undefined) await announce(`API reference on ${pagesUrl}\n`);

@@ -7,6 +7,7 @@ import { isAddress } from "../files/folders.ts";
 import type { Observe } from "../observe/events.ts";
 import {
   defaultsOf,
+  isPath,
   nameOf,
   problemWith,
   problemWithPrefixes,
@@ -129,7 +130,7 @@ function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
 
 /** Checks an option by its setting. @returns the value */
 function checkOption(setting: Setting, name: string, given: unknown): unknown {
-  if (/^(FILE|DIR)/.test(setting.value ?? "")) return pathOf(name, given);
+  if (isPath(setting)) return pathOf(name, given);
   const type = typeOf(setting);
   // A value that may hold a secret is not quoted.
   const { isSecret, choices = [] } = setting;

@@ -405,6 +405,11 @@ export function readValue({ kind, choices = [] }: Setting, texts: readonly strin
   return isNumber && text !== undefined ? Number(text) : text;
 }
 
+/** Whether a setting is the path of a file or folder, or may be one. */
+export function isPath({ value = "" }: Setting): boolean {
+  return /^(FILE|DIR)/.test(value);
+}
+
 /** The environment variable of a setting: `rate-limit` is `ORRERY_RATE_LIMIT`. */
 export function variableOf(flag: string): string {
   return `ORRERY_${flag.toUpperCase().replaceAll("-", "_")}`;

@@ -12,6 +12,7 @@ import { setPriority } from "node:os";
 import type { CommandIo } from "../cli/command.ts";
 import { failureAt, UsageError } from "../cli/options.ts";
 import { isObject } from "../util/json.ts";
+import { leaveDeletedFolder } from "../util/process/working-folder.ts";
 import { SourceError } from "../util/source-error.ts";
 import { ToldError } from "../util/told-error.ts";
 import { type Round, type RoundDone, timed } from "./rounds.ts";
@@ -92,6 +93,7 @@ export async function runRoundProcess({
   signal,
 }: RoundOptions): Promise<RoundDone> {
   const [file, ...args] = command;
+  leaveDeletedFolder();
   const child = spawn(file!, [...args, ROUND_COMMAND], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
   const kill = (): void => void child.kill("SIGKILL");
   const end = (): void => {

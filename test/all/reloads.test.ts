@@ -1,12 +1,13 @@
 /** Reloads of a real process: when they begin, overlapping loads, and a stop meanwhile. */
 
 import assert from "node:assert/strict";
-import { unlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { slowRows, user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
-import { generationOf, get, serve, until } from "../support/process.ts";
+import { generationOf, get, serve, served, start, until } from "../support/process.ts";
+import { COMMAND } from "../support/program.ts";
 
 describe("reloads of processes", { concurrency: 4 }, () => {
   test("--watch 0 never looks, SIGHUP loads; many SIGHUPs during a load are one more load", async (t) => {
@@ -52,5 +53,28 @@ describe("reloads of processes", { concurrency: 4 }, () => {
     assert.equal((await get(`${server.url}/stats`, { token: TOKEN })).status, 200);
     await server.stop();
     assert.equal(server.logs("snapshot-loaded").length, 1);
+  });
+
+  test("reloads and similar search go on when the folder of the start is deleted, and made anew", async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const cwd = join(folder, "release");
+    mkdirSync(cwd);
+    const args = ["--snapshot", relative(cwd, snapshot), "--keys", relative(cwd, keys), "--similar", "on"];
+    const server = await served(
+      start(["serve", ...args, "--port", "0", "--watch", "0.1"], {}, COMMAND, { cwd }),
+    );
+    await server.logged("similar-ready");
+    rmSync(cwd, { recursive: true });
+    for (const count of [2, 3]) {
+      writeSnapshot(snapshot, { "users.ndjson": [user(1), user(2), user(3)].slice(0, count) });
+      await server.logged("snapshot-loaded", count);
+      await server.logged("similar-ready", count);
+      // A folder of that name is another one.
+      if (count === 2) mkdirSync(cwd);
+    }
+    writeKeys(keys, keyRecord(TOKEN), keyRecord("svc_sk_other0"));
+    await server.logged("keys-loaded", 2);
+    await server.stop();
+    assert.doesNotMatch(server.stderr(), /uv_cwd|refused|died/);
   });
 });

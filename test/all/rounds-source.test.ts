@@ -14,7 +14,7 @@ import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { get, jsonLines, type Program, start, until } from "../support/process.ts";
-import { COMMAND } from "../support/program.ts";
+import { COMMAND, ROOT } from "../support/program.ts";
 import { fill, smallDisk } from "../support/small-disk.ts";
 
 const skip = needPostgres();
@@ -71,6 +71,7 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     more: readonly string[] = [],
     url = postgres.url("live"),
     cache = join(temporaryFolder(t), "cache"),
+    cwd = ROOT,
   ) {
     const keys = writeKeys(join(temporaryFolder(t), "keys.json"), keyRecord(TOKEN, { limit: 1_000_000 }));
     const adminPort = await freePort();
@@ -89,7 +90,7 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       "--watch",
       "0.2",
     ];
-    const program = start([...args, "--admin", String(adminPort), ...more]);
+    const program = start([...args, "--admin", String(adminPort), ...more], {}, COMMAND, { cwd });
     const status = async (): Promise<{ problems: { kind: string; message: string }[] }> =>
       JSON.parse((await get(`http://127.0.0.1:${adminPort}/status`)).text);
     return { program, args, adminPort, status };
@@ -124,6 +125,19 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
     await program.ended;
     await untilGone(child);
     await locker.end();
+  });
+
+  it("goes on with rounds when the folder of the start is deleted", async (t) => {
+    const cwd = temporaryFolder(t);
+    const { program } = await open(t, ["--similar", "off"], undefined, undefined, cwd);
+    await until(() => urlOf(program), "the first answer", 20_000);
+    const rounds = (): number =>
+      jsonLines(program.stderr()).filter(({ event }) => event === "round-done").length;
+    rmSync(cwd, { recursive: true });
+    const before = rounds();
+    // One that was starting may fail; the next ones do not.
+    await until(() => rounds() > before + 1, program.stderr);
+    await program.stop();
   });
 
   it("starts a round at once on POST /reload and on SIGHUP", async (t) => {

@@ -11,6 +11,12 @@ import { place } from "../support/place.ts";
 import { jsonLines, serve, start, until } from "../support/process.ts";
 
 describe("signals", { concurrency: 2 }, () => {
+  test("a demo ends with its terminal", async () => {
+    const program = start(["demo", "--port", "0", "--admin", "0"]);
+    await until(() => program.stdout().includes("curl"), "the demo");
+    await program.stop("SIGHUP");
+  });
+
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     test(`${signal} while the first snapshot loads: exit 0 at once`, async (t) => {
       const { snapshot, keys } = place(t);

@@ -14,7 +14,11 @@ const BUILT = join(ROOT, "dist/main.js");
 
 export const BUILT_PROGRAM: readonly string[] = [BUILT];
 
-export const SOURCE_PROGRAM: readonly string[] = ["--import", "tsx", join(SRC, "main.ts")];
+export const SOURCE_PROGRAM: readonly string[] = [
+  "--import",
+  import.meta.resolve("tsx"),
+  join(SRC, "main.ts"),
+];
 
 /** Whether `dist/` is newer than the newest change of a source; `npm test` builds it first. */
 export function isBuilt(): boolean {

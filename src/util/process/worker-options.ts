@@ -6,6 +6,7 @@ import { type Transferable, Worker } from "node:worker_threads";
 import { missingFromBundle, workerEntry } from "../../install/package.ts";
 import { codeOf, damaged, damageOf } from "../system-error.ts";
 import { exposeCollector } from "./collect.ts";
+import { leaveDeletedFolder } from "./working-folder.ts";
 
 /** Entry points of the core's threads: paths from the source folder, without endings. */
 export const GENERATION_THREAD = "threads/generation-thread";
@@ -23,6 +24,7 @@ function heapLimitMb(): number {
 export function startWorker(thread: string, task: unknown, transferList: Transferable[] = []): Worker {
   const entry = workerEntry(thread);
   exposeCollector();
+  leaveDeletedFolder();
   // Bun does not use V8's heap.
   const limits = "bun" in process.versions ? undefined : { maxOldGenerationSizeMb: heapLimitMb() };
   const isText = typeof entry === "string";
