@@ -1,9 +1,9 @@
 /** Makes keys and writes the keys file: one writer at a time, and never half a file. */
 
 import { randomBytes } from "node:crypto";
-import { dirname } from "node:path";
+import { readlink, realpath } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { removeLeftovers, replaceFile } from "../files/atomic.ts";
-import { behindLinks } from "../files/foreign.ts";
 import { type Given, readGiven } from "../files/given.ts";
 import { HeldError, withLock } from "../files/ownership.ts";
 import { formatTime, parseTime } from "../model/time.ts";
@@ -31,6 +31,21 @@ export function makeKey({ prefix, owner, note, ...key }: NewKey): {
   const token = makeToken(prefix);
   const record = recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token });
   return { token, record: { ...record, hint: hintOf(token), owner, note } };
+}
+
+/**
+ * The path with all symbolic links resolved, even if the file itself is missing.
+ *
+ * @throws errors of the file system, but not that the file is missing
+ */
+async function behindLinks(file: string): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    const target = await readlink(file).catch(() => undefined);
+    return target === undefined ? resolve(file) : behindLinks(resolve(dirname(file), target));
+  }
 }
 
 /** Undefined if the file does not exist. */

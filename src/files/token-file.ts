@@ -21,7 +21,7 @@ export function tokenIn(text: string): string {
  * @throws {SourceError} naming both, when the file cannot be read or holds no token; its contents are not quoted
  */
 export async function readToken(file: string, name: string): Promise<string> {
-  const bad = (why: string): SourceError => new SourceError(`${name}: ${file}: ${why}`, { isLasting: true });
+  const bad = (why: string): SourceError => new SourceError(`${name}: ${file}: ${why}`);
   const { bytes } = await readGiven(file, MOST_BYTES).catch((error: unknown) => {
     throw bad(whyUnread(error) ?? String(error));
   });

@@ -8,7 +8,6 @@ import { formatTime } from "../model/time.ts";
 import { formatUuid } from "../model/uuid.ts";
 import type { Values } from "../settings/settings.ts";
 import { createRandom, type Random } from "../util/random.ts";
-import { endWhere } from "../util/sorted.ts";
 import { drawDisplayName, drawWorldTexts } from "./text.ts";
 
 const DAY = 86_400_000;
@@ -150,6 +149,18 @@ function* statsRows(plan: Plan): Generator<string> {
     const counts = `"uniqueVisitors":${visitors},"visitsLast30Days":${month},"visitsLast7Days":${week}`;
     yield `{"worldId":"${idText(id)}","totalVisits":${totalVisits},${counts}${days}}\n`;
   }
+}
+
+/** The first position from `from` up to `to` where `holds` is false, as it must be from there on; `to` if there is none. */
+function endWhere(from: number, to: number, holds: (at: number) => boolean): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The first world whose cumulative weight exceeds the mark. */

@@ -33,7 +33,7 @@ function twoDigits(bytes: Uint8Array, at: number): number {
 }
 
 /** Bytes of a time from {@link formatTime}. */
-export const TIME_BYTES = 24;
+const TIME_BYTES = 24;
 
 /** Reads `YYYY-MM-DDTHH:MM:SS.mmmZ`, the form of most exports and of replies, in milliseconds since the epoch; NaN for others. */
 export function parseServedTime(bytes: Uint8Array, from: number, to: number): number {

@@ -223,7 +223,7 @@ export function foldingParts(text: string): string[] {
 }
 
 /** Longest part of a query that counts, in UTF-16 code units. */
-export const MAX_QUERY_UNITS = 256;
+const MAX_QUERY_UNITS = 256;
 
 /**
  * The term of a query: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.

@@ -24,7 +24,7 @@ export function foldWorldsOf({ worlds }: Store): WorldTexts {
   return foldWorlds(worlds.rows, ...readersOf(worlds));
 }
 
-export function indexWorldsOf({ worlds }: Store, before?: WorldIndex): WorldIndex {
+function indexWorldsOf({ worlds }: Store, before?: WorldIndex): WorldIndex {
   return indexWorlds(worlds.rows, ...readersOf(worlds), { before });
 }
 

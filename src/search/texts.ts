@@ -5,10 +5,10 @@ import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import type { RowLists } from "../store/lists.ts";
 
 /** The only white space in folded texts. */
-export const SPACE = 0x20;
+const SPACE = 0x20;
 
 /** Stands after each text, and between a name and its description: no folded text contains it. */
-export const LINE_BREAK = 0x0a;
+const LINE_BREAK = 0x0a;
 
 /** Texts by document. */
 export interface Texts {

@@ -24,7 +24,7 @@ import { filesToOpen } from "./reuse.ts";
 import { readRowFiles } from "./row-files.ts";
 import { findUnchangedFiles, findUnchangedPrepared } from "./unchanged-files.ts";
 
-export type { Before, FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
+export type { Before, Loaded, LoadOptions, Refused } from "./loaded.ts";
 
 /** Most attempts to read a folder while snapshots are being published in it. */
 const MOST_LOOKS = 3;

@@ -70,7 +70,7 @@ export interface KeptPrepared {
   readonly reports: readonly FileReport[];
 }
 
-export interface Kept {
+interface Kept {
   readonly files: readonly KeptFile[];
   /** Undefined if a prepared file was read. */
   readonly worlds?: KeptWorlds;

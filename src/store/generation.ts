@@ -49,7 +49,7 @@ export interface PageOf {
  * Row numbers, in order. A short list is a plain array: a typed array of more than 16 items has memory of its own, and
  * allocating and freeing that takes longer than most searches.
  */
-export type Rows = Uint32Array | number[];
+type Rows = Uint32Array | number[];
 
 /** A page of the results of a search. */
 export interface Found {

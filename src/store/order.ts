@@ -8,7 +8,7 @@ const WORD = 2 ** 32;
 const FEW = 16_384;
 
 /** Replaces each count by the sum of all before it: the place where its items begin. */
-export function countsToOffsets(counts: Uint32Array): void {
+function countsToOffsets(counts: Uint32Array): void {
   for (let at = 0, offset = 0; at < counts.length; at++) {
     const count = counts[at]!;
     counts[at] = offset;
@@ -38,7 +38,7 @@ function sortByDigit(
  * @param order row numbers, sorted in place
  * @param keys by row number; whole numbers from 0 to 2^53 - 1
  */
-export function sortByKey(order: Uint32Array, keys: Float64Array): void {
+function sortByKey(order: Uint32Array, keys: Float64Array): void {
   const low = new Uint32Array(keys.length);
   const high = new Uint32Array(keys.length);
   let largest = 0;

@@ -59,8 +59,8 @@ export class Recording {
     if (!section.isCut) section.shown += `${readable(heading + text, this.#mostOfText)}\n`;
   }
 
-  /** Compares everything that was added; writes it if recording was asked for. */
-  check(): void {
+  /** Compares everything that was added; writes it if recording was asked for. @param isWhole whether the file has nothing else */
+  check(isWhole = false): void {
     const recorded = existsSync(this.#file)
       ? sectionsOf(readFileSync(this.#file, "utf8"))
       : new Map<string, string>();
@@ -71,10 +71,11 @@ export class Recording {
     }
     if (process.env.ORRERY_RECORD === "1") {
       mkdirSync(FOLDER, { recursive: true });
-      const all = [...new Map([...recorded, ...made])].sort(([a], [b]) => (a < b ? -1 : 1));
+      const all = [...new Map([...(isWhole ? [] : recorded), ...made])].sort(([a], [b]) => (a < b ? -1 : 1));
       writeFileSync(this.#file, all.map(([, section]) => section).join(""));
       return;
     }
+    if (isWhole) assert.deepEqual([...recorded.keys()].sort(), [...made.keys()].sort());
     for (const [name, section] of made) {
       assert.equal(section, recorded.get(name), `${name} differs; ORRERY_RECORD=1 records wanted changes`);
     }

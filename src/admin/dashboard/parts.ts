@@ -42,7 +42,7 @@ export function note(id: string, textOf: (status: Status) => string, isBad = (_:
 }
 
 /** A column of a table. The cells of the first one head their rows, the others are right-aligned. */
-export type TableColumn<Item> = readonly [
+type TableColumn<Item> = readonly [
   title: string,
   cell: (item: Item, status: Status) => Child | readonly Child[],
 ];

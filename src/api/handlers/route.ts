@@ -47,7 +47,7 @@ export type Outcome =
   | { readonly fault: FaultName };
 
 /** Shape of a 200: one object, a list, or a list with its period. */
-export type Envelope = "one" | "list" | "ranking";
+type Envelope = "one" | "list" | "ranking";
 
 export interface Route {
   /** Its name in clients that are generated from the OpenAPI document. */

@@ -50,7 +50,7 @@ export const REASONS: readonly string[] = REJECTIONS.map((name) =>
 );
 
 export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] as const;
-export type SearchKind = (typeof SEARCHES)[number];
+type SearchKind = (typeof SEARCHES)[number];
 
 /**
  * `busy` searches were refused, since too many wait; `dropped` ones lost their client. Similar searches count as `searched`: it is unknown whether a cache had the result.

@@ -1,15 +1,15 @@
 /** Prepares a snapshot: loads its rows as a server does, and writes the result to a file. */
 
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isForeign } from "../../files/foreign.ts";
-import { readGiven } from "../../files/given.ts";
+import { openRegular, readGiven } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
 import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
 import { isObject, parsedJson } from "../../util/json.ts";
+import { codeOf } from "../../util/system-error.ts";
 import { loadInThread } from "./threaded-loader.ts";
 
 export interface BuildOptions extends Pick<LoadOptions, "onProgress" | "signal"> {
@@ -28,11 +28,28 @@ async function problemOf(folder: string): Promise<string | undefined> {
   const given = await readGiven(join(folder, MANIFEST)).catch(() => undefined);
   const text = given?.bytes.toString() ?? "";
   let foreign = text === "" || isManifest(text) ? undefined : MANIFEST;
-  if (await isForeign(join(folder, PREPARED), PREPARED_BEGINNING)) foreign = PREPARED;
+  if (await isForeign(join(folder, PREPARED))) foreign = PREPARED;
   return (
     foreign &&
     `${folder}: holds ${foreign}, which is none of orrery's and is not replaced; name another folder`
   );
+}
+
+/** Whether a regular file begins as no prepared one; false for an empty or missing file. @throws errors of the file system */
+async function isForeign(file: string): Promise<boolean> {
+  const { length } = PREPARED_BEGINNING;
+  try {
+    // Opening a pipe would announce a reader to its writer.
+    if (!(await stat(file)).isFile()) return false;
+    const { handle } = await openRegular(file);
+    const { buffer, bytesRead } = await handle
+      .read(Buffer.alloc(length), 0, length, 0)
+      .finally(() => handle.close());
+    return bytesRead > 0 && buffer.toString("latin1", 0, bytesRead) !== PREPARED_BEGINNING;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
 }
 
 function isManifest(text: string): boolean {

@@ -8,17 +8,15 @@ const MOST_MS = 300_000;
 /** Counts failures in a row, and computes the backoff after each. */
 export class GrowingPauses {
   readonly #firstMs: number;
-  readonly #mostMs: number;
   #failures = 0;
 
-  constructor(firstMs: number, mostMs = MOST_MS) {
+  constructor(firstMs: number) {
     this.#firstMs = firstMs;
-    this.#mostMs = mostMs;
   }
 
   /** Counts a failure. @returns milliseconds to wait */
   next(): number {
-    return growingPause(++this.#failures, this.#firstMs, this.#mostMs);
+    return growingPause(++this.#failures, this.#firstMs, MOST_MS);
   }
 
   /** To be called after a success: the next failure counts as the first again. */
