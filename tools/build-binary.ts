@@ -59,7 +59,7 @@ const embedded: Plugin = {
 const withoutNative: Plugin = {
   name: "without-native",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(pg-native|@node-rs\/xxhash|@opentelemetry\/api)$/ }, ({ path }) => ({
+    onResolve({ filter: /^(pg-native|proxy-agent|@node-rs\/xxhash|@opentelemetry\/api)$/ }, ({ path }) => ({
       path,
       namespace: "without",
     }));

@@ -16,7 +16,7 @@ import { PAGES, THREADS } from "../src/features.ts";
 import { GENERATION_THREAD, SERVING_THREAD } from "../src/util/process/worker-options.ts";
 import { copyDeclarations } from "./declarations.ts";
 import { checkLocked, licencesOf, OPTIONAL_PEERS, packagesIn } from "./licences.ts";
-import { leanHttp, madeEncoders, startsProgram, undiciApart, withoutCommands } from "./plugins.ts";
+import { leanHttp, madeEncoders, startsProgram, withoutCommands } from "./plugins.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -56,10 +56,10 @@ try {
   // The command is one file with its packages: to find, read and link many files takes a good part of a start.
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: { program: "src/main.ts", undici: "undici/index.js" },
+    entryPoints: { program: "src/main.ts" },
     external: OPTIONAL_PEERS,
     metafile: true,
-    plugins: [madeEncoders, leanHttp, undiciApart],
+    plugins: [madeEncoders, leanHttp],
     // For CommonJS packages.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',

@@ -78,15 +78,6 @@ export const withoutCommands: Plugin = {
     })),
 };
 
-/** Leaves undici in a file of its own: only snapshots by URL need it, and it is as large as the rest of the program. */
-export const undiciApart: Plugin = {
-  name: "undici-apart",
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /^undici\/index\.js$/ }, ({ kind }) =>
-      kind === "entry-point" ? undefined : { path: "./undici.js", external: true },
-    ),
-};
-
 /** Makes `launch.mjs` start the built program. */
 export const startsProgram: Plugin = {
   name: "starts-program",

@@ -105,11 +105,11 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
 
   it("its refusals and its absence are one line, without its password", async () => {
     const cases: [string, RegExp][] = [
-      [url("wrong-4711"), /: Proxy response \(407\)/],
-      [`http://127.0.0.1:${proxy.port}`, /: Proxy response \(407\)/],
+      [url("wrong-4711"), /: the proxy answered 407/],
+      [`http://127.0.0.1:${proxy.port}`, /: the proxy answered 407/],
       [`http://me:4711@127.0.0.1:${await freePort()}`, /connection refused \(ECONNREFUSED\)/],
-      ["me:4711@127.0.0.1:1", /HTTPS_PROXY or HTTP_PROXY is not the URL of a proxy/],
-      ["http://me:4711%zz@127.0.0.1:1", /HTTPS_PROXY or HTTP_PROXY is not the URL of a proxy/],
+      ["me:4711@127.0.0.1:1", /HTTPS_PROXY must be an http:\/\/ or https:\/\/ URL/],
+      ["http://me:4711%zz@127.0.0.1:1", /HTTPS_PROXY must be an http:\/\/ or https:\/\/ URL/],
     ];
     for (const [name, says] of cases) {
       const cache = join(folder, `cache${++caches}`);
@@ -159,7 +159,7 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       liar.close();
       assertRefused(
         outcome,
-        status === 200 ? /manifest\.json: / : new RegExp(`: Proxy response \\(${status}\\)`),
+        status === 200 ? /manifest\.json: / : new RegExp(`: the proxy answered ${status}`),
       );
     }
   });

@@ -20,6 +20,13 @@ export function etagOf(bytes: Buffer): string {
   return `"${createHash("sha256").update(bytes).digest("hex").slice(0, 12)}"`;
 }
 
+/** Sends a file as an old host does: by HTTP/1.0, ended by closing. */
+export function sendOld(response: ServerResponse, bytes: Buffer, hasLength: boolean): void {
+  const length = hasLength ? `Content-Length: ${bytes.length}\r\n` : "";
+  response.socket!.write(`HTTP/1.0 200 OK\r\n${length}\r\n`);
+  response.socket!.end(bytes);
+}
+
 /** @param tls its key and certificate, for https: */
 export async function startHost(files: ReadonlyMap<string, Buffer> = new Map(), tls?: ServerOptions) {
   const answer: RequestListener = (request, response) => {

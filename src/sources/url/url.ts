@@ -146,7 +146,7 @@ export class UrlSource implements Source {
       if (brought.files > 0)
         observe({ kind: "source-downloaded", generation: manifest.generation, ...brought, ms });
     } finally {
-      await client.close();
+      client.close();
     }
     return (await currentCopy(this.#place))!;
   }
