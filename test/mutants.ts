@@ -368,14 +368,12 @@ export const MUTANTS: readonly Mutant[] = [
     tests: { "all/first-loader": "is done here when it is small, later ones never" },
   },
   {
-    breaks: "a body that ends early ends the process",
+    breaks: "a redirect carries the token to another origin",
     file: "src/sources/url/client.ts",
     within: "openClient",
-    text: 'answer.body.on("error", () => {});',
+    text: "if (target.origin !== base.origin) delete headers.authorization;",
     becomes: "",
-    tests: {
-      source: "about manifest.json is refused and reported once; the next look takes what it then says",
-    },
+    tests: { source: "carry the token to its own origin alone, also after redirects" },
   },
   {
     breaks: "a source that sends nothing is waited for without end",

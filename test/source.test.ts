@@ -276,7 +276,7 @@ describe("requests to a source", () => {
         response.writeHead(302, location === undefined ? {} : { location }).end();
         return true;
       };
-      await assert.rejects(follow(host.url, cache, { tokenFile }).ask(), (error: Error) => {
+      await assert.rejects(follow(host.url, cache, { tokenFile }).ask("reload"), (error: Error) => {
         assert.match(error.message, says);
         assert.doesNotMatch(error.message, /secret|canary/);
         return true;

@@ -34,7 +34,7 @@ const tokensOf = (who: string, count: number): string[] =>
 /** Keys for clients that exceed their limit, one for each event. */
 const greedyTokens = tokensOf("greedy", 20);
 const LIMIT = 300;
-/** A killed replica loses its leases, which with three replicas are less than a tenth. */
+/** Most requests that were counted at a replica that was killed or stopped, and again at another. */
 const TENTH = LIMIT / 10;
 
 interface Front {
