@@ -9,6 +9,7 @@
 
 import { spawn } from "node:child_process";
 import { setPriority } from "node:os";
+import type { CommandIo } from "../cli/command.ts";
 import { failureAt, UsageError } from "../cli/options.ts";
 import { isObject } from "../util/json.ts";
 import { SourceError } from "../util/source-error.ts";
@@ -49,11 +50,12 @@ function problemOf(out: string, error: unknown): string {
 
 /** In the process: takes the settings, runs the round, and tells its steps and result. */
 export async function serveRound(
+  io: CommandIo,
   run: (settings: RoundSettings, onProgress: (step: string) => void) => Promise<Round>,
 ): Promise<void> {
   if (process.send === undefined) throw new UsageError("only orrery serve starts this");
   // The server has ended.
-  process.once("disconnect", () => process.exit(1));
+  process.once("disconnect", () => void io.exit(1));
   const tell = (message: Told): Promise<void> =>
     new Promise((resolve) => void process.send?.(message, undefined, {}, () => resolve()));
   const settings = await new Promise<RoundSettings>((resolve) => process.once("message", resolve as never));
@@ -66,10 +68,10 @@ export async function serveRound(
   };
   try {
     await tell({ done: await timed(() => run(settings, onProgress)) });
-    process.exit(0);
+    await io.exit(0);
   } catch (error) {
     await tell({ problem: problemOf(settings.out, error) });
-    process.exit(1);
+    await io.exit(1);
   }
 }
 

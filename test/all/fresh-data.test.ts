@@ -230,7 +230,7 @@ describe("rounds of export", { skip: needPostgres() }, () => {
     await untilTold(exporting, /published generation/);
     await server.logged("snapshot-loaded", 2);
     await sql("DELETE FROM users WHERE display_name LIKE 'again%'");
-    await untilTold(exporting, /published generation[^]*less than half/);
+    await untilTold(exporting, /published generation[\s\S]*less than half/);
     await exporting.stop();
     await runWell([...args, "--allow-shrink"]);
     await server.logged("snapshot-refused");

@@ -57,7 +57,7 @@ export async function exportRows(options: Options<"export">, io: CommandIo, prog
 
 /** Exports once for the server that started this process. */
 export async function exportForServer(io: CommandIo): Promise<void> {
-  await serveRound(async ({ postgres, queries, ...settings }: RoundSettings, onProgress) => {
+  await serveRound(io, async ({ postgres, queries, ...settings }: RoundSettings, onProgress) => {
     const from = readPostgresUrl(postgres, io.environment);
     const task = { ...settings, gzip: false, from, queries: await readQueries(queries) };
     return await exportRound({ ...task, onProgress, signal: stopSignal() });

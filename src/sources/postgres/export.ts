@@ -23,7 +23,7 @@ import {
   writeManifest,
   writeRowFile,
 } from "../row-folder.ts";
-import { type Counts, type Note, readNote, unchangedFiles, writeNote } from "./note.ts";
+import { type Counts, findNote, type Note, unchangedFiles, writeNote } from "./note.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import { isAlwaysVisible, type Queries } from "./queries.ts";
@@ -268,7 +268,7 @@ async function completeSound(copied: Copied, task: Task) {
  *   new, and the note for the next export
  */
 async function fillFolder(folder: string, current: string | undefined, task: Task) {
-  const note = current === undefined ? undefined : await readNote(current);
+  const note = current === undefined ? undefined : await findNote(current);
   const began = performance.now();
   const copied = await copyRows(folder, current, note, task);
   const copyMs = performance.now() - began;

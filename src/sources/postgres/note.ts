@@ -37,7 +37,7 @@ function placeOf(folder: string): string {
 }
 
 /** The note of a published version; undefined if there is none, or it is of another version. */
-export async function readNote(folder: string): Promise<Note | undefined> {
+export async function findNote(folder: string): Promise<Note | undefined> {
   const text = await readFile(placeOf(folder), "utf8").catch(() => "");
   const note = parsedJson(text);
   if (!isObject(note) || note.format !== FORMAT || note.version !== basename(folder)) return undefined;
