@@ -6,6 +6,7 @@ import type { Options } from "../../cli/options.ts";
 import { temporaryOf } from "../../files/atomic.ts";
 import { makeTemporaryFolder } from "../../files/folders.ts";
 import { EARLIER_VERSIONS, publishVersion } from "../../files/publish.ts";
+import { tableOf } from "../../model/model.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { type Loaded, loadSnapshot } from "../../snapshot/load.ts";
 import { TOO_LARGE, trySpend } from "../../snapshot/read.ts";
@@ -244,7 +245,8 @@ async function completeFolder(copied: Copied, task: Task) {
   await refuseShrunk(visible, { current, allowShrink, maxBytes });
   await writeManifest(folder, files, { ...fields, visible });
   const looks = { ...note?.looks };
-  for (const { file, fingerprint } of checked.kept.files) if (files.has(file)) looks[file] = fingerprint;
+  for (const { file, table, fingerprint } of checked.kept.files)
+    if (tables.has(tableOf(table))) looks[file] = fingerprint;
   const next: Note = { folder, files, looks, counts, visibleWorlds, marks };
   return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
