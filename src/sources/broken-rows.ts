@@ -32,7 +32,7 @@ function linesByFile(rows: readonly BrokenRow[]): Map<string, Set<number>> {
   return byFile;
 }
 
-async function* linesOf(folder: string, file: string): AsyncGenerator<string, void> {
+export async function* linesOf(folder: string, file: string): AsyncGenerator<string, void> {
   const stored = createReadStream(join(folder, file));
   const plain = file.endsWith(".gz") ? stored.pipe(createGunzip()) : stored;
   yield* createInterface({ input: plain, crlfDelay: Number.POSITIVE_INFINITY });

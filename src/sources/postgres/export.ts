@@ -6,6 +6,7 @@ import type { Options } from "../../cli/options.ts";
 import { temporaryOf } from "../../files/atomic.ts";
 import { makeTemporaryFolder } from "../../files/folders.ts";
 import { EARLIER_VERSIONS, publishVersion } from "../../files/publish.ts";
+import { tableOf } from "../../model/model.ts";
 import { TABLES, type TableName } from "../../model/schema.ts";
 import { type Loaded, loadSnapshot } from "../../snapshot/load.ts";
 import { MAX_SNAPSHOT_BYTES, TOO_LARGE, trySpend } from "../../snapshot/read.ts";
@@ -23,7 +24,15 @@ import {
   writeManifest,
   writeRowFile,
 } from "../row-folder.ts";
-import { type Counts, type Note, readNote, unchangedFiles, writeNote } from "./note.ts";
+import {
+  type Counts,
+  findNote,
+  type Note,
+  unchangedFiles,
+  visibleIds,
+  visibleInstances,
+  writeNote,
+} from "./note.ts";
 import { copyTables, type TableMarks } from "./postgres.ts";
 import type { PostgresUrl } from "./postgres-url.ts";
 import { isAlwaysVisible, type Queries } from "./queries.ts";
@@ -140,14 +149,9 @@ async function visibleWords(folder: string, counts: Counts, gzip: boolean): Prom
   return `${words.join(", ")} visible: WARNING, no world is visible${are}`;
 }
 
-/** The tables to read for a check of changed ones: also those whose visible rows depend on them, or they on. */
+/** The tables to read for a check of changed ones: with worlds also those whose visible rows depend on them. */
 function tablesToCheck(changed: ReadonlySet<TableName>): ReadonlySet<TableName> {
-  const ofWorlds = ["worlds", "world-stats", "instances"] as const;
-  const needed: TableName[] = [];
-  if (changed.has("users")) needed.push("users");
-  if (changed.has("worlds")) needed.push(...ofWorlds);
-  else if (ofWorlds.some((table) => changed.has(table))) needed.push("worlds");
-  return new Set([...changed, ...needed]);
+  return changed.has("worlds") ? new Set([...changed, "world-stats", "instances"]) : changed;
 }
 
 type Fields = Parameters<typeof writeManifest>[2];
@@ -203,6 +207,13 @@ function countsOf(checked: Loaded, tables: ReadonlySet<TableName>, note: Note | 
   return Object.fromEntries(counts) as unknown as Counts;
 }
 
+/** The note with other marks; undefined if they are the same. */
+function renewed(note: Note, marks: TableMarks): Note | undefined {
+  const isSame =
+    marks.size === note.marks.size && [...marks].every(([table, mark]) => note.marks.get(table) === mark);
+  return isSame ? undefined : { ...note, marks };
+}
+
 /** Checks copied rows, and completes their folder. @throws {SnapshotError} in words of files and lines; {@link PlaceError} */
 async function completeFolder(copied: Copied, task: Task) {
   const { folder, current, note, files, shared, marks } = copied;
@@ -216,19 +227,26 @@ async function completeFolder(copied: Copied, task: Task) {
   };
   const fields = { generation, createdAt };
   if (await renewIfSame(current, fields, [...files.keys()]))
-    return { ...came, isNew: false, visible: "", note: note && { ...note, marks } };
+    return { ...came, isNew: false, visible: "", note: note && renewed(note, marks) };
   // Link only now: a link changes the file's ctime, and servers would look at it again.
   for (const name of shared) await linkInto(folder, current!, name);
   const changed = new Set(TABLES.filter((table) => !shared.includes(fileOf(table, gzip))));
   const tables = note === undefined ? new Set(TABLES) : tablesToCheck(changed);
   const checked = await loadTables(folder, files, tables, task, fields);
-  const counts = countsOf(checked, tables, note);
+  let counts = countsOf(checked, tables, note);
+  const isOfWorlds = tables.has("worlds");
+  if (tables.has("instances") && !isOfWorlds) {
+    const instances = await visibleInstances(folder, fileOf("instances", gzip), note!);
+    counts = { ...counts, instances: { ...counts.instances, visible: instances } };
+  }
+  const visibleWorlds = isOfWorlds ? visibleIds(checked.store.worlds) : note!.visibleWorlds;
   const visible = { users: counts.users.visible, worlds: counts.worlds.visible };
   await refuseShrunk(visible, { current, allowShrink });
   await writeManifest(folder, files, { ...fields, visible });
   const looks = { ...note?.looks };
-  for (const { file, fingerprint } of checked.kept.files) if (files.has(file)) looks[file] = fingerprint;
-  const next: Note = { folder, files, looks, counts, marks };
+  for (const { file, table, fingerprint } of checked.kept.files)
+    if (tables.has(tableOf(table))) looks[file] = fingerprint;
+  const next: Note = { folder, files, looks, counts, visibleWorlds, marks };
   return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
 
@@ -264,10 +282,10 @@ async function completeSound(copied: Copied, task: Task) {
  * Fills a folder that is to be published.
  *
  * @returns among others the bytes on disk, milliseconds for copying the rows and for checking them, whether there is anything
- *   new, and the note for the next export
+ *   new, and the note for the next export, if it has to be written
  */
 async function fillFolder(folder: string, current: string | undefined, task: Task) {
-  const note = current === undefined ? undefined : await readNote(current);
+  const note = current === undefined ? undefined : await findNote(current);
   const began = performance.now();
   const copied = await copyRows(folder, current, note, task);
   const copyMs = performance.now() - began;

@@ -203,9 +203,11 @@ async function copyAll(copying: Copying, session: Session): Promise<TableMarks> 
   await ask(session, "COMMIT");
   const next = new Map<TableName, TableMark>();
   for (const [table] of statements) {
-    const rows = copies.get(table)?.() ?? marks.get(table)!.rows;
+    const rows = copies.get(table)?.();
     const definition = moment?.definitions.get(table);
-    if (isSafe && definition !== undefined) next.set(table, { definition, rows, oldest: moment.oldest });
+    // The mark that proved a table unchanged goes on proving it.
+    if (rows === undefined) next.set(table, marks.get(table)!);
+    else if (isSafe && definition !== undefined) next.set(table, { definition, rows, oldest: moment.oldest });
   }
   return next;
 }
