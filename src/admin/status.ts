@@ -203,8 +203,8 @@ export interface Status {
     readonly requests: Readonly<Record<"alone" | "refused", number>> | null;
   };
   /**
-   * The search result cache of the served generation: searches answered from it, searches that waited for the same running
-   * search, searches that had to run; cached results, their memory, and its limit.
+   * The search result cache of the served generation: searches answered from it, searches that had to run; cached results,
+   * their memory, and its limit.
    */
   readonly searchCache: Readonly<Record<"hits" | "misses" | "entries" | "bytes" | "maxBytes", number>>;
   /** Memory of the process: heaps of the main and the serving threads; array buffers are a part of the external memory. */

@@ -78,7 +78,6 @@ interface LoadedTables {
 /** Searches of a generation, by their use of the cache, and the contents of the cache. */
 export interface CacheCounts {
   readonly hits: number;
-  /** Waited for the same search. */
   readonly misses: number;
   readonly entries: number;
   readonly bytes: number;

@@ -47,7 +47,7 @@ export interface CoreOptions {
   /** `svcx_` when absent. */
   readonly cliTokenPrefix?: string;
   /**
-   * Load and search in threads of their own, so that neither stalls the calls;
+   * Load snapshots, and index names for similar search, in threads of their own, so that neither stalls the calls;
    * false for hosts without worker threads. True when absent.
    */
   readonly threads?: boolean;

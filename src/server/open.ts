@@ -41,11 +41,11 @@ export interface OpenStateOptions {
   readonly load?: Loader | undefined;
   /** How limits are shared with other replicas; not at all when absent. */
   readonly sharedLimits?: SharedLimits | undefined;
-  /** Whether snapshots are loaded and searched in threads of their own; true when absent. */
+  /** Whether snapshots are loaded in a thread of their own; true when absent. */
   readonly threads?: boolean;
   /** Whether other threads serve; they then do short searches, and count, themselves. False when absent. */
   readonly servesElsewhere?: boolean;
-  /** Whether a small first snapshot is loaded and searched on the calling thread, if that thread serves; false when absent. */
+  /** Whether a small first snapshot is loaded on the calling thread, if that thread serves; false when absent. */
   readonly startsHere?: boolean;
   /** Take the share, from 0 to 1, of the source that was downloaded, and of a snapshot that was read. */
   readonly onDownload?: (share: number) => void;

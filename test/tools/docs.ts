@@ -179,7 +179,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
         [
           "`threads`",
           "`true`",
-          "Whether snapshots are loaded and long searches run in a thread of their own.",
+          "Whether snapshots are loaded, and names indexed for `match=similar`, in threads of their own.",
         ],
         ["`observe`", "none", "Receives every event that a server would log."],
       ],
