@@ -140,12 +140,18 @@ const ours = () => ({
   },
 });
 
+/** Lets the keyboard reach and scroll long replies. */
+const reference = document.getElementById("reference")!;
+new MutationObserver(() => {
+  for (const shown of reference.querySelectorAll<HTMLElement>("pre.microlight")) shown.tabIndex = 0;
+}).observe(reference, { childList: true, subtree: true });
+
 // Swagger UI puts the open part into the address but ignores Back and Forward: add no history entries.
 history.pushState = history.replaceState;
 
 SwaggerUIBundle({
   url: "openapi.json",
-  domNode: document.getElementById("reference"),
+  domNode: reference,
   deepLinking: true,
   plugins: [ours],
   supportedSubmitMethods: ["get"],
