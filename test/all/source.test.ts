@@ -323,7 +323,7 @@ describe("a snapshot by URL from a faulty host", () => {
       return false;
     };
     const source = follow(host.url, cache);
-    await assert.rejects(source.ask(), /instances\.ndjson: has \d+ bytes, the manifest says \d+/);
+    await assert.rejects(source.ask("reload"), /instances\.ndjson: has \d+ bytes, the manifest says \d+/);
     assert.deepEqual(
       readdirSync(copiesFolderOf(cache, host.url)),
       [],
