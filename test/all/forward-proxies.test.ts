@@ -136,9 +136,10 @@ describe("behind a forward proxy", { skip: need("apache2", "openssl") }, () => {
       process.env[name] = silentUrl;
       try {
         const asked = follow(from, join(folder, `cache${++caches}`), { progressMs: 300 });
-        for (let look = 0; look < 2; look++) await assert.rejects(asked.ask(), /: no progress for 0\.3 s/);
+        for (let look = 0; look < 2; look++)
+          await assert.rejects(asked.ask("reload"), /: no progress for 0\.3 s/);
         const signal = AbortSignal.timeout(100);
-        await assert.rejects(asked.refresh("start", signal), { name: "TimeoutError" });
+        await assert.rejects(asked.refresh("reload", signal), { name: "TimeoutError" });
       } finally {
         delete process.env[name];
       }

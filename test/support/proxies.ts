@@ -83,7 +83,8 @@ function runHaproxy(
 export async function startNginx(
   t: { after(done: () => Promise<void>): void },
   folder: string,
-  server = `root ${folder}/web;`,
+  // A compressed file that is compressed once more is not the file of the manifest.
+  server = `root ${folder}/web; location ~ \\.gz$ { gzip off; }`,
 ): Promise<{ url: string; asked: () => string[] }> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/current/`;
