@@ -308,7 +308,8 @@ describe("parts on the wire", () => {
       largest = Math.max(largest, process.memoryUsage().arrayBuffers);
     }
     await sleep(50);
-    assert.ok(largest < most + 4 * large.length, `${largest} bytes`);
+    // Without the bound it would be sixty pages; the readers' own bytes come on top.
+    assert.ok(largest < 3 * most, `${largest} bytes`);
   });
 
   test("readers of large pages do not end each other above the bound", async () => {
