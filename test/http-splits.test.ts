@@ -33,7 +33,7 @@ const server = await serveOpen(
 
 // Its timeout for a head is short.
 // In the long form a hundred and fifty connections send at once: on a busy machine none of them may be a silent one.
-const hasty = await serveOpen({ headersTimeout: IS_LONG ? 0.8 : 0.15, timeoutCheckInterval: 0.025 });
+const hasty = await serveOpen({ headersTimeout: IS_LONG ? 0.8 : 0.4, timeoutCheckInterval: 0.025 });
 
 after(cleanUp);
 
