@@ -1,29 +1,25 @@
 /** Locks and folders: no change is lost, whatever happened to the previous owner. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   existsSync,
   lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import files, { readFile, writeFile } from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
+import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { describe, it, mock, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { claimFolder, makeFolder } from "../src/files/folders.ts";
-import { withLock } from "../src/files/ownership.ts";
+import { withLock } from "../src/files/lock.ts";
 import { importFailure } from "../src/util/optional-package.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { assertInTime, deferred } from "./support/patience.ts";
+import { deferred } from "./support/patience.ts";
 import { until } from "./support/process.ts";
 
 const MINUTE_MS = 60_000;
@@ -55,8 +51,7 @@ async function countTo(file: string, times: number): Promise<void> {
 
 describe("a lock", { concurrency: true }, () => {
   const left: readonly [what: string, leave: (lock: string) => void][] = [
-    ["a folder", (lock) => mkdirSync(lock)],
-    ["a file, as earlier versions made it", (lock) => writeFileSync(lock, "4711")],
+    ["a file", (lock) => writeFileSync(lock, "4711")],
     ["an empty file", (lock) => writeFileSync(lock, "")],
     ["a link that leads nowhere", (lock) => symlinkSync("nowhere", lock)],
   ];
@@ -70,44 +65,24 @@ describe("a lock", { concurrency: true }, () => {
     });
   }
 
-  it("can be taken after a process died while it removed a lock", async (t) => {
+  it("that is a folder is a fault of the place", async (t) => {
     const { file, lock } = counter(t);
-    for (const path of [lock, `${lock}.breaking`]) {
-      mkdirSync(path);
-      date(path, MINUTE_MS);
-    }
-    await countTo(file, 5);
-    // As if killed between removing the lock and removing its guard.
-    mkdirSync(`${lock}.breaking`);
-    writeFileSync(file, "0");
-    await countTo(file, 1);
+    mkdirSync(lock);
+    date(lock, MINUTE_MS);
+    await assert.rejects(
+      withLock(file, () => count(file)),
+      /EISDIR|EPERM/,
+    );
+    assert.ok(existsSync(lock));
   });
 
-  it("of a process that is gone is taken at once, of one in another container when it is no longer renewed", async (t) => {
-    const { folder, file, lock } = counter(t);
-    let mark = "";
-    await withLock(file, async () => {
-      mark = readFileSync(lock, "utf8");
-    });
-    const gone = spawn(process.execPath, ["-e", ""]);
-    await once(gone, "exit");
-    const told: string[] = [];
-    const tell = (text: string): unknown => told.push(text);
-    const take = (changes: object): Promise<void> => {
-      writeFileSync(lock, JSON.stringify({ ...JSON.parse(mark), ...changes }));
-      date(lock, 3000);
-      return withLock(file, () => count(file), tell);
-    };
+  it("of a dead holder counts until it is ten seconds old", async (t) => {
+    const { file, lock } = counter(t);
+    writeFileSync(lock, "");
+    date(lock, 8500);
     const began = performance.now();
-    await take({ pid: gone.pid });
-    assertInTime(began, 1000, "the lock of a process that is gone");
-    assert.deepEqual(told, []);
-    const later = performance.now();
-    await take({ space: "elsewhere", pid: gone.pid });
-    assert.ok(performance.now() - later > 1500);
-    assert.equal(told.length, 1);
-    assert.equal(readFileSync(file, "utf8"), "2");
-    assert.deepEqual(readdirSync(folder), ["count"]);
+    await withLock(file, () => count(file));
+    assert.ok(performance.now() - began > 1000);
   });
 
   it("of a living holder is renewed, waited for, and the wait is told once", async (t) => {
@@ -142,10 +117,10 @@ describe("a lock", { concurrency: true }, () => {
         await assertHeld();
         // Another process took this one for dead.
         rmSync(lock);
-        mkdirSync(lock);
+        writeFileSync(lock, "of another");
         setTimeout(() => {
           assert.equal(runs, 1, "it is somebody else's turn");
-          rmdirSync(lock);
+          rmSync(lock);
         }, 100);
       }
       await assertHeld();
@@ -155,41 +130,6 @@ describe("a lock", { concurrency: true }, () => {
     assert.equal(readFileSync(file, "utf8"), "1");
     assert.ok(!existsSync(lock));
   });
-});
-
-it("a lock of a dead holder is not removed by one who saw it late, when it is another's already", async (t) => {
-  const { file, lock } = counter(t);
-  mkdirSync(lock);
-  date(lock, MINUTE_MS);
-  const [bothSaw, taken] = [deferred(), deferred()];
-  let breaking = 0;
-  let looked = false;
-  const make = files.mkdir as (path: string) => Promise<undefined>;
-  const delayed = mock.method(files, "mkdir", async (path: string) => {
-    // Both see the stale lock; the second tries to remove it after the first has removed and taken it.
-    const turn = path.endsWith(".breaking") ? ++breaking : 0;
-    if (turn === 2) bothSaw.resolve();
-    if (turn === 1) await bothSaw.promise;
-    if (turn === 2) await taken.promise;
-    await make(path);
-    if (turn === 2) looked = true;
-  });
-  syncBuiltinESMExports();
-  t.after(() => {
-    delayed.mock.restore();
-    syncBuiltinESMExports();
-  });
-  let runs = 0;
-  const work = async (assertHeld: () => Promise<void>): Promise<void> => {
-    runs++;
-    taken.resolve();
-    await until(() => looked && !existsSync(`${lock}.breaking`), "the second to be done with it");
-    await assertHeld();
-    await count(file);
-  };
-  await Promise.all([withLock(file, work), withLock(file, work)]);
-  assert.equal(runs, 2, "nobody had to begin anew");
-  assert.equal(readFileSync(file, "utf8"), "2");
 });
 
 describe("a folder", () => {

@@ -255,7 +255,7 @@ describe("a change of the keys file", () => {
     ];
     for (const name of others) writeFileSync(join(folder, name), "");
     writeFileSync(join(folder, "keys.json.0123456789abcdef.tmp"), '{"ke');
-    mkdirSync(`${keys}.lock`);
+    writeFileSync(`${keys}.lock`, "");
     utimesSync(`${keys}.lock`, 1, 1);
     const { stderr } = await run(["keys", "delete", "key_c_sk_1", "--keys", keys]);
     assert.equal(stderr, "orrery: deleted key_c_sk_1\n");

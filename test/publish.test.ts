@@ -1,37 +1,35 @@
 /** Publishing versions of a folder by a symbolic link. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   existsSync,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   renameSync,
-  rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import files, { writeFile } from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { currentVersion, keepEarlier, publishVersion, versionsOf } from "../src/files/publish.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { currentVersion, publishVersion, versionsOf } from "../src/files/publish.ts";
 import { temporaryFolder } from "./support/folders.ts";
-import { replace } from "./support/place.ts";
+import { until } from "./support/process.ts";
 
 /** Publishes a version that holds one file. */
 async function publish(dir: string, text: string, options?: Parameters<typeof publishVersion>[2]) {
-  const fill = async (folder: string): Promise<string> => {
+  const fill = async (folder: string): Promise<true> => {
     await writeFile(join(folder, "file"), text);
-    return folder;
+    return true;
   };
-  return (await publishVersion(dir, fill, options))!;
+  return (await publishVersion(dir, fill, options))!.folder;
 }
 
 /** The names of the versions, in order. */
@@ -42,24 +40,14 @@ const placeIn = (test: TestContext): string => join(temporaryFolder(test), "snap
 
 const textAt = (dir: string): string => readFileSync(join(dir, "file"), "utf8");
 
-/** Leaves a version of a killed process: its owner file names a process that has ended. */
-async function leaveDead(dir: string, name: string): Promise<void> {
-  const child = spawn(process.execPath, ["-e", ""]);
-  await once(child, "exit");
-  const [, mark] = await new Promise<readonly [string, string]>((resolve) => {
-    void publishVersion(dir, async (folder) => {
-      resolve([folder, readFileSync(`${folder}.owner`, "utf8")]);
-      return undefined;
-    });
-  });
-  const versions = versionsOf(dir);
-  mkdirSync(join(versions, name), { recursive: true });
-  writeFileSync(join(versions, name, "file"), "half");
-  writeFileSync(join(versions, `${name}.owner`), JSON.stringify({ ...JSON.parse(mark), pid: child.pid }));
-  symlinkSync("nowhere", join(versions, `${name}.link`));
+/** Leaves a version that a process began some time ago and no longer renews. */
+function leavePartial(dir: string, number: number, ageSeconds: number): void {
+  const folder = join(versionsOf(dir), `20260101T000000000Z-0000000${number}.partial`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "file"), "half");
+  const time = Date.now() / 1000 - ageSeconds;
+  utimesSync(folder, time, time);
 }
-
-const KILLED = "20260101T000000000Z-0123abcd";
 
 describe("publishing", () => {
   it("makes a link beside a folder of versions and keeps the version before", async (test) => {
@@ -117,44 +105,39 @@ describe("publishing", () => {
     assert.deepEqual(readdirSync(held), ["mine"]);
   });
 
-  it("removes what a killed process left, and nothing of one that lives or that is foreign", async (test) => {
+  it("removes what killed processes left, and nothing of one that lives or that is foreign", async (test) => {
     const dir = placeIn(test);
-    await leaveDead(dir, KILLED);
+    leavePartial(dir, 1, 10);
+    leavePartial(dir, 2, 1000);
     const versions = versionsOf(dir);
     mkdirSync(join(versions, "mine"));
-    // An owner on another machine counts as alive as long as it renews its file.
-    for (const [name, ageSeconds] of [
-      ["20260101T000000000Z-00000001", 10],
-      ["20260101T000000000Z-00000002", 1000],
-    ] as const) {
-      mkdirSync(join(versions, name));
-      writeFileSync(join(versions, `${name}.owner`), '{"space":"elsewhere","pid":1,"begin":""}');
-      const time = Date.now() / 1000 - ageSeconds;
-      utimesSync(join(versions, `${name}.owner`), time, time);
-    }
-    const made = await publishVersion(dir, async (folder) => {
-      assert.deepEqual(
-        readdirSync(versions).filter((name) => !folder.endsWith(name.replace(".owner", ""))),
-        ["20260101T000000000Z-00000001", "20260101T000000000Z-00000001.owner", "mine"],
-      );
-      // Another publication in the same process does not remove it as stale.
+    symlinkSync("nowhere", join(versions, "next"));
+    const others = ["20260101T000000000Z-00000001.partial", "mine"];
+    await publishVersion(dir, async (folder) => {
+      const here = basename(folder);
+      assert.deepEqual(readdirSync(versions).sort(), [others[0], here, "mine", "next"].sort());
+      // It shows that it lives: another publication does not remove it.
+      utimesSync(folder, 0, 0);
+      await until(() => statSync(folder).mtimeMs > 0, "a sign of life");
       await publish(dir, "other");
       assert.ok(existsSync(folder));
-      return folder;
+      return true;
     });
-    assert.equal(realpathSync(dir), realpathSync(made!));
+    assert.equal(versionNames(dir).length, 2 + others.length);
   });
 
-  it("keeps what the link leads to, though its process was killed right after the switch", async (test) => {
+  it("waits for the last steps of another process, and takes them from a dead one", async (test) => {
     const dir = placeIn(test);
     await publish(dir, "1");
-    await leaveDead(dir, KILLED);
-    const link = readlinkSync(dir);
-    symlinkSync(`snapshot.versions/${KILLED}`, `${dir}.link`);
-    renameSync(`${dir}.link`, dir);
-    await publishVersion(dir, async (_folder, current) => assert.equal(textAt(current!), "half"));
-    assert.equal(textAt(dir), "half");
-    assert.deepEqual(versionNames(dir), [KILLED, link.split("/")[1]].sort());
+    const lock = join(versionsOf(dir), "publish.lock");
+    writeFileSync(lock, "");
+    const second = publish(dir, "2");
+    await sleep(100);
+    assert.equal(textAt(dir), "1");
+    lutimesSync(lock, 0, 0);
+    await second;
+    assert.equal(textAt(dir), "2");
+    assert.ok(!existsSync(lock));
   });
 
   it("keeps as many earlier versions as it is told to", async (test) => {
@@ -162,10 +145,14 @@ describe("publishing", () => {
     const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
     for (const text of ["1", "2", "3", "4", "5"]) await publish(dir, text, { keep: 3 });
     assert.deepEqual(texts(), ["2", "3", "4", "5"]);
-    for (const text of ["5 live", "5 live again"]) await publish(dir, text, { keep: 3, replaces: true });
-    assert.deepEqual([texts(), textAt(dir)], [["2", "3", "4", "5 live again"], "5 live again"]);
-    await publish(dir, "6", { keep: 0 });
-    assert.deepEqual(texts(), ["6"]);
+    // Published again by hand: it was the last one that was served, so it stays.
+    const oldest = versionNames(dir)[0]!;
+    symlinkSync(join("snapshot.versions", oldest), `${dir}.new`);
+    renameSync(`${dir}.new`, dir);
+    await publish(dir, "6", { keep: 2 });
+    assert.deepEqual(texts(), ["2", "5", "6"]);
+    await publish(dir, "7", { keep: 0 });
+    assert.deepEqual(texts(), ["7"]);
   });
 
   it("drops earlier versions with the data that are published again", async (test) => {
@@ -184,45 +171,5 @@ describe("publishing", () => {
     }
     await publish(dir, "last");
     assert.equal(versionNames(dir).length, 2);
-  });
-});
-
-describe("an earlier version", () => {
-  const NAMES = ["file", "more"];
-
-  it("of a plain folder is links to its files, three at most, none with the data that are published again", async (test) => {
-    const dir = placeIn(test);
-    mkdirSync(dir);
-    const texts = (): string[] => versionNames(dir).map((name) => textAt(join(versionsOf(dir), name)));
-    const put = async (text: string): Promise<void> => {
-      await keepEarlier(dir, NAMES, async (folder) => textAt(folder) === text);
-      for (const name of text === "2" ? NAMES : ["file"]) replace(join(dir, name), text);
-      if (text !== "2") rmSync(join(dir, "more"), { force: true });
-    };
-    for (const text of ["1", "2", "3"]) await put(text);
-    assert.deepEqual(texts(), ["1", "2"]);
-    assert.deepEqual(
-      versionNames(dir).map((name) => readdirSync(join(versionsOf(dir), name))),
-      [["file"], NAMES],
-    );
-    for (const text of ["4", "5"]) await put(text);
-    assert.deepEqual(texts(), ["2", "3", "4"]);
-    await put("3");
-    assert.deepEqual(texts(), ["2", "4", "5"]);
-    await put("3");
-    assert.deepEqual(texts(), ["2", "4", "5"], "equal data are no version");
-  });
-
-  it("leaves no folder where none can be kept", async (test) => {
-    const dir = placeIn(test);
-    mkdirSync(dir);
-    replace(join(dir, "file"), "1");
-    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
-    const refusing = test.mock.method(files, "link", () => Promise.reject(full));
-    syncBuiltinESMExports();
-    await assert.rejects(keepEarlier(dir, NAMES), full);
-    refusing.mock.restore();
-    syncBuiltinESMExports();
-    assert.ok(!existsSync(versionsOf(dir)));
   });
 });

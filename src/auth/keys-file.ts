@@ -5,7 +5,7 @@ import { readlink, realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { removeLeftovers, replaceFile } from "../files/atomic.ts";
 import { type Given, readGiven } from "../files/given.ts";
-import { HeldError, withLock } from "../files/ownership.ts";
+import { withLock } from "../files/lock.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
 import { PlaceError } from "../util/told-error.ts";
@@ -64,7 +64,6 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
     return await run();
   } catch (error) {
     if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
-    if (error instanceof HeldError) throw new KeysFileError(error.message);
     if (error instanceof PlaceError) throw new KeysFileError(`${file}: ${error.message}`);
     // Other code handles a missing file.
     if (codeOf(error) === "ENOENT") {

@@ -3,18 +3,13 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { claimFolder } from "../files/folders.ts";
-import { keepEarlier, versionsOf } from "../files/publish.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
-import { MANIFEST, PREPARED } from "../snapshot/files.ts";
-import { contentsIn } from "../snapshot/prepared/load.ts";
+import { PREPARED } from "../snapshot/files.ts";
 import { SnapshotError } from "../util/told-error.ts";
 import type { CommandIo } from "./command.ts";
-import { CommandError, failureAt, type Options } from "./options.ts";
+import { failureAt, type Options } from "./options.ts";
 import { refuseAddress } from "./source.ts";
 import { startProgress } from "./terminal.ts";
-
-/** The files of a build; the first is always present. */
-const PUBLISHED_FILES = [PREPARED, MANIFEST] as const;
 
 export async function build(options: Options<"build">, io: CommandIo): Promise<void> {
   const from = options.positionals[0]!;
@@ -29,15 +24,6 @@ export async function build(options: Options<"build">, io: CommandIo): Promise<v
   const result = await buildPrepared(from, to, {
     manifest: options.values.manifest,
     guard: { current: isThere && to, allowShrink },
-    // The build goes on if the folder's siblings cannot be written, as beside a mount.
-    ready: async (contents) => {
-      const isSame = async (folder: string): Promise<boolean> => (await contentsIn(folder)) === contents;
-      await keepEarlier(to, PUBLISHED_FILES, isSame).catch((error: unknown) => {
-        const failure = failureAt(versionsOf(to), error);
-        if (!(failure instanceof CommandError)) throw failure;
-        io.complain(`orrery: the version before is not kept: ${failure.message}\n`);
-      });
-    },
     onProgress: bar.show,
   })
     .catch(async (error: unknown) => {

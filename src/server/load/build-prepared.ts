@@ -16,8 +16,6 @@ export interface BuildOptions extends Pick<LoadOptions, "onProgress" | "signal">
   /** Whether to write a missing manifest, which lists the prepared file; an existing one is always renewed. */
   readonly manifest?: boolean;
   readonly guard?: ShrinkGuard;
-  /** Called before the new file takes the place of the old one. @param contents hash over the files that were read */
-  readonly ready?: (contents: string) => Promise<void>;
 }
 
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
@@ -59,12 +57,12 @@ function isManifest(text: string): boolean {
 
 /**
  * Loads the snapshot in one folder and writes it, prepared, to another in one step. @returns why it cannot be served, if so
- * @throws {PlaceError} as `guard` demands, or when another build began to write to the folder; any error of `ready` and of writing
+ * @throws {PlaceError} as `guard` demands, or when another build began to write to the folder; any error of writing
  */
 export async function buildPrepared(
   from: string,
   to: string,
-  { manifest = false, guard, ready, ...options }: BuildOptions = {},
+  { manifest = false, guard, ...options }: BuildOptions = {},
 ): Promise<
   | Refused
   | ({ readonly ok: true; readonly generation: string; readonly bytes: number } & Pick<
@@ -79,7 +77,6 @@ export async function buildPrepared(
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
   options.signal?.throwIfAborted();
   const { store, index } = loaded;
-  const write = { manifest, ready: async () => ready?.(store.contents) };
-  const bytes = await writePrepared(to, loaded, index, write);
+  const bytes = await writePrepared(to, loaded, index, { manifest });
   return { ok: true, generation: store.id, bytes, store, reports: loaded.reports };
 }

@@ -1,8 +1,7 @@
 /** Loads a prepared file, with the result of a load of rows, and the index. */
 
 import { createHash } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
-import { join } from "node:path";
+import type { FileHandle } from "node:fs/promises";
 import { ROW_FILES } from "../../model/model.ts";
 import { copyMostPopular } from "../../store/build.ts";
 import type { Store } from "../../store/generation.ts";
@@ -41,19 +40,6 @@ async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
   if (size < PREFIX_BYTES + json.length) throw new BadFileError("is truncated");
   await readInto(handle, json, PREFIX_BYTES);
   return Buffer.concat([prefix, json]);
-}
-
-/** Hash over the files that the prepared file in a folder was made from; undefined if there is none that can be read. */
-export async function contentsIn(folder: string): Promise<string | undefined> {
-  const handle = await open(join(folder, PREPARED), "r").catch(() => undefined);
-  try {
-    const head = handle && decodeHead(await readHead(handle, (await handle.stat()).size));
-    return head && String(head.values["store.contents"]);
-  } catch {
-    return undefined;
-  } finally {
-    await handle?.close();
-  }
 }
 
 /** Refuses an index of text that this runtime folds otherwise. */

@@ -246,7 +246,7 @@ async function completeFolder(copied: Copied, task: Task) {
   const looks = { ...note?.looks };
   for (const { file, table, fingerprint } of checked.kept.files)
     if (tables.has(tableOf(table))) looks[file] = fingerprint;
-  const next: Note = { folder, files, looks, counts, visibleWorlds, marks };
+  const next: Note = { files, looks, counts, visibleWorlds, marks };
   return { ...came, isNew: true, visible: await visibleWords(folder, counts, gzip), note: next };
 }
 
@@ -334,17 +334,20 @@ export async function exportDry(options: ExportOptions): Promise<string[]> {
 export async function exportOnce(options: ExportOptions): Promise<Exported> {
   const task = taskOf(options);
   let exported: Exported;
-  await publishVersion(
+  let renewed: string | undefined;
+  const published = await publishVersion(
     task.out,
     async (folder, current) => {
       exported = await fillFolder(folder, current, task);
+      renewed = current;
       return exported.isNew ? exported : undefined;
     },
     { keep: EARLIER_VERSIONS, isSame: (other) => holdsGeneration(other, exported.generation) },
   );
   const { note } = exported!;
+  const folder = published?.folder ?? renewed!;
   // Without a note the next export copies and checks all tables.
-  if (note !== undefined) await writeNote(note).catch(() => {});
+  if (note !== undefined) await writeNote(folder, note).catch(() => {});
   return exported!;
 }
 

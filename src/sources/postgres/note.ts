@@ -24,8 +24,6 @@ export type Counts = Readonly<
 >;
 
 export interface Note {
-  /** Folder of the version. */
-  readonly folder: string;
   readonly files: RowFiles;
   /** Fingerprints of its files when they were checked, by name. */
   readonly looks: Readonly<Record<string, string>>;
@@ -49,7 +47,6 @@ export async function findNote(folder: string): Promise<Note | undefined> {
     ([table, mark]) => [table, { ...mark, oldest: BigInt(mark.oldest) }] as const,
   );
   return {
-    folder,
     files: new Map(Object.entries(note.files as Record<string, WrittenFile>)),
     looks: note.looks as Note["looks"],
     counts: note.counts as Counts,
@@ -58,8 +55,8 @@ export async function findNote(folder: string): Promise<Note | undefined> {
   };
 }
 
-/** Replaces the note. @throws errors of the file system */
-export async function writeNote({ folder, marks, files, ...rest }: Note): Promise<void> {
+/** Replaces the note by that of a published version. @throws errors of the file system */
+export async function writeNote(folder: string, { marks, files, ...rest }: Note): Promise<void> {
   const note = {
     format: FORMAT,
     version: basename(folder),
