@@ -4,7 +4,10 @@ import { parseTime } from "../model/time.ts";
 import type { Observation } from "../observe/events.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { LoadStatus, Readiness, ServedStatus } from "./status.ts";
+import { noWorldsText } from "../snapshot/loaded.ts";
+import type { LoadStatus, Problem, Readiness, ServedStatus } from "./status.ts";
+
+const UNDATED = "The snapshot has no manifest.json with createdAt, so --max-data-age has no effect.";
 
 /** Number of loads kept. */
 const MOST_LOADS = 20;
@@ -41,6 +44,8 @@ export class History implements SnapshotEvents {
   keysLoadedAt: string | null = null;
   /** `createdAt` in the manifest of the served data; null if it has no valid one, and before the first load. */
   createdAt: string | null = null;
+  /** Of the served data, if they have worlds and none is visible. */
+  #worldsHidden: Problem | undefined;
   #confirmedAt: number | undefined;
   #loadingSince: number | undefined;
   /** Share of the snapshot's bytes read so far, 0 to 1. */
@@ -59,6 +64,7 @@ export class History implements SnapshotEvents {
         this.served = { id, loadedAt: now(), rows, bytes };
         const phases = { readMs, packMs, indexMs };
         this.#note("loaded", { durationMs: observation.ms, phases, rows, read, kept });
+        this.#hideWorlds(rows.worlds === 0 ? observation.hiddenWorlds : 0);
         break;
       }
       case "snapshot-unchanged": {
@@ -82,6 +88,12 @@ export class History implements SnapshotEvents {
         this.isDraining = true;
         break;
     }
+  }
+
+  #hideWorlds(count: number): void {
+    const { since = now() } = this.#worldsHidden ?? {};
+    this.#worldsHidden =
+      count === 0 ? undefined : { kind: "worlds-hidden", since, message: noWorldsText(count) };
   }
 
   #note(result: LoadStatus["result"], figures: Partial<LoadStatus>): void {
@@ -133,6 +145,20 @@ export class History implements SnapshotEvents {
     if (most === 0 || age === null || age <= most) return undefined;
     const message = `The data are of ${this.createdAt}, ${Math.round(age)} s ago; --max-data-age allows ${most} s.`;
     return { bySeconds: age - most, message };
+  }
+
+  /** Problems of the served data. @param now milliseconds since the epoch */
+  problems(now: number): Problem[] {
+    const hidden = this.#worldsHidden ?? [];
+    const status = this.#status();
+    if (this.served === null || (status !== "stale" && status !== "ready")) return [hidden].flat();
+    const old = this.tooOld();
+    const since =
+      old === undefined ? this.served.loadedAt : new Date(now - old.bySeconds * 1000).toISOString();
+    const stale: Problem[] = old === undefined ? [] : [{ kind: "data-stale", since, message: old.message }];
+    const isUndated = this.createdAt === null && this.maxDataAge > 0;
+    const undated: Problem[] = isUndated ? [{ kind: "data-undated", since, message: UNDATED }] : [];
+    return [hidden, stale, undated].flat();
   }
 
   readiness(): Readiness {

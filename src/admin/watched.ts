@@ -87,10 +87,10 @@ export class WatchedServer implements Watched {
 
   constructor(given: AdminGiven) {
     this.given = given;
-    const { settings, sharedLimits, requestCells, tables } = given;
+    const { settings, requestCells, tables } = given;
     this.observed = new ObservedCounts(tables);
     this.history = new History(settings);
-    this.problems = new RecentProblems(tables.events, this.history, sharedLimits);
+    this.problems = new RecentProblems(tables.events, this.history);
     this.requests = watchRequests(requestCells);
     const searches = () => this.opened?.served.search.counts() ?? NO_SEARCHES;
     this.#writeVitals = watchVitals(countersOf(requestCells, mainThread(requestCells)), searches);

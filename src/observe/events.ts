@@ -47,6 +47,8 @@ export interface EventRow<Fields> {
   readonly problem?: (fields: Fields) => string | undefined;
   /** The event whose problem it ends. */
   readonly ends?: string;
+  /** The problem ends this many milliseconds after its last event, since no event ends it. */
+  readonly problemMs?: number;
   /** Metrics that count it. */
   readonly counts?: { readonly [Name in CountedMetric]?: Change<Name> | ((fields: Fields) => Change<Name>) };
   /** For an event about a round of the source: what it changes in the status of the rounds. */
@@ -82,6 +84,9 @@ export interface CacheCounts {
   readonly entries: number;
   readonly bytes: number;
 }
+
+/** How long a fault is reported that is over at once, in milliseconds. */
+const REPORTED_MS = 600_000;
 
 /** The events of the core; `src/features.ts` adds those of features. */
 export const CORE_EVENTS = {
@@ -254,6 +259,8 @@ export const CORE_EVENTS = {
     text: "log lines were dropped",
     // Gaps in the log are never silent.
     isAlwaysLogged: true,
+    problem: () => "Log lines were dropped, since they could not be written fast enough or at all.",
+    problemMs: REPORTED_MS,
     counts: { droppedLines: ({ count }) => count },
     meaning:
       "The reader of the log was too slow or gone, or the disk full for long; `count` lines are missing. The metric counts each line at once.",
@@ -261,6 +268,8 @@ export const CORE_EVENTS = {
   "thread-died": event<{ role: ThreadRole; cause: string }>({
     level: "error",
     text: ({ role }) => `${role} thread died, restarting it`,
+    problem: ({ role, cause }) => `A ${role} thread died: ${cause}. Another one replaces it.`,
+    problemMs: REPORTED_MS,
     // Counted even if no other thread can be started.
     counts: { restarts: ({ role }) => role },
     meaning: "A thread of similar searches (`similar`) or of requests (`serving`) has died.",

@@ -53,6 +53,8 @@ export const SHARED_LIMITS_EVENTS = {
   "limits-away": event<{ server: string; problem: string }>({
     level: "error",
     text: "the server of shared limits cannot be asked, counting alone within this replica's share",
+    problem: ({ server, problem }) =>
+      `The server of shared limits ${server} cannot be asked: ${problem}. Requests are counted alone, within this replica's share.`,
     counts: { limitsAway: 1, limitsLosses: 1 },
     meaning:
       "The `server` of shared limits did not answer a question, and why (`problem`). The key of the question counts alone for a second. Logged once.",
@@ -60,6 +62,7 @@ export const SHARED_LIMITS_EVENTS = {
   "limits-back": event<{ server: string; ms: number }>({
     level: "info",
     text: "the server of shared limits can be asked again",
+    ends: "limits-away",
     counts: { limitsAway: -1 },
     meaning:
       "That `server` answers, and no question has failed for three seconds; `ms` milliseconds after the loss.",
