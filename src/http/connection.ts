@@ -28,13 +28,12 @@ import type { FaultName } from "../model/fault.ts";
 import { type Ask, LOCAL_PEER, type Peer, type Reply } from "../model/message.ts";
 import type { CoreValues } from "../settings/settings.ts";
 import {
-  type BodyLeft,
-  bodyOf,
-  dropBody,
+  endOfChunks,
   type Fields,
   faultOf,
   type Head,
   hasBody,
+  MAX_HEAD_BYTES,
   type NoHead,
   readHead,
   skipEmptyLines,
@@ -49,8 +48,6 @@ export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "li
 
 /** Seconds for a head to arrive: enough on a bad line, and few for a client that sends a byte at a time. */
 export const HEAD_TIMEOUT = 10;
-/** A URL of 8 KiB and the fields of any browser or proxy fit. */
-export const MAX_HEAD_BYTES = 16_384;
 /** Now and then a client must connect again, and may then reach another server. */
 export const MAX_REQUESTS = 1_000_000;
 
@@ -129,7 +126,7 @@ export class Connection {
   #fields: Fields | undefined;
   /** A head whose body has not arrived, and what is left of that. */
   #head: Head | undefined;
-  #bodyLeft: BodyLeft = 0;
+  #bodyLeft = 0;
   #minor: 0 | 1 = 1;
   requests = 0;
   #answers: Answer[] = [];
@@ -261,18 +258,23 @@ export class Connection {
     if (!hasBody(head)) return head;
     // A client that expects a 100 gets its answer instead, and sends no body.
     if (faultOf(head) !== undefined || head.fields.expect !== undefined) return head;
-    this.#bodyLeft = bodyOf(head);
+    this.#bodyLeft = head.fields.bodyBytes;
     return this.#readBody(head);
   }
 
   /** Drops what has arrived of a body. @returns its head at its end */
   #readBody(head: Head): Head | NoHead {
     this.#head = head;
-    const dropped = dropBody(this.#text, this.#at, this.#bodyLeft);
-    if (typeof dropped === "string") return dropped;
-    this.#at = dropped.at;
-    this.#bodyLeft = dropped.left;
-    if (dropped.left !== 0) return "partial";
+    if (head.fields.isCoded) {
+      const end = endOfChunks(this.#text, this.#at);
+      if (typeof end === "string") return end;
+      this.#at = end;
+    } else {
+      const dropped = Math.min(this.#bodyLeft, this.#text.length - this.#at);
+      this.#at += dropped;
+      this.#bodyLeft -= dropped;
+      if (this.#bodyLeft > 0) return "partial";
+    }
     this.#head = undefined;
     return head;
   }

@@ -12,6 +12,8 @@ import type { FaultName } from "../model/fault.ts";
 import { listElements } from "../model/message.ts";
 
 export const MAX_FIELDS = 128;
+/** Of a head, and of the end of a chunked body. A URL of 8 KiB and the fields of any browser or proxy fit. */
+export const MAX_HEAD_BYTES = 16_384;
 
 /** The methods that node's parser knows; any other is refused. */
 const METHODS = new Set(
@@ -346,34 +348,28 @@ export function skipEmptyLines(text: string, from: number): number {
 /** Most bytes of a body by `Content-Length`: no operation takes one, but gateways and clients send them. */
 const MOST_BODY_BYTES = 65_536;
 
-/** A chunked body without a byte. */
-const NO_CHUNKS = "0\r\n\r\n";
+/** The line of the last chunk, or its beginning: zeros, and extensions, which mean nothing here. */
+const LAST_CHUNK = /^0+[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 
 /** Whether a body follows a head, of which the answer need not know more than that it has ended. */
 export function hasBody({ fields }: Head): boolean {
   return fields.bodyBytes > 0 || fields.isCoded;
 }
 
-/** What is left of a body: bytes to drop, or the rest of {@link NO_CHUNKS}. */
-export type BodyLeft = number | string;
-
-export function bodyOf({ fields }: Head): BodyLeft {
-  return fields.isCoded ? NO_CHUNKS : fields.bodyBytes;
-}
-
-/** Drops bytes of a body. @returns the place after them and what is left, or the fault of a body with a chunk */
-export function dropBody(
-  text: string,
-  at: number,
-  left: BodyLeft,
-): { readonly at: number; readonly left: BodyLeft } | "bodyNotAllowed" {
-  if (typeof left === "number") {
-    const dropped = Math.min(left, text.length - at);
-    return { at: at + dropped, left: left - dropped };
-  }
-  const there = text.slice(at, at + left.length);
-  if (!left.startsWith(there)) return "bodyNotAllowed";
-  return { at: at + there.length, left: there.length === left.length ? 0 : left.slice(there.length) };
+/**
+ * The end of a chunked body without a byte (RFC 9112, 7.1): a chunk of size zero, trailers, an empty line.
+ * @returns the index behind it; "partial" if it has not arrived; the fault of any other body
+ */
+export function endOfChunks(text: string, from: number): number | "partial" | "bodyNotAllowed" {
+  const lineEnd = text.indexOf("\r\n", from);
+  // Without trailers this is the end of the line, too.
+  const end = lineEnd < 0 ? -1 : text.indexOf("\r\n\r\n", lineEnd);
+  if ((end < 0 ? text.length : end) - from > MAX_HEAD_BYTES) return "bodyNotAllowed";
+  const line = lineEnd < 0 ? text.slice(from).replace(/\r$/, "") : text.slice(from, lineEnd);
+  const isNothing = line === "" && text.length === from;
+  if (!isNothing && !LAST_CHUNK.test(line)) return "bodyNotAllowed";
+  if (end < 0) return "partial";
+  return FIELD_LINES.test(text.slice(lineEnd + 2, end + 2)) ? end + 4 : "bodyNotAllowed";
 }
 
 /** Whether the client keeps the connection open after the answer. */

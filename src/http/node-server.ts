@@ -6,7 +6,8 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultName } from "../model/fault.ts";
 import { LOCAL_PEER } from "../model/message.ts";
-import { HEAD_TIMEOUT, MAX_HEAD_BYTES, MAX_REQUESTS } from "./connection.ts";
+import { HEAD_TIMEOUT, MAX_REQUESTS } from "./connection.ts";
+import { MAX_HEAD_BYTES } from "./head.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {
   bind,
@@ -32,6 +33,8 @@ const FAULT_OF_CODE: Readonly<Record<string, FaultName>> = {
   HPE_INVALID_CONTENT_LENGTH: "length",
   HPE_UNEXPECTED_CONTENT_LENGTH: "length",
   HPE_INVALID_TRANSFER_ENCODING: "coding",
+  HPE_INVALID_CHUNK_SIZE: "bodyNotAllowed",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "bodyNotAllowed",
   HPE_INVALID_EOF_STATE: "incomplete",
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
 };

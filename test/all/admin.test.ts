@@ -290,7 +290,10 @@ it("shared limits explain what the replica would apply, and tell of a counter se
   assert.deepEqual([lost.server, lost.losses], ["away", well.losses + 1]);
   assert.ok(lost.problem);
   const [problem] = (await here.status()).problems;
-  assert.match(problem!.message, /^The server of shared limits 127\.0\.0\.1:.*within this replica.s share\.$/);
+  assert.match(
+    problem!.message,
+    /^The server of shared limits 127\.0\.0\.1:.*within this replica.s share\.$/,
+  );
   assert.equal(await here.metric(gauge("limits-away")), 1);
   const { key } = await here.explain("shared");
   assert.deepEqual([key!.quota!.counted, key!.fault], ["alone", "rateLimited"]);
