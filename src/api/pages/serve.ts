@@ -30,10 +30,16 @@ export async function readPages(source: PagesSource): Promise<readonly PageFile[
 /** The first weight among the parameters of an element; the group is absent if it is no number from 0 to 1. */
 const WEIGHT = /;\s*q=(?:(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$))?/i;
 
-/** The weights, 0 to 1, in a header such as `Accept` (RFC 9110, 12.4.2), by lower-case name; the first of a name counts. */
+/** No client needs more; the rest of a longer header would cost more than the answer. */
+const MOST_READ = 1024;
+
+/**
+ * The weights, 0 to 1, in the first 1,024 characters of a header such as `Accept` (RFC 9110, 12.4.2), by lower-case name; the
+ * first of a name counts.
+ */
 export function weightsIn(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
-  for (const element of listElements(header)) {
+  for (const element of listElements(header.slice(0, MOST_READ))) {
     const name = element.split(";", 1)[0]!.trim().toLowerCase();
     const weight = WEIGHT.exec(element);
     if (!weights.has(name)) weights.set(name, weight === null ? 1 : Number(weight[1] ?? 0));
