@@ -9,16 +9,16 @@ import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
-import { holdSignals } from "./util/process/early-signals.ts";
+import { deferSignals } from "./util/process/early-signals.ts";
 import { codeOf, damaged, damageOf, problemText } from "./util/system-error.ts";
-import { PlaceError, SnapshotError, ToldError } from "./util/told-error.ts";
+import { PlaceError, SnapshotError, UserError } from "./util/user-error.ts";
 
 /** Shows `launch.mjs` that this file is not empty. */
 export const isWhole = true;
 
 /** Whether the command runs until a signal stops it, even when the readers of its output are gone. */
 const isServer = ["serve", "demo"].includes(process.argv[2] ?? "");
-if (isServer) holdSignals((status) => process.exit(status));
+if (isServer) deferSignals((status) => process.exit(status));
 
 /** How long an ending server waits for a reader of its last output. */
 const PATIENCE_MS = 500;
@@ -152,9 +152,9 @@ async function run(args: readonly string[]): Promise<void> {
     names = { ...names, ...options.names };
     await row.run(options, io, PROGRAM);
   } catch (error) {
-    const told = nameSetting(error, names);
-    if (told instanceof UsageError) told.message += ` (see orrery ${row.name} --help)`;
-    throw told;
+    const named = nameSetting(error, names);
+    if (named instanceof UsageError) named.message += ` (see orrery ${row.name} --help)`;
+    throw named;
   }
 }
 
@@ -178,7 +178,7 @@ process.on("uncaughtException", crash);
 
 // No await at the top: the one-file program is CommonJS.
 run(process.argv.slice(2)).catch((error: unknown) => {
-  if (!(error instanceof ToldError)) crash(error);
+  if (!(error instanceof UserError)) crash(error);
   const message = withoutTokens(error.message);
   io.complain(error instanceof SnapshotError ? `${message}\n` : `orrery: ${message}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;

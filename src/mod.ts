@@ -60,7 +60,7 @@ export type {
   GivenWorld,
   GivenWorldStats,
 } from "./snapshot/given-rows.ts";
-export { SnapshotError } from "./util/told-error.ts";
+export { SnapshotError } from "./util/user-error.ts";
 
 /** The doors to a replica. */
 export interface Doors {

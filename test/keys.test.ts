@@ -27,7 +27,7 @@ import { type Counters, createCounters } from "../src/auth/limit.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { openOrrery } from "../src/mod.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { ToldError } from "../src/util/told-error.ts";
+import { UserError } from "../src/util/user-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside as run } from "./support/inside.ts";
 import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
@@ -213,7 +213,7 @@ describe("a change of the keys file", () => {
       try {
         const creating = run(["keys", "create", "--keys", keys, "--name", "n"], { deliver });
         await assert.rejects(creating, (error: Error) => {
-          assert.ok(error instanceof ToldError, `${name}: ${error.stack}`);
+          assert.ok(error instanceof UserError, `${name}: ${error.stack}`);
           assert.match(error.message, /keys\.json: no space left on device \(ENOSPC\)/);
           assert.equal(/the printed token is not valid/.test(error.message), printed !== "", name);
           return true;

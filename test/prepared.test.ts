@@ -12,7 +12,7 @@ import { PREPARED } from "../src/snapshot/files.ts";
 import { loadSnapshot } from "../src/snapshot/load.ts";
 import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { writePrepared } from "../src/snapshot/prepared/write.ts";
-import { PlaceError } from "../src/util/told-error.ts";
+import { PlaceError } from "../src/util/user-error.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
 import { part } from "./support/long.ts";

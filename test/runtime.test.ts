@@ -10,7 +10,7 @@ import { openConsole } from "../src/cli/console.ts";
 import { takeSignals } from "../src/cli/serve.ts";
 import { OLDEST_NODE, whyNotHere } from "../src/install/runtime.mjs";
 import { observeNothing } from "../src/observe/events.ts";
-import { holdSignals, IGNORED_SIGNALS, STOP_SIGNALS } from "../src/util/process/early-signals.ts";
+import { deferSignals, IGNORED_SIGNALS, STOP_SIGNALS } from "../src/util/process/early-signals.ts";
 import { damageOf } from "../src/util/system-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { NO_IO } from "./support/inside.ts";
@@ -116,7 +116,7 @@ test("from the first listener on there is always one, and in the end one of each
   const haveOneEach = (): void => {
     for (const signal of signals) assert.equal(process.listenerCount(signal), 1, signal);
   };
-  holdSignals(() => assert.fail("it ended the process"));
+  deferSignals(() => assert.fail("it ended the process"));
   haveOneEach();
   takeSignals(NO_IO, { console: openConsole(), observe: observeNothing });
   haveOneEach();

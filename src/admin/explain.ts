@@ -75,8 +75,8 @@ export async function explainKey(
   const usedHere = counts.usedBy(slot);
   const remainingHere = Math.max(0, limit - usedHere);
   const here = { counted: "here", used: usedHere, remaining: remainingHere, reset: counts.reset } as const;
-  const told = kind === "cli" ? undefined : await shared?.read(key, limit, now);
-  const { counted, used, remaining, reset } = told ?? here;
+  const sharedCount = kind === "cli" ? undefined : await shared?.read(key, limit, now);
+  const { counted, used, remaining, reset } = sharedCount ?? here;
   const count = () => ({ passed: remaining > 0, limit, remaining, reset });
   const { fault = null } = await admitKey({ ...gate, shared: { count } }, key, scope, now);
   return {

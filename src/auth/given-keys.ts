@@ -113,23 +113,23 @@ export function checkKeys(
   prefixes: Record<KeyKind, string>,
   who = "openOrrery",
 ): void {
-  const problemOf = (problem: string): TypeError => new TypeError(`${who}: ${problem}`);
+  const badKeys = (problem: string): TypeError => new TypeError(`${who}: ${problem}`);
   const seen = new Set<string>();
   for (const [at, key] of keys.entries()) {
     // A string may be a token.
     const kind = typeof key === "string" ? "a string" : kindOf(key);
-    if (!isObject(key)) throw problemOf(`keys[${at}] must be an object, is ${kind}`);
+    if (!isObject(key)) throw badKeys(`keys[${at}] must be an object, is ${kind}`);
     const unknown = problemWithNames(key, FIELDS, `field of keys[${at}]`);
-    if (unknown !== undefined && !isRecord(key)) throw problemOf(unknown);
+    if (unknown !== undefined && !isRecord(key)) throw badKeys(unknown);
     const given = key as unknown as GivenKey;
     const { id } = given;
     if (typeof id !== "string" || id === "")
-      throw problemOf(`keys[${at}]: id must be a text that is not empty`);
+      throw badKeys(`keys[${at}]: id must be a text that is not empty`);
     const problem = problemWithKey(given, prefixes);
-    if (problem !== "") throw problemOf(`key ${JSON.stringify(id)}: ${problem}`);
+    if (problem !== "") throw badKeys(`key ${JSON.stringify(id)}: ${problem}`);
     const { sha256 } = recordOf(given);
     for (const [what, own] of Object.entries({ id, token: sha256.toLowerCase() })) {
-      if (seen.has(what + own)) throw problemOf(`key ${JSON.stringify(id)}: its ${what} was given before`);
+      if (seen.has(what + own)) throw badKeys(`key ${JSON.stringify(id)}: its ${what} was given before`);
       seen.add(what + own);
     }
   }

@@ -8,7 +8,7 @@ import { type Given, readGiven } from "../files/given.ts";
 import { withLock } from "../files/lock.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { codeOf, systemErrorText } from "../util/system-error.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import { type GivenKey, recordOf } from "./given-keys.ts";
 import { hashToken, type KeyRecord, KeysFileError, MOST_KEYS_BYTES, parseKeys } from "./keys.ts";
 
@@ -114,7 +114,7 @@ export interface ChangeOptions {
   /** Called when the new file is complete on disk, before it takes effect, perhaps again; a throw keeps the old one. */
   readonly ready?: () => Promise<void>;
   /** Receives a line for the user if the command waits for the lock. */
-  readonly tell?: ((text: string) => void) | undefined;
+  readonly warn?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -126,7 +126,7 @@ export interface ChangeOptions {
 export async function changeRecords(
   file: string,
   change: (records: KeyRecord[]) => KeyRecord[],
-  { create = false, ready, tell }: ChangeOptions = {},
+  { create = false, ready, warn }: ChangeOptions = {},
 ): Promise<void> {
   await explained(file, async () => {
     // A link is followed: its target is replaced, not the link.
@@ -152,7 +152,7 @@ export async function changeRecords(
           },
         });
       },
-      tell,
+      warn,
     );
   });
 }

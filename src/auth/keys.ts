@@ -4,7 +4,7 @@ import crypto from "node:crypto";
 import { SCOPES, type Scope } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import { isObject, notJson, parsedJson } from "../util/json.ts";
-import { ToldError } from "../util/told-error.ts";
+import { UserError } from "../util/user-error.ts";
 import { type Counters, createCounters, slotOf } from "./limit.ts";
 
 /** An API key (scoped, limited) or a CLI token (neither). */
@@ -134,7 +134,7 @@ export class KeyRing {
 export const MOST_KEYS_BYTES = 500_000_000;
 
 /** The keys file cannot be used; the message says why and quotes no hash. */
-export class KeysFileError extends ToldError {
+export class KeysFileError extends UserError {
   override name = "KeysFileError";
 }
 

@@ -60,13 +60,13 @@ interface Client {
   /** Bad tokens since the last notice, or since a minute began. */
   count: number;
   since: number;
-  told: number;
+  noticedAt: number;
   touched: number;
 }
 
 /** Passes on the notices that are worth a line, and all other observations. @param clock milliseconds since the epoch */
 export function rationNotices(observe: Observe, clock = Date.now): Observe {
-  const keys = new Map<string, { readonly reset: number; readonly told: number }>();
+  const keys = new Map<string, { readonly reset: number; readonly noticedAt: number }>();
   const clients = new Map<string, Client>();
   const keyRation = createRation();
   const clientRation = createRation();
@@ -76,16 +76,16 @@ export function rationNotices(observe: Observe, clock = Date.now): Observe {
     const known = keys.get(keyId);
     // Most refused requests are not the first of their window.
     if (known !== undefined && known.reset >= reset) return;
-    if (known !== undefined && !isOver(known.told, now)) return;
+    if (known !== undefined && !isOver(known.noticedAt, now)) return;
     if (!keyRation(now)) return;
-    keep(keys, keyId, { reset, told: now }, MAX_KEYS);
+    keep(keys, keyId, { reset, noticedAt: now }, MAX_KEYS);
     observe(notice);
   }
 
   function badTokens({ kind, client: address, count, fault }: NoticeOf<"bad-tokens">, now: number): void {
     const name = networkOf(address);
     const never = Number.NEGATIVE_INFINITY;
-    const client = clients.get(name) ?? { count: 0, since: now, told: never, touched: never };
+    const client = clients.get(name) ?? { count: 0, since: now, noticedAt: never, touched: never };
     if (Math.abs(now - client.touched) >= TOUCH_MS) {
       client.touched = now;
       keep(clients, name, client, MAX_CLIENTS);
@@ -95,11 +95,11 @@ export function rationNotices(observe: Observe, clock = Date.now): Observe {
       client.since = now;
     }
     client.count += count;
-    if (client.count >= MANY_TOKENS && isOver(client.told, now) && clientRation(now)) {
+    if (client.count >= MANY_TOKENS && isOver(client.noticedAt, now) && clientRation(now)) {
       observe({ kind, client: name, count: client.count, fault });
       client.count = 0;
       client.since = now;
-      client.told = now;
+      client.noticedAt = now;
     }
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { claimFolder } from "../files/folders.ts";
 import { buildPrepared } from "../server/load/build-prepared.ts";
 import { PREPARED } from "../snapshot/files.ts";
-import { SnapshotError } from "../util/told-error.ts";
+import { SnapshotError } from "../util/user-error.ts";
 import type { CommandIo } from "./command.ts";
 import { failureAt, type Options } from "./options.ts";
 import { refuseAddress } from "./source.ts";

@@ -4,7 +4,7 @@ import { loadInThread } from "../server/load/threaded-loader.ts";
 import { type Loaded, loadSnapshot } from "../snapshot/load.ts";
 import { noWorldsText } from "../snapshot/loaded.ts";
 import { PREPARED_VERSION } from "../snapshot/prepared/layout.ts";
-import { SnapshotError } from "../util/told-error.ts";
+import { SnapshotError } from "../util/user-error.ts";
 import type { CommandIo } from "./command.ts";
 import type { Options } from "./options.ts";
 import { refuseAddress } from "./source.ts";
@@ -21,7 +21,7 @@ function reportOf({ store, reports, bytes, kept }: Loaded) {
   return { ok: true, generation: store.id, bytes, files, prepared };
 }
 
-function textOf({ generation, bytes, files, prepared }: ReturnType<typeof reportOf>): string {
+function reportText({ generation, bytes, files, prepared }: ReturnType<typeof reportOf>): string {
   const rows = files.map(({ file, rows, visible, dangling, bytes }) =>
     [file, rows, visible, rows - visible, dangling.count, bytes].map(String),
   );
@@ -57,5 +57,5 @@ export async function checkSnapshot({ values, positionals }: Options<"check">, i
     throw new SnapshotError(result.problems);
   }
   const report = reportOf(result);
-  io.print(values.json ? jsonText(report) : textOf(report));
+  io.print(values.json ? jsonText(report) : reportText(report));
 }

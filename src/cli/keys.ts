@@ -13,7 +13,7 @@ import { SCOPES } from "../model/model.ts";
 import { formatTime, parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
 import { problemText } from "../util/system-error.ts";
-import { ToldError } from "../util/told-error.ts";
+import { UserError } from "../util/user-error.ts";
 import type { CommandIo } from "./command.ts";
 import { CommandError, type Options, readPrefixes, UsageError } from "./options.ts";
 
@@ -125,9 +125,9 @@ async function changeWithToken(
     isPrinted = true;
   };
   try {
-    await changeRecords(keysFile, change, { create, ready, tell: io.complain });
+    await changeRecords(keysFile, change, { create, ready, warn: io.complain });
   } catch (error) {
-    if (isPrinted && error instanceof ToldError) error.message += "; the printed token is not valid";
+    if (isPrinted && error instanceof UserError) error.message += "; the printed token is not valid";
     throw error;
   }
 }
@@ -191,7 +191,7 @@ async function changeOne(
   const id = options.positionals[0]!;
   const changeIt = (records: readonly KeyRecord[]) =>
     changeRecord(records, id, (record) => change(record, records));
-  await changeRecords(options.values.keys, changeIt, { tell: io.complain });
+  await changeRecords(options.values.keys, changeIt, { warn: io.complain });
   io.complain(`orrery: ${done} ${id}\n`);
 }
 

@@ -21,15 +21,15 @@ import {
 } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
 import { problemText, systemErrorText } from "../util/system-error.ts";
-import { PlaceError, ToldError } from "../util/told-error.ts";
+import { PlaceError, UserError } from "../util/user-error.ts";
 
 /** The command was called wrongly: exit status 2. */
-export class UsageError extends ToldError {
+export class UsageError extends UserError {
   override name = "UsageError";
 }
 
 /** The command failed: exit status 1. */
-export class CommandError extends ToldError {
+export class CommandError extends UserError {
   override name = "CommandError";
 }
 
@@ -90,7 +90,7 @@ function attachValues(args: readonly string[], settings: readonly Setting[], tak
   return [...given, ...args.slice(words.length)];
 }
 
-function problemOf(error: Error, settings: readonly Setting[]): string {
+function usageProblem(error: Error, settings: readonly Setting[]): string {
   // The first sentence says what is wrong; the rest explains how to pass such an argument by position.
   const problem = error.message.split(/\. (?=To )|\n/)[0]!;
   const [, flag] = /^Unknown option '--([^']+)'/.exec(problem) ?? [];
@@ -157,7 +157,7 @@ function parse(settings: readonly Setting[], args: readonly string[], words: rea
     const withValues = attachValues(args, settings, words.length > 0);
     parsed = parseArgs({ args: withValues, options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(problemOf(error as Error, settings));
+    throw new UsageError(usageProblem(error as Error, settings));
   }
   const { length } = parsed.positionals;
   if (length > words.length)

@@ -15,7 +15,7 @@ import { defaultsOf, type Setting, settingsOf, variableOf } from "../settings/se
 import { nearest } from "../util/distance.ts";
 import { releaseSignals } from "../util/process/early-signals.ts";
 import { codeOf } from "../util/system-error.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { takeInherited } from "./inherited.ts";
@@ -77,7 +77,7 @@ const SIGNAL_STATUS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 /** How long a stop may take. */
 const DEADLINE_MS = 8500;
 
-/** Handles signals that {@link holdSignals} held back: one during the start ends the process. @param endsWithTerminal whether SIGHUP stops the server @returns hands later ones to the server */
+/** Handles signals that {@link deferSignals} held back: one during the start ends the process. @param endsWithTerminal whether SIGHUP stops the server @returns hands later ones to the server */
 export function takeSignals(
   io: CommandIo,
   { console, observe }: ServerLog,

@@ -8,7 +8,7 @@ import type { BigIntStats } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { problemText } from "../util/system-error.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 
 const TEMPORARY = /^(.+)\.[0-9a-f]{16}\.tmp$/;
 

@@ -6,7 +6,7 @@
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { systemErrorText } from "../util/system-error.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 
 /**
  * Opens a file for reading without waiting for the writer of a pipe.

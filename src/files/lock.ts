@@ -8,7 +8,7 @@ import { lstatSync, lutimes, unlinkSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../util/system-error.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import { readGiven } from "./given.ts";
 
 /** Interval at which an owner sets the time of its lock or folder. */
@@ -18,7 +18,7 @@ const STALE_MS = 10_000;
 /** Shortest pause between two attempts; the longest is twice as long. */
 const RETRY_MS = 15;
 /** Longer waits are reported. */
-const TELL_MS = 1000;
+const WARN_MS = 1000;
 /** How long to wait for a live holder. */
 const PATIENCE_MS = 60_000;
 
@@ -92,17 +92,17 @@ async function take(lock: string) {
  * @param file path with links resolved, so that all processes take the same lock
  * @param run does the work; `assertHeld`, called right before the step that must not be done twice, throws if the lock was
  *   lost, and `run` begins anew
- * @param tell receives a line if the wait for the lock is long
+ * @param warn receives a line if the wait for the lock is long
  * @throws {PlaceError} when others hold the lock for a minute; errors of the file system and of `run`
  */
 export async function withLock<T>(
   file: string,
   run: (assertHeld: () => Promise<void>) => Promise<T>,
-  tell: (text: string) => void = () => {},
+  warn: (text: string) => void = () => {},
 ): Promise<T> {
   const lock = `${file}.lock`;
   let began = performance.now();
-  for (let isTold = false; ; ) {
+  for (let hasWarned = false; ; ) {
     const taken = await take(lock);
     if (taken !== undefined) {
       try {
@@ -120,9 +120,9 @@ export async function withLock<T>(
     if (waitedMs >= PATIENCE_MS) {
       throw new PlaceError(`another command has been changing it for ${PATIENCE_MS / 1000} s (${lock})`);
     }
-    if (!isTold && waitedMs > TELL_MS) {
-      isTold = true;
-      tell(
+    if (!hasWarned && waitedMs > WARN_MS) {
+      hasWarned = true;
+      warn(
         `orrery: another command is changing ${file}; waiting (at most ${STALE_MS / 1000} s if it has died)\n`,
       );
     }

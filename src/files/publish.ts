@@ -10,7 +10,7 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, readlink, rename, rm, rmdir, symlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../util/system-error.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import { syncToDisk } from "./atomic.ts";
 import { claimFolder } from "./folders.ts";
 import { isStale, keepRenewed, withLock } from "./lock.ts";

@@ -63,7 +63,7 @@ function byName(reply: Reply): Readonly<Record<string, string>> {
   return headers;
 }
 
-function textOf({ body }: Reply): string {
+function replyText({ body }: Reply): string {
   return bodyBytes(body).toString("utf8");
 }
 
@@ -78,7 +78,7 @@ export function createDirectAdapter(state: State, caller?: ChosenCaller): Direct
       state,
     );
     signal?.throwIfAborted();
-    return { status: reply.status, headers: byName(reply), body: textOf(reply) };
+    return { status: reply.status, headers: byName(reply), body: replyText(reply) };
   };
 }
 
@@ -107,7 +107,7 @@ export function createLocalFetch(state: State, caller: ChosenCaller | undefined)
     // Most calls read no other header than the ETag.
     const get = (name: string): string | null =>
       (name === "etag" && reply.etag) || (byName(reply)[name.toLowerCase()] ?? null);
-    return { status: reply.status, headers: { get }, text: async () => textOf(reply) };
+    return { status: reply.status, headers: { get }, text: async () => replyText(reply) };
   };
   return local as unknown as typeof globalThis.fetch;
 }

@@ -42,10 +42,10 @@ export class Turns {
     return this.#hurries > 0;
   }
 
-  /** Whether a connection must leave the turn to others. @param answered its requests in this visit */
-  isOver(answered: number): boolean {
-    if (answered === 0) return this.isHurried || (++this.#arrivals % LOOK_EVERY === 0 && this.#isLong());
-    return answered >= SHARE || this.#isLong();
+  /** Whether a connection must leave the turn to others. @param taken its requests in this visit */
+  isOver(taken: number): boolean {
+    if (taken === 0) return this.isHurried || (++this.#arrivals % LOOK_EVERY === 0 && this.#isLong());
+    return taken >= SHARE || this.#isLong();
   }
 
   #isLong(): boolean {

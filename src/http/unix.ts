@@ -5,7 +5,7 @@ import { lstat, rename, stat, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, type ListenOptions, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { codeOf } from "../util/system-error.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import { startListening } from "./start-listening.ts";
 
 function kindOf(found: Stats): string {

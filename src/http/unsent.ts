@@ -1,18 +1,18 @@
 /** Bounds the unsent bytes of all connections of a listener together: pages that nobody reads must not fill the memory. */
 
 /** Most unsent bytes of all connections. One connection alone may have more: a page is made whole. */
-export const MAX_UNSENT_BYTES = 268_435_456;
+export const MAX_ALL_UNSENT_BYTES = 268_435_456;
 
 /** A peer that has read something within so many milliseconds is spared, up to twice the bound. */
 const SPARED_MS = 1000;
 
-interface Held {
+interface Entry {
   readonly bytes: number;
   /** When the peer last read something. */
   readonly since: number;
 }
 
-interface Holder {
+interface Connection {
   readonly socket: { readonly destroy: () => void };
 }
 
@@ -20,21 +20,22 @@ export class Unsent {
   readonly #most: number;
   #total = 0;
   /** The connections with unsent bytes; the one that has read nothing for the longest time is first. */
-  readonly #held = new Map<Holder, Held>();
+  readonly #entries = new Map<Connection, Entry>();
 
-  constructor(most = MAX_UNSENT_BYTES) {
+  constructor(most = MAX_ALL_UNSENT_BYTES) {
     this.#most = most;
   }
 
   /** Notes a connection's unsent bytes. */
-  note(holder: Holder, bytes: number): void {
-    const before = this.#held.get(holder);
+  note(connection: Connection, bytes: number): void {
+    const before = this.#entries.get(connection);
     if (bytes === (before?.bytes ?? 0)) return;
     this.#total += bytes - (before?.bytes ?? 0);
     const hasRead = before === undefined || bytes < before.bytes;
     // Moves it to the end of the order.
-    if (hasRead) this.#held.delete(holder);
-    if (bytes > 0) this.#held.set(holder, { bytes, since: hasRead ? performance.now() : before.since });
+    if (hasRead) this.#entries.delete(connection);
+    if (bytes > 0)
+      this.#entries.set(connection, { bytes, since: hasRead ? performance.now() : before.since });
     this.#makeRoom(0);
   }
 
@@ -46,10 +47,10 @@ export class Unsent {
 
   #makeRoom(bytes: number): void {
     const now = performance.now();
-    for (const [first, { bytes: unsent, since }] of this.#held) {
-      if (this.#total + bytes <= this.#most || this.#held.size === 1) return;
+    for (const [first, { bytes: unsent, since }] of this.#entries) {
+      if (this.#total + bytes <= this.#most || this.#entries.size === 1) return;
       if (now - since < SPARED_MS && this.#total <= 2 * this.#most) return;
-      this.#held.delete(first);
+      this.#entries.delete(first);
       this.#total -= unsent;
       first.socket.destroy();
     }

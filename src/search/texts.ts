@@ -22,7 +22,7 @@ export interface Texts {
 /** Joins texts. @param most code units of all texts together, the line breaks included @throws {LimitError} when there are more */
 export function joinTexts(
   documents: number,
-  textOf: (document: number) => string,
+  textAt: (document: number) => string,
   most = MOST_CODE_UNITS,
 ): Texts {
   let units = new Uint16Array(1024);
@@ -30,7 +30,7 @@ export function joinTexts(
   const ends = sharedUint32(documents);
   let to = 0;
   for (let document = 0; document < documents; document++) {
-    const text = textOf(document);
+    const text = textAt(document);
     checkLimit(to + text.length + 1, most, "UTF-16 units of searched texts");
     while (to + text.length + 1 > units.length) units = enlarge(units, MOST_CODE_UNITS);
     starts[document] = to;

@@ -7,7 +7,7 @@ import { rationNotices } from "../auth/notices.ts";
 import { createListener } from "../http/listener.ts";
 import { tryPort } from "../http/port.ts";
 import type { HttpLimits } from "../http/server.ts";
-import { MAX_UNSENT_BYTES } from "../http/unsent.ts";
+import { MAX_ALL_UNSENT_BYTES } from "../http/unsent.ts";
 import { BASE_PATH } from "../model/model.ts";
 import { originOf } from "../model/socket-place.ts";
 import type { Tables } from "../observe/events.ts";
@@ -43,7 +43,7 @@ export interface Admin {
   readonly close: () => Promise<void>;
 }
 
-/** Starts the admin listener. @throws {ToldError} when it cannot listen */
+/** Starts the admin listener. @throws {UserError} when it cannot listen */
 export type OpenAdmin = (given: AdminGiven) => Promise<Admin>;
 
 export interface ServerOptions extends OpenStateOptions {
@@ -61,7 +61,7 @@ export function threadsFrom(value: Settings["threads"]): number {
 
 export type RunningServer = Awaited<ReturnType<typeof startWith>>;
 
-/** Loads, listens, and keeps everything current. @throws {ToldError} or an error of the system, when it cannot start */
+/** Loads, listens, and keeps everything current. @throws {UserError} or an error of the system, when it cannot start */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { admin, options } = await withAdmin(given);
   try {
@@ -175,7 +175,7 @@ async function listenInThreads(
     settings,
     limits,
     maxConnections: connectionLimit(count, admin?.maxConnections),
-    maxUnsentBytes: MAX_UNSENT_BYTES / count,
+    maxUnsentBytes: MAX_ALL_UNSENT_BYTES / count,
     writesAccess: writeAccess !== undefined,
     requestCells,
     keyUse,

@@ -26,7 +26,7 @@ const QUOTED_COMMAND = /,? with args beginning with:.*/;
 /** Shorter passwords occur in ordinary words: masking them there would reveal the password. */
 const LEAST_MASKED = 4;
 
-function problemOf(error: unknown, { password = "" }: RedisTarget): string {
+function safeMessage(error: unknown, { password = "" }: RedisTarget): string {
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const text = systemErrorText(first) ?? (first as Error).message ?? String(first);
   const line = text.split("\n", 1)[0]!.replace(QUOTED_COMMAND, "");
@@ -166,7 +166,7 @@ export class RedisServer implements CounterServer {
     } catch (error) {
       this.#failingSince ??= performance.now();
       if (performance.now() - this.#failingSince > SILENT_MS) this.#replace(client);
-      throw new Error(problemOf(error, this.#target));
+      throw new Error(safeMessage(error, this.#target));
     }
   }
 
@@ -182,7 +182,7 @@ export class RedisServer implements CounterServer {
       this.#failingSince = undefined;
     } catch (error) {
       this.#nodes = [];
-      this.#problem = problemOf(error, this.#target);
+      this.#problem = safeMessage(error, this.#target);
       this.#connectLater();
     }
   }
@@ -252,7 +252,7 @@ export class RedisServer implements CounterServer {
   }
 
   #note(client: Client, error: Error): void {
-    this.#problem = problemOf(error, this.#target);
+    this.#problem = safeMessage(error, this.#target);
     if (isGarbage(error)) this.#replace(client);
   }
 }

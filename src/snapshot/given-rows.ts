@@ -93,7 +93,7 @@ function rowOf(given: Readonly<Record<string, unknown>>, fields: (typeof FIELDS)
 }
 
 /** The text of a row for its hash. Values that JSON lacks are refused by the checks. */
-function textOf(row: Row): string {
+function hashedText(row: Row): string {
   return JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }
 
@@ -110,7 +110,7 @@ async function stageRows(rows: GivenTable<unknown>, given: Given): Promise<numbe
       return;
     }
     const row = rowOf(value, fields);
-    hash.update(textOf(row));
+    hash.update(hashedText(row));
     parsed(row);
   };
   const pause = async (): Promise<void> => {

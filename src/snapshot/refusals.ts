@@ -2,7 +2,7 @@
 
 import type { Store } from "../store/generation.ts";
 import { isCount, isObject } from "../util/json.ts";
-import { PlaceError } from "../util/told-error.ts";
+import { PlaceError } from "../util/user-error.ts";
 import { loadSnapshot } from "./load.ts";
 import { readManifestOf } from "./manifest.ts";
 

@@ -14,7 +14,7 @@ import { failureAt, UsageError } from "../cli/options.ts";
 import { isObject } from "../util/json.ts";
 import { leaveDeletedFolder } from "../util/process/working-folder.ts";
 import { SourceError } from "../util/source-error.ts";
-import { ToldError } from "../util/told-error.ts";
+import { UserError } from "../util/user-error.ts";
 import { type Round, type RoundDone, timed } from "./rounds.ts";
 
 /** Settings of a round. The URL may hold a password, which no list of processes shows. */
@@ -28,12 +28,12 @@ export interface RoundSettings {
 }
 
 /** A message of the process. */
-type Told = { readonly step: string } | { readonly problem: string } | { readonly done: RoundDone };
+type RoundMessage = { readonly step: string } | { readonly problem: string } | { readonly done: RoundDone };
 
 /** The command of the process; no list of commands has it. */
 export const ROUND_COMMAND = "round";
-/** A process tells its step at most so often. */
-const TELL_MS = 500;
+/** A process sends its step at most so often. */
+const STEP_MS = 500;
 /** How long a process that must end may take to cancel its query and to remove its files. */
 const LEAVE_MS = 3000;
 /** The process leaves the processor to requests. */
@@ -41,14 +41,14 @@ const NICE = 10;
 /** Most characters of the process's last words that a problem quotes. */
 const MOST_WORDS = 1000;
 
-function problemOf(out: string, error: unknown): string {
-  const told = failureAt(out, error);
-  if (told === error && !(error instanceof ToldError)) throw error;
-  const [first, ...others] = (told as Error).message.split("\n");
+function problemText(out: string, error: unknown): string {
+  const failure = failureAt(out, error);
+  if (failure === error && !(error instanceof UserError)) throw error;
+  const [first, ...others] = (failure as Error).message.split("\n");
   return `${first}${others.length > 0 ? ` (and ${others.length} more)` : ""}`;
 }
 
-/** In the process: takes the settings, runs the round, and tells its steps and result. */
+/** In the process: takes the settings, runs the round, and sends its steps and result. */
 export async function serveRound(
   { exit }: CommandIo,
   run: (settings: RoundSettings, onProgress: (step: string) => void) => Promise<Round>,
@@ -56,21 +56,21 @@ export async function serveRound(
   if (process.send === undefined) throw new UsageError("only orrery serve starts this");
   // The server has ended.
   process.once("disconnect", () => exit(1));
-  const tell = (message: Told): Promise<void> =>
+  const send = (message: RoundMessage): Promise<void> =>
     new Promise((resolve) => void process.send?.(message, undefined, {}, () => resolve()));
   const settings = await new Promise<RoundSettings>((resolve) => process.once("message", resolve as never));
-  let toldAt = 0;
-  let toldStep = "";
+  let sentAt = 0;
+  let sentStep = "";
   const onProgress = (step: string): void => {
-    if (step === toldStep && performance.now() < toldAt + TELL_MS) return;
-    [toldAt, toldStep] = [performance.now(), step];
-    void tell({ step });
+    if (step === sentStep && performance.now() < sentAt + STEP_MS) return;
+    [sentAt, sentStep] = [performance.now(), step];
+    void send({ step });
   };
   try {
-    await tell({ done: await timed(() => run(settings, onProgress)) });
+    await send({ done: await timed(() => run(settings, onProgress)) });
     exit(0);
   } catch (error) {
-    await tell({ problem: problemOf(settings.out, error) });
+    await send({ problem: problemText(settings.out, error) });
     exit(1);
   }
 }
@@ -107,13 +107,13 @@ export async function runRoundProcess({
     outcome = { problem: `no progress for ${stallMs / 1000} s (${step})` };
     end();
   }, stallMs);
-  child.on("message", (told: Told) => {
+  child.on("message", (message: RoundMessage) => {
     // A loader of sources sends messages of its own.
-    if (!isObject(told) || outcome.problem !== undefined) return;
-    if ("step" in told) {
-      step = told.step;
+    if (!isObject(message) || outcome.problem !== undefined) return;
+    if ("step" in message) {
+      step = message.step;
       stall.refresh();
-    } else if ("done" in told || "problem" in told) outcome = told;
+    } else if ("done" in message || "problem" in message) outcome = message;
   });
   child.stderr!.setEncoding("utf8").on("data", (text: string) => {
     words = (words + text).slice(-MOST_WORDS);

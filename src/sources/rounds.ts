@@ -24,7 +24,7 @@ export async function timed(run: () => Promise<Round>): Promise<RoundDone> {
   return { kind: "round-done", generation, isNew, details, seconds };
 }
 
-function textOf({ isNew, generation, details, seconds }: RoundDone): string {
+function resultLine({ isNew, generation, details, seconds }: RoundDone): string {
   const outcome = isNew ? "published generation" : "unchanged, still generation";
   return `orrery: ${outcome} ${generation}: ${details}, ${seconds.toFixed(1)} s\n`;
 }
@@ -41,7 +41,7 @@ export async function runRound(
   try {
     const done = await timed(() => run(signal));
     if (logFormat === "json") createLog(tables.events, "info", { write: io.complain })(done);
-    else io.complain(textOf(done));
+    else io.complain(resultLine(done));
   } catch (error) {
     if (!signal.aborted) throw failureAt(out, error);
     io.complain(`orrery: ${(signal.reason as Error).message}\n`);

@@ -13,7 +13,7 @@ import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { type Budget, TOO_LARGE, trySpend } from "../snapshot/read.ts";
 import type { VisibleRows } from "../snapshot/refusals.ts";
 import { isObject } from "../util/json.ts";
-import { SnapshotError } from "../util/told-error.ts";
+import { SnapshotError } from "../util/user-error.ts";
 
 const NEWLINE = 10;
 const CHUNK_BYTES = 262_144;

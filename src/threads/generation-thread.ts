@@ -80,13 +80,13 @@ async function run(task: Task): Promise<void> {
   else say({ kind: "ready", ...result });
 }
 
-function progressOf({ before, tellsProgress }: LoadTask): (share: number) => void {
-  let told = 0;
+function progressOf({ before, reportsProgress }: LoadTask): (share: number) => void {
+  let reported = 0;
   const isServing = before !== undefined;
   return (share) => {
     if (isServing) yieldCpu();
-    if (!tellsProgress || (share < 1 && share - told < 0.01)) return;
-    told = share;
+    if (!reportsProgress || (share < 1 && share - reported < 0.01)) return;
+    reported = share;
     say({ kind: "progress", share });
   };
 }

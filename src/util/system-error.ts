@@ -1,5 +1,5 @@
 import { getSystemErrorMap } from "node:util";
-import { PlaceError } from "./told-error.ts";
+import { PlaceError } from "./user-error.ts";
 
 /** The code of a system error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {

@@ -30,11 +30,11 @@ function inStorage<Value>(use: (storage: Storage) => Value): Value | undefined {
   }
 }
 
-let held = inStorage((storage) => storage.getItem(STORED)) ?? undefined;
+let token = inStorage((storage) => storage.getItem(STORED)) ?? undefined;
 
 /** Keeps a token from now on, or forgets the old one. */
-function holdToken(token: string | undefined): void {
-  held = token;
+function keepToken(given: string | undefined): void {
+  token = given;
   inStorage((storage) => (token === undefined ? storage.removeItem(STORED) : storage.setItem(STORED, token)));
 }
 
@@ -42,7 +42,7 @@ function holdToken(token: string | undefined): void {
 export function showSignIn(wasSent: boolean | undefined): void {
   const form = byId("sign-in");
   if (wasSent) {
-    holdToken(undefined);
+    keepToken(undefined);
     fill(byId("token-problem"), "The server refused this token.");
   }
   byId("forget").hidden = byId("content").hidden = true;
@@ -58,7 +58,7 @@ export function hideSignIn(): void {
   // The head of the page stays in sight.
   if (!form.hidden) content.focus({ preventScroll: true });
   form.hidden = true;
-  byId("forget").hidden = held === undefined;
+  byId("forget").hidden = token === undefined;
 }
 
 /** Connects the form. @param again called when the token has changed */
@@ -68,12 +68,12 @@ export function startSigningIn(again: () => void): void {
     const field = byId<HTMLInputElement>("token");
     fill(byId("token-problem"), "");
     // The field takes no text that a header cannot carry.
-    holdToken(field.value.trim());
+    keepToken(field.value.trim());
     field.value = "";
     again();
   });
   byId("forget").addEventListener("click", () => {
-    holdToken(undefined);
+    keepToken(undefined);
     again();
   });
 }
@@ -101,9 +101,9 @@ export async function ask<Value>(
   path: string,
   limitMs: number,
 ): Promise<Answer<Value>> {
-  const wasSent = held !== undefined;
+  const wasSent = token !== undefined;
   const headers: Record<string, string> = { accept: "application/json" };
-  if (wasSent) headers.authorization = `Bearer ${held}`;
+  if (wasSent) headers.authorization = `Bearer ${token}`;
   if (method === "POST") headers["x-orrery-admin"] = "1";
   const signal = AbortSignal.timeout(limitMs);
   const fixed = { cache: "no-store", credentials: "same-origin", redirect: "manual" } as const;

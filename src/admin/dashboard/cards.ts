@@ -8,8 +8,8 @@ import { LOADS_CARD } from "./loads.ts";
 import { type Card, card, type Fact, factList, note, table } from "./parts.ts";
 import { sum, sumOf } from "./tiles.ts";
 
-function statusLine(label: string, colour: number, holds: RegExp): Line {
-  return { label, colour, of: ({ requests }) => sumOf(requests.perSecondByStatus, holds) };
+function statusLine(label: string, colour: number, statuses: RegExp): Line {
+  return { label, colour, of: ({ requests }) => sumOf(requests.perSecondByStatus, statuses) };
 }
 
 /** 429 has its own line: clients cause it, but it is no error of theirs. */

@@ -30,7 +30,7 @@ export function foreign(text: string, className = ""): HTMLElement {
 }
 
 /** Shows an element with a text, or hides it if the text is empty. */
-export function tell(element: HTMLElement, text: string): void {
+export function showText(element: HTMLElement, text: string): void {
   fill(element, text);
   element.hidden = text === "";
 }

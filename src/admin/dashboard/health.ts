@@ -2,7 +2,7 @@
 
 import type { Status } from "../status.ts";
 import type { Failure } from "./ask.ts";
-import { byId, fill, foreign, make, tell } from "./dom.ts";
+import { byId, fill, foreign, make, showText } from "./dom.ts";
 import { between, bytes, counted, moment } from "./format.ts";
 
 function setState(kind: "good" | "warn" | "bad" | "", name: string): void {
@@ -54,7 +54,7 @@ export function showHealth(status: Status): void {
   setState(isReady && faults === "" ? "good" : "warn", nameOf(ready.status) + faults);
   showProblems(status);
   showServed(status);
-  tell(byId("why"), reasonOf(status));
+  showText(byId("why"), reasonOf(status));
   byId("trouble").hidden = true;
 }
 
@@ -64,6 +64,6 @@ export function showTrouble({ kind, text }: Failure, seen: Date | undefined): vo
   setState("bad", names[kind]);
   const again = kind === "token" ? "" : " It is asked again every few seconds.";
   const since = seen === undefined ? "" : ` The figures are those of ${moment(seen)}.`;
-  tell(byId("trouble"), text + again + since);
+  showText(byId("trouble"), text + again + since);
   for (const id of kind === "token" ? ["why", "problems", "served"] : ["why"]) byId(id).hidden = true;
 }

@@ -33,9 +33,13 @@ export function card(
 }
 
 /** A small paragraph that is hidden while it has no text. @param isBad whether it reports a problem */
-export function note(id: string, textOf: (status: Status) => string, isBad = (_: Status) => false): CardPart {
+export function note(
+  id: string,
+  makeText: (status: Status) => string,
+  isBad = (_: Status) => false,
+): CardPart {
   return (status) => {
-    const text = textOf(status);
+    const text = makeText(status);
     const kind = isBad(status) && "bad";
     return [make("p", { id, class: "quiet", "data-kind": kind, hidden: text === "" }, text)];
   };

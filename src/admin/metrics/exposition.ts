@@ -132,7 +132,7 @@ function wantsOpenMetrics(accept = ""): boolean {
 }
 
 /** A metric as text. OpenMetrics describes a counter without the suffix `_total` of its values' names. */
-function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): string {
+function familyText({ name, help, type, values }: Family, isOpenMetrics: boolean): string {
   const described = isOpenMetrics && type === "counter" ? name.replace(/_total$/, "") : name;
   const lines = values.map(([after, value]) => `${name}${after} ${value}`);
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
@@ -141,7 +141,7 @@ function textOf({ name, help, type, values }: Family, isOpenMetrics: boolean): s
 /** The reply of `GET /metrics`. @param accept decides the format */
 export function exposeMetrics(server: WatchedServer, accept: string | undefined) {
   const isOpenMetrics = wantsOpenMetrics(accept);
-  const texts = [...readFamilies(server), ...processFamilies()].map((one) => textOf(one, isOpenMetrics));
+  const texts = [...readFamilies(server), ...processFamilies()].map((one) => familyText(one, isOpenMetrics));
   return isOpenMetrics
     ? {
         contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",

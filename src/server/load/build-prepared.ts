@@ -19,7 +19,7 @@ export interface BuildOptions extends Pick<LoadOptions, "onProgress" | "signal">
 }
 
 /** Why a folder must not be written to: it holds rows, or a foreign manifest or prepared file. It may be missing. */
-async function problemOf(folder: string): Promise<string | undefined> {
+async function whyOccupied(folder: string): Promise<string | undefined> {
   const [row] = (await readdir(folder).catch(() => [])).filter(isRowFile).sort();
   if (row !== undefined)
     return `${folder}: holds ${row}; a folder holds rows or a prepared snapshot (${PREPARED})`;
@@ -70,7 +70,7 @@ export async function buildPrepared(
       "store" | "reports"
     >)
 > {
-  const problem = await problemOf(to);
+  const problem = await whyOccupied(to);
   if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
   const loaded = await loadInThread(from, options);
   if (!loaded.ok) return loaded;

@@ -8,7 +8,7 @@ import { Coalesced } from "../../util/process/coalesced.ts";
 import { GrowingPauses } from "../../util/process/pauses.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { problemText } from "../../util/system-error.ts";
-import { SnapshotError } from "../../util/told-error.ts";
+import { SnapshotError } from "../../util/user-error.ts";
 import type { ServedGeneration, TakeGeneration } from "./served.ts";
 import {
   type LoadOutcome,

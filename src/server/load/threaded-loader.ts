@@ -15,7 +15,7 @@ export type Task =
   | {
       readonly kind: "load";
       readonly folder: string;
-      readonly tellsProgress: boolean;
+      readonly reportsProgress: boolean;
       /** Above this number of users and worlds, another thread helps to index them. */
       readonly mostAlone: number;
       readonly before: Serving | undefined;
@@ -83,7 +83,7 @@ export async function loadInThread(
   const task: Task = {
     kind: "load",
     folder,
-    tellsProgress: onProgress !== undefined,
+    reportsProgress: onProgress !== undefined,
     mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
     before,
   };

@@ -17,14 +17,14 @@ import type { AskPage } from "./questions.ts";
  */
 export function boundedSimilar(ask: AskPage, pending: PendingSearches, count?: CountSearch): SimilarSearch {
   return (name, term, page, caller) => {
-    const tell = (found: FoundSimilar): FoundSimilar => {
+    const counted = (found: FoundSimilar): FoundSimilar => {
       const outcome = found === BUSY ? whyBusy(caller) : "searched";
       if (found !== undefined) count?.(`similar_${name}`, outcome);
       return found;
     };
     const leave = pending.enter(caller.key);
-    if (leave === undefined) return tell(BUSY);
-    return ask(name, term, page, caller).finally(leave).then(tell);
+    if (leave === undefined) return counted(BUSY);
+    return ask(name, term, page, caller).finally(leave).then(counted);
   };
 }
 

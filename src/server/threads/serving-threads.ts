@@ -8,7 +8,7 @@ import { MessageChannel, type MessagePort, type Worker } from "node:worker_threa
 import { forgetThread } from "../../observe/metrics/counters.ts";
 import { createSharedPending, releasePending, type SharedPending } from "../../search/pending.ts";
 import { SERVING_THREAD, startWorker, whenEnded } from "../../util/process/worker-options.ts";
-import { ToldError } from "../../util/told-error.ts";
+import { UserError } from "../../util/user-error.ts";
 import type { SharedGeneration } from "../load/served.ts";
 import type { OpenState, OpenStateOptions } from "../open.ts";
 import {
@@ -54,7 +54,7 @@ interface Thread {
   readonly failed: (error: Error) => void;
 }
 
-function tell({ worker }: Thread, message: ToServing): void {
+function send({ worker }: Thread, message: ToServing): void {
   worker.postMessage(message, message.kind === "generation" ? portsOf(message.generation) : []);
 }
 
@@ -99,18 +99,18 @@ export class ServingThreads {
     for (const { worker } of this.#threads) void worker.terminate();
   }
 
-  /** @throws {ToldError} when a thread dies before it listens, or the error of the system, with its code */
+  /** @throws {UserError} when a thread dies before it listens, or the error of the system, with its code */
   async start(count: number): Promise<void> {
     const { live, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
     live.onChange({
       onKeys: (keys, before) => {
         const changes = keys.changesSince(before);
-        for (const thread of this.#threads) tell(thread, { kind: "keys", changes });
+        for (const thread of this.#threads) send(thread, { kind: "keys", changes });
       },
       onGeneration: () => {
         for (const thread of this.#threads)
-          tell(thread, { kind: "generation", generation: toServe(served.shared()) });
+          send(thread, { kind: "generation", generation: toServe(served.shared()) });
       },
     });
     this.#address = await this.#start();
@@ -167,7 +167,7 @@ export class ServingThreads {
         break;
       case "observations":
         takeBatch(message, observe, writeAccess);
-        tell(thread, { kind: "observed" });
+        send(thread, { kind: "observed" });
         break;
       case "shared":
         this.#served.sharedLimits?.take(message.message);
@@ -187,7 +187,7 @@ export class ServingThreads {
       if (requestCells) forgetThread(requestCells, thread.number);
     }
     for (const resolve of thread.asked.values()) resolve();
-    thread.failed(whyNot ?? new ToldError(`a serving thread died: ${cause}`));
+    thread.failed(whyNot ?? new UserError(`a serving thread died: ${cause}`));
     if (!thread.hasListened || this.#isDraining) return;
     this.#served.observe({ kind: "thread-died", role: "serving", cause });
     void this.#replace();
@@ -214,7 +214,7 @@ export class ServingThreads {
     const number = this.#requests++;
     return new Promise((resolve) => {
       thread.asked.set(number, resolve);
-      tell(thread, { ...request, number });
+      send(thread, { ...request, number });
     });
   }
 }

@@ -6,7 +6,7 @@ import zlib from "node:zlib";
 import { type NewFile, removeLeftovers, targetOfTemporary, writeNewFile } from "../../files/atomic.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { SearchIndex } from "../../search/search.ts";
-import { PlaceError } from "../../util/told-error.ts";
+import { PlaceError } from "../../util/user-error.ts";
 import { MANIFEST, PREPARED } from "../files.ts";
 import type { Loaded } from "../load.ts";
 import { manifestText } from "../manifest.ts";

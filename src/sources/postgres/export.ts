@@ -12,7 +12,7 @@ import { type Loaded, loadSnapshot } from "../../snapshot/load.ts";
 import { MAX_SNAPSHOT_BYTES, TOO_LARGE, trySpend } from "../../snapshot/read.ts";
 import { refuseShrunk } from "../../snapshot/refusals.ts";
 import { rowText } from "../../store/table.ts";
-import { SnapshotError } from "../../util/told-error.ts";
+import { SnapshotError } from "../../util/user-error.ts";
 import { leaveOut, nameRows, otherStatuses, SHOWN_STATUS } from "../broken-rows.ts";
 import {
   EMPTY_FILE,

@@ -4,7 +4,7 @@ import { byTable, FIELDS, type FieldType, TABLES, type TableName } from "../../m
 import { nearest } from "../../util/distance.ts";
 import { isObject, notJson, parsedJson } from "../../util/json.ts";
 import { SourceError } from "../../util/source-error.ts";
-import { PlaceError } from "../../util/told-error.ts";
+import { PlaceError } from "../../util/user-error.ts";
 
 export type Queries = Readonly<Record<TableName, string>>;
 
@@ -157,7 +157,7 @@ function jsonColumn(columns: readonly Column[]): string | undefined {
 }
 
 /** A field as text, from JSON too. */
-function textOf(name: string): string {
+function castToText(name: string): string {
   return `(to_json(fields.${quoted(name)}) #>> '{}')`;
 }
 
@@ -168,12 +168,12 @@ function textOf(name: string): string {
  */
 function isVisible(table: TableName, described: Readonly<Record<TableName, Described>>): string {
   const conditions = FIELDS[table].flatMap(({ name, shows, refersTo }) => {
-    if (shows !== undefined) return [`${textOf(name)} = '${shows.only}'`];
+    if (shows !== undefined) return [`${castToText(name)} = '${shows.only}'`];
     if (!refersTo?.needs) return [];
     const other = refersTo.table;
     const [key] = FIELDS[other];
     return [
-      `(lower(${textOf(name)}) IN (SELECT lower(${textOf(key!.name)}) FROM (${fieldsQuery(other, described[other])}) AS fields
+      `(lower(${castToText(name)}) IN (SELECT lower(${castToText(key!.name)}) FROM (${fieldsQuery(other, described[other])}) AS fields
         WHERE ${isVisible(other, described)})) IS TRUE`,
     ];
   });

@@ -38,7 +38,7 @@ const FIRST_PAUSE_MS = 1000;
 const MOST_PAUSE_MS = 60_000;
 
 /** The line that reports an error. Rethrows defects. */
-function problemOf(error: unknown, place: string): string {
+function downloadProblem(error: unknown, place: string): string {
   if (error instanceof SourceError) return error.message;
   if (error instanceof OccupiedError) return `${place}/current: ${error.message}`;
   const words = systemErrorText(error);
@@ -99,7 +99,7 @@ export class UrlSource implements Source {
       }
     } catch (error) {
       signal.throwIfAborted();
-      const problem = problemOf(error, this.#place);
+      const problem = downloadProblem(error, this.#place);
       this.#fail(this.#lastToken ? problem.replaceAll(this.#lastToken, "…") : problem, copy, occasion);
     }
     if (copy !== undefined) return copy.folder;

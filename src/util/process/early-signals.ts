@@ -10,7 +10,7 @@ const ignored: NodeJS.Signals[] = [];
 let handle = (_signal: NodeJS.Signals): void => {};
 
 /** From now on a stop signal ends the process at once, and other signals are ignored. */
-export function holdSignals(exit: (status: number) => never): void {
+export function deferSignals(exit: (status: number) => never): void {
   handle = (signal) => {
     if (STOP_SIGNALS.some((stop) => stop === signal)) exit(0);
     // Nothing is loaded yet that could be reloaded.

@@ -1,6 +1,6 @@
 /** An error that its user can understand: a command reports its message, without a stack, and fails. */
-export class ToldError extends Error {
-  override name = "ToldError";
+export class UserError extends Error {
+  override name = "UserError";
 }
 
 /** A file, folder or output cannot be used. The message says why, and not which one. */
@@ -9,7 +9,7 @@ export class PlaceError extends Error {
 }
 
 /** A snapshot cannot be loaded. A command reports its problems unchanged. */
-export class SnapshotError extends ToldError {
+export class SnapshotError extends UserError {
   override name = "SnapshotError";
   /** One line per problem. */
   readonly problems: readonly string[];
