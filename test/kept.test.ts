@@ -71,17 +71,17 @@ function watchedFiles(): { files: Partial<FileSystem>; opened: string[]; read: S
  * @returns in `read` the tables that the second load read, in `kept` the parts of the index from the previous one
  */
 async function loadAgain(folder: string, change: () => unknown) {
-  const before = mustLoad(await loadSnapshot(folder));
-  const index = before.index ?? indexStore(before.store);
+  const previous = mustLoad(await loadSnapshot(folder));
+  const index = previous.index ?? indexStore(previous.store);
   await change();
   const { files, opened } = watchedFiles();
-  const after = mustLoad(await loadWith(files, folder, { before }));
+  const after = mustLoad(await loadWith(files, folder, { previous }));
   const whole = mustLoad(await loadSnapshot(folder));
   const plain = ({ store, reports, kept, bytes }: Loaded): unknown => ({ store, reports, kept, bytes });
   assert.deepEqual(plain(after), plain(whole));
   const made = partsMade(after.index ?? indexReusing(after, index), index);
   const read = ROW_FILES.filter((file) => !after.reused.has(file));
-  return { before, after, opened, read, kept: ["users", "worlds"].filter((name) => !(name in made)) };
+  return { previous, after, opened, read, kept: ["users", "worlds"].filter((name) => !(name in made)) };
 }
 
 describe("a load while a snapshot is published", () => {
@@ -126,22 +126,22 @@ describe("a load after another", () => {
   const place = (t: TestContext): string => writeFiles(temporaryFolder(t), snapshotFiles(ROWS));
 
   test("opens no file when none changed", async (t) => {
-    const { opened, read, before, after } = await loadAgain(place(t), () => {});
+    const { opened, read, previous, after } = await loadAgain(place(t), () => {});
     assert.deepEqual([opened, read], [[], []]);
-    assert.equal(after.store.id, before.store.id);
+    assert.equal(after.store.id, previous.store.id);
   });
 
   test("opens instances alone when they changed; tables, rankings and indexes are the same objects", async (t) => {
     const folder = place(t);
-    const { opened, read, kept, before, after } = await loadAgain(folder, () =>
+    const { opened, read, kept, previous, after } = await loadAgain(folder, () =>
       replace(folder, "instances.ndjson", [instance(5), instance(6, { worldId: id("b", 3) })]),
     );
     assert.deepEqual([opened, read], [["instances.ndjson"], ["instances.ndjson"]]);
     assert.deepEqual(kept, ["users", "worlds"]);
     for (const part of ["users", "worlds", "worldStats", "worldsByOwner"] as const) {
-      assert.equal(after.store[part], before.store[part], part);
+      assert.equal(after.store[part], previous.store[part], part);
     }
-    assert.notEqual(after.store.id, before.store.id);
+    assert.notEqual(after.store.id, previous.store.id);
     // Tells a hidden world from a missing one without reading worlds.
     const report = after.reports.find(({ table }) => table === "instances.ndjson")!;
     assert.deepEqual(report.hidden, { "world is hidden": 1 });
@@ -182,7 +182,7 @@ describe("a load after another", () => {
       replace(folder, "worlds.ndjson", [...worlds.slice(0, 2), { ...worlds[2], isPublic: true }, worlds[3]]),
     );
     assert.deepEqual(shown.read, ["worlds.ndjson", "world-stats.ndjson", "instances.ndjson"]);
-    assert.equal(shown.after.store.instances.rows, shown.before.store.instances.rows + 1);
+    assert.equal(shown.after.store.instances.rows, shown.previous.store.instances.rows + 1);
     // The numbers of visible and hidden worlds are the same, but one hidden world is gone.
     const gone = await loadAgain(folder, () =>
       replace(folder, "worlds.ndjson", [...worlds.slice(0, 2), world(7, { isPublic: false }), worlds[3]]),
@@ -208,18 +208,18 @@ describe("a load after another", () => {
 
   test("keeps index and table where a change is in no served field", async (t) => {
     const folder = place(t);
-    const { read, kept, before, after } = await loadAgain(folder, () =>
+    const { read, kept, previous, after } = await loadAgain(folder, () =>
       replace(folder, "users.ndjson", [user(1, { email: "x" }), user(2), user(3)]),
     );
     assert.deepEqual([read, kept], [["users.ndjson"], ["users", "worlds"]]);
-    assert.equal(after.store.users, before.store.users);
-    assert.notEqual(after.store.id, before.store.id);
+    assert.equal(after.store.users, previous.store.users);
+    assert.notEqual(after.store.id, previous.store.id);
   });
 
   test("refuses a manifest that says something else of a file that is not read again", async (t) => {
     const files = withManifest(snapshotFiles(ROWS), "g-1");
     const folder = writeFiles(temporaryFolder(t), files);
-    const before = mustLoad(await loadSnapshot(folder));
+    const previous = mustLoad(await loadSnapshot(folder));
     for (const [what, value] of [
       ["sha256", "0".repeat(64)],
       ["bytes", 1],
@@ -229,7 +229,7 @@ describe("a load after another", () => {
       (manifest.files["users.ndjson"] as Record<string, unknown>)[what] = value;
       writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
       const { files: system, opened } = watchedFiles();
-      const problems = problemsOf(await loadWith(system, folder, { before }));
+      const problems = problemsOf(await loadWith(system, folder, { previous }));
       assert.deepEqual(opened, ["manifest.json"]);
       assert.deepEqual(problems, problemsOf(await loadSnapshot(folder)));
       assert.ok(problems[0]!.startsWith(`manifest.json: files: users.ndjson: ${what}: listed ${value}, `));
@@ -237,19 +237,19 @@ describe("a load after another", () => {
     const right = manifestOf(snapshotFiles(ROWS), "g-3");
     writeFileSync(join(folder, "manifest.json"), JSON.stringify(right));
     const { files: system, opened } = watchedFiles();
-    const named = mustLoad(await loadWith(system, folder, { before }));
+    const named = mustLoad(await loadWith(system, folder, { previous }));
     assert.deepEqual([opened, named.store.id], [["manifest.json"], "g-3"]);
-    assert.equal(named.store.users, before.store.users);
+    assert.equal(named.store.users, previous.store.users);
   });
 
   test("counts the bytes of files that are not read again", async (t) => {
     const folder = place(t);
-    const before = mustLoad(await loadSnapshot(folder));
+    const previous = mustLoad(await loadSnapshot(folder));
     const users = Array.from({ length: 40 }, (_, n) => user(n));
     replace(folder, "users.ndjson", users);
     const size = ROW_FILES.reduce((sum, name) => sum + readFileSync(join(folder, name)).length, 0);
-    mustLoad(await loadSnapshot(folder, { before, maxBytes: size }));
-    const problems = problemsOf(await loadSnapshot(folder, { before, maxBytes: size - 1 }));
+    mustLoad(await loadSnapshot(folder, { previous, maxBytes: size }));
+    const problems = problemsOf(await loadSnapshot(folder, { previous, maxBytes: size - 1 }));
     assert.deepEqual(problems, problemsOf(await loadSnapshot(folder, { maxBytes: size - 1 })));
     assert.match(problems[0]!, /^instances\.ndjson: the snapshot is larger than 16 GiB/);
   });
@@ -259,34 +259,34 @@ describe("a load after another", () => {
     const prepared = temporaryFolder(t);
     const built = await buildPrepared(folder, prepared, { manifest: true });
     assert.ok(built.ok);
-    const before = mustLoad(await loadSnapshot(prepared));
+    const previous = mustLoad(await loadSnapshot(prepared));
     const { files, read } = watchedFiles();
-    const same = mustLoad(await loadWith(files, prepared, { before }));
-    assert.deepEqual([[...read], same.store.id], [["manifest.json"], before.store.id]);
+    const same = mustLoad(await loadWith(files, prepared, { previous }));
+    assert.deepEqual([[...read], same.store.id], [["manifest.json"], previous.store.id]);
     assert.deepEqual([...same.reused], [...ROW_FILES]);
-    assert.equal(same.store.users, before.store.users);
+    assert.equal(same.store.users, previous.store.users);
     const manifest = JSON.parse(readFileSync(join(prepared, "manifest.json"), "utf8"));
     writeFileSync(join(prepared, "manifest.json"), JSON.stringify({ ...manifest, generation: "renamed" }));
     read.clear();
-    const renamed = mustLoad(await loadWith(files, prepared, { before: same }));
+    const renamed = mustLoad(await loadWith(files, prepared, { previous: same }));
     assert.deepEqual([[...read], renamed.store.id], [["manifest.json"], "renamed"]);
     const whole = mustLoad(await loadSnapshot(prepared));
     assert.deepEqual(renamed.store, whole.store);
     rmSync(join(prepared, "manifest.json"));
-    const unnamed = mustLoad(await loadWith(files, prepared, { before: renamed }));
+    const unnamed = mustLoad(await loadWith(files, prepared, { previous: renamed }));
     assert.deepEqual(unnamed.store, mustLoad(await loadSnapshot(prepared)).store);
     manifest.files["generation.orrery"].sha256 = "0".repeat(64);
     writeFileSync(join(prepared, "manifest.json"), JSON.stringify(manifest));
     const problems = problemsOf(await loadSnapshot(prepared));
-    assert.deepEqual(problemsOf(await loadSnapshot(prepared, { before })), problems);
+    assert.deepEqual(problemsOf(await loadSnapshot(prepared, { previous })), problems);
   });
 });
 
 function isSameMemory(a: Uint32Array, b: Uint32Array): boolean {
-  const before = a[0]!;
-  a[0] = before ^ 1;
+  const previous = a[0]!;
+  a[0] = previous ^ 1;
   const isSame = b[0] === a[0];
-  a[0] = before;
+  a[0] = previous;
   return isSame;
 }
 
@@ -296,7 +296,7 @@ test("threads hand over what is kept: it lies in the same memory in every genera
   assert.ok(first.ok);
   replace(folder, "instances.ndjson", [instance(9)]);
   const { store, kept, index } = first;
-  const second = await loadInThread(folder, { before: { store, kept, index } });
+  const second = await loadInThread(folder, { previous: { store, kept, index } });
   assert.ok(second.ok);
   assert.equal(second.index.users, first.index.users);
   assert.equal(second.index.worlds, first.index.worlds);

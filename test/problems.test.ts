@@ -169,7 +169,7 @@ it("hidden worlds are counted in rows, in rows that are used again, and in a pre
   const worlds = [world(1, { status: "DRAFT" }), world(2, { status: "DRAFT" })];
   const rows = writeSnapshot(join(folder, "rows"), { "worlds.ndjson": worlds, "instances.ndjson": "" });
   const loaded = async (from: string, serving?: Serving): Promise<LoadedSearchable> => {
-    const result = await loadHere(from, { before: serving });
+    const result = await loadHere(from, { previous: serving });
     assert.ok(result.ok);
     return result;
   };

@@ -144,20 +144,20 @@ it("an index is used again if its texts are the same", () => {
   const names = ["Ann", "Bob"];
   const users = indexUsers(2, (row) => names[row]!);
   assert.equal(
-    indexUsers(2, (row) => names[row]!.toUpperCase(), { before: users }),
+    indexUsers(2, (row) => names[row]!.toUpperCase(), { previous: users }),
     users,
   );
   for (const others of [["Ann", "Bo"], ["AnnB", "ob"], ["Ann"]])
     assert.notEqual(
-      indexUsers(others.length, (row) => others[row]!, { before: users }),
+      indexUsers(others.length, (row) => others[row]!, { previous: users }),
       users,
     );
-  const worldsOf = (name: string, description: string, before?: ReturnType<typeof indexWorlds>) =>
+  const worldsOf = (name: string, description: string, previous?: ReturnType<typeof indexWorlds>) =>
     indexWorlds(
       1,
       () => name,
       () => description,
-      { before },
+      { previous },
     );
   const worlds = worldsOf("a", "b c");
   assert.equal(worldsOf("A", "b C", worlds), worlds);

@@ -16,16 +16,16 @@ export interface SearchIndex {
   readonly places: Uint32Array;
 }
 
-export function indexUsersOf({ users }: Store, before?: UserIndex): UserIndex {
-  return indexUsers(users.rows, (row) => displayNameOf(users, row), { before });
+export function indexUsersOf({ users }: Store, previous?: UserIndex): UserIndex {
+  return indexUsers(users.rows, (row) => displayNameOf(users, row), { previous });
 }
 
 export function foldWorldsOf({ worlds }: Store): WorldTexts {
   return foldWorlds(worlds.rows, ...readersOf(worlds));
 }
 
-function indexWorldsOf({ worlds }: Store, before?: WorldIndex): WorldIndex {
-  return indexWorlds(worlds.rows, ...readersOf(worlds), { before });
+function indexWorldsOf({ worlds }: Store, previous?: WorldIndex): WorldIndex {
+  return indexWorlds(worlds.rows, ...readersOf(worlds), { previous });
 }
 
 type ReadText = (row: number) => string;
@@ -43,20 +43,24 @@ export function rankedPlaces({ popular }: Store): Uint32Array {
  * Indexes a store for both searches.
  *
  * @param made parts that exist already
- * @param before the index of the served store; a part of it is taken if it was made from equal texts
+ * @param previous the index of the served store; a part of it is taken if it was made from equal texts
  */
-export function indexStore(store: Store, made: Partial<SearchIndex> = {}, before?: SearchIndex): SearchIndex {
+export function indexStore(
+  store: Store,
+  made: Partial<SearchIndex> = {},
+  previous?: SearchIndex,
+): SearchIndex {
   return {
-    users: made.users ?? indexUsersOf(store, before?.users),
-    worlds: made.worlds ?? indexWorldsOf(store, before?.worlds),
+    users: made.users ?? indexUsersOf(store, previous?.users),
+    worlds: made.worlds ?? indexWorldsOf(store, previous?.worlds),
     places: made.places ?? rankedPlaces(store),
   };
 }
 
 /** The parts of an index that the one before lacks. */
-export function partsMade(index: SearchIndex, before: SearchIndex | undefined): Partial<SearchIndex> {
+export function partsMade(index: SearchIndex, previous: SearchIndex | undefined): Partial<SearchIndex> {
   const parts = Object.entries(index) as [keyof SearchIndex, unknown][];
-  return Object.fromEntries(parts.filter(([name, part]) => part !== before?.[name]));
+  return Object.fromEntries(parts.filter(([name, part]) => part !== previous?.[name]));
 }
 
 /** Both searches as work for the caller to run, at once or in slices. */

@@ -19,7 +19,7 @@ export interface UserIndex {
 /** How texts are indexed. */
 export interface IndexOptions<Index> {
   /** Its parts are used again if they were made from the same texts. */
-  readonly before?: Index | undefined;
+  readonly previous?: Index | undefined;
   /** See {@link indexGrams}. */
   readonly few?: number | undefined;
 }
@@ -28,11 +28,11 @@ export interface IndexOptions<Index> {
 export function indexUsers(
   rows: number,
   nameOf: (row: number) => string,
-  { before, few }: IndexOptions<UserIndex> = {},
+  { previous, few }: IndexOptions<UserIndex> = {},
 ): UserIndex {
   checkLimit(rows, MOST_TEXTS, "names of users");
   const texts = joinTexts(rows, (row) => fold(nameOf(row)));
-  if (before !== undefined && areSameTexts(texts, before.texts)) return before;
+  if (previous !== undefined && areSameTexts(texts, previous.texts)) return previous;
   return { texts, grams: indexGrams(texts, "texts", few) };
 }
 

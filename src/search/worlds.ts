@@ -49,11 +49,11 @@ export function indexWorlds(
   rows: number,
   nameOf: (row: number) => string,
   descriptionOf: (row: number) => string,
-  { before, few }: IndexOptions<WorldIndex> = {},
+  { previous, few }: IndexOptions<WorldIndex> = {},
 ): WorldIndex {
   const folded = foldWorlds(rows, nameOf, descriptionOf);
   // If the texts are the same, their line breaks, and so the ends of names, are too.
-  if (before !== undefined && areSameTexts(folded.texts, before.texts)) return before;
+  if (previous !== undefined && areSameTexts(folded.texts, previous.texts)) return previous;
   return { ...folded, names: indexWorldNames(folded, few), grams: indexGrams(folded.texts, "words", few) };
 }
 

@@ -5,7 +5,7 @@ import type { KeyRing } from "../auth/keys.ts";
 import type { Generation } from "../store/generation.ts";
 
 export interface Changes {
-  readonly onKeys: (keys: KeyRing, before: KeyRing) => void;
+  readonly onKeys: (keys: KeyRing, previous: KeyRing) => void;
   readonly onGeneration: () => void;
 }
 
@@ -25,9 +25,9 @@ export class LiveState {
   setKeys(keys: KeyRing): void {
     this.#keys = keys;
     if (this.#state === undefined) return;
-    const before = this.#state.gate.keys;
+    const previous = this.#state.gate.keys;
     this.#state.gate.keys = keys;
-    this.#changes?.onKeys(keys, before);
+    this.#changes?.onKeys(keys, previous);
   }
 
   setGeneration(generation: Generation): void {

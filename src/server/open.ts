@@ -83,7 +83,7 @@ async function isSmall(folder: string): Promise<boolean> {
  */
 export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<Loader>): Loader {
   return async (folder, options) => {
-    const isHere = options.before === undefined && (await isSmall(folder));
+    const isHere = options.previous === undefined && (await isSmall(folder));
     return (isHere ? await importHere() : elsewhere)(folder, options);
   };
 }

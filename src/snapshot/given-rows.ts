@@ -156,7 +156,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
     }
     if (problems.count > 0) continue;
     staged.pack();
-    if (options.before) reuseEqual(stage, file, options.before, reused);
+    if (options.previous) reuseEqual(stage, file, options.previous, reused);
   }
   const contents = hash.digest("hex");
   if (problems.count > 0) return { ok: false, problems: problems.lines(), fingerprint: contents };
@@ -167,7 +167,7 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
     contents,
     { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
     stage["world-stats"],
-    options.before && reusedStore(options.before, reused),
+    options.previous && reusedStore(options.previous, reused),
   );
   const keptWorlds = keepWorlds(worlds);
   return {

@@ -24,7 +24,7 @@ import { filesToOpen } from "./reuse.ts";
 import { readRowFiles } from "./row-files.ts";
 import { findUnchangedFiles, findUnchangedPrepared } from "./unchanged-files.ts";
 
-export type { Before, Loaded, LoadOptions, Refused } from "./loaded.ts";
+export type { Loaded, LoadOptions, Previous, Refused } from "./loaded.ts";
 
 /** Most attempts to read a folder while snapshots are being published in it. */
 const MOST_LOOKS = 3;
@@ -40,13 +40,13 @@ async function openFiles(
   const handle = await openIfThere(folder, MANIFEST, opened);
   const prepared = await openIfThere(folder, PREPARED, opened);
   // Read again below, so that its problems follow the problems of files.
-  const isRegular = options.before && (await handle?.stat())?.isFile();
+  const isRegular = options.previous && (await handle?.stat())?.isFile();
   const listed = isRegular ? await readManifest(handle!, new Problems()) : undefined;
   // Beside a prepared file no row file may exist, changed or not.
-  const unchanged = findUnchangedFiles(fingerprints, prepared ? undefined : options.before, listed);
-  const unchangedPrepared = findUnchangedPrepared(fingerprints, options.before, listed);
+  const unchanged = findUnchangedFiles(fingerprints, prepared ? undefined : options.previous, listed);
+  const unchangedPrepared = findUnchangedPrepared(fingerprints, options.previous, listed);
   const tables = filesToOpen(new Set(unchanged.keys()));
-  if (options.readsNothing && !unchangedPrepared && tables.length > 0) return undefined;
+  if (options.onlyIfUnchanged && !unchangedPrepared && tables.length > 0) return undefined;
   const rowProblems = prepared ? new Problems() : problems;
   const stored = await openRowFiles(folder, rowProblems, opened, tables);
   const skipped = new Set(Array.from(unchanged.values(), ({ file }) => file));

@@ -18,9 +18,9 @@ export interface LoadOptions {
   /** Receives the share of the stored bytes that was read, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
   /** The served generation: its unchanged files are not read again. */
-  readonly before?: Before | undefined;
-  /** Fails without a message instead of reading a file of rows or a prepared file. */
-  readonly readsNothing?: boolean;
+  readonly previous?: Previous | undefined;
+  /** Loads only if nothing has to be read; else fails without a message. */
+  readonly onlyIfUnchanged?: boolean;
   readonly signal?: AbortSignal;
   /** Replace the limits in tests. */
   readonly maxBytes?: number;
@@ -78,7 +78,7 @@ interface Kept {
 }
 
 /** The served generation, for the next load. */
-export interface Before {
+export interface Previous {
   readonly store: Store;
   readonly kept: Kept;
 }

@@ -19,22 +19,22 @@ export function visibleIn({ users, worlds }: Store): VisibleRows {
 }
 
 /** A line for each table that lost more than half of its rows. @param where describes the rows before, as in "being served" */
-function shrinkProblems(before: VisibleRows, after: VisibleRows, where: string): string[] {
+function shrinkProblems(previous: VisibleRows, after: VisibleRows, where: string): string[] {
   return (["users", "worlds"] as const)
-    .filter((table) => before[table] >= SHRINK_GUARD_ROWS && after[table] < before[table] / 2)
+    .filter((table) => previous[table] >= SHRINK_GUARD_ROWS && after[table] < previous[table] / 2)
     .map((table) => {
-      const lost = `${after[table]} visible rows, less than half of the ${before[table]} ${where}`;
+      const lost = `${after[table]} visible rows, less than half of the ${previous[table]} ${where}`;
       return `${table}.ndjson: ${lost}`;
     });
 }
 
 /** Why a server would not replace one store by the other, one line per reason. */
-export function refusalsOf(before: Store, after: Store, allowShrink: boolean): string[] {
-  const shrunk = allowShrink ? [] : shrinkProblems(visibleIn(before), visibleIn(after), "being served");
+export function refusalsOf(previous: Store, after: Store, allowShrink: boolean): string[] {
+  const shrunk = allowShrink ? [] : shrinkProblems(visibleIn(previous), visibleIn(after), "being served");
   const problems = shrunk.map(
     (problem) => `${problem}; use --allow-shrink (option allowShrink) to accept it`,
   );
-  if (after.id !== before.id || after.contents === before.contents) return problems;
+  if (after.id !== previous.id || after.contents === previous.contents) return problems;
   return [`manifest.json: generation: "${after.id}" is being served with other contents`, ...problems];
 }
 
@@ -58,7 +58,7 @@ export interface ShrinkGuard {
 /** @throws {PlaceError} if the new snapshot has less than half of the published users or worlds */
 export async function refuseShrunk(after: VisibleRows, { current, allowShrink }: ShrinkGuard): Promise<void> {
   if (current === undefined || allowShrink) return;
-  const before = await visibleOf(current);
-  const problems = before === undefined ? [] : shrinkProblems(before, after, "that are published");
+  const previous = await visibleOf(current);
+  const problems = previous === undefined ? [] : shrinkProblems(previous, after, "that are published");
   if (problems.length > 0) throw new PlaceError(`${problems.join("; ")}; use --allow-shrink to accept it`);
 }

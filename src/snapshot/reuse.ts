@@ -100,12 +100,12 @@ export function reusedStore({ store }: Pick<ServedTables, "store">, reused: Reus
   return Object.fromEntries(parts.map((part) => [part, store[part]]));
 }
 
-/** Indexes a loaded store for both searches. @param before the index of the served store, whose reused parts are taken */
+/** Indexes a loaded store for both searches. @param previous the index of the served store, whose reused parts are taken */
 export function indexReusing(
   { store, reused }: { readonly store: Store; readonly reused: Reused },
-  before: SearchIndex | undefined,
+  previous: SearchIndex | undefined,
 ): SearchIndex {
-  const parts = Object.entries(before ?? {}) as [IndexPart, unknown][];
+  const parts = Object.entries(previous ?? {}) as [IndexPart, unknown][];
   const taken = parts.filter(([part]) => isReused(reused, `index.${part}`));
-  return indexStore(store, Object.fromEntries(taken), before);
+  return indexStore(store, Object.fromEntries(taken), previous);
 }

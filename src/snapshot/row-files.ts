@@ -74,7 +74,7 @@ async function progressOver({ stored, options }: LoadInput): Promise<(bytes: num
 
 /** The served file, if it has the same contents under another fingerprint. */
 async function findEqual(file: StoredFile, { options, onBytes }: Reading): Promise<KeptFile | undefined> {
-  const kept = options.before?.kept.files.find((one) => one.file === file.name);
+  const kept = options.previous?.kept.files.find((one) => one.file === file.name);
   if (kept === undefined || (await file.handle.stat()).size !== kept.bytes) return undefined;
   return (await hashFile(file.handle, onBytes)) === kept.sha256 ? kept : undefined;
 }
@@ -82,11 +82,11 @@ async function findEqual(file: StoredFile, { options, onBytes }: Reading): Promi
 /** Reuses the rows of an unchanged file. False if a change in `worlds` changed which of them are visible. */
 function reuseFile(reading: Reading, kept: KeptFile, fingerprint: string): boolean {
   const { stage, problems, files, reused } = reading;
-  const { before } = reading.options;
+  const { previous } = reading.options;
   // A load with problems is refused, and this file adds no problem.
   if (problems.count === 0 && !areRowsReused(reused, kept.table)) return false;
   spend(reading.budget, kept.unpackedBytes);
-  const dangling = problems.count === 0 ? stageUnchanged(stage, kept, reused, before!) : kept.dangling;
+  const dangling = problems.count === 0 ? stageUnchanged(stage, kept, reused, previous!) : kept.dangling;
   reused.add(kept.table);
   files.push({ ...kept, fingerprint, dangling });
   return true;
@@ -102,7 +102,7 @@ async function readFile(reading: Reading, file: StoredFile, fingerprint: string)
   // At once, so that the next file can use the memory of the staged texts.
   const packing = performance.now();
   stage[tableOf(table)].pack();
-  if (options.before) reuseEqual(stage, table, options.before, reading.reused);
+  if (options.previous) reuseEqual(stage, table, options.previous, reading.reused);
   reading.packMs += performance.now() - packing;
 }
 
@@ -151,7 +151,7 @@ function hashContents({ files, manifest }: Reading): string {
 
 function finish(reading: Reading): LoadedFiles {
   const { stage, manifest, files, reused } = reading;
-  const { before } = reading.options;
+  const { previous } = reading.options;
   const { users, worlds, instances } = stage;
   const building = performance.now();
   const contents = hashContents(reading);
@@ -160,9 +160,9 @@ function finish(reading: Reading): LoadedFiles {
     contents,
     { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
     stage["world-stats"],
-    before && reusedStore(before, reused),
+    previous && reusedStore(previous, reused),
   );
-  const keptWorlds = reused.has("worlds.ndjson") ? before!.kept.worlds! : keepWorlds(worlds);
+  const keptWorlds = reused.has("worlds.ndjson") ? previous!.kept.worlds! : keepWorlds(worlds);
   return {
     store,
     createdAt: manifest?.createdAt,

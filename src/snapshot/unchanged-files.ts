@@ -6,7 +6,7 @@ import { sharedCopy, sharedUint32 } from "../store/bytes.ts";
 import { createIdMap } from "../store/ids.ts";
 import { NO_GROUP } from "../store/lists.ts";
 import { type FileFingerprints, formsOf, isSameFile, PREPARED } from "./files.ts";
-import type { Before, KeptFile, KeptPrepared, KeptWorlds } from "./loaded.ts";
+import type { KeptFile, KeptPrepared, KeptWorlds, Previous } from "./loaded.ts";
 import type { Listed, Manifest } from "./manifest.ts";
 import type { Reused } from "./reuse.ts";
 import {
@@ -31,10 +31,10 @@ function isUnchanged({ fingerprint, sha256 }: Identified, look: string, listed: 
 /** The served prepared file, if it is unchanged. A manifest requires a hash, which may not be known yet. */
 export function findUnchangedPrepared(
   fingerprints: FileFingerprints,
-  before: Before | undefined,
+  previous: Previous | undefined,
   manifest: Manifest | undefined,
 ): KeptPrepared | undefined {
-  const kept = before?.kept.prepared;
+  const kept = previous?.kept.prepared;
   const fingerprint = fingerprints.get(PREPARED);
   if (kept === undefined || fingerprint === undefined) return undefined;
   if (manifest !== undefined && kept.sha256 === undefined) return undefined;
@@ -44,11 +44,11 @@ export function findUnchangedPrepared(
 /** The unchanged row files of the served generation, by table. */
 export function findUnchangedFiles(
   fingerprints: FileFingerprints,
-  before: Before | undefined,
+  previous: Previous | undefined,
   manifest: Manifest | undefined,
 ): Map<RowFile, KeptFile> {
   const unchanged = new Map<RowFile, KeptFile>();
-  for (const file of before?.kept.files ?? []) {
+  for (const file of previous?.kept.files ?? []) {
     const forms = formsOf(file.table).filter((name) => fingerprints.has(name));
     const look = fingerprints.get(file.file);
     if (look === undefined || forms.length > 1) continue;
@@ -74,7 +74,7 @@ export function stageUnchanged(
   stage: Stage,
   { table, file, dangling }: KeptFile,
   reused: Reused,
-  { store, kept }: Before,
+  { store, kept }: Previous,
 ): Dangling {
   const name = tableOf(table);
   if (name === "world-stats") return dangling;

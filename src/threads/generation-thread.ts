@@ -44,8 +44,8 @@ async function indexInTwo(store: Store): Promise<SearchIndex> {
 }
 
 /** Indexes a store. @returns the parts that the index before lacks */
-function index({ store, reused, before }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
-  return partsMade(indexReusing({ store: reviveStore(store), reused }, before), before);
+function index({ store, reused, previous }: Extract<Task, { kind: "index" }>): Partial<SearchIndex> {
+  return partsMade(indexReusing({ store: reviveStore(store), reused }, previous), previous);
 }
 
 /** Bytes of row files above which garbage is collected before indexing. */
@@ -54,9 +54,9 @@ const MUCH_BYTES = 2 ** 25;
 type LoadTask = Extract<Task, { kind: "load" }>;
 
 async function load(task: LoadTask): Promise<Refused | Ready> {
-  const before = task.before && { ...task.before, store: reviveStore(task.before.store) };
+  const previous = task.previous && { ...task.previous, store: reviveStore(task.previous.store) };
   const loaded = await loadSnapshot(task.folder, {
-    before,
+    previous,
     onProgress: progressOf(task),
   });
   if (!loaded.ok) return loaded;
@@ -65,10 +65,10 @@ async function load(task: LoadTask): Promise<Refused | Ready> {
   if (loaded.bytes > MUCH_BYTES) collectGarbage();
   const isMuch = store.users.rows + store.worlds.rows > task.mostAlone;
   const indexed = await indexLoaded(task.folder, loaded, () =>
-    isMuch ? indexInTwo(store) : indexReusing(loaded, before?.index),
+    isMuch ? indexInTwo(store) : indexReusing(loaded, previous?.index),
   );
   if ("problems" in indexed) return indexed;
-  return { loaded, made: partsMade(indexed.index, before?.index), indexMs: indexed.indexMs };
+  return { loaded, made: partsMade(indexed.index, previous?.index), indexMs: indexed.indexMs };
 }
 
 async function run(task: Task): Promise<void> {
@@ -80,9 +80,9 @@ async function run(task: Task): Promise<void> {
   else say({ kind: "ready", ...result });
 }
 
-function progressOf({ before, reportsProgress }: LoadTask): (share: number) => void {
+function progressOf({ previous, reportsProgress }: LoadTask): (share: number) => void {
   let reported = 0;
-  const isServing = before !== undefined;
+  const isServing = previous !== undefined;
   return (share) => {
     if (isServing) yieldCpu();
     if (!reportsProgress || (share < 1 && share - reported < 0.01)) return;

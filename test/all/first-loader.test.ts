@@ -36,10 +36,10 @@ describe("a first load", () => {
       };
     const load = createFirstLoader(loader("thread"), async () => loader("here"));
     // Later loads have a generation to use again; the fake loaders do not look at it.
-    let before: Serving | undefined;
+    let previous: Serving | undefined;
     for (const each of folders) {
-      await load(each, { before });
-      before = {} as Serving;
+      await load(each, { previous });
+      previous = {} as Serving;
     }
     return places;
   }

@@ -300,26 +300,26 @@ export async function changeAndCompare(
   const orrery = await open(where, threads, (observation) => {
     if (observation.kind.startsWith("snapshot-")) last = observation;
   });
-  let before: Serving | undefined;
+  let previous: Serving | undefined;
 
   /** Loads directly, and compares every array. */
   async function compareLoads(): Promise<Loaded | Refused> {
     const whole = await loadSnapshot(where);
-    const partly = await loadSnapshot(where, before ? { before } : {});
+    const partly = await loadSnapshot(where, previous ? { previous } : {});
     if (!whole.ok || !partly.ok) {
       assert.deepEqual(partly, whole);
       return whole;
     }
-    const index = indexReusing(partly, before?.index);
-    const made = partsMade(index, before?.index);
+    const index = indexReusing(partly, previous?.index);
+    const made = partsMade(index, previous?.index);
     assert.deepEqual(resultOf(partly, index), resultOf(whole, indexStore(whole.store)));
-    if (before && partly.store.contents !== before.store.contents) {
+    if (previous && partly.store.contents !== previous.store.contents) {
       if (!made.users) count("index of users kept");
       if (!made.worlds) count("index of worlds kept");
-      if (!isSame(partly.store.popular.all, before.store.popular.all)) count("worlds in another order");
+      if (!isSame(partly.store.popular.all, previous.store.popular.all)) count("worlds in another order");
       for (const file of ROW_FILES) count(`${file} ${partly.reused.has(file) ? "kept" : "read"}`);
     }
-    before = { store: partly.store, kept: partly.kept, index };
+    previous = { store: partly.store, kept: partly.kept, index };
     return whole;
   }
 

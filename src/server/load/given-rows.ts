@@ -26,8 +26,8 @@ export function createRowsHolder(first: GivenRows, threads: boolean): RowsHolder
   let served: LoadedSearchable | undefined;
 
   const load: Loader = async (folder, options) => {
-    const { before } = options;
-    if (newest !== undefined && before?.store === newest.store) served = newest;
+    const { previous } = options;
+    if (newest !== undefined && previous?.store === newest.store) served = newest;
     if (given === undefined && served !== undefined) return served;
     const rows = given ?? {};
     given = undefined;
@@ -36,7 +36,7 @@ export function createRowsHolder(first: GivenRows, threads: boolean): RowsHolder
     const { store } = loaded;
     const isMuch = store.users.rows + store.worlds.rows > MOST_HERE;
     const indexed = await indexLoaded(folder, loaded, () =>
-      threads && isMuch ? indexInThread(loaded, before?.index) : indexReusing(loaded, before?.index),
+      threads && isMuch ? indexInThread(loaded, previous?.index) : indexReusing(loaded, previous?.index),
     );
     if ("problems" in indexed) return indexed;
     newest = { ...loaded, ...indexed };

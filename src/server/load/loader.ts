@@ -2,20 +2,20 @@
 
 import type { SearchIndex } from "../../search/search.ts";
 import {
-  type Before,
   type Loaded,
   type LoadOptions,
   loadSnapshot,
+  type Previous,
   type Refused,
 } from "../../snapshot/load.ts";
 import { indexReusing } from "../../snapshot/reuse.ts";
 import { LimitError } from "../../store/limits.ts";
 
 /** The parts of the served generation that the next load can use again. All can be sent to other threads. */
-export type Serving = Before & { readonly index: SearchIndex };
+export type Serving = Previous & { readonly index: SearchIndex };
 
 export interface LoaderOptions extends LoadOptions {
-  readonly before?: Serving | undefined;
+  readonly previous?: Serving | undefined;
 }
 
 export interface LoadedSearchable extends Loaded {
@@ -57,6 +57,6 @@ export async function indexLoaded(
 export const loadHere: Loader = async (folder, options) => {
   const result = await loadSnapshot(folder, options);
   if (!result.ok) return result;
-  const indexed = await indexLoaded(folder, result, () => indexReusing(result, options.before?.index));
+  const indexed = await indexLoaded(folder, result, () => indexReusing(result, options.previous?.index));
   return "problems" in indexed ? indexed : { ...result, ...indexed };
 };

@@ -58,14 +58,14 @@ export class ServedGeneration {
   replace(loaded: LoadedSearchable): void {
     const { store, index } = loaded;
     const { searchBounds, onReleased } = this.#options;
-    const before = this.#loaded;
+    const previous = this.#loaded;
     const retireSimilar = this.#replaceSimilar(loaded);
     this.#loaded = loaded;
     this.#search = new CachedSearch(openSearch(store, index), searchBounds);
     this.generation = createGeneration(store, this.#search.find, this.#similar?.search);
     this.#onGeneration(this.generation);
     retireSimilar?.();
-    if (before && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
+    if (previous && onReleased) setTimeout(onReleased, RELEASE_MS).unref();
   }
 
   /** Notes the files of another load of this generation: if they only look different, they need not be read again. */
@@ -81,8 +81,8 @@ export class ServedGeneration {
   /** Keeps the similar search if the names are the same, else replaces it. @returns releases a replaced one */
   #replaceSimilar({ store, index }: LoadedSearchable): OpenSimilar["retire"] | undefined {
     const old = this.#similar;
-    const before = this.#loaded?.index;
-    if (old && index.users === before?.users && index.worlds === before.worlds) {
+    const previous = this.#loaded?.index;
+    if (old && index.users === previous?.users && index.worlds === previous.worlds) {
       old.serveAs(store.id);
       return undefined;
     }

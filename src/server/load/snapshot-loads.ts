@@ -135,7 +135,7 @@ export class SnapshotLoads {
     // No progress is shown once requests are served. A message wakes the serving thread while the loading one still holds
     // the port's lock: at its lower priority, on a busy machine, that can last for a time slice of other threads.
     const onFirst = serving === undefined ? onProgress : undefined;
-    const loading = { ...options, before: serving, onProgress: onFirst, signal: this.#signal };
+    const loading = { ...options, previous: serving, onProgress: onFirst, signal: this.#signal };
     const result = await this.#loadUndamaged(loading);
     if (!result.ok || generation === undefined) return result;
     const isSame = result.store.id === generation.store.id;
@@ -168,12 +168,12 @@ export class SnapshotLoads {
 
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(isLoading: () => boolean): Promise<boolean> {
-    const before = this.served.serving!;
+    const previous = this.served.serving!;
     const renewed = await loadSnapshot(this.#folder, {
-      before,
-      readsNothing: true,
+      previous,
+      onlyIfUnchanged: true,
     });
-    if (!renewed.ok || renewed.store.id !== before.store.id || isLoading()) return false;
+    if (!renewed.ok || renewed.store.id !== previous.store.id || isLoading()) return false;
     this.#createdAt = renewed.createdAt;
     this.#fingerprint = renewed.fingerprint;
     this.#isServed = true;

@@ -18,13 +18,16 @@ export type Task =
       readonly reportsProgress: boolean;
       /** Above this number of users and worlds, another thread helps to index them. */
       readonly mostAlone: number;
-      readonly before: Serving | undefined;
+      readonly previous: Serving | undefined;
     }
   | HelperTask;
 
 /** Indexes a store, folds its worlds and plans their grams, or builds the second part of planned grams. */
 export type HelperTask =
-  | ({ readonly kind: "index"; readonly before: SearchIndex | undefined } & Pick<Loaded, "store" | "reused">)
+  | ({ readonly kind: "index"; readonly previous: SearchIndex | undefined } & Pick<
+      Loaded,
+      "store" | "reused"
+    >)
   | { readonly kind: "plan-worlds"; readonly store: Store }
   | { readonly kind: "index-part"; readonly plan: GramPlan };
 
@@ -53,11 +56,11 @@ export function doElsewhere<Result>(task: HelperTask): Promise<Result> {
 /** Indexes a store in a thread; on the calling one if that fails. */
 export async function indexInThread(
   { store, reused }: Pick<Loaded, "store" | "reused">,
-  before: SearchIndex | undefined,
+  previous: SearchIndex | undefined,
 ): Promise<SearchIndex> {
-  const task: HelperTask = { kind: "index", store, reused, before };
+  const task: HelperTask = { kind: "index", store, reused, previous };
   const made = await doElsewhere<Partial<SearchIndex>>(task).catch(() => undefined);
-  return made ? ({ ...before, ...made } as SearchIndex) : indexReusing({ store, reused }, before);
+  return made ? ({ ...previous, ...made } as SearchIndex) : indexReusing({ store, reused }, previous);
 }
 
 /** Up to this number, one thread indexes users and worlds in less time than another takes to start. */
@@ -74,18 +77,18 @@ function diedOf(folder: string, problem: string): Refused {
  */
 export async function loadInThread(
   folder: string,
-  { before, onProgress, signal }: LoaderOptions,
+  { previous, onProgress, signal }: LoaderOptions,
   mostAlone = MOST_ALONE,
 ): Promise<LoadedSearchable | Refused> {
   const problem = whyNoThread();
   if (problem !== undefined) return diedOf(folder, problem);
-  const isFirst = before === undefined;
+  const isFirst = previous === undefined;
   const task: Task = {
     kind: "load",
     folder,
     reportsProgress: onProgress !== undefined,
     mostAlone: isFirst && availableParallelism() > 1 ? mostAlone : Number.POSITIVE_INFINITY,
-    before,
+    previous,
   };
   const worker = startWorker(GENERATION_THREAD, task);
   const end = (): void => endWorker(worker);
@@ -104,6 +107,6 @@ export async function loadInThread(
   end();
   if ("problems" in result) return result;
   const { loaded, made, indexMs } = result;
-  const index = { ...before?.index, ...made } as SearchIndex;
+  const index = { ...previous?.index, ...made } as SearchIndex;
   return { ...loaded, store: reviveStore(loaded.store), index, indexMs };
 }

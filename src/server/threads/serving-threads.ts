@@ -104,8 +104,8 @@ export class ServingThreads {
     const { live, served } = this.#served;
     // Before the first thread starts: changes during the start must reach the threads, too.
     live.onChange({
-      onKeys: (keys, before) => {
-        const changes = keys.changesSince(before);
+      onKeys: (keys, previous) => {
+        const changes = keys.changesSince(previous);
         for (const thread of this.#threads) send(thread, { kind: "keys", changes });
       },
       onGeneration: () => {

@@ -106,7 +106,7 @@ export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | unde
   const { prepared, unchangedPrepared, fingerprints, manifest, began, problems, options } = input;
   const fingerprint = fingerprints.get(PREPARED)!;
   const read: ReadPrepared | undefined = unchangedPrepared
-    ? { kept: unchangedPrepared, store: options.before!.store }
+    ? { kept: unchangedPrepared, store: options.previous!.store }
     : await readPrepared(prepared!, fingerprint, manifest !== undefined, options).catch(
         (error: unknown) => void addFault(PREPARED, error, problems),
       );
