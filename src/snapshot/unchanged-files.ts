@@ -22,7 +22,7 @@ import {
 
 type Identified = Pick<KeptPrepared, "fingerprint" | "sha256">;
 
-/** Whether a file is unchanged. If only its change time differs, since it got another link, the manifest must list its contents. */
+/** Whether a file is unchanged. A new hard link changes the ctime alone. Then the manifest's hash decides. */
 function isUnchanged({ fingerprint, sha256 }: Identified, look: string, listed: Listed | undefined): boolean {
   const isListed = listed !== undefined && listed.sha256 === sha256;
   return look === fingerprint || (isListed && isSameFile(look, fingerprint));

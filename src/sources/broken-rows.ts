@@ -74,7 +74,7 @@ export async function leaveOut(
   files: RowFiles,
   problems: readonly string[],
 ): Promise<{ readonly files: RowFiles; readonly count: number } | undefined> {
-  // The count of further problems is none of a row; those come up in the next check.
+  // The line "… and N more" names no rows. The next check finds them.
   const rows = rowsIn(problems.filter((problem) => !/^… and \d+ more$/.test(problem)));
   const broken = rows.filter((row) => typeof row !== "string");
   if (broken.length === 0 || broken.length < rows.length) return undefined;
