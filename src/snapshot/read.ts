@@ -94,7 +94,7 @@ async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (
   const stored = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of chunksOf(handle)) {
       take(chunk);
-      const wrong = given === 0 ? notGzip(chunk) : undefined;
+      const wrong = given === 0 && chunk.length > 1 ? notGzip(chunk) : undefined;
       if (wrong !== undefined) throw new BadFileError(wrong);
       given += chunk.length;
       // The stream may keep the chunk after its buffer is used again.

@@ -292,7 +292,7 @@ describe("a comparison", () => {
     changed.worldStats[11] = { ...changed.worldStats[11]!, visitsLast7Days: 77 };
     const { status, stdout, stderr } = await compare(t, rows, changed);
     assert.deepEqual([status, stderr], [1, ""]);
-    assert.match(stdout, /^worlds\.list\(.+\) data \d+ name: "world 13 of 0", "another name"$/m);
+    assert.match(stdout, /^worlds\.list\(.+\) data \d+ name: "world 513 of 0", "another name"$/m);
     assert.match(stdout, /^worlds\.popular\(.+"week".*\) data /m);
     for (const line of stdout.trimEnd().split("\n")) assert.match(line, /^(worlds|users\.worlds)\b/);
   });

@@ -194,10 +194,14 @@ describe("limits shared by a cluster", { skip, concurrency: 2 }, () => {
     for (const node of nodes) assert.ok(Number(node.cli("DBSIZE")) > 3);
     nodes[2].signal("SIGKILL");
     const [one] = replicas;
-    let alone = 0;
-    for (let at = 0; at < 60; at++) alone += 2 - (await one.countEach(`new ${at}`, 2, 2));
-    // For keys of the lost server, one of two passes here; for all others, both.
-    assert.ok(alone > 6 && alone < 40, `${alone}`);
+    let keys = 0;
+    // For keys of the lost server, one of two passes here; for all others both, unless the machine is busy.
+    await until(async () => {
+      let alone = 0;
+      for (let at = 0; at < 60; at++) alone += 2 - (await one.countEach(`new ${keys++}`, 2, 2));
+      assert.ok(alone > 6, `${alone}`);
+      return alone < 40;
+    }, "most keys to be counted by the others");
     assert.deepEqual(one.kinds(), ["limits-away"]);
     await nodes[2].restart();
     await one.untilBack();
