@@ -27,6 +27,9 @@ async function printed(cwd: string, args: readonly string[], more: object = {}):
 /** Path of a program in an installed package. */
 const programOf = (path: string): string => join(place, "node_modules", path);
 
+/** A hook that takes longer on a busy machine leaves an open replica behind, with which the runner never ends. */
+const PATIENT = ["--testTimeout=60000"];
+
 describe("examples", { skip: lacksRecipes }, () => {
   before(() => installRecipes(folder));
 
@@ -73,12 +76,18 @@ describe("examples", { skip: lacksRecipes }, () => {
   });
 
   it("Vitest", async () => {
-    const said = await printed(at("vitest"), [programOf("vitest/vitest.mjs"), "run", "--reporter=json"]);
+    const said = await printed(at("vitest"), [
+      programOf("vitest/vitest.mjs"),
+      "run",
+      "--reporter=json",
+      ...PATIENT,
+      "--hookTimeout=60000",
+    ]);
     assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
   });
 
   it("Jest", async () => {
-    const said = await printed(at("jest"), [programOf("jest/bin/jest.js"), "--json"], {
+    const said = await printed(at("jest"), [programOf("jest/bin/jest.js"), "--json", ...PATIENT], {
       NODE_OPTIONS: "--experimental-vm-modules",
     });
     assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
@@ -99,7 +108,7 @@ describe("examples", { skip: lacksRecipes }, () => {
       afterAll(() => orrery.close());
       test("has users", async () => expect((await orrery.client().stats()).data.totalUsers).toBe(2000));`,
     );
-    const said = await printed(project, [programOf("jest/bin/jest.js"), "--json"], {
+    const said = await printed(project, [programOf("jest/bin/jest.js"), "--json", ...PATIENT], {
       NODE_OPTIONS: "--experimental-vm-modules",
     });
     assert.equal((JSON.parse(said) as { numPassedTests: number }).numPassedTests, 1);
