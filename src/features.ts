@@ -14,14 +14,14 @@ import { CORE_METRICS } from "./observe/metrics/table.ts";
 import type { Features, ThreadFeatures } from "./server/features.ts";
 import type { CoreOptions } from "./server/open-options.ts";
 import { CORE_SETTINGS, placed, type Setting } from "./settings/settings.ts";
-import { countInThread } from "./shared-limits/replica.ts";
 import {
   SHARED_LIMITS_EVENTS,
   SHARED_LIMITS_METRICS,
   SHARED_LIMITS_SETTINGS,
   type SharedLimitsOptions,
   shareLimits,
-} from "./shared-limits/settings.ts";
+} from "./shared-limits/feature.ts";
+import { countInThread } from "./shared-limits/replica.ts";
 import {
   openSimilarSearching,
   SIMILAR_EVENTS,

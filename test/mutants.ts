@@ -256,7 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "files are read while they still change",
-    file: "src/server/load/snapshots.ts",
+    file: "src/server/load/keeper.ts",
     within: "#check",
     text: "else if (settled && ",
     becomes: "else if (",
@@ -300,7 +300,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: "keepKeys",
     text: "await readings.ask();\n      return result;",
     becomes: "await readAgain();\n      return result;",
-    tests: { keeping: "are read one reading after the other: a slow older one has not the last word" },
+    tests: { keeper: "are read one reading after the other: a slow older one has not the last word" },
   },
   {
     breaks: "instances of a world that became visible stay hidden",

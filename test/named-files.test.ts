@@ -9,7 +9,7 @@ import { type Environment, nameSetting, type Options } from "../src/cli/options.
 import { readToken } from "../src/files/token-file.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
-import { shareLimits } from "../src/shared-limits/settings.ts";
+import { shareLimits } from "../src/shared-limits/feature.ts";
 import { findUrlSource as findSource } from "../src/sources/feature.ts";
 import { temporaryFolder, writeSnapshot } from "./support/folders.ts";
 import { optionsOf } from "./support/options.ts";

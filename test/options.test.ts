@@ -14,7 +14,7 @@ import {
 import { reportUnknownVariables } from "../src/cli/serve.ts";
 import { PROGRAM } from "../src/features.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { SnapshotKeeper } from "../src/server/load/snapshots.ts";
+import { SnapshotKeeper } from "../src/server/load/keeper.ts";
 import {
   type Command,
   commandsOf,

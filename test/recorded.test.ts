@@ -8,10 +8,26 @@ import { helpFor, overview } from "../src/cli/help.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
 import { PROGRAM } from "../src/features.ts";
 import { createLog } from "../src/observe/log/log.ts";
-import { createRequestCells, DURATIONS, REQUESTS, SERIES } from "../src/observe/metrics/counters.ts";
+import {
+  BUCKETS,
+  createRequestCells,
+  DURATIONS,
+  REQUESTS,
+  SECONDS,
+  SLICE,
+  seriesOf,
+} from "../src/observe/metrics/counters.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
 import { Recording } from "./support/recorded.ts";
 import { watchedServer } from "./support/watched.ts";
+
+/** Method, route and status of the requests that the recorded metrics count. */
+const COUNTED: readonly Parameters<typeof seriesOf>[] = [
+  ["GET", "", 0],
+  ["GET", "", 404],
+  ["HEAD", "/stats", 200],
+  ["BREW", "/worlds/:id", 405],
+];
 
 it("help texts are those recorded", () => {
   const recording = new Recording("help");
@@ -42,12 +58,13 @@ it("log lines of every event are those recorded, for machines and for people", (
 
 it("the text of metrics is the one recorded, in both formats", () => {
   const cells = createRequestCells(2);
-  // Fills all cells of all threads, but only some of the series.
-  for (let at = 0; at < cells.length; at++) if (at % (cells.length / 3) < REQUESTS) cells[at] = at % 97;
-  for (const series of [0, 1, 7, SERIES - 1]) {
-    cells[REQUESTS + series] = 1e6 + series;
-    cells[REQUESTS + SERIES + series] = series / 3;
-    for (let bucket = 0; bucket < 22; bucket++) cells[DURATIONS + series * 22 + bucket] = bucket;
+  // Fills all cells of all threads, but only some of the series, which are found by name: a new path changes no value.
+  for (let at = 0; at < cells.length; at++) if (at % SLICE < REQUESTS) cells[at] = (at % SLICE) % 97;
+  for (const [at, asked] of COUNTED.entries()) {
+    const series = seriesOf(...asked);
+    cells[REQUESTS + series] = 1e6 + at;
+    cells[SECONDS + series] = at / 3;
+    for (let bucket = 0; bucket < BUCKETS; bucket++) cells[DURATIONS + series * BUCKETS + bucket] = bucket;
   }
   const recording = new Recording("metrics");
   for (const isLoaded of [false, true]) {

@@ -24,8 +24,8 @@ import { PREPARED } from "../snapshot/files.ts";
 import { composeState } from "./compose.ts";
 import type { Features } from "./features.ts";
 import { LiveState } from "./live-state.ts";
+import { SnapshotKeeper } from "./load/keeper.ts";
 import type { Loader, SnapshotEvents } from "./load/loader.ts";
-import { SnapshotKeeper } from "./load/snapshots.ts";
 import type { OpenSource } from "./load/source.ts";
 import { loadInThread } from "./load/threaded-loader.ts";
 

@@ -1,4 +1,4 @@
-/** One load after another: brings the folder from its source, loads it, and serves the result. `snapshots.ts` decides when. */
+/** One load after another: brings the folder from its source, loads it, and serves the result. `keeper.ts` decides when. */
 
 import type { ReloadResult } from "../../model/reload.ts";
 import type { Observe } from "../../observe/events.ts";
