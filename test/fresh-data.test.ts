@@ -137,6 +137,22 @@ describe("createdAt alone", () => {
     assert.deepEqual(loaded.kept, ["users", "worlds", "world-stats"]);
   });
 
+  it("is warned of when it is more than five minutes ahead, at the first load too", async (t) => {
+    const folder = await makeRows(join(temporaryFolder(t), "rows"), 1);
+    const at = (aheadMs: number): string => new Date(Date.now() + aheadMs).toISOString();
+    changeManifest(folder, { createdAt: at(3_600_000) });
+    const { state } = await follow(t, folder);
+    for (const createdAt of [at(200_000), at(86_400_000)]) {
+      changeManifest(folder, { createdAt });
+      await until(() => state.createdAt === createdAt, "it");
+    }
+    const ahead = state.seen.flatMap((one) => (one.kind === "data-ahead" ? [one.seconds] : []));
+    assert.deepEqual(
+      ahead.map((seconds) => Math.ceil(seconds / 3600)),
+      [1, 24],
+    );
+  });
+
   it("is not taken where a file is another one, or none", async (t) => {
     const root = temporaryFolder(t);
     const folder = await makeRows(join(root, "rows"), 1);

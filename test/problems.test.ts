@@ -158,6 +158,11 @@ describe("problems", () => {
     history.isDraining = false;
     history.confirmed(0, "2026-11-23T11:59:30Z");
     assert.deepEqual(kinds(), []);
+    history.confirmed(0, "2026-11-23T12:05:00Z");
+    assert.deepEqual(kinds(), [], "clocks may differ by five minutes");
+    history.confirmed(0, "2026-11-30T12:00:00Z");
+    assert.deepEqual(kinds(), ["data-ahead"]);
+    assert.match(problems.list()[0]!.message, /604800 s ahead/);
     history.confirmed(0);
     assert.deepEqual(kinds(), ["data-undated"]);
     assert.equal(history.readiness().status, "ready");

@@ -1,6 +1,6 @@
 /** Observations since the start (loads, keys), and whether the server is ready for requests. */
 
-import { parseTime } from "../model/time.ts";
+import { parseTime, secondsAhead } from "../model/time.ts";
 import type { Observation } from "../observe/events.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -158,7 +158,10 @@ export class History implements SnapshotEvents {
     const stale: Problem[] = old === undefined ? [] : [{ kind: "data-stale", since, message: old.message }];
     const isUndated = this.createdAt === null && this.maxDataAge > 0;
     const undated: Problem[] = isUndated ? [{ kind: "data-undated", since, message: UNDATED }] : [];
-    return [hidden, stale, undated].flat();
+    const seconds = secondsAhead(this.createdAt ?? undefined, now);
+    const message = `The data are of ${this.createdAt}, ${seconds} s ahead of this machine's clock: one of the clocks is wrong.`;
+    const ahead: Problem[] = seconds === 0 ? [] : [{ kind: "data-ahead", since, message }];
+    return [hidden, stale, ahead, undated].flat();
   }
 
   readiness(): Readiness {

@@ -94,6 +94,7 @@ export const PROBLEM_KINDS = [
   "keys-refused",
   "worlds-hidden",
   "data-stale",
+  "data-ahead",
   "data-undated",
   "limits-away",
   "thread-died",

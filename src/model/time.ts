@@ -120,3 +120,12 @@ export function whyNoTime(text: string): string | undefined {
 export function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
+
+/** Clocks of machines may differ by so many seconds. */
+const MOST_AHEAD = 300;
+
+/** By how many seconds a time is ahead of this machine's clock; 0 up to five minutes, and for no valid time. */
+export function secondsAhead(time: string | undefined, now: number = Date.now()): number {
+  const seconds = Math.round((parseTime(time ?? "") - now) / 1000);
+  return seconds > MOST_AHEAD ? seconds : 0;
+}

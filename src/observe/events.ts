@@ -163,6 +163,12 @@ export const CORE_EVENTS = {
     meaning:
       "A load failed, and why; the next attempt is after `retryMs`. Warn if the files were still changing.",
   }),
+  "data-ahead": event<{ createdAt: string; seconds: number }>({
+    level: "warn",
+    text: "the time of the data is ahead of this machine's clock",
+    meaning:
+      "The manifest's `createdAt` is `seconds`, more than five minutes, ahead of this machine's clock, so `--max-data-age` will report old data too late. One of the two clocks is wrong.",
+  }),
   "keys-loaded": event<{ keys: number; added: number; changed: number; removed: number }>({
     level: "info",
     // Every request will be refused.

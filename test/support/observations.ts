@@ -70,6 +70,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Fields<K>, ...Fields<K>[]] } =
   "keys-warned": [{ problems: ["key a (keys[0]): unknown field foo"] }],
   "keys-unchanged": [{ keys: 1 }],
   "keys-refused": [{ problem: "keys.json: not valid JSON" }],
+  "data-ahead": [{ createdAt: "2026-12-06T12:00:00.000Z", seconds: 604_800 }],
   "limits-away": [{ server: "127.0.0.1:6379", problem: "connection refused" }],
   "limits-back": [{ server: "127.0.0.1:6379", ms: 12 }],
   request: [

@@ -12,4 +12,6 @@ function record(files: readonly string[], isLong: boolean): void {
 
 record(["test/recorded.test.ts", "test/conformance.test.ts", "test/generate.test.ts"], false);
 record(["test/conformance.test.ts"], true);
-spawnSync("git", ["diff", "--stat", "--", "test/golden", "docs", "README.md", "deploy"], { stdio: "inherit" });
+spawnSync("git", ["diff", "--stat", "--", "test/golden", "docs", "README.md", "deploy"], {
+  stdio: "inherit",
+});

@@ -1,6 +1,7 @@
 /** One load after another: brings the folder from its source, loads it, and serves the result. `keeper.ts` decides when. */
 
 import type { ReloadResult } from "../../model/reload.ts";
+import { secondsAhead } from "../../model/time.ts";
 import type { Observe } from "../../observe/events.ts";
 import { fingerprintOf } from "../../snapshot/files.ts";
 import { loadSnapshot, type Refused } from "../../snapshot/load.ts";
@@ -155,9 +156,15 @@ export class SnapshotLoads {
     return { ...result, problems: [problem, ...result.problems] };
   }
 
+  #takeTime(createdAt: string | undefined): void {
+    this.#createdAt = createdAt;
+    const seconds = secondsAhead(createdAt);
+    if (seconds > 0) this.#options.observe({ kind: "data-ahead", createdAt: createdAt!, seconds });
+  }
+
   #serve(loaded: LoadedSearchable, ageMs: number, began: number): LoadOutcome {
     const { events, observe } = this.#options;
-    this.#createdAt = loaded.createdAt;
+    this.#takeTime(loaded.createdAt);
     events?.confirmed(ageMs, this.#createdAt);
     const isSame = loaded.store.id === this.served.generation?.store.id;
     if (!isSame) this.served.replace(loaded);
@@ -174,7 +181,7 @@ export class SnapshotLoads {
       onlyIfUnchanged: true,
     });
     if (!renewed.ok || renewed.store.id !== previous.store.id || isLoading()) return false;
-    this.#createdAt = renewed.createdAt;
+    this.#takeTime(renewed.createdAt);
     this.#fingerprint = renewed.fingerprint;
     this.#isServed = true;
     return true;
