@@ -52,6 +52,21 @@ describe("a URL of PostgreSQL", () => {
     assert.deepEqual(readPostgresUrl("postgresql://u@/d?host=/run", {}).secrets, []);
   });
 
+  it("has no parameter without effect", () => {
+    for (const [name, why] of [
+      ["sslmod", /has an unknown or unsupported parameter "sslmod"; did you mean "sslmode"\?$/],
+      ["schema", /"schema"; there are host, port, /],
+      ["target_session_attrs", /"target_session_attrs"/],
+      ["uselibpqcompat", /"uselibpqcompat"/],
+    ] as const)
+      assert.throws(() => readPostgresUrl(`postgres://u@h/d?sslmode=require&${name}=x`, {}), why);
+    assert.throws(() => readPostgresUrl("postgres://u@h/d?sslmode=no-verify", {}), /sslmode must be one of/);
+    const used = "host=/run&port=1&user=u&options=-csearch_path%3Dother&application_name=a&connect_timeout=2";
+    const { connectionStrings, connectMs } = readPostgresUrl(`postgres:///d?${used}`, {});
+    assert.equal(connectMs, 2000);
+    assert.match(connectionStrings[0]!, /options=-csearch_path%3Dother/);
+  });
+
   it("is refused without a word of it where a part of the password would be taken for something else", () => {
     const secrets = ["u:can/ary@h/d", "u:1?canary@h/d", "u:1#canary@h/d", "u:can/ary"];
     for (const text of [...secrets.map((one) => `postgres://${one}`), "http://canary", "canary"]) {

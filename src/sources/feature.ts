@@ -7,6 +7,7 @@ import { type EventRow, event } from "../observe/events.ts";
 import type { Metric } from "../observe/metrics/table.ts";
 import type { OpenSource, SourceQuestion } from "../server/load/source.ts";
 import { ALLOW_SHRINK, type Setting, SettingError } from "../settings/settings.ts";
+import { SourceError } from "../util/source-error.ts";
 
 /** @internal */
 export const SOURCES_SETTINGS = [
@@ -258,10 +259,18 @@ async function findRoundsSource(question: SourceQuestion): Promise<OpenSource> {
       true,
     );
   const cache = cacheFolder(question);
-  const [{ RoundsSource }, { copiesFolderOf }] = await Promise.all([
+  const [{ RoundsSource }, { copiesFolderOf }, { readPostgresUrl }] = await Promise.all([
     import("./rounds-source.ts"),
     import("./url/copies.ts"),
+    import("./postgres/postgres-url.ts"),
   ]);
+  try {
+    // The process of a round checks the environment.
+    readPostgresUrl(postgres, {});
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    throw new SettingError("snapshot", `: ${error.message}`, true);
+  }
   // The folder is that of the place, whatever the password.
   const place = copiesFolderOf(cache, addressForMessages(postgres));
   const { queries, every = ROUND_SECONDS, skipBroken = 0, allowShrink = false } = settings;

@@ -498,5 +498,6 @@ describe("rounds of a server", { skip, concurrency: 1 }, () => {
       return program.stderr();
     };
     assert.match(await of("http://127.0.0.1:1/", "--every", "5"), /--every is for snapshots by postgres/);
+    assert.match(await of("postgres://u@h/d?sslmod=require"), /"sslmod"; did you mean "sslmode"\?/);
   });
 });

@@ -1,5 +1,6 @@
 /** The URL of a PostgreSQL database, and errors of its server without its password. */
 
+import { problemWithNames } from "../../util/distance.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { codeOf, systemErrorText } from "../../util/system-error.ts";
 
@@ -35,6 +36,12 @@ const VARIABLES = {
   connect_timeout: "PGCONNECT_TIMEOUT",
 } as const;
 
+/** Parameters of a URL that mean what they mean to `psql`: of these, some by {@link VARIABLES}, the others by the library. */
+const PARAMETERS = [
+  ...["host", "port", "user", "password", "application_name", "fallback_application_name", "options"],
+  ...Object.keys(VARIABLES),
+];
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A number of seconds as `psql` reads it; undefined for none, as for 0 and below. @throws {SourceError} */
@@ -62,7 +69,6 @@ function withParameters(text: string, parameters: Readonly<Record<string, string
 /** The connection strings of a URL whose TLS is as `psql` reads its parameters and the environment. @throws {SourceError} */
 function stringsFor(text: string, url: URL, environment: Environment): readonly string[] {
   const { searchParams } = url;
-  if (searchParams.get("sslmode") === "no-verify" || searchParams.has("uselibpqcompat")) return [text];
   const [mode, root, certificate, key] = (["sslmode", "sslrootcert", "sslcert", "sslkey"] as const).map(
     (name) => searchParams.get(name) || environment[VARIABLES[name]] || undefined,
   );
@@ -85,8 +91,8 @@ function stringsFor(text: string, url: URL, environment: Environment): readonly 
 }
 
 /**
- * Checks a URL. `sslmode` and the variables of the environment have the same meaning as in `psql`; without any the connection
- * is not encrypted.
+ * Checks a URL. Its parameters and the variables of the environment have the same meaning as in `psql`; those that would have
+ * none are refused. Without any `sslmode` the connection is not encrypted.
  *
  * @throws {SourceError}
  */
@@ -105,10 +111,13 @@ export function readPostgresUrl(text: string, environment: Environment): Postgre
       "has an @ behind the host; special characters of a password must be percent-encoded (/ is %2F, ? is %3F, # is %23)",
     );
   }
-  const passwords = [
-    url.password,
-    ...["password", "sslpassword"].map((name) => url.searchParams.get(name) ?? ""),
-  ];
+  const unknown = problemWithNames(
+    Object.fromEntries(url.searchParams),
+    PARAMETERS,
+    "or unsupported parameter",
+  );
+  if (unknown !== undefined) throw new SourceError(`has an ${unknown}`);
+  const passwords = [url.password, url.searchParams.get("password") ?? ""];
   const secrets = new Set(
     passwords.flatMap((password) => [password, decoded(password), encodeURIComponent(decoded(password))]),
   );
