@@ -7,9 +7,9 @@ import type { State } from "../src/api/answer.ts";
 import { createNodeListener } from "../src/http/node-server.ts";
 import { GRACE_MS } from "../src/http/server.ts";
 import { slowSearches } from "./support/hostile.ts";
-import { serve, serveOpen, type TestOptions } from "./support/http-server.ts";
+import { serve, serveHere, serveOpen, type TestOptions } from "./support/http-server.ts";
 import { DEFAULTS } from "./support/options.ts";
-import { within } from "./support/patience.ts";
+import { assertInTime, within } from "./support/patience.ts";
 import { until } from "./support/process.ts";
 import { dial, header, requestHead, type Wire } from "./support/raw.ts";
 import { bearer, good, PAGE, SEARCH, STATS } from "./support/requests.ts";
@@ -267,6 +267,22 @@ test("requests that a stop finds unread are answered, though they are read after
   await wire.closed();
   await stopped;
 });
+
+for (const http of ["direct", "node"] as const) {
+  test(`idle connections hold a stop up for less than a second, whether their peers close or not, over ${http}`, async () => {
+    const { stop, port } = await serveHere({ http });
+    const wires = await Promise.all(Array.from({ length: 20 }, () => dial(port)));
+    for (const [at, wire] of wires.entries()) {
+      await wire.send(good(STATS));
+      assert.equal((await wire.response()).status, 200);
+      if (at % 2 === 0) wire.socket.pause();
+    }
+    const began = performance.now();
+    await within(stop(), "the stop");
+    assertInTime(began, 1000, "the stop");
+    for (const wire of wires) wire.destroy();
+  });
+}
 
 test("a listener of node:http whose last connection ended long before leaves all the same", async () => {
   const listener = createNodeListener({ observe() {} } as never, DEFAULTS);

@@ -127,6 +127,7 @@ export class Connection {
   /** A head whose body has not arrived, and what is left of that. */
   #head: Head | undefined;
   #bodyLeft = 0;
+  #linger = LINGER_TIMEOUT;
   #minor: 0 | 1 = 1;
   requests = 0;
   #answers: Answer[] = [];
@@ -477,9 +478,10 @@ export class Connection {
     else this.finish();
   }
 
-  /** Ends the connection after the last answer, or without any. */
-  finish(): void {
+  /** Ends the connection after the last answer, or without any. @param linger seconds that its peer then has to close */
+  finish(linger = LINGER_TIMEOUT): void {
     if (this.#isClosing()) return;
+    this.#linger = linger;
     this.#stopReading();
     this.#sendEnd();
   }
@@ -534,7 +536,7 @@ export class Connection {
         if (this.socket.writableFinished) this.#enter("lingering");
         break;
       case "lingering":
-        if (waited > LINGER_TIMEOUT) this.socket.destroy();
+        if (waited > this.#linger) this.socket.destroy();
         break;
     }
   }
