@@ -181,7 +181,6 @@ run(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof UserError)) crash(error);
   const message = withoutTokens(error.message);
   io.complain(error instanceof SnapshotError ? `${message}\n` : `orrery: ${message}\n`);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-  // Input that another program holds open would keep this process.
-  process.stdin.unref?.();
+  // Input that another program holds open, or the channel to a primary of node:cluster, would keep this process.
+  process.exit(error instanceof UsageError ? 2 : 1);
 });

@@ -1,5 +1,6 @@
 /** A port that several servers listen on, and a check that no other process listens there. */
 
+import cluster from "node:cluster";
 import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, type ListenOptions } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -84,7 +85,8 @@ export async function tryPort(host: string, port: number, sharing: Sharing): Pro
   if (descriptorOf(host) !== undefined) return;
   // Bun's servers do not report an unknown host.
   if (process.versions.bun !== undefined) await lookup(host);
-  if (port === 0) return;
+  // Workers of node:cluster listen at a socket of their primary, which has the port.
+  if (port === 0 || cluster.isWorker) return;
   const reusePort = sharing === "anybody";
   // The types of the oldest supported Node do not know `reusePort`.
   const release = await hold({ host, port, ...(reusePort ? { reusePort } : {}) } as ListenOptions);

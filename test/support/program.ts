@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 /** The root of the tree; ends with a slash. */
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SRC = join(ROOT, "src");
-const BUILT = join(ROOT, "dist/main.js");
+export const BUILT = join(ROOT, "dist/main.js");
 
 export const BUILT_PROGRAM: readonly string[] = [BUILT];
 

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { unavailable } from "./need.ts";
 import { packInto, ROOT } from "./program.ts";
 
-const TOOLS = join(ROOT, "tools/recipes");
+export const TOOLS = join(ROOT, "tools/recipes");
 export const EXAMPLES = join(ROOT, "docs/examples");
 export const run = promisify(execFile);
 
