@@ -7,6 +7,7 @@ import { helpFor, overview } from "./cli/help.ts";
 import { CommandError, nameSetting, readOptions, UsageError } from "./cli/options.ts";
 import { PROGRAM } from "./features.ts";
 import { packageJson } from "./install/package.ts";
+import { isJournal, withPriority } from "./observe/log/journal.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
 import { deferSignals } from "./util/process/early-signals.ts";
@@ -52,7 +53,8 @@ async function readInput(): Promise<string> {
 
 function complain(text: string): void {
   try {
-    if (isServer) writeWhole(openWithoutBlocking(2), text, PATIENCE_MS);
+    const lines = isJournal(process.env.JOURNAL_STREAM) ? withPriority("error", text) : text;
+    if (isServer) writeWhole(openWithoutBlocking(2), lines, PATIENCE_MS);
     else writeWhole(2, text);
   } catch {
     // No output is left for a report.

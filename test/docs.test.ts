@@ -161,7 +161,7 @@ describe("the documents", () => {
 
 /** Flags of every command, of npm and node, and of the benches. */
 const OTHER_FLAGS = new Set(
-  "help version global omit import smoke guard against load only fresh searches compile cpu-prof experimental-vm-modules max-old-space-size".split(
+  "help version global omit import smoke guard against load only fresh searches compile cpu-prof experimental-vm-modules listen-timeout kill-timeout max-old-space-size".split(
     " ",
   ),
 );
@@ -173,7 +173,7 @@ it("flags and variables that a document mentions exist", () => {
   for (const { name, text } of DOCUMENTS) {
     // Output and flags of other programs: results of the benches, bundlers, services.
     if (name === "bench/RESULTS.md" || name === "docs/runtimes.md") continue;
-    const ours = text.replace(/^.*\b(npm|npx|pm2|podman|systemctl|kubectl|useradd|install|curl) [^`]*$/gm, "");
+    const ours = text.replace(/^.*\b(npm|npx|podman|systemctl|kubectl|useradd|install|curl) [^`]*$/gm, "");
     for (const [, flag] of ours.matchAll(/--([a-z][a-z-]+)/g)) {
       if (OTHER_FLAGS.has(flag!)) continue;
       assert.ok(flags.has(flag!) || flags.has(flag!.replace(/^no-/, "")), `${name} mentions --${flag}`);

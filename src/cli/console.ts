@@ -2,6 +2,7 @@
 
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
+import { isJournal } from "../observe/log/journal.ts";
 import type { LogSink } from "../observe/log/log.ts";
 import { openWithoutBlocking, Sink } from "../observe/log/sink.ts";
 import { CLEAR_LINE } from "./terminal.ts";
@@ -26,14 +27,15 @@ function isOneTerminal(): boolean {
   return isatty(1) && isatty(2) && fstatSync(1).rdev === fstatSync(2).rdev;
 }
 
-/** Opens the outputs of a server. */
-export function openConsole(format = "auto") {
+/** Opens the outputs of a server. @param journalStream value of `JOURNAL_STREAM` */
+export function openConsole(format = "auto", journalStream?: string) {
   const errors = new Sink(openWithoutBlocking(2));
   const output = new Sink(openWithoutBlocking(1));
   const { write, status } = keepStatusBelow((text, isBulk) => errors.write(text, isBulk));
   const isPretty = format === "pretty" || (format === "auto" && errors.isTTY);
   const log: LogSink = {
     isPretty,
+    isJournal: isJournal(journalStream),
     write,
     onDropped: (listener) => errors.onDropped(listener),
     watch: (observe) => errors.watch(observe),

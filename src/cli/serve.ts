@@ -9,6 +9,7 @@ import { whyNoSharing } from "../http/port.ts";
 import { sampleFolder } from "../install/package.ts";
 import { isSocketPlace, placeText } from "../model/socket-place.ts";
 import type { Observe } from "../observe/events.ts";
+import { withPriority } from "../observe/log/journal.ts";
 import { createLog } from "../observe/log/log.ts";
 import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
 import { defaultsOf, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
@@ -33,8 +34,12 @@ import { type ProgressBar, startProgress } from "./terminal.ts";
 type ServerLog = ReturnType<typeof openLog>;
 
 /** Opens console and log. A log on the terminal of the listening line does not repeat that line. */
-function openLog({ values }: Options<"serve"> | Options<"demo">, { tables }: Program) {
-  const console = openConsole(values.logFormat);
+function openLog(
+  { values }: Options<"serve"> | Options<"demo">,
+  { environment }: CommandIo,
+  { tables }: Program,
+) {
+  const console = openConsole(values.logFormat, environment.JOURNAL_STREAM);
   const unsaid = new Set(console.isOneTerminal ? (["listening"] as const) : []);
   return { console, observe: createLog(tables.events, values.logLevel, console.log, unsaid) };
 }
@@ -160,14 +165,16 @@ async function runServer(
   own: Pick<ServerOptions, "settings" | "source" | "sharedLimits" | "admin">,
   isDemo = false,
 ) {
-  const log = openLog(options, program);
+  const log = openLog(options, io, program);
   const { console, observe } = log;
   const handTo = takeSignals(io, log, isDemo);
   reportUnknownVariables(io.environment, program.settings, observe);
   // Settings that the user relies on but that have no effect here.
   for (const found of options.withoutEffect) observe({ kind: "settings-without-effect", ...found });
   // In a log for people, requests get the same kind of lines as other observations.
-  const writeAccess = console.log.isPretty ? undefined : (text: string) => console.log.write(text, true);
+  const { isPretty, isJournal, write } = console.log;
+  const writeLines = (text: string) => write(isJournal ? withPriority("info", text) : text, true);
+  const writeAccess = isPretty ? undefined : writeLines;
   const { features, tables } = program;
   const started = { ...own, features, tables, observe, writeAccess, watchLog: console.log.watch };
   const server = await start(started, io, console);

@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { place, TOKEN } from "../support/place.ts";
@@ -20,9 +21,14 @@ const urlFrom = async (text: () => string): Promise<string> =>
     .join("");
 
 /** Starts a process whose outputs are not read yet. */
-function launch(args: readonly string[], stdout: Output = "pipe", stderr: Output = "pipe") {
+function launch(
+  args: readonly string[],
+  stdout: Output = "pipe",
+  stderr: Output = "pipe",
+  env = process.env,
+) {
   const [file, ...first] = COMMAND;
-  const child = spawn(file, [...first, ...args], { stdio: ["ignore", stdout, stderr] });
+  const child = spawn(file, [...first, ...args], { stdio: ["ignore", stdout, stderr], env });
   after(() => child.kill("SIGKILL"));
   // Its outputs may still be unread at the end.
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
@@ -55,6 +61,30 @@ async function askSome(url: string): Promise<void> {
 }
 
 describe("outputs", { concurrency: 2 }, () => {
+  test("lines on the journal begin with their priority", async (t) => {
+    const files = place(t);
+    const file = join(temporaryFolder(t), "journal");
+    const journal = openSync(file, "a");
+    const { dev, ino } = fstatSync(journal);
+    // An unknown variable is warned of.
+    const env = { ...process.env, JOURNAL_STREAM: `${dev}:${ino}`, ORRERY_NOTHING: "1" };
+    const server = launch(serving(files), "pipe", journal, env);
+    await askSome(await urlFrom(server.reading("stdout")));
+    await server.stop();
+    const failing = launch([...serving(files), "--keys", "/nowhere"], "pipe", journal, env);
+    assert.equal(await failing.ended(), 1);
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    const last = lines.pop();
+    assert.match(last!, /^<3>orrery: \/nowhere: /);
+    const levels = lines.map((line) => {
+      const [, priority, json] = /^<([346])>(\{.*\})$/.exec(line) ?? assert.fail(line);
+      const { level, event } = JSON.parse(json!) as { level: string; event: string };
+      assert.equal({ error: "3", warn: "4", info: "6" }[level], priority);
+      return `${level} ${event}`;
+    });
+    for (const one of ["info request", "warn variable-unknown"]) assert.ok(levels.includes(one), one);
+  });
+
   test("a reader of the log that stalls costs lines, which are counted, and no memory", async (t) => {
     const server = launch(serving(place(t)));
     const url = await urlFrom(server.reading("stdout"));

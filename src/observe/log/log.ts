@@ -1,6 +1,7 @@
 /** The log: one line per observation, JSON for machines, plain text on a terminal. */
 
 import { type Observation, type Observe, rowOf, type Tables } from "../events.ts";
+import { withPriority } from "./journal.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
@@ -35,6 +36,8 @@ export function timeOf(now: number): string {
 export interface LogSink {
   /** Whether people read the lines, rather than programs. */
   readonly isPretty?: boolean;
+  /** Whether the journal of systemd takes the lines, so that each begins with its priority. */
+  readonly isJournal?: boolean;
   /** @param isBulk one of very many lines, which may be dropped before others */
   write(text: string, isBulk?: boolean): unknown;
   /** @param listener called after each gap in the log */
@@ -67,7 +70,8 @@ export function createLog(
       ...(line?.(observation) ?? fields),
       msg: typeof text === "string" ? text : text(observation),
     };
-    sink.write(sink.isPretty ? prettyLine(entry) : `${JSON.stringify(entry)}\n`, kind === "request");
+    const lines = sink.isPretty ? prettyLine(entry) : `${JSON.stringify(entry)}\n`;
+    sink.write(sink.isJournal ? withPriority(severity, lines) : lines, kind === "request");
   };
   // The log has one line per gap, which stands in its place.
   sink.onDropped?.((count) => observe({ kind: "log-lines-dropped", count }));
