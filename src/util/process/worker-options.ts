@@ -53,14 +53,16 @@ export function whenEnded(
   );
 }
 
+const EXTERNAL = 'an external package (Next: serverExternalPackages: ["orrery"])';
+
 function causeOfDeath(thread: string, error: Error): string {
   const missing = missingFromBundle(thread);
   if (missing !== undefined) {
-    return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${basename(thread)}.js beside it, bundled as an entry point of its own, or orrery as an external package, or the option threads: false`;
+    return `there is no ${missing}; a bundle needs node_modules/orrery/dist/${basename(thread)}.js beside it, bundled as an entry point of its own, or orrery as ${EXTERNAL}, or the option threads: false`;
   }
   const unbundled = /^Cannot find package '([^']+)'/.exec(error.message)?.[1];
   if (unbundled !== undefined) {
-    return `it cannot import the package ${unbundled}; if a bundler copied this file, name orrery an external package there (Next: serverExternalPackages: ["orrery"]), otherwise install it again`;
+    return `it cannot import the package ${unbundled}; if a bundler copied this file, name orrery ${EXTERNAL} there, otherwise install it again`;
   }
   // A program file failed to parse. The error's stack is lost between threads, but the thread catches errors in data itself.
   if (error instanceof SyntaxError) return damaged(error.message);
