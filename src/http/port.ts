@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isNodeBefore } from "../install/runtime.mjs";
 import { descriptorOf, socketPathOf } from "../model/socket-place.ts";
 import { codeOf } from "../util/system-error.ts";
-import { checkSocketPath } from "./unix.ts";
+import { checkSocketPath, inheritedPath } from "./unix.ts";
 
 /** Other listeners allowed on the same port: none, only threads of this process, or every process that shares it. */
 export type Sharing = "alone" | "threads" | "anybody";
@@ -82,7 +82,8 @@ export async function whileAlone(
 export async function tryPort(host: string, port: number, sharing: Sharing): Promise<void> {
   const path = socketPathOf(host);
   if (path !== undefined) return await checkSocketPath(path);
-  if (descriptorOf(host) !== undefined) return;
+  const descriptor = descriptorOf(host);
+  if (descriptor !== undefined) return void inheritedPath(descriptor);
   // Bun's servers do not report an unknown host.
   if (process.versions.bun !== undefined) await lookup(host);
   // Workers of node:cluster listen at a socket of their primary, which has the port.

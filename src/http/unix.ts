@@ -1,6 +1,6 @@
 /** Listening at a Unix socket, and at a socket that was inherited from the process that started this one. */
 
-import { fstatSync, type Stats } from "node:fs";
+import { fstatSync, readFileSync, type Stats } from "node:fs";
 import { lstat, rename, stat, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, type ListenOptions, type Server } from "node:net";
 import { dirname, join } from "node:path";
@@ -90,21 +90,55 @@ export async function removeSocket(server: Server): Promise<void> {
   if (isOurs) await unlink(path).catch(() => {});
 }
 
+/** Of a listening socket in a table of the system, such as `/proc/net/tcp`: the places of its state and inode in a line. */
+const TABLES = [
+  { table: "tcp", state: 3, listening: "0A", inode: 9 },
+  { table: "tcp6", state: 3, listening: "0A", inode: 9 },
+  { table: "unix", state: 3, listening: "00010000", inode: 6 },
+] as const;
+
+/** A listening socket by its inode: its path, "" for TCP; undefined for any other socket, and "" where the system has no tables. */
+function findListening(inode: number): string | undefined {
+  for (const { table, state, listening, inode: place } of TABLES) {
+    let text: string;
+    try {
+      text = readFileSync(`/proc/net/${table}`, "utf8");
+    } catch {
+      return "";
+    }
+    for (const line of text.split("\n")) {
+      const fields = line.trim().split(/ +/);
+      if (fields[place] !== String(inode)) continue;
+      if (fields[state] !== listening) return undefined;
+      return table === "unix" ? fields.slice(place + 1).join(" ") : "";
+    }
+  }
+  return undefined;
+}
+
+/** The path of an inherited socket, "" for TCP. @throws {PlaceError} when the descriptor is no listening socket */
+export function inheritedPath(fd: number): string {
+  let found: Stats | undefined;
+  try {
+    found = fstatSync(fd);
+  } catch {
+    // It is not open.
+  }
+  if (!found?.isSocket()) throw new PlaceError(`descriptor ${fd} is no open socket`);
+  // The system would bind an unbound one to any free port.
+  const path = findListening(found.ino);
+  if (path === undefined) throw new PlaceError(`descriptor ${fd} is no listening socket`);
+  return path;
+}
+
 /** Listens at an inherited socket. Its queue outlives this process: nobody who connects meanwhile is refused. @throws {PlaceError} */
 export async function listenAtDescriptor(server: Server, fd: number): Promise<AddressInfo> {
-  const isSocket = ((): boolean => {
-    try {
-      return fstatSync(fd).isSocket();
-    } catch {
-      return false;
-    }
-  })();
-  if (!isSocket) throw new PlaceError(`descriptor ${fd} is no open socket`);
+  const path = inheritedPath(fd);
   const options = { fd, exclusive: true };
   await startListening(server, options as ListenOptions).catch((error: unknown) => {
     throw new PlaceError(`descriptor ${fd} is no listening socket (${codeOf(error as Error) ?? error})`);
   });
   const address = server.address();
   if (address !== null && typeof address === "object") return address;
-  return { address: `unix:${address ?? ""}`, family: "unix", port: 0 };
+  return { address: `unix:${path}`, family: "unix", port: 0 };
 }

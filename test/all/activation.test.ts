@@ -1,7 +1,7 @@
 /** Sockets that another process keeps: restarts under load, Debian's systemd-socket-activate, and proxies over Unix sockets. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -95,10 +95,41 @@ for (const kind of ["TCP", "Unix"]) {
     isOver = true;
     await Promise.all(loads);
     for (const agent of agents) if (agent) agent.destroy();
+    if (kind === "Unix") assert.ok(said().includes(`orrery listening on unix:${where} generation=`), said());
     assert.deepEqual([...outcomes.keys()], ["200"], JSON.stringify([...outcomes]));
     assert.ok(outcomes.get("200")! > 100);
     holder.stdin.end();
     await once(holder, "exit");
+  });
+}
+
+/** Hands over a socket that a service manager would not. */
+const UNREADY = `
+import os, socket, sys
+kind, path = sys.argv[1:3]
+held = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
+if kind == "bound": held.bind(("127.0.0.1", 0))
+if kind == "unix": held.bind(path)
+if kind == "connected":
+    other = socket.socket(); other.bind(("127.0.0.1", 0)); other.listen()
+    held.connect(other.getsockname())
+os.dup2(held.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execvp(sys.argv[3], sys.argv[3:])
+`;
+
+for (const kind of ["unbound", "bound", "unix", "connected"]) {
+  test(`a socket that does not listen is refused in one line: ${kind}`, async (t) => {
+    const { folder, snapshot, keys } = place(t);
+    const args = [...COMMAND, "serve", "--snapshot", snapshot, "--keys", keys, "--similar", "off"];
+    const { status, stdout, stderr } = spawnSync(
+      "python3",
+      ["-c", UNREADY, kind, join(folder, "api.sock"), ...args],
+      { cwd: ROOT, env: environment(), encoding: "utf8", timeout: 60_000 },
+    );
+    assert.deepEqual([status, stdout], [1, ""], stderr);
+    assert.match(stderr, /orrery: cannot listen on fd:3: descriptor 3 is no listening socket\n$/);
   });
 }
 
