@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
+import { join } from "node:path";
 import type { Observation } from "../../src/observe/events.ts";
 import { loadSnapshot } from "../../src/snapshot/load.ts";
 import { UrlSource, type UrlSourceOptions } from "../../src/sources/url/url.ts";
@@ -97,11 +98,11 @@ export function follow(address: string, cache: string, options: Partial<UrlSourc
   };
 }
 
-/** Names of temporary and owner files below a folder: files of neither a snapshot nor its copies. */
+/** Paths below a folder of what publications leave only when they are killed. */
 export function leftOvers(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .map((entry) => entry.name)
-    .filter((name) => /\.(part|owner|link|\d+)$/.test(name));
+    .filter(({ name }) => /\.(partial|lock|tmp)$|^next$/.test(name))
+    .map(({ parentPath, name }) => join(parentPath, name));
 }
 
 /** Two snapshots that differ in their instances alone. */
