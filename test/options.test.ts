@@ -63,6 +63,7 @@ function otherValue({ flag, kind, choices, default: usual }: (typeof PROGRAM.set
   if (kind === "flag") return defaultOf(flag) === "on" ? "off" : "on";
   if (choices) return choices.find((choice) => kind === "list" || choice !== usual)!;
   if (flag === "shared-limits") return "redis://a.example";
+  if (flag === "docs-url" || flag === "server") return "https://api.example.org";
   if (flag === "docs-contact") return "ops@example.org";
   return flag === "trusted-proxies" ? "::1" : "2001";
 }

@@ -7,6 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { takesGzip } from "../src/api/pages/serve.ts";
 import { createOpenApi } from "../src/docs-page/openapi.ts";
+import { problemWithPublicUrl } from "../src/docs-page/public-url.ts";
 import { DOCS_PAGE_SETTINGS, openPages } from "../src/docs-page/reference.ts";
 import { fillExamples, type ServedExamples } from "../src/docs-page/served-examples.ts";
 import { bodyBytes } from "../src/model/body.ts";
@@ -18,7 +19,12 @@ import { idText } from "../src/store/table.ts";
 import { freshFolder, mustLoad } from "./support/loaded.ts";
 import { bulkRows, madeId, writeSnapshot } from "./support/snapshot.ts";
 
-const OPEN = { docs: true, docsName: "Public read-only API", docsContact: undefined } as const;
+const OPEN = {
+  docs: true,
+  docsName: "Public read-only API",
+  docsContact: undefined,
+  docsUrl: undefined,
+} as const;
 /** What the pages need of a store without rows. */
 const NO_ROWS = { id: "none", users: { rows: 0 }, worlds: { rows: 0 }, instances: { rows: 0 } } as Store;
 
@@ -97,6 +103,7 @@ describe("what is the operator's", () => {
     };
     const mail = JSON.parse(await shown("ops@example.org", "/openapi.json")) as {
       info: Record<string, unknown>;
+      servers: readonly { readonly url: string }[];
     };
     assert.equal(mail.info.title, docsName);
     assert.deepEqual(mail.info.contact, { name: "The operator of this server", email: "ops@example.org" });
@@ -105,11 +112,35 @@ describe("what is the operator's", () => {
       name: "The operator of this server",
       url: "https://example.org/keys?a=1&b=2",
     });
+    assert.deepEqual(url.servers, [{ url: "api/public/v1", description: "This server" }]);
+    for (const docsUrl of ["https://api.example.org", "https://api.example.org/x/"]) {
+      const pages = openPages({ ...OPEN, docsUrl, cors: true }, "5 an hour")!;
+      const ask = { method: "GET", target: "/openapi.json", now: 0 } as Ask;
+      const { body } = (await pages.answer(ask, ask.target, NO_ROWS))!;
+      const { servers } = JSON.parse(bodyBytes(body).toString("utf8")) as typeof mail;
+      assert.equal(servers[0]!.url, `${docsUrl.replace(/\/$/, "")}/api/public/v1`);
+    }
     const page = await shown("https://example.org/keys?a=1&b=2", "/docs");
     assert.match(page, /<h1>Worlds &#38; &#34;more&#34; &#60;script&#62;/);
     assert.match(page, /<a href="https:\/\/example\.org\/keys\?a=1&#38;b=2">operator of this server<\/a>/);
     assert.doesNotMatch(page, /<script>alert|\{\{/);
     assert.match(await shown("ops@example.org", "/docs"), /href="mailto:ops@example\.org"/);
+  });
+
+  it("is checked: a public URL is an origin, with a prefix", () => {
+    for (const good of ["https://a.b", "http://localhost:1/", "https://a.b/prefix"])
+      assert.equal(problemWithPublicUrl(good), undefined, good);
+    for (const bad of [
+      "a.b",
+      "/",
+      "ftp://a.b",
+      "https://u:p@a.b",
+      "https://a.b/?",
+      "https://a.b/#x",
+      "https://a b",
+    ])
+      assert.match(problemWithPublicUrl(bad)!, /^must /, bad);
+    assert.match(problemWithPublicUrl("https://a.b/api/public/v1/")!, /^must end before/);
   });
 
   it("is checked: a contact is a URL or a mail address", () => {

@@ -8,9 +8,9 @@ export const DOCS_PAGE_COMMANDS: CommandRows<"openapi"> = [
     after: "build",
     usage: "",
     summary: "Print the OpenAPI document of the API.",
-    run: async (_options, io) => {
+    run: async ({ values }, io) => {
       const { createOpenApi } = await import("./openapi.ts");
-      io.print(`${JSON.stringify(createOpenApi(), null, 2)}\n`);
+      io.print(`${JSON.stringify(createOpenApi(undefined, values.server), null, 2)}\n`);
     },
   },
 ];

@@ -5,10 +5,11 @@ import { limitText } from "../api/pages/file.ts";
 import { PARAMETERS } from "../api/parameters.ts";
 import { ROUTES } from "../api/routes.ts";
 import { FAULTS, type FaultName, SCOPE_FAULTS } from "../model/fault.ts";
-import { BASE_PATH, SCHEMAS } from "../model/model.ts";
+import { SCHEMAS } from "../model/model.ts";
 import { REQUEST_ID } from "../model/request-ids.ts";
 import { CORE_DEFAULTS } from "../settings/settings.ts";
 import EXAMPLES from "./examples.json" with { type: "json" };
+import { serversOf } from "./public-url.ts";
 
 /** The introduction of the document. @param limit such as "1,000 an hour" */
 const descriptionOf = (
@@ -28,21 +29,9 @@ const TAGS: Readonly<Record<string, string>> = {
   stats: "The platform as a whole.",
 };
 
-function condition(name: string, description: string): Json {
-  return { name, in: "header", description, schema: { type: "string" } };
-}
-
-const CONDITIONS: Json = {
-  IfNoneMatch: condition("If-None-Match", "The ETag of what the client has: 304 when it is current."),
-  IfMatch: condition(
-    "If-Match",
-    "The ETag of the generation that must answer: 412 when the server has another.",
-  ),
-};
-
 type Json = Record<string, unknown>;
 
-function ref(kind: "schemas" | "headers" | "parameters" | "responses", name: string): Json {
+function ref(kind: "schemas" | "headers" | "responses", name: string): Json {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
@@ -216,18 +205,22 @@ function operationOf(route: Route): Json {
     // An extension for scopes: tools know OAuth scopes alone.
     ...(route.scope !== null && { "x-required-scope": route.scope }),
     security: [{ bearer: [] }],
-    parameters: [
-      ...(route.path.includes(":id") ? [id] : []),
-      ...parameters,
-      ref("parameters", "IfNoneMatch"),
-      ref("parameters", "IfMatch"),
-    ],
+    parameters: [...(route.path.includes(":id") ? [id] : []), ...parameters],
     responses: repliesOf(route),
   };
 }
 
-/** Makes the document. @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent */
-export function createOpenApi(limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow)): Json {
+/**
+ * Makes the document. Conditional headers are described once, in the introduction: importers fill in headers of operations, and
+ * `If-Match` with a text that is no ETag is a 412.
+ *
+ * @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent
+ * @param publicUrl as {@link serversOf}
+ */
+export function createOpenApi(
+  limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DEFAULTS.rateWindow),
+  publicUrl?: string,
+): Json {
   return {
     openapi: "3.1.0",
     info: {
@@ -237,8 +230,7 @@ export function createOpenApi(limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DE
       contact: { name: "The operator of this server" },
       license: { name: "MIT", identifier: "MIT" },
     },
-    // Relative to the document, so that the prefix of a proxy stays.
-    servers: [{ url: BASE_PATH.slice(1), description: "This server" }],
+    servers: serversOf(publicUrl),
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
       ROUTES.map((route) => [route.path.replace(":id", "{id}"), { get: operationOf(route) }]),
@@ -252,7 +244,6 @@ export function createOpenApi(limit = limitText(CORE_DEFAULTS.rateLimit, CORE_DE
         },
       },
       headers: HEADERS,
-      parameters: CONDITIONS,
       responses: Object.fromEntries(
         Object.entries(SHARED_REPLIES).map(([status, reply]) => [`Error${status}`, reply]),
       ),

@@ -15,6 +15,7 @@ import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import type { Setting, Settings } from "../settings/settings.ts";
+import { problemWithPublicUrl, serversOf } from "./public-url.ts";
 import { type ExampleStore, fillExamples, findExamples, type ServedExamples } from "./served-examples.ts";
 
 const MAIL = /^[^\s@<>",;:]+@[^\s@<>",;:]+\.[^\s@<>",;:]+$/;
@@ -56,6 +57,25 @@ export const DOCS_PAGE_SETTINGS = [
     meaning:
       "Where readers of the reference ask for a key: an `http` or `https` URL, or a mail address. Default: none.",
   },
+  {
+    flag: "docs-url",
+    isOption: true,
+    after: "cors",
+    kind: "text",
+    value: "URL",
+    problem: problemWithPublicUrl,
+    meaning:
+      "Public origin of the API, with the prefix of a proxy where there is one (`https://api.example.org`): the OpenAPI " +
+      "document names it as its server, which generated clients need. Default: relative to the document.",
+  },
+  {
+    flag: "server",
+    kind: "text",
+    value: "URL",
+    problem: problemWithPublicUrl,
+    meaning: "Public origin of the API, as `--docs-url` of `serve`. Default: relative to the document.",
+    commands: ["openapi"],
+  },
 ] as const satisfies readonly Setting[];
 
 /** Options of the library for the API reference. */
@@ -66,6 +86,8 @@ export interface DocsPageOptions {
   readonly docsName?: string;
   /** Where readers ask for a key: an `http` or `https` URL, or a mail address. */
   readonly docsContact?: string;
+  /** Public origin of the API, with the prefix of a proxy where there is one; the document's server is relative when absent. */
+  readonly docsUrl?: string;
 }
 
 const PAGE = "/docs";
@@ -128,23 +150,24 @@ interface File {
 
 const gzipped = promisify(gzip);
 
-type PagesSettings = Pick<Settings, "docs" | "docsName" | "docsContact" | "cors">;
+type PagesSettings = Pick<Settings, "docs" | "docsName" | "docsContact" | "docsUrl" | "cors">;
 
 /** A text as HTML shows it. */
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Inserts into the document what is the operator's, name and contact, and the examples. */
+/** Inserts into the document what is the operator's, name, contact and public URL, and the examples. */
 function fillDocument(
   text: string,
-  { docsName, docsContact }: PagesSettings,
+  { docsName, docsContact, docsUrl }: PagesSettings,
   examples: ServedExamples,
 ): string {
   const document = JSON.parse(text) as { info: Record<string, unknown> } & Parameters<typeof fillExamples>[0];
   const contact = { ...(document.info.contact as object), ...(docsContact && contactOf(docsContact)) };
   fillExamples(document, examples);
-  return JSON.stringify({ ...document, info: { ...document.info, title: docsName, contact } });
+  const info = { ...document.info, title: docsName, contact };
+  return JSON.stringify({ ...document, info, servers: serversOf(docsUrl) });
 }
 
 /** Inserts what is the operator's into the page: name and contact. */

@@ -7,12 +7,15 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { before, describe, it } from "node:test";
+import { ROUTES } from "../../src/api/routes.ts";
 import { createOpenApi } from "../../src/docs-page/openapi.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { unavailable } from "../support/need.ts";
+import { keyRecord, writeKeys } from "../support/place.ts";
+import { runWell, type Served, serve } from "../support/process.ts";
 import { ROOT, runTsc } from "../support/program.ts";
 
 const TOOLS = join(ROOT, "tools/openapi");
@@ -76,6 +79,98 @@ export const nothing = (page: Reply<"listWorlds", 200>) => page.data[0]?.email;
 // @ts-expect-error
 export const nowhere: keyof paths = "/worlds/{id}/visits";
 `;
+
+/** Programs that ask a server by a generated client, with no more than a token, and print the number of users. */
+const GENERATED: Readonly<
+  Record<string, { readonly generate: readonly string[]; readonly program: string }>
+> = {
+  oazapfts: {
+    generate: ["oazapfts", "document.json", "oazapfts.ts"],
+    program: `import { defaults, getStats } from "./oazapfts.ts";
+      defaults.headers = { Authorization: "Bearer TOKEN_OF_TEST" };
+      const { data } = await getStats();
+      console.log(data.data.totalUsers);`,
+  },
+  "swagger-typescript-api": {
+    generate: [
+      "swagger-typescript-api",
+      ...["generate", "-p", "document.json", "-o", ".", "-n", "swagger.ts"],
+    ],
+    program: `import { Api } from "./swagger.ts";
+      const api = new Api({ baseApiParams: { headers: { Authorization: "Bearer TOKEN_OF_TEST" } } });
+      const { data } = await api.stats.getStats();
+      console.log(data.data.totalUsers);`,
+  },
+  "openapi-typescript-codegen": {
+    generate: ["openapi", "--input", "document.json", "--output", "codegen"],
+    program: `import { OpenAPI, StatsService } from "./codegen/index.ts";
+      OpenAPI.TOKEN = "TOKEN_OF_TEST";
+      const { data } = await StatsService.getStats();
+      console.log(data.totalUsers);`,
+  },
+};
+
+/** Imports the document as Postman does, with its defaults or examples, and runs every request. Prints status and name. */
+const POSTMAN = `
+  import { readFileSync } from "node:fs";
+  import { createRequire } from "node:module";
+  const require = createRequire(import.meta.url);
+  const [, file, token, parametersResolution] = process.argv;
+  const input = { type: "string", data: readFileSync(file, "utf8") };
+  require("openapi-to-postmanv2").convertV2(input, { parametersResolution }, (error, { output }) => {
+    if (error) throw error;
+    const auth = { type: "bearer", bearer: [{ key: "token", value: token, type: "string" }] };
+    const useToken = ({ item, request }) => {
+      for (const one of item ?? []) useToken(one);
+      if (request) request.auth = auth;
+    };
+    const collection = output[0].data;
+    useToken(collection);
+    require("newman")
+      .run({ collection })
+      .on("request", (failed, { response, item }) => console.log(failed ?? response.code + " " + item.name));
+  });`;
+
+describe("the OpenAPI document of a server", { skip }, () => {
+  const token = "svc_sk_of-this-test";
+  let server: Served;
+  let file: string;
+  before(async () => {
+    const keys = writeKeys(join(folder, "keys.json"), keyRecord(token));
+    server = await serve(join(ROOT, "data/sample"), keys, ["--watch", "0"]);
+    const { stdout } = await runWell(["openapi", "--server", new URL(server.url).origin]);
+    file = join(folder, "document.json");
+    writeFileSync(file, stdout);
+  });
+
+  it("runs in Postman: every operation is a 200, by examples; with its defaults all but ids, which are made up", () => {
+    for (const [resolution, others] of [
+      ["Example", []],
+      ["Schema", ["404"]],
+    ] as const) {
+      const args = ["--input-type=module", "--eval", POSTMAN, file, token, resolution];
+      const lines = execFileSync(process.execPath, args, { cwd: TOOLS, encoding: "utf8" }).trim().split("\n");
+      assert.equal(lines.length, ROUTES.length);
+      const statuses = new Set(lines.map((line) => line.slice(0, 3)));
+      assert.deepEqual([...statuses].sort(), ["200", ...others], lines.join("\n"));
+    }
+  });
+
+  for (const [name, { generate, program }] of Object.entries(GENERATED)) {
+    it(`as a client of ${name} works by its default address`, () => {
+      const place = join(folder, name);
+      mkdirSync(place);
+      symlinkSync(join(TOOLS, "node_modules"), join(place, "node_modules"));
+      copyFileSync(file, join(place, "document.json"));
+      const [generator, ...args] = generate;
+      execFileSync(join(TOOLS, "node_modules/.bin", generator!), args, { cwd: place });
+      writeFileSync(join(place, "program.ts"), program.replace("TOKEN_OF_TEST", token));
+      writeFileSync(join(place, "package.json"), '{"type":"module"}');
+      const runner = ["--import", import.meta.resolve("tsx"), "program.ts"];
+      assert.equal(execFileSync(process.execPath, runner, { cwd: place, encoding: "utf8" }), "2000\n");
+    });
+  }
+});
 
 describe("the OpenAPI document", { skip }, () => {
   const document = createOpenApi();

@@ -44,14 +44,14 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
   });
   after(() => browser?.close());
 
-  async function open(path = "/docs", width = 1200): Promise<Page> {
+  async function open(path = "/docs", width = 1200, from = origin): Promise<Page> {
     const page = await browser.newPage();
     await page.setViewportSize({ width, height: 800 });
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
-    await page.goto(origin + path);
+    await page.goto(from + path);
     await shown(page);
     return page;
   }
@@ -124,6 +124,19 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     await page.close();
   });
 
+  it("asks its own server where the document names a public address, which the curl line has", async (t) => {
+    const keys = join(folder, "keys.json");
+    const settings = ["--watch", "0", "--docs-url", "https://api.example.org/x"];
+    const named = await serve(join(ROOT, "data/sample"), keys, settings);
+    t.after(() => named.stop());
+    const page = await open("/docs", 1200, new URL(named.url).origin);
+    await authorize(page, TOKEN);
+    assert.equal((await send(page, "getStats")).status, "200");
+    const curl = await page.locator(`${block("getStats")} .curl-command`).innerText();
+    assert.match(curl, /'https:\/\/api\.example\.org\/x\/api\/public\/v1\/stats'/);
+    await page.close();
+  });
+
   it("sends what was typed, however soon Execute is pressed", async () => {
     const page = await open();
     const id = "00000000-0000-4000-8000-00000000abcd";
@@ -132,7 +145,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
     for (const { name } of ROUTES) {
       const form = page.locator(block(name));
       await form.locator(".opblock-summary-control").click();
-      await form.locator('[data-param-name="If-Match"] input').waitFor();
+      await form.locator(".execute").waitFor();
       const typed: Record<string, string> = {};
       for (const row of await form.locator("[data-param-name]:has(input)").all()) {
         const parameter = (await row.getAttribute("data-param-name"))!;
@@ -228,7 +241,7 @@ describe("the reference page in a browser", { skip: need("chromium") }, () => {
 
   it("made no error and broke no policy, and nothing was loaded from elsewhere", () => {
     assert.deepEqual(complaints, []);
-    assert.deepEqual([...hosts], [new URL(origin).host]);
+    for (const host of hosts) assert.match(host, /^127\.0\.0\.1:/);
   });
 });
 

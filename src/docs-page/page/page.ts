@@ -149,8 +149,19 @@ new MutationObserver(() => {
 // Swagger UI puts the open part into the address but ignores Back and Forward: add no history entries.
 history.pushState = history.replaceState;
 
+/** The page asks its own server, whatever public address the document names: its policy allows no other. */
+function askHere<Request extends { url: string; loadSpec?: boolean }>(request: Request): Request {
+  const path = request.url.indexOf("/api/public/v1");
+  if (!request.loadSpec && path >= 0)
+    request.url = new URL(request.url.slice(path + 1), document.baseURI).href;
+  return request;
+}
+
 SwaggerUIBundle({
   url: "openapi.json",
+  requestInterceptor: askHere,
+  // Its curl line names the public address.
+  showMutatedRequest: false,
   domNode: reference,
   deepLinking: true,
   plugins: [ours],
