@@ -166,22 +166,23 @@ describe("examples of the reference", () => {
   const OWNER = madeId("bulk user", 1);
 
   /** Loads a snapshot whose newest visible world has a name and an owner; without rows nothing is visible. */
-  async function storeWith(name: string, ownerId: string, withRows = true): Promise<Store> {
+  async function storeWith(name: string, ownerId: string, others: string | false = "World"): Promise<Store> {
     const folder = freshFolder();
     const rows = bulkRows(3);
     const newest = { ...rows.worlds[0]!, id: NEWEST, name, ownerId, createdAt: "2026-06-01T00:00:00Z" };
     const hidden = { ...newest, id: madeId("hidden", 1), isPublic: false, createdAt: "2026-07-01T00:00:00Z" };
-    const worlds = [...rows.worlds, newest, hidden];
+    const named = rows.worlds.map((world) => ({ ...world, name: others || world.name }));
+    const worlds = [...named, newest, hidden];
     const nothing = { users: [], worlds: [hidden], stats: [], instances: [] };
-    writeSnapshot(folder, withRows ? { ...rows, worlds } : nothing);
+    writeSnapshot(folder, others !== false ? { ...rows, worlds } : nothing);
     return mustLoad(await loadSnapshot(folder)).store;
   }
 
-  it("are rows of the served snapshot: the newest visible world, its owner, an instance, words of their names", async () => {
-    const store = await storeWith("【a】 Ночной гӧрод!", OWNER);
+  it("are rows of the served snapshot: the newest visible world, its owner, an instance, words in Latin script", async () => {
+    const store = await storeWith("【a】 Ночной Überhang 12!", OWNER);
     const { examples } = await examplesOf(store);
     assert.deepEqual(examples, {
-      "/worlds/search q": "Ночной",
+      "/worlds/search q": "Überhang",
       "/worlds/{id} id": NEWEST,
       "/worlds/{id}/stats id": NEWEST,
       "/worlds/{id}/instances id": NEWEST,
@@ -208,12 +209,17 @@ describe("examples of the reference", () => {
     assert.deepEqual(await examplesOf(before, from), first);
   });
 
-  it("are empty where nothing is visible, and where a name has no word", async () => {
+  it("are empty where nothing is visible, and words come from other names where one has none in Latin script", async () => {
     const { examples } = await examplesOf(await storeWith("", OWNER, false));
     assert.deepEqual(new Set(Object.values(examples)), new Set([undefined]));
     assert.equal(Object.keys(examples).length, 8);
-    const named = await examplesOf(await storeWith("★ !", OWNER));
-    assert.equal(named.examples["/worlds/search q"], undefined);
+    for (const name of ["★ !", "夜の街", "🌊"]) {
+      const named = await examplesOf(await storeWith(name, OWNER));
+      assert.equal(named.examples["/worlds/search q"], "World", name);
+      assert.equal(named.examples["/worlds/{id} id"], NEWEST);
+    }
+    const { examples: all } = await examplesOf(await storeWith("夜の街", OWNER, "夜"));
+    assert.equal(all["/worlds/search q"], "夜の街");
     const long = await examplesOf(await storeWith("x".repeat(100_000), OWNER));
     assert.equal(long.examples["/worlds/search q"], "x".repeat(40));
   });

@@ -15,28 +15,54 @@ export interface ServedExamples {
   /** Id of the owner of that world, or of the newest user where that owner is not visible. */
   readonly users: string | undefined;
   readonly instances: string | undefined;
-  /** A word of the name of that world. */
+  /** A word of letters in the name of one of the newest worlds. */
   readonly worldsWord: string | undefined;
-  /** A word of the name of that user. */
+  /** The same of users. */
   readonly usersWord: string | undefined;
 }
 
-/** The longest run of at most 40 letters, marks and digits in a name; undefined if it has none. */
-function wordOf(name: string): string | undefined {
-  const words = name.match(/[\p{L}\p{M}\p{N}]{1,40}/gu);
-  return words?.reduce((longest, word) => (word.length > longest.length ? word : longest));
+/** A word in Latin script is shown on every machine, whatever its fonts. */
+const LATIN = /[\p{Script=Latin}\p{M}]{3,40}/gu;
+const LETTERS = /[\p{L}\p{M}\p{N}]{1,40}/gu;
+/** Rows among which a Latin word is looked for. */
+const MOST_LOOKED_AT = 100;
+
+/** The longest match in a text; undefined if it has none. */
+function longestOf(text: string, pattern: RegExp): string | undefined {
+  return text.match(pattern)?.reduce((longest, word) => (word.length > longest.length ? word : longest));
+}
+
+/** A word of the first name that has one in Latin script, else of the first name that has any. */
+function wordOf(names: readonly string[]): string | undefined {
+  for (const pattern of [LATIN, LETTERS]) {
+    for (const name of names) {
+      const word = longestOf(name, pattern);
+      if (word !== undefined) return word;
+    }
+  }
+  return undefined;
+}
+
+/** The names of the newest rows, that of one row first. */
+function namesOf(table: Store["users"] | Store["worlds"], first: number): string[] {
+  const rows = [first, ...Array(Math.min(table.rows, MOST_LOOKED_AT)).keys()];
+  return rows.map((row) => {
+    const { name, displayName } = rowObject<Partial<World & User>>(table, row);
+    return name ?? displayName ?? "";
+  });
 }
 
 export function findExamples({ users, worlds, instances }: ExampleStore): ServedExamples {
   const world = worlds.rows > 0 ? rowObject<World>(worlds, 0) : undefined;
   const ownerRow = world === undefined ? -1 : findId(users.ids, world.ownerId);
-  const user = users.rows > 0 ? rowObject<User>(users, Math.max(ownerRow, 0)) : undefined;
+  const userRow = Math.max(ownerRow, 0);
+  const user = users.rows > 0 ? rowObject<User>(users, userRow) : undefined;
   return {
     worlds: world?.id,
     users: user?.id,
     instances: instances.rows > 0 ? idText(instances, 0) : undefined,
-    worldsWord: world && wordOf(world.name),
-    usersWord: user && wordOf(user.displayName),
+    worldsWord: world && wordOf(namesOf(worlds, 0)),
+    usersWord: user && wordOf(namesOf(users, userRow)),
   };
 }
 
