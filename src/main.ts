@@ -10,6 +10,7 @@ import { packageJson } from "./install/package.ts";
 import { isJournal, withPriority } from "./observe/log/journal.ts";
 import { leadsNowhere, openWithoutBlocking, writeWhole } from "./observe/log/sink.ts";
 import { nearest } from "./util/distance.ts";
+import { escaped } from "./util/escaped.ts";
 import { deferSignals } from "./util/process/early-signals.ts";
 import { codeOf, damaged, damageOf, problemText } from "./util/system-error.ts";
 import { PlaceError, SnapshotError, UserError } from "./util/user-error.ts";
@@ -181,7 +182,7 @@ process.on("uncaughtException", crash);
 // No await at the top: the one-file program is CommonJS.
 run(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof UserError)) crash(error);
-  const message = withoutTokens(error.message);
+  const message = withoutTokens(error.message).split("\n").map(escaped).join("\n");
   io.complain(error instanceof SnapshotError ? `${message}\n` : `orrery: ${message}\n`);
   // Input that another program holds open, or the channel to a primary of node:cluster, would keep this process.
   process.exit(error instanceof UsageError ? 2 : 1);

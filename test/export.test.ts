@@ -12,6 +12,7 @@ import { postgresText, readPostgresUrl } from "../src/sources/postgres/postgres-
 import { copyStatement, DEFAULT_QUERIES, parseQueries } from "../src/sources/postgres/queries.ts";
 import { writeRowFile } from "../src/sources/row-folder.ts";
 import { temporaryFolder } from "./support/folders.ts";
+import { assertInTime } from "./support/patience.ts";
 
 describe("queries", () => {
   it("are there for every file of a snapshot, with every field", () => {
@@ -88,6 +89,17 @@ it("errors of PostgreSQL are one line without a secret", () => {
   const refused = Object.assign(new Error(""), { code: "ECONNREFUSED", syscall: "connect", errno: -111 });
   assert.equal(postgresText(new AggregateError([refused]), []), "connection refused (ECONNREFUSED)");
   assert.equal(postgresText(new Error("timeout expired"), []), "no answer in time");
+  const began = performance.now();
+  for (const [part, shown] of [
+    ["x", /^x{1000}…; x{1000}…$/],
+    ["\n", /^; $/],
+    ["canary", /^\*{400,600}…; \*{400,600}…$/],
+  ] as const) {
+    const long = part.repeat(50_000_000 / part.length);
+    const text = postgresText(Object.assign(new Error(long), { hint: long }), ["canary", "can"]);
+    assert.match(text, shown);
+  }
+  assertInTime(began, 500);
 });
 
 describe("a file of rows", () => {

@@ -527,6 +527,17 @@ describe("a host that lies", () => {
     });
   }
 
+  it("asks nothing more once it was ended, and no socket's error is left to nobody", async () => {
+    const ending = new AbortController();
+    const client = await openClient(new URL(host.url), undefined, 10_000, ending.signal);
+    const asked = host.asked.length;
+    ending.abort(new Error("ended"));
+    await assert.rejects(client.get(new URL("manifest.json", host.url), {}), /^Error: ended$/);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(host.asked.length, asked);
+    client.close();
+  });
+
   it("closes the connection after each answer, announced or not, is read to the end, however slowly", async (t) => {
     const cache = freshen(host, t);
     const large = Buffer.alloc(2e6, "x");

@@ -1,5 +1,6 @@
 /** Text for terminals: JSON, columns, and a progress bar on standard error. */
 
+import { escaped } from "../util/escaped.ts";
 import type { CommandIo } from "./command.ts";
 
 export type ProgressBar = ReturnType<typeof startProgress>;
@@ -8,12 +9,9 @@ export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
-
 /** Lays out rows of cells, one row a line. @param numbers columns, from 0, that are aligned to the right */
 export function formatColumns(rows: readonly (readonly string[])[], numbers: readonly number[] = []): string {
-  const clean = rows.map((row) => row.map((cell) => cell.replace(CONTROL, "?")));
+  const clean = rows.map((row) => row.map(escaped));
   const widths: number[] = [];
   for (const row of clean) {
     for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { ClientOf } from "../model/client-address.ts";
 import { type Ask, type Reply, splitTarget } from "../model/message.ts";
 import { requestIdOf, traceOf } from "../model/request-ids.ts";
+import { escaped } from "../util/escaped.ts";
 import type { Observe } from "./events.ts";
 import { timeOf } from "./log/log.ts";
 import { holdsToken, maskedTokens, type TokenPrefixes } from "./mask.ts";
@@ -105,7 +106,7 @@ export class AccessLog {
   );
   readonly #caller = createPart(
     (keyId: string, client: string | undefined) =>
-      `,"keyId":${JSON.stringify(keyId)}${optional("client", client)}`,
+      `,"keyId":${escaped(JSON.stringify(keyId))}${optional("client", client)}`,
   );
 
   constructor(options: AccessLogOptions) {

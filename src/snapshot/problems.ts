@@ -1,3 +1,4 @@
+import { escaped } from "../util/escaped.ts";
 import { kindOfObject } from "../util/json.ts";
 
 const MOST_PROBLEMS = 20;
@@ -35,9 +36,6 @@ export class Problems {
 
 const LONGEST_VALUE = 60;
 
-/** Characters that JSON leaves unescaped, but that could break or turn a line, or control a terminal: DEL, C1, line separators, directions. */
-const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
 /** A bad value as a problem quotes it: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === null) return "null";
@@ -45,8 +43,5 @@ export function showValue(value: unknown): string {
   if (typeof value === "bigint") return `the BigInt ${value}n`;
   if (typeof value !== "string") return String(value);
   const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
-  return JSON.stringify(short).replace(
-    UNSAFE,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return escaped(JSON.stringify(short));
 }

@@ -4,6 +4,7 @@ import type { CommandIo, Program } from "../cli/command.ts";
 import { failureAt, type Options } from "../cli/options.ts";
 import type { Observation } from "../observe/events.ts";
 import { createLog } from "../observe/log/log.ts";
+import { escaped } from "../util/escaped.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 export interface Round {
@@ -26,7 +27,7 @@ export async function timed(run: () => Promise<Round>): Promise<RoundDone> {
 
 function resultLine({ isNew, generation, details, seconds }: RoundDone): string {
   const outcome = isNew ? "published generation" : "unchanged, still generation";
-  return `orrery: ${outcome} ${generation}: ${details}, ${seconds.toFixed(1)} s\n`;
+  return `orrery: ${outcome} ${generation}: ${escaped(details)}, ${seconds.toFixed(1)} s\n`;
 }
 
 /** Runs the round of a command; a signal ends the process with status 1. @throws {CommandError} or {@link SourceError}; defects */

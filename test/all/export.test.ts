@@ -23,6 +23,7 @@ import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { columnName, DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
+import { assertInTime } from "../support/patience.ts";
 import { freePort, listen } from "../support/ports.ts";
 import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import {
@@ -197,6 +198,37 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.deepEqual(names.sort(), [...TEXTS].sort());
     assert.equal(readRows(out, "world-stats")[0]!.totalVisits, 7);
     assert.equal(readRows(out, "instances").length, 1);
+  });
+
+  it("escapes texts of the database, and tells an error of any size, cut, at once", async (t) => {
+    await server.makeDatabase("hostile");
+    await server.run(
+      `INSERT INTO worlds SELECT gen_random_uuid(), E'turned \u202e', NULL, gen_random_uuid(), true, E'\u202eGONE\u009b1m', now(), now();
+       CREATE FUNCTION fail(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION USING MESSAGE = $1; END'`,
+      "hostile",
+    );
+    const url = server.url("hostile", `orrery:${encodeURIComponent(CANARY)}`);
+    const out = join(temporaryFolder(t), "snapshot");
+    const assertPlain = (text: string): void =>
+      assert.doesNotMatch(text.replaceAll("\n", ""), /[^ -~…]/, JSON.stringify(text));
+    for (const more of [[], ["--log-format", "json"], ["--dry-run"]]) {
+      const { stdout, stderr } = await exportFrom(url, `${out}${more.length}${more}`, more);
+      assertPlain(stdout + stderr);
+      assert.match(stdout + stderr, /\\u202eGONE\\u009b1m/);
+    }
+    const failing = (text: string): string =>
+      queries(t, { users: `SELECT id, fail(${text}) AS display_name, now() AS created_at FROM worlds` });
+    const short = await exportFrom(url, out, ["--queries", failing("E'\\u202eGONE\\u009b1m\\x1b[2J'")]);
+    assertPlain(short.stderr);
+    assert.match(short.stderr, /^orrery: users: \\u202eGONE\\u009b1m\\u001b\[2J \(P0001\)\n$/);
+    const began = performance.now();
+    // The server's own log would take longer.
+    const quiet = `${url}?options=-c%20log_min_messages%3Dpanic`;
+    const long = await exportFrom(quiet, out, ["--queries", failing(`repeat('${CANARY}', 2400000)`)]);
+    assertInTime(began, 2500);
+    assertFailed(long, /^orrery: users: \*+… \(P0001\)\n$/);
+    assert.ok(long.stderr.length < 1500);
+    assertNothing(out);
   });
 
   /** Statistics of the one world, with a count computed by the database. */

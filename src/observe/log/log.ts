@@ -1,15 +1,12 @@
 /** The log: one line per observation, JSON for machines, plain text on a terminal. */
 
+import { escaped } from "../../util/escaped.ts";
 import { type Observation, type Observe, rowOf, type Tables } from "../events.ts";
 import { withPriority } from "./journal.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
-
-/** A value for a terminal, with control characters escaped: a terminal would obey them. */
+/** A value for a terminal. */
 function plain(value: unknown): string {
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-  return text.replace(CONTROL, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return escaped(typeof value === "object" ? JSON.stringify(value) : String(value));
 }
 
 function prettyLine(entry: Readonly<Record<string, unknown>>): string {
@@ -70,7 +67,7 @@ export function createLog(
       ...(line?.(observation) ?? fields),
       msg: typeof text === "string" ? text : text(observation),
     };
-    const lines = sink.isPretty ? prettyLine(entry) : `${JSON.stringify(entry)}\n`;
+    const lines = sink.isPretty ? prettyLine(entry) : `${escaped(JSON.stringify(entry))}\n`;
     sink.write(sink.isJournal ? withPriority(severity, lines) : lines, kind === "request");
   };
   // The log has one line per gap, which stands in its place.

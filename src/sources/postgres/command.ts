@@ -3,6 +3,7 @@
 import type { CommandIo, Program } from "../../cli/command.ts";
 import { failureAt, type Options, UsageError } from "../../cli/options.ts";
 import { readGiven } from "../../files/given.ts";
+import { escaped } from "../../util/escaped.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type RoundSettings, serveRound } from "../round-process.ts";
 import { type Round, runRound } from "../rounds.ts";
@@ -49,7 +50,7 @@ export async function exportRows(options: Options<"export">, io: CommandIo, prog
     const lines = await exportDry({ ...task, signal: stopSignal() }).catch((error: unknown) => {
       throw failureAt(values.out, error);
     });
-    await io.deliver(`${lines.join("\n")}\n`);
+    await io.deliver(`${lines.map(escaped).join("\n")}\n`);
     return;
   }
   await runRound(options, io, program, (signal) => exportRound({ ...task, signal }));

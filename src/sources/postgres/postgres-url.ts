@@ -148,16 +148,18 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
 /** OpenSSL codes for an untrusted server certificate. */
 const CERTIFICATE = /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
 
-function wordsOf(error: unknown): string {
+/** Most characters of a text of the server that a message quotes. */
+const MOST_QUOTED = 1000;
+
+function wordsOf(error: unknown, quoted: (text: string) => string): string {
   // Every address of the host failed.
-  if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
+  if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0], quoted);
   const system = systemErrorText(error);
   if (system !== undefined) return system;
-  if (!(error instanceof Error)) return String(error);
-  const { message } = error;
+  if (!(error instanceof Error)) return quoted(String(error));
   const { hint } = error as { hint?: string };
   const code = codeOf(error);
-  const [first = ""] = message.split("\n");
+  const first = quoted(error.message);
   const [, advice] = ADVICE.find(([pattern]) => pattern.test(first)) ?? [];
   if (advice !== undefined) return /client password/.test(first) ? advice : `${first}; ${advice}`;
   if (first === "timeout expired") return "no answer in time";
@@ -166,10 +168,18 @@ function wordsOf(error: unknown): string {
   const trust = CERTIFICATE.test(code ?? "")
     ? "; sslrootcert=FILE in the URL, or PGSSLROOTCERT, names the authority to trust"
     : "";
-  return `${first}${hint === undefined ? "" : `; ${hint.split("\n")[0]}`}${code === undefined ? "" : ` (${code})`}${trust}`;
+  return `${first}${hint === undefined ? "" : `; ${quoted(hint)}`}${code === undefined ? "" : ` (${code})`}${trust}`;
 }
 
-/** An error of the server, the network or the library as one line, with every secret removed. */
+/** An error of the server, the network or the library as one line of bounded length, with every secret removed. */
 export function postgresText(error: unknown, secrets: PostgresUrl["secrets"]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), wordsOf(error));
+  const masked = (text: string): string =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+  const longest = secrets[0]?.length ?? 0;
+  const quoted = (text: string): string => {
+    const [line = ""] = text.slice(0, MOST_QUOTED + longest + 1).split("\n", 1);
+    // The end of a cut line may be a part of a secret.
+    return line.length <= MOST_QUOTED ? masked(line) : `${masked(line).slice(0, -longest - 1)}…`;
+  };
+  return masked(wordsOf(error, quoted));
 }

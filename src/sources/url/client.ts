@@ -32,6 +32,8 @@ function wordsOf(error: unknown): string {
 /** Sends a GET. @returns the answer, once its head is here @throws errors of the connection */
 function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    // A socket that is made with an aborted signal fails before anybody listens to it, which would end the process.
+    options.signal!.throwIfAborted();
     const sent = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
     // A body may fail while nobody reads it: without a listener that would end the process.
     sent.once("response", (message) => resolve(message.on("error", () => {})));
