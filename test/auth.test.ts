@@ -13,7 +13,6 @@ import {
   createSharedCounters,
   slotOf,
 } from "../src/auth/limit.ts";
-import { type Counted, type Counting, countAll } from "./support/counting-thread.ts";
 import { keyRecord } from "./support/place.ts";
 
 describe("the keys file", () => {
@@ -114,41 +113,30 @@ describe("the hash of a token", () => {
   }
 });
 
-const THREAD = new URL("./support/counting-thread.mjs", import.meta.url);
-
-/** Counts in `threads` threads at once, including this one. */
-async function countInThreads(threads: number, counting: Counting): Promise<Counted[]> {
-  const workers = Array.from(
-    { length: threads - 1 },
-    () => new Worker(THREAD, { workerData: counting, execArgv: [] }),
-  );
-  await Promise.all(workers.map((worker) => once(worker, "message")));
-  const counted = workers.map(async (worker) => (await once(worker, "message"))[0] as Counted);
-  Atomics.store(counting.gate, 0, 1);
-  Atomics.notify(counting.gate, 0);
-  const own = countAll(counting);
-  return [own, ...(await Promise.all(counted))];
-}
-
 it("threads that count requests of one key let exactly the limit pass in each window", async () => {
   const counters = createSharedCounters(60);
   const [threads, windows, requests, limit] = [3, 20, 20_000, 25_000];
+  const shared = (length: number) => new Int32Array(new SharedArrayBuffer(length * 4));
+  const [waiting, passed, refused] = [shared(1), shared(windows), shared(windows)];
   const slot = slotOf(counters, "k");
-  const gate = new Int32Array(new SharedArrayBuffer(4));
-  const counted = await countInThreads(threads, { counters, slot, limit, windows, requests, gate });
-  const sum = (at: number, of: keyof Counted): number =>
-    counted.reduce((total, { [of]: counts }) => total + counts[at]!, 0);
-  let asked = 0;
-  let full = 0;
-  for (let at = 0; at < windows; at++) {
-    const [passed, refused] = [sum(at, "passed"), sum(at, "refused")];
-    // A thread with a late clock counts in the window that others have begun.
-    assert.equal(passed, Math.min(limit, passed + refused), `window ${at}`);
-    asked += passed + refused;
-    if (refused > 0) full++;
-  }
-  assert.equal(asked, threads * windows * requests);
-  assert.ok(full > 0, "no window was full");
+  const workerData = { counters, slot, limit, windows, requests, threads, waiting, passed, refused };
+  const entry = new URL("./support/counting-thread.mjs", import.meta.url);
+  const workers = Array.from({ length: threads }, () => new Worker(entry, { workerData, execArgv: [] }));
+  await Promise.all(workers.map((worker) => once(worker, "exit")));
+  const asked = Array.from(passed, (count, at) => count + refused[at]!);
+  // A thread with a late clock counts in the window that others have begun.
+  assert.deepEqual(
+    [...passed],
+    asked.map((all) => Math.min(limit, all)),
+  );
+  assert.equal(
+    asked.reduce((sum, all) => sum + all),
+    threads * windows * requests,
+  );
+  assert.ok(
+    refused.some((count) => count > 0),
+    "no window was full",
+  );
 });
 
 function use(counters: Counters, slot: number, window: number, used: number): void {

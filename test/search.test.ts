@@ -5,61 +5,98 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { fold, readTerm } from "../src/search/fold.ts";
 import { createRandom } from "../src/util/random.ts";
-import { part } from "./support/long.ts";
+import { IS_LONG, part } from "./support/long.ts";
 import {
   checkPages,
-  checkUserSearch,
-  classOf,
+  type Find,
   openUsersOf,
   openWorldsOf,
-  queriesOf,
   type SomeWorld,
-  scan,
-  someFew,
+  scanNames,
+  scanWorlds,
   someText,
-  worldClassOf,
 } from "./support/search-scan.ts";
 
-test("users are found as a scan finds them, in every script", () => {
-  const found = checkUserSearch({ mostNames: 150, numRuns: part(300) });
-  assert.ok(found > part(15_000), `${found} found`);
-});
+/** Queries that hit: parts of texts, cut anywhere, folded or not. */
+function queriesOf(texts: readonly string[]): fc.Arbitrary<string> {
+  const part = fc.tuple(fc.constantFrom("", ...texts), fc.nat(40), fc.nat(12)).map(([text, from, length]) => {
+    const at = from % (text.length + 1);
+    return text.slice(at, at + length + 1);
+  });
+  return fc.oneof(
+    part,
+    part.map(fold),
+    fc.tuple(part, part).map(([a, b]) => `${a} ${b}`),
+    someText,
+  );
+}
+
+/** From hardly any rare gram to hardly any common one. */
+const someFew = fc.constantFrom(1, 4, 30, undefined);
+
+/**
+ * Searches random documents by an index and by a scan, and compares.
+ *
+ * @param open gives the search, and the rows that a term should find
+ * @returns the number of hits
+ */
+function checkSearch<Item>(
+  item: fc.Arbitrary<Item>,
+  { minLength, maxLength, numRuns }: Record<"minLength" | "maxLength" | "numRuns", number>,
+  textsOf: (item: Item) => readonly string[],
+  open: (items: readonly Item[], few?: number) => { find: Find; naiveOf: (term: string) => number[] },
+): number {
+  let found = 0;
+  const searches = fc.array(item, { minLength, maxLength }).chain((items) => {
+    const queries = fc.array(queriesOf(items.flatMap(textsOf)), { minLength: 30, maxLength: 30 });
+    return fc.record({ items: fc.constant(items), queries, few: someFew });
+  });
+  fc.assert(
+    fc.property(searches, ({ items, queries, few }) => {
+      const { find, naiveOf } = open(items, few);
+      for (const term of queries.map(readTerm)) {
+        if (term === "") continue;
+        const naive = naiveOf(term);
+        checkPages(find, term, naive, JSON.stringify({ term, items, few }));
+        found += naive.length;
+      }
+    }),
+    { numRuns },
+  );
+  return found;
+}
+
+for (const [maxLength, numRuns, least] of [
+  [150, part(300), part(15_000)],
+  ...(IS_LONG ? [[1500, 60, 5000]] : []),
+] as [number, number, number][])
+  test(`users are found as a scan finds them, in every script, among ${maxLength} at most`, () => {
+    const found = checkSearch(
+      someText,
+      { minLength: 60, maxLength, numRuns },
+      (name) => [name],
+      (names, few) => {
+        const folded = names.map(fold);
+        return { find: openUsersOf(names, few), naiveOf: (term) => scanNames(folded, term) };
+      },
+    );
+    assert.ok(found > least, `${found} found`);
+  });
 
 test("worlds are found as a scan finds them, in every script", () => {
-  let found = 0;
-  const someWorld = fc.record({ name: someText, description: someText });
-  fc.assert(
-    fc.property(
-      fc.array(someWorld, { minLength: 40, maxLength: 100 }).chain((worlds) =>
-        fc.record({
-          worlds: fc.constant(worlds),
-          queries: fc.array(queriesOf(worlds.flatMap(({ name, description }) => [name, description])), {
-            minLength: 30,
-            maxLength: 30,
-          }),
-          few: someFew,
-        }),
-      ),
-      ({ worlds, queries, few }) => {
-        // The last row is the most popular world.
-        const ranking = Uint32Array.from(worlds, (_, place) => worlds.length - 1 - place);
-        const find = openWorldsOf(worlds, few, ranking);
-        const folded = [...ranking].map((row) => ({
-          name: fold(worlds[row]!.name),
-          description: fold(worlds[row]!.description),
-        }));
-        for (const query of queries) {
-          const term = readTerm(query);
-          if (term === "") continue;
-          const terms = [...new Set(term.split(/\s+/u))].slice(0, 10);
-          const byPlace = scan(worlds.length, (at) => worldClassOf(folded[at]!, term, terms));
-          const naive = byPlace.map((place) => ranking[place]!);
-          checkPages(find, term, naive, JSON.stringify({ term, worlds, few }));
-          found += naive.length;
-        }
-      },
-    ),
-    { numRuns: part(200) },
+  const found = checkSearch(
+    fc.record({ name: someText, description: someText }),
+    { minLength: 40, maxLength: 100, numRuns: part(200) },
+    ({ name, description }) => [name, description],
+    (worlds, few) => {
+      // The last row is the most popular world.
+      const ranking = Uint32Array.from(worlds, (_, place) => worlds.length - 1 - place);
+      const folded = worlds
+        .map(({ name, description }) => ({ name: fold(name), description: fold(description) }))
+        .reverse();
+      const naiveOf = (term: string) => scanWorlds(folded, term).map((place) => ranking[place]!);
+      return { find: openWorldsOf(worlds, few, ranking), naiveOf };
+    },
   );
   assert.ok(found > part(12_000), `${found} found`);
 });
@@ -75,9 +112,7 @@ test("an emoji is not found in its neighbours, however many there are", () => {
     );
     const users = openUsersOf(worlds, few);
     for (const term of ["🐀", "a🐀", "😂", "a", "𠀀"]) {
-      const naive = scan(worlds.length, (at) =>
-        worlds[at]!.includes(term) ? classOf(worlds[at]!, term) : -1,
-      );
+      const naive = scanNames(worlds, term);
       checkPages(find, term, naive);
       checkPages(users, term, naive);
     }
@@ -99,7 +134,7 @@ describe("many results", () => {
     );
     const find = openUsersOf(names);
     for (const term of [...TERMS, ...LONG]) {
-      const naive = scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1));
+      const naive = scanNames(names, term);
       assert.ok(naive.length > 0 || term.endsWith("x"), term);
       checkPages(find, term, naive);
     }
@@ -107,10 +142,7 @@ describe("many results", () => {
 
   function checkWorlds(worlds: readonly SomeWorld[], queries: readonly string[]): void {
     const find = openWorldsOf(worlds);
-    for (const query of queries) {
-      const naive = scan(worlds.length, (at) => worldClassOf(worlds[at]!, query));
-      checkPages(find, query, naive);
-    }
+    for (const query of queries) checkPages(find, query, scanWorlds(worlds, query));
   }
 
   test("of worlds come out as a scan finds them", () => {

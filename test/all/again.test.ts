@@ -8,7 +8,7 @@ const here: FoundNode = { path: process.execPath };
 const other = findNode(24);
 
 const LONG_FORMS =
-  "commands conformance generate head http-splits prepared-damage prepared property scan search " +
+  "changing commands conformance generate head http-splits prepared-damage prepared property scan search " +
   "shared-limits snapshot-rows threads";
 
 /** How and where files run, and the minimum number of tests in each. */

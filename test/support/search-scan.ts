@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { fold, readTerm } from "../../src/search/fold.ts";
 import { placesOf, type Results } from "../../src/search/results.ts";
 import { indexUsers, searchUsers } from "../../src/search/users.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
@@ -31,22 +30,20 @@ export const someText = fc
   )
   .map((snippets) => snippets.join("").toWellFormed());
 
-/** Queries that hit: parts of texts, cut anywhere, folded or not. */
-export function queriesOf(texts: readonly string[]): fc.Arbitrary<string> {
-  const part = fc.tuple(fc.constantFrom("", ...texts), fc.nat(40), fc.nat(12)).map(([text, from, length]) => {
-    const at = from % (text.length + 1);
-    return text.slice(at, at + length + 1);
-  });
-  return fc.oneof(
-    part,
-    part.map(fold),
-    fc.tuple(part, part).map(([a, b]) => `${a} ${b}`),
-    someText,
-  );
+function classOf(name: string, term: string): number {
+  return name === term ? 0 : name.startsWith(term) ? 1 : 2;
 }
 
-export function classOf(name: string, term: string): number {
-  return name === term ? 0 : name.startsWith(term) ? 1 : 2;
+/** Numbers of the hits, by rank class; class -1 is no hit. */
+function scan(count: number, classAt: (at: number) => number): number[] {
+  return Array.from({ length: count }, (_, at) => at)
+    .filter((at) => classAt(at) >= 0)
+    .sort((a, b) => classAt(a) - classAt(b) || a - b);
+}
+
+/** Numbers of the names that a term should find, in the order of a search. */
+export function scanNames(names: readonly string[], term: string): number[] {
+  return scan(names.length, (at) => (names[at]!.includes(term) ? classOf(names[at]!, term) : -1));
 }
 
 export interface SomeWorld {
@@ -54,9 +51,14 @@ export interface SomeWorld {
   readonly description: string;
 }
 
-export function worldClassOf({ name, description }: SomeWorld, query: string, terms = query.split(" ")) {
-  if (!terms.every((term) => name.includes(term) || description.includes(term))) return -1;
-  return terms.every((term) => name.includes(term)) ? classOf(name, query) : 3;
+/** Numbers of the worlds that a query should find. */
+export function scanWorlds(worlds: readonly SomeWorld[], query: string): number[] {
+  const terms = [...new Set(query.split(/\s+/u))].slice(0, 10);
+  return scan(worlds.length, (at) => {
+    const { name, description } = worlds[at]!;
+    if (!terms.every((term) => name.includes(term) || description.includes(term))) return -1;
+    return terms.every((term) => name.includes(term)) ? classOf(name, query) : 3;
+  });
 }
 
 /** A search of an index. */
@@ -84,13 +86,6 @@ export function openWorldsOf(
   return (term, page) => searchWorlds(index, ranking, term, page);
 }
 
-/** Numbers of the hits, by rank class; class -1 is no hit. */
-export function scan(count: number, classAt: (at: number) => number): number[] {
-  return Array.from({ length: count }, (_, at) => at)
-    .filter((at) => classAt(at) >= 0)
-    .sort((a, b) => classAt(a) - classAt(b) || a - b);
-}
-
 /** Pages as clients ask for them, and all results at once. */
 const PAGES: readonly PageOf[] = [
   { limit: 20, offset: 0 },
@@ -110,49 +105,6 @@ export function checkPages(find: Find, term: string, naive: readonly number[], m
     assert.deepEqual([...results.rows], naive.slice(page.offset, page.offset + page.limit), message);
   }
 }
-
-/**
- * Searches random names by an index and by a scan, and compares.
- * @returns the number of hits
- */
-export function checkUserSearch({
-  mostNames,
-  numRuns,
-}: {
-  readonly mostNames: number;
-  readonly numRuns: number;
-}): number {
-  let found = 0;
-  fc.assert(
-    fc.property(
-      fc.array(someText, { minLength: 60, maxLength: mostNames }).chain((names) =>
-        fc.record({
-          names: fc.constant(names),
-          queries: fc.array(queriesOf(names), { minLength: 30, maxLength: 30 }),
-          few: someFew,
-        }),
-      ),
-      ({ names, queries, few }) => {
-        const folded = names.map(fold);
-        const find = openUsersOf(names, few);
-        for (const query of queries) {
-          const term = readTerm(query);
-          if (term === "") continue;
-          const naive = scan(names.length, (at) =>
-            folded[at]!.includes(term) ? classOf(folded[at]!, term) : -1,
-          );
-          checkPages(find, term, naive, JSON.stringify({ term, names, few }));
-          found += naive.length;
-        }
-      },
-    ),
-    { numRuns },
-  );
-  return found;
-}
-
-/** From hardly any rare gram to hardly any common one. */
-export const someFew = fc.constantFrom(1, 4, 30, undefined);
 
 /** Runs work, and measures its longest stretch without a pause in milliseconds of CPU time: the least of some runs. */
 export function longestStretch(start: () => Work<unknown>): {
