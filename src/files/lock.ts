@@ -38,10 +38,11 @@ export function keepRenewed(path: string): () => void {
   return () => clearInterval(renewal);
 }
 
-/** Whether the owner of a file or folder last renewed it too long ago. @throws errors of the file system */
+/** Whether a file or folder is there whose owner last renewed it too long ago. @throws errors of the file system */
 export function isStale(path: string, staleMs: number): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
   // A time in the future counts by its distance: the clock may have been set back.
-  return Math.abs(Date.now() - lstatSync(path).mtimeMs) > staleMs;
+  return found !== undefined && Math.abs(Date.now() - found.mtimeMs) > staleMs;
 }
 
 /** @throws errors of the file system, but not that the lock is gone */
