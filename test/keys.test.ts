@@ -416,7 +416,7 @@ it("keys show prints one key, without a hash", async (t) => {
   } as Partial<KeyRecord>);
   const { stdout } = await keys("show", ID);
   assert.match(stdout, /^id +key_abcdef$/m);
-  assert.match(stdout, /^name +sh\?op$/m);
+  assert.match(stdout, /^name +sh\\u001bop$/m);
   assert.match(stdout, new RegExp(`^previous token +works until ${soon}$`, "m"));
   assert.match(stdout, new RegExp(`^previous token +…hint works until ${soon}$`, "m"));
   assert.match(stdout, /^owner +Ann$/m);

@@ -55,8 +55,10 @@ const YOUNG_MS = 250;
 /** Shortest interval between reports of refused connections, in milliseconds. */
 const TELL_OF_REFUSED_MS = 10_000;
 
-/** How long a stopping server still serves connections without a request. */
+/** How long a stopping server still serves connections without a request, when none is busy and none has ended meanwhile. */
 export const GRACE_MS = 500;
+/** The longest grace: clients that are slow on a busy machine send their next request in it. */
+const LONGEST_GRACE_MS = 1500;
 /** Seconds that the peers of idle connections then have to close. With the grace, a stop takes less than one when all are idle. */
 const IDLE_LINGER = 0.25;
 /** Time in a stop at which unfinished searches are answered with 503. */
@@ -239,11 +241,16 @@ export class HttpServer implements ConnectionHost, Listener {
     const since = this.#stopBegan ?? began;
     this.isDraining = true;
     clearInterval(this.#sweeper);
-    while (this.connections.size > 0 && performance.now() - since < DEADLINE_MS) {
+    let quietSince = began;
+    for (let count = 0; this.connections.size > 0 && performance.now() - since < DEADLINE_MS; ) {
       await sleep(LOOK_MS);
       this.#sweep(LOOK_MS);
-      this.givesUpWork = performance.now() - since > GIVE_UP_MS;
-      if (performance.now() - began < GRACE_MS) continue;
+      const now = performance.now();
+      this.givesUpWork = now - since > GIVE_UP_MS;
+      const isBusy = [...this.connections].some((connection) => !connection.isIdle);
+      if (isBusy || this.connections.size < count) quietSince = now;
+      count = this.connections.size;
+      if (now - quietSince < GRACE_MS && now - began < LONGEST_GRACE_MS) continue;
       await readArrived();
       for (const connection of this.connections) if (connection.isIdle) connection.finish(IDLE_LINGER);
     }
