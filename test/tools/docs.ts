@@ -1,7 +1,6 @@
 /** The documents' tables, made from code. `npm run docs` writes them; a test checks them. */
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { extname } from "node:path";
 import { ROUTES } from "../../src/api/routes.ts";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { PROGRAM } from "../../src/features.ts";
@@ -68,35 +67,8 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
   integer: "whole number",
 };
 
-/** The recipes of `docs/examples`, in their order on the page: the title of each, and its files. */
-const RECIPES: readonly (readonly [title: string, ...files: readonly string[]])[] = [
-  ["", "options.mjs"],
-  ["node:http", "node-http/app.mjs"],
-  ["Express 5", "express/app.mjs"],
-  ["Fastify 5", "fastify/app.mjs"],
-  ["Hono", "hono/app.mjs"],
-  ["Next 16", "next/route.ts", "next/next.config.mjs"],
-  ["A worker thread", "worker-thread/app.mjs", "worker-thread/worker.mjs"],
-  ["Vitest", "vitest/stats.test.mjs"],
-  ["Jest", "jest/stats.test.mjs", "jest/jest.config.mjs"],
-  ["A program for bundlers", "bundled.mjs"],
-  ["esbuild", "esbuild/build.mjs"],
-  ["rollup", "rollup/rollup.config.mjs"],
-  ["tsup", "tsup/tsup.config.mjs"],
-  ["webpack", "webpack/webpack.config.mjs", "webpack/build.mjs"],
-];
-
-function recipe([title, ...files]: (typeof RECIPES)[number]): string {
-  const texts = files.map((file) => {
-    const code = readFileSync(new URL(`../../docs/examples/${file}`, import.meta.url), "utf8").trim();
-    return `\`${file}\`:\n\n\`\`\`${extname(file).slice(1)}\n${code}\n\`\`\``;
-  });
-  return [...(title === "" ? [] : [`### ${title}`]), ...texts].join("\n\n");
-}
-
 /** Every generated section by name. */
 export const SECTIONS: Readonly<Record<string, () => string>> = {
-  recipes: () => RECIPES.map(recipe).join("\n\n"),
   routes: () =>
     table(
       ["Path", "Scope", "Parameters", "Answers"],
