@@ -72,7 +72,8 @@ export async function printTokenlessFlood({ users, rounds, phaseMs, tree }: Plan
   try {
     pin(server.pid!, 0);
     const origin = `http://127.0.0.1:${port}`;
-    const { headers } = await fetch(`${origin}/openapi.json`);
+    // Of the plain form, since the flood accepts no other.
+    const { headers } = await fetch(`${origin}/openapi.json`, { headers: { "Accept-Encoding": "identity" } });
     const lookUp = (ms: number): Promise<LoadResult> => {
       const end = performance.now() + ms;
       const target = (): string =>
