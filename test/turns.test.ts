@@ -37,6 +37,8 @@ it("soon take no request any more when they are long, not even the first of a co
   assert.equal(isOver(), false);
   work(3);
   assert.equal(isOver(), true);
+  for (let at = 0; at < 20; at++)
+    assert.ok(turns.isOver(0), "no arrival is taken once the turn is known as long");
   await turn();
   assert.equal(isOver(), false);
 });

@@ -27,6 +27,8 @@ export class Turns {
   #isScheduled = false;
   /** Time of the first check in the current turn; undefined before it. */
   #began: number | undefined;
+  /** Whether a check has found the current turn long. */
+  #isLong = false;
   /** Requests that arrived while the turn was not hurried. */
   #arrivals = 0;
   /** Calls of {@link hurry} in this turn and the one before. */
@@ -44,19 +46,21 @@ export class Turns {
 
   /** Whether a connection must leave the turn to others. @param taken its requests in this visit */
   isOver(taken: number): boolean {
-    if (taken === 0) return this.isHurried || (++this.#arrivals % LOOK_EVERY === 0 && this.#isLong());
-    return taken >= SHARE || this.#isLong();
+    if (taken > 0) return taken >= SHARE || this.#looksLong();
+    return this.isHurried || this.#isLong || (++this.#arrivals % LOOK_EVERY === 0 && this.#looksLong());
   }
 
-  #isLong(): boolean {
+  #looksLong(): boolean {
     const now = performance.now();
     if (this.#began === undefined) {
       this.#began = now;
       setImmediate(() => {
         this.#began = undefined;
+        this.#isLong = false;
       });
     }
-    return now - this.#began > LONG_MS;
+    this.#isLong ||= now - this.#began > LONG_MS;
+    return this.#isLong;
   }
 
   /** Puts a connection at the end of a queue. It must not be in one already. @param hasArrived whether its visit has had no answer */
