@@ -7,6 +7,7 @@
 import type { Route } from "../../src/api/handlers/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import type { Instance, User, World } from "../../src/model/model.ts";
+import type { PathPattern } from "../../src/model/paths.ts";
 import type { Field, ROWS } from "../../src/model/schema.ts";
 
 /** The value in a row for a field of each type. */
@@ -426,21 +427,22 @@ interface Context {
   row: Served;
 }
 
-/** The rows of each list, in order; undefined for a search without a text. */
-const LISTS: Readonly<Record<string, (context: Context) => object[] | undefined>> = {
+const rowOf = ({ row }: Context): object => row;
+
+/** The data of each operation: one row, or the rows of a list in order; undefined for a search without a text. */
+const DATA: Readonly<Record<PathPattern, (context: Context) => object | undefined>> = {
   "/worlds": ({ store }) => store.worlds,
   "/worlds/search": ({ store, parameters }) =>
     store.findWorlds(parameters.q)?.map(({ id, name, description }) => ({ id, name, description })),
   "/worlds/popular": ({ store, parameters }) => store.popular(parameters.period),
+  "/worlds/:id": rowOf,
+  "/worlds/:id/stats": ({ store, row }) => store.statsOf(row.id),
   "/worlds/:id/instances": ({ store, row }) => store.instancesOf(row.id),
   "/users/search": ({ store, parameters }) => store.findUsers(parameters.q),
+  "/users/:id": rowOf,
   "/users/:id/worlds": ({ store, row }) => store.worlds.filter(({ ownerId }) => ownerId === row.id),
   "/instances": ({ store, parameters }) => store.instancesOf(parameters.worldId),
-};
-
-/** The data of single replies that are not the row which the path names. */
-const SINGLES: Readonly<Record<string, (context: Context) => object>> = {
-  "/worlds/:id/stats": ({ store, row }) => store.statsOf(row.id),
+  "/instances/:id": rowOf,
   "/stats": ({ store: { users, worlds, instances } }) => ({
     totalUsers: users.length,
     totalPublicWorlds: worlds.length,
@@ -461,10 +463,9 @@ function answerOf(
   const table = path.split("/")[1] as "worlds" | "users" | "instances";
   const row = isModelUuid(id) ? store[table].find((one) => one.id === id.toLowerCase()) : undefined;
   if (path.includes(":id") && row === undefined) return { status: 404, error: `${KINDS[table]} not found` };
-  const context = { store, parameters, row: row! };
-  if (envelope === "one") return { value: { data: SINGLES[path]?.(context) ?? row } };
-  const rows = LISTS[path]!(context);
+  const rows = DATA[path]({ store, parameters, row: row! });
   if (rows === undefined) return { status: 400, error: 'Query parameter "q" is required' };
+  if (!Array.isArray(rows)) return { value: { data: rows } };
   const { limit, offset, period } = parameters;
   const data = rows.filter((_, at) => at >= offset && at < offset + limit);
   const value = { data, pagination: { total: rows.length, limit, offset } };
