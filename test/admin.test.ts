@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
 import { startServer } from "../src/server/server.ts";
+import { documentOf } from "./support/documents.ts";
 import {
   BASE,
   cleanUp,
@@ -81,6 +82,11 @@ describe("an admin listener", () => {
     assert.ok(status.memory.rssBytes > status.memory.heapUsedBytes);
     for (const token of Object.values(TOKENS)) assert.ok(!JSON.stringify(status).includes(token), token);
     assert.doesNotMatch(JSON.stringify(status), /[0-9a-f]{64}/);
+    const [table] = /^\| Field \| Holds \|\n(?:\|.*\n)+/m.exec(documentOf("docs/admin.md").text)!;
+    const documented = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(
+      ([, cell]) => cell!.match(/(?<=`)\w+(?=`)/g) ?? [],
+    );
+    assert.deepEqual(documented.sort(), Object.keys(status).sort());
   });
 
   test("remembers what charts draw", async () => {

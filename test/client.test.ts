@@ -18,6 +18,8 @@ import {
   SnapshotChangedError,
 } from "../src/client/mod.ts";
 import { openOrrery } from "../src/mod.ts";
+import { BASE_PATH } from "../src/model/model.ts";
+import { documentOf } from "./support/documents.ts";
 import { serveHttp as serve } from "./support/ports.ts";
 
 const TOKEN = "svcx_of-this-test";
@@ -52,10 +54,17 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all;
 }
 
-it("the client has a function for each operation", () => {
+it("the documents name every function of the client", () => {
   const { stats, ...groups } = createClient({ baseUrl: "http://127.0.0.1", token: TOKEN });
-  const functions = [stats, ...Object.values(groups).flatMap((group) => Object.values(group))];
-  assert.equal(functions.length, ROUTES.length);
+  assert.equal(typeof stats, "function");
+  const functions = Object.entries(groups).flatMap(([group, all]) =>
+    Object.keys(all).map((name) => `${group}.${name}(`),
+  );
+  assert.equal(functions.length, ROUTES.length - 1);
+  const table = documentOf("docs/client.md")
+    .text.match(/^\| `.*$/gm)!
+    .join();
+  for (const name of [...functions, "stats("]) assert.ok(table.includes(`\`${name}`), name);
 });
 
 describe("the client and a server", () => {
@@ -65,7 +74,11 @@ describe("the client and a server", () => {
       keys: [{ id: "me", kind: "cli", token: TOKEN }],
     });
     t.after(() => orrery.close());
-    const origin = await serve(t, orrery.handle);
+    const asked = new Set<string>();
+    const origin = await serve(t, (request, response) => {
+      asked.add(request.url!.replace(/\?.*/, "").replace(/[0-9a-f-]{36}/, ":id"));
+      orrery.handle(request, response);
+    });
     const client = createClient({ baseUrl: origin, token: TOKEN });
     const { data: stats } = await client.stats();
     assert.ok(stats.totalPublicWorlds > 100);
@@ -103,6 +116,7 @@ describe("the client and a server", () => {
     assert.ok((await client.users.worlds(owner.id)).data.some(({ id }) => id === world.id));
     assert.ok((await collect(client.users.worlds.all(owner.id))).some(({ id }) => id === world.id));
     assert.ok((await collect(client.users.search.all(owner.displayName))).length >= 1);
+    assert.deepEqual([...asked].sort(), ROUTES.map(({ path }) => BASE_PATH + path).sort());
   });
 
   it("tell what is missing and what is refused", async (t) => {
