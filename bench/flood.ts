@@ -3,7 +3,7 @@
  *
  *     npx tsx bench/flood.ts [--smoke] [--users 1000000] [--rounds 5]
  *     npx tsx bench/flood.ts --searches [--smoke] [--worlds 250000] [--rounds 5] [--seconds 6]
- *     npx tsx bench/flood.ts --tokenless [--smoke] [--users 20000] [--rounds 3] [--seconds 4] [--tree .]
+ *     npx tsx bench/flood.ts --tokenless [--smoke] [--users 20000] [--rounds 3] [--seconds 4] [--only 304] [--tree .]
  *
  * First: the latency of world-by-id at a constant 1,000 requests/s, alone, beside 16 clients that search as fast as they
  * can with new queries, and beside 16 that ask for pages of 50 anywhere in the list; the clients are a separate process.
@@ -14,7 +14,8 @@
  *
  * With `--searches` it prints instead how a flood of the most expensive searches affects all other callers:
  * `support/search-flood.ts`. With `--tokenless` it prints how connections without a token affect them, kind by kind:
- * `support/tokenless-flood.ts`; `--tree` is a checkout whose built program is measured.
+ * `support/tokenless-flood.ts`; `--only` names one kind,
+ * `--tree` a checkout whose built program is measured.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -44,6 +45,7 @@ const values = readOptions({
     seconds: { type: "string" },
     tokenless: { type: "boolean", default: false },
     tree: { type: "string", default: ROOT },
+    only: { type: "string" },
   },
 });
 const users = Number(values.users ?? (values.smoke ? 2000 : 1_000_000));
@@ -66,6 +68,7 @@ if (values.tokenless) {
     rounds: Number(values.rounds ?? (values.smoke ? 1 : 3)),
     phaseMs: Number(values.seconds ?? (values.smoke ? 0.4 : 4)) * 1000,
     tree: values.tree,
+    only: values.only,
   });
   process.exit();
 }

@@ -66,6 +66,12 @@ async function ask(path: string, more: More = {}, from = pages, store = NO_ROWS)
   return { status: reply.status, headers, body: bodyBytes(reply.body) };
 }
 
+/** Whether a page is answered at once: a later answer takes a write of its own, so a pipeline of them would take long turns. */
+const isAtOnce = (path: string, store = NO_ROWS): boolean => {
+  const request = { method: "GET", target: path, now: 0, ...accepting("gzip") } as Ask;
+  return !(pages.answer(request, path, store) instanceof Promise);
+};
+
 async function asked(path: string, more: More = {}, from = pages, store = NO_ROWS) {
   const got = await ask(path, more, from, store);
   assert.ok(got !== undefined, path);
@@ -225,6 +231,17 @@ describe("examples of the reference", () => {
 });
 
 describe("what is served", () => {
+  it("is answered at once, but for the first requests after a start, and for the document after a load", async () => {
+    const other = { ...NO_ROWS, id: "other" } as Store;
+    for (const path of ["/docs", "/openapi.json"]) {
+      await asked(path);
+      assert.ok(isAtOnce(path), path);
+    }
+    assert.ok(!isAtOnce("/openapi.json", other));
+    await asked("/openapi.json", {}, pages, other);
+    assert.ok(isAtOnce("/openapi.json", other));
+  });
+
   it("leads from the root to the reference", async () => {
     const { status, headers, body } = await asked("/");
     assert.equal(status, 302);

@@ -23,6 +23,8 @@ export interface Plan {
   readonly phaseMs: number;
   /** The `dist` folder of the measured server. */
   readonly tree: string;
+  /** The one kind to measure; all when absent. */
+  readonly only: string | undefined;
 }
 
 const RATE = 500;
@@ -63,7 +65,7 @@ interface Round extends LoadResult {
 }
 
 /** Prints the latencies of lookups beside each kind of flood. */
-export async function printTokenlessFlood({ users, rounds, phaseMs, tree }: Plan): Promise<void> {
+export async function printTokenlessFlood({ users, rounds, phaseMs, tree, only }: Plan): Promise<void> {
   const snapshot = await snapshotOf(users);
   const worlds = visibleWorlds(snapshot);
   const keys = join(tmpdir(), `orrery-bench-keys-${process.pid}.json`);
@@ -106,6 +108,7 @@ export async function printTokenlessFlood({ users, rounds, phaseMs, tree }: Plan
     for (let round = 0; round < rounds; round++) quiet.push(await lookUp(phaseMs));
     rows.push(["alone", "", "", ...figures(quiet)]);
     for (const [name, request] of Object.entries(kinds(headers.get("etag")!))) {
+      if (only !== undefined && name !== only) continue;
       for (const connections of [200, 1000]) {
         const all: Round[] = [];
         for (let round = 0; round < rounds; round++) all.push(await beside(request, connections));

@@ -260,6 +260,8 @@ interface MadeDocument {
   /** As JSON. */
   readonly examples: string;
   readonly file: Promise<File>;
+  /** The same, once it is made. */
+  made?: File;
 }
 
 /** @internal Creates the server of the pages; undefined when they are off. @param limit of an API key, in words */
@@ -280,7 +282,7 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
   }
 
   /** The document with the examples of a snapshot; made anew only when they differ from those of the last one. */
-  function documentFor(stored: PageFile, store: ExampleStore): Promise<File> {
+  async function documentFor(stored: PageFile, store: ExampleStore): Promise<File> {
     if (document?.storeId !== store.id) {
       const found = findExamples(store);
       const examples = JSON.stringify(found);
@@ -288,7 +290,9 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
       const file = isSame ? document!.file : prepare(stored, limit, settings, found);
       document = { storeId: store.id, examples, file };
     }
-    return document.file;
+    const newest = document;
+    newest.made = await newest.file;
+    return newest.made;
   }
 
   async function answerLater(ask: Ask, path: string, store: ExampleStore): Promise<Reply | undefined> {
@@ -310,8 +314,10 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
     answer(ask, path, store) {
       if (path === "/") return answerWith(undefined, ask, fixed);
       if (!mayHold(path)) return undefined;
-      if (files === undefined || path === DOCUMENT) return answerLater(ask, path, store);
-      const file = files.get(path);
+      const made = document?.storeId === store.id ? document.made : undefined;
+      if (files === undefined || (path === DOCUMENT && made === undefined))
+        return answerLater(ask, path, store);
+      const file = path === DOCUMENT ? made : files.get(path);
       return file && answerWith(file, ask, fixed);
     },
   };

@@ -12,7 +12,7 @@ export interface PageServer {
   readonly mayHold: (path: string) => boolean;
   /**
    * Answers a request for a path; undefined when there is no such page. Answers at once, since a later answer takes a
-   * write of its own; only the first requests wait until the pages are read, and those for the OpenAPI document. Rejects when
+   * write of its own; only the first requests wait until the pages are read, and the OpenAPI document is made. Rejects when
    * they cannot be read. @param store what is served, for examples
    */
   readonly answer: (ask: Ask, path: string, store: Store) => Reply | undefined | Promise<Reply | undefined>;
