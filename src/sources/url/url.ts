@@ -89,9 +89,10 @@ export class UrlSource implements Source {
     try {
       copy = await currentCopy(this.#place);
       if (occasion !== "watch" || performance.now() >= (this.#failing?.lookAgainAt ?? 0)) {
+        const token = await this.#readToken();
         copy = await (copy === undefined && occasion === "start"
-          ? this.#updateAtStart(signal)
-          : this.#update(copy, signal));
+          ? this.#updateAtStart(token, signal)
+          : this.#update(copy, token, signal));
         const since = this.#failing?.since;
         this.#failing = undefined;
         if (since !== undefined)
@@ -106,11 +107,17 @@ export class UrlSource implements Source {
     throw new SourceError(`${this.#failing!.problem} (there is no earlier copy)`);
   }
 
+  async #readToken(): Promise<string | undefined> {
+    const { tokenFile, tokenName = "--snapshot-token-file" } = this.#options;
+    this.#lastToken = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
+    return this.#lastToken;
+  }
+
   /** Asks a source of which there is no copy: it may be about to publish another snapshot, so a failed download begins anew. */
-  async #updateAtStart(signal: AbortSignal): Promise<Copy> {
+  async #updateAtStart(token: string | undefined, signal: AbortSignal): Promise<Copy> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#update(undefined, signal);
+        return await this.#update(undefined, token, signal);
       } catch (error) {
         if (attempt === START_ATTEMPTS || !(error instanceof SourceError)) throw error;
         await sleep(this.#options.firstPauseMs ?? FIRST_PAUSE_MS, undefined, { signal });
@@ -119,11 +126,8 @@ export class UrlSource implements Source {
   }
 
   /** Asks the source. @returns the copy that it confirms, or the new one @throws {SourceError}; errors of the file system */
-  async #update(copy: Copy | undefined, signal: AbortSignal): Promise<Copy> {
-    const { tokenFile, tokenName = "--snapshot-token-file", progressMs = PROGRESS_MS } = this.#options;
-    const { onProgress, observe } = this.#options;
-    const token = tokenFile === undefined ? undefined : await readToken(tokenFile, tokenName);
-    this.#lastToken = token;
+  async #update(copy: Copy | undefined, token: string | undefined, signal: AbortSignal): Promise<Copy> {
+    const { onProgress, observe, progressMs = PROGRESS_MS } = this.#options;
     const client = await openClient(this.#base, token, progressMs, signal);
     try {
       const sent = await askManifest(client, this.#base, copy?.etag);
