@@ -72,6 +72,7 @@ describe("the client and a server", () => {
     const orrery = await openOrrery({
       snapshot: "data/sample",
       keys: [{ id: "me", kind: "cli", token: TOKEN }],
+      threads: false,
     });
     t.after(() => orrery.close());
     const asked = new Set<string>();
@@ -123,6 +124,7 @@ describe("the client and a server", () => {
     const orrery = await openOrrery({
       snapshot: "data/sample",
       keys: [{ id: "me", kind: "api", token: "svc_sk_few", scopes: ["read:worlds"], limit: 3 }],
+      threads: false,
     });
     t.after(() => orrery.close());
     const origin = await serve(t, orrery.handle);

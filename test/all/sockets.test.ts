@@ -7,12 +7,12 @@ import { request } from "node:http";
 import { createServer, isIPv4, type Server } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { takeInherited } from "../src/cli/inherited.ts";
-import { listenAtPath } from "../src/http/unix.ts";
-import { readClients } from "../src/model/client-address.ts";
-import { place, TOKEN } from "./support/place.ts";
-import { afterTests, environment, jsonLines, start, textOf, until } from "./support/process.ts";
-import { COMMAND, ROOT } from "./support/program.ts";
+import { takeInherited } from "../../src/cli/inherited.ts";
+import { listenAtPath } from "../../src/http/unix.ts";
+import { readClients } from "../../src/model/client-address.ts";
+import { place, TOKEN } from "../support/place.ts";
+import { afterTests, environment, jsonLines, start, textOf, until } from "../support/process.ts";
+import { COMMAND, ROOT } from "../support/program.ts";
 
 const STATS = "/api/public/v1/stats";
 const headers = { Authorization: `Bearer ${TOKEN}` };
