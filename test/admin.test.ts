@@ -4,34 +4,21 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { adminAt } from "../src/admin/admin.ts";
 import { startServer } from "../src/server/server.ts";
 import { documentOf } from "./support/documents.ts";
-import {
-  BASE,
-  cleanUp,
-  serve,
-  serveOpen,
-  type TestServer,
-  TOKENS,
-  testOptions,
-  WORLD,
-} from "./support/http-server.ts";
+import { BASE, cleanUp, serve, serveOpen, TOKENS, testOptions, WORLD } from "./support/http-server.ts";
 import { assertInTime, within } from "./support/patience.ts";
 import { get, type Response, until } from "./support/process.ts";
 import { askOnce, dial, errorOf, header, lastWord, requestHead } from "./support/raw.ts";
 
 const ADMIN = { address: { host: "127.0.0.1", port: 0 } } as const;
 
-let server: TestServer;
-let admin: number;
 const HOST = ["Host: localhost"];
 
-before(async () => {
-  server = await serve({ admin: adminAt(ADMIN), docs: true });
-  admin = server.adminPort!;
-});
+const server = await serve({ admin: adminAt(ADMIN), docs: true });
+const admin = server.adminPort!;
 after(cleanUp);
 
 const ask = (path: string, headers: Record<string, string> = {}): Promise<Response> =>

@@ -5,7 +5,7 @@ import { cpSync, utimesSync } from "node:fs";
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { before, describe, it, type TestContext, test } from "node:test";
+import { describe, it, type TestContext, test } from "node:test";
 import type { KeyRing } from "../src/auth/keys.ts";
 import { createCounters } from "../src/auth/limit.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
@@ -29,11 +29,9 @@ const snapshot = join(folder, "snapshot");
 
 const other = join(folder, "other");
 
-before(async () => {
-  const sizes = { users: 20, worlds: 10, instances: 3, gzip: false };
-  await generateSnapshot({ ...sizes, out: snapshot, seed: 1 });
-  await generateSnapshot({ ...sizes, out: other, seed: 2 });
-});
+const sizes = { users: 20, worlds: 10, instances: 3, gzip: false };
+await generateSnapshot({ ...sizes, out: snapshot, seed: 1 });
+await generateSnapshot({ ...sizes, out: other, seed: 2 });
 
 /** Runs due callbacks, and the ones that they cause. */
 async function settle(): Promise<void> {

@@ -136,7 +136,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: "find",
     text: "if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);",
     becomes: "this.#used.set(token, key!);",
-    tests: { "text-kept": "of tokens that are unknown the rest of the head is let go" },
+    tests: { "all/text-kept": "of tokens that are unknown the rest of the head is let go" },
   },
   {
     breaks: "a token that was used is found when its key is disabled",
@@ -292,7 +292,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: "#writeParts",
     text: "if (canReuse && this.unsent > 0) scratch = Buffer.alloc(0);",
     becomes: "",
-    tests: { parts: "peers that read slowly get every byte while others are answered (our own HTTP)" },
+    tests: { "all/parts": "peers that read slowly get every byte while others are answered (our own HTTP)" },
   },
   {
     breaks: "a slow older reading of the keys has the last word",

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { splitHeaders } from "../src/api/headers.ts";
 import { takesGzip } from "../src/api/pages/serve.ts";
@@ -91,14 +91,10 @@ async function examplesOf(store: Store, from = pages): Promise<{ examples: Examp
   return { examples, etag: headers.get("etag")! };
 }
 
-let loaded: string[] = [];
-
-before(async () => {
-  const { body } = await asked("/docs");
-  const html = body.toString("utf8");
-  loaded = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
-  assert.ok(loaded.length >= 4, html);
-});
+const page = (await asked("/docs")).body.toString("utf8");
+/** The paths of scripts and styles that the page loads. */
+const loaded = [...page.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
+assert.ok(loaded.length >= 4, page);
 
 describe("what is the operator's", () => {
   it("stands in the document and on the page, and cannot break out of it", async () => {

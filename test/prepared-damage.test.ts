@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { PREPARED } from "../src/snapshot/files.ts";
@@ -21,13 +21,9 @@ const root = temporaryFolder();
 const good = join(root, "good");
 const rows = join(root, "rows");
 const bad = join(root, "bad");
-let file: Buffer;
-
-before(async () => {
-  writeSnapshot(rows, { "users.ndjson": [user(1), user(2, { displayName: "Zoë" })] });
-  await prepare(rows, good);
-  file = readFileSync(join(good, PREPARED));
-});
+writeSnapshot(rows, { "users.ndjson": [user(1), user(2, { displayName: "Zoë" })] });
+await prepare(rows, good);
+const file = readFileSync(join(good, PREPARED));
 
 /** Reads a head as a load does. */
 function decode(stored: Buffer): void {

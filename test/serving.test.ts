@@ -9,7 +9,7 @@ import { Agent } from "node:http";
 import { connect, createServer } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import { whileAlone, whyNoSharing } from "../src/http/port.ts";
 import type { Observation } from "../src/observe/events.ts";
@@ -30,9 +30,7 @@ const snapshot = join(folder, "snapshot");
 
 const why = whyNoSharing();
 
-before(async () => {
-  await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
-});
+await generateSnapshot({ out: snapshot, users: 300, worlds: 120, instances: 40, seed: 3, gzip: false });
 
 after(cleanUp);
 

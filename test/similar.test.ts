@@ -239,7 +239,7 @@ describe("similar search", () => {
   });
 });
 
-before(() => writeRows("one", NAMES));
+writeRows("one", NAMES);
 
 const QUERIES = ["", "q=rabit", "q=rabbit&limit=1&offset=1", `q=${encodeURIComponent("佐藤")}`, "q=%F0%9F"];
 

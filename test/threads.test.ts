@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, it, type TestContext, test } from "node:test";
+import { it, type TestContext, test } from "node:test";
 import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
 import { generateSnapshot } from "../src/generate/generate.ts";
@@ -26,10 +26,8 @@ const folder = temporaryFolder();
 const small = join(folder, "small");
 const large = join(folder, "large");
 
-before(async () => {
-  await generateSnapshot({ out: large, users: 600, worlds: 300, instances: 60, seed: 5, gzip: false });
-  await generateSnapshot({ out: small, users: 200, worlds: 300, instances: 60, seed: 5, gzip: false });
-});
+await generateSnapshot({ out: large, users: 600, worlds: 300, instances: 60, seed: 5, gzip: false });
+await generateSnapshot({ out: small, users: 200, worlds: 300, instances: 60, seed: 5, gzip: false });
 
 async function open(t: TestContext, snapshot: string, more: Partial<OpenOptions> = {}) {
   const seen: Observation[] = [];

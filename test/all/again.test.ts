@@ -40,7 +40,7 @@ const AGAIN: readonly {
     how: "over two serving threads",
     node: other,
     variables: { ORRERY_TEST_SERVING_THREADS: "2" },
-    files: { http: 260, "http-connections": 17, "all/http-stop": 4 },
+    files: { http: 260, "all/http-connections": 17, "all/http-stop": 4 },
   },
 ];
 

@@ -15,7 +15,7 @@ const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 /** The tests on the wire, and the least number in each. Tests that look into a server use one on Node. */
 const WIRE_TESTS = {
   "test/http.test.ts": 260,
-  "test/http-connections.test.ts": 15,
+  "test/all/http-connections.test.ts": 15,
   "test/all/http-stop.test.ts": 4,
   "test/all/pages-http.test.ts": 2,
 };

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { hashToken, type Key, KeyRing } from "../src/auth/keys.ts";
-import { bearer } from "./support/hostile.ts";
-import { cleanUp, serveHere } from "./support/http-server.ts";
-import { dial, requestHead } from "./support/raw.ts";
-import { SEARCH, STATS } from "./support/requests.ts";
+import { hashToken, type Key, KeyRing } from "../../src/auth/keys.ts";
+import { bearer } from "../support/hostile.ts";
+import { cleanUp, serveHere } from "../support/http-server.ts";
+import { dial, requestHead } from "../support/raw.ts";
+import { SEARCH, STATS } from "../support/requests.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { Found } from "../src/store/generation.ts";
+import type { Found } from "../../src/store/generation.ts";
 import {
   AT_ONCE,
   ask,
@@ -18,7 +18,7 @@ import {
   SEARCH,
   STATS,
   slowSearches,
-} from "./support/hostile.ts";
+} from "../support/hostile.ts";
 import {
   BASE,
   cleanUp,
@@ -29,9 +29,9 @@ import {
   serveAlone,
   serveOpen,
   WORLD,
-} from "./support/http-server.ts";
-import { within } from "./support/patience.ts";
-import { dial, errorOf, header, lastWord, type RawResponse, requestHead } from "./support/raw.ts";
+} from "../support/http-server.ts";
+import { within } from "../support/patience.ts";
+import { dial, errorOf, header, lastWord, type RawResponse, requestHead } from "../support/raw.ts";
 
 const quick = await serve({
   headersTimeout: 0.2,

@@ -7,17 +7,17 @@ import { after, describe, test } from "node:test";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { rankingPage } from "../src/api/handlers/bodies.ts";
-import type { ConnectionApp } from "../src/http/connection.ts";
-import { createNodeDoor } from "../src/http/node-door.ts";
-import { type HttpLimits, HttpServer } from "../src/http/server.ts";
-import { type Body, bodyBytes, bodyText, type Parts, type Slices, sliceAll } from "../src/model/body.ts";
-import { TextColumn } from "../src/store/bytes.ts";
-import { copyFirstRows, packBlock, sliceRange, sliceRows } from "../src/store/table.ts";
-import { createRandom } from "../src/util/random.ts";
-import { DEFAULTS } from "./support/options.ts";
-import { listen } from "./support/ports.ts";
-import { dial, header, requestHead, type Wire } from "./support/raw.ts";
+import { rankingPage } from "../../src/api/handlers/bodies.ts";
+import type { ConnectionApp } from "../../src/http/connection.ts";
+import { createNodeDoor } from "../../src/http/node-door.ts";
+import { type HttpLimits, HttpServer } from "../../src/http/server.ts";
+import { type Body, bodyBytes, bodyText, type Parts, type Slices, sliceAll } from "../../src/model/body.ts";
+import { TextColumn } from "../../src/store/bytes.ts";
+import { copyFirstRows, packBlock, sliceRange, sliceRows } from "../../src/store/table.ts";
+import { createRandom } from "../../src/util/random.ts";
+import { DEFAULTS } from "../support/options.ts";
+import { listen } from "../support/ports.ts";
+import { dial, header, requestHead, type Wire } from "../support/raw.ts";
 
 const closings: (() => unknown)[] = [];
 after(async () => {
