@@ -81,7 +81,11 @@ describe("tables of an earlier export", { skip: needPostgres() }, () => {
       return { lines: count };
     };
     const from = readPostgresUrl(server.url(database), {});
-    const made = await copyTables(from, { queries, take, marks }, new AbortController().signal);
+    const made = await copyTables(
+      from,
+      { queries, visibleOnly: false, take, marks },
+      new AbortController().signal,
+    );
     return { marks: made, copied };
   }
 

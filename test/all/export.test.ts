@@ -200,6 +200,24 @@ describe("export from PostgreSQL", { skip }, () => {
     assert.equal(readRows(out, "instances").length, 1);
   });
 
+  it("leaves out optional columns that a table lacks, and takes them once they are there", async (t) => {
+    await server.makeDatabase("lacking");
+    const write = (sql: string): Promise<void> => server.run(sql, "lacking");
+    await write(`ALTER TABLE worlds DROP description;
+      INSERT INTO worlds SELECT gen_random_uuid(), 'Bare', gen_random_uuid(), true, 'ACTIVE', now(), now()`);
+    const out = join(temporaryFolder(t), "snapshot");
+    for (const more of [[], ["--visible-only"]]) {
+      await runWell(["export", "--postgres", server.url("lacking"), "--out", `${out}${more}`, ...more]);
+      assert.equal(readRows(`${out}${more}`, "worlds")[0]!.description ?? "", "");
+    }
+    await write("ALTER TABLE worlds ADD description text DEFAULT 'Described'");
+    await runWell(["export", "--postgres", server.url("lacking"), "--out", out]);
+    assert.equal(readRows(out, "worlds")[0]!.description, "Described");
+    await write("ALTER TABLE worlds DROP name");
+    const { stderr } = await run(["export", "--postgres", server.url("lacking"), "--out", out]);
+    assert.match(stderr, /^orrery: worlds: column "name" does not exist/);
+  });
+
   it("escapes texts of the database, and tells an error of any size, cut, at once", async (t) => {
     await server.makeDatabase("hostile");
     await server.run(

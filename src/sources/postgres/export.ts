@@ -106,8 +106,8 @@ async function copyRows(
     return file;
   };
   onProgress?.("asking the database");
-  const visibleBy = visibleOnly ? queries : undefined;
-  const marks = await copyTables(from, { queries, visibleBy, take, marks: new Map(known) }, signal);
+  const copying = { queries, visibleOnly: visibleOnly ?? false, take, marks: new Map(known) };
+  const marks = await copyTables(from, copying, signal);
   const files = new Map<string, WrittenFile>();
   const shared: string[] = [];
   for (const table of TABLES) {

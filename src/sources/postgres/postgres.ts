@@ -8,10 +8,13 @@ import { importFailure } from "../../util/optional-package.ts";
 import { SourceError } from "../../util/source-error.ts";
 import { type PostgresUrl, postgresText } from "./postgres-url.ts";
 import {
+  COLUMNS_QUERY,
   type Column,
+  columnName,
   copyStatement,
   copyVisible,
   type Described,
+  fittingQueries,
   nested,
   type Queries,
   TYPES_QUERY,
@@ -78,8 +81,8 @@ export type TableMarks = ReadonlyMap<TableName, TableMark>;
 
 interface Copying {
   readonly queries: Queries;
-  /** The queries of all tables, if hidden rows are left out; undefined to copy all rows. */
-  readonly visibleBy?: Queries | undefined;
+  /** Whether hidden rows are left out. */
+  readonly visibleOnly: boolean;
   readonly take: TakeTable;
   /** Marks of an earlier export. A table that they prove unchanged is not copied. */
   readonly marks: TableMarks;
@@ -118,13 +121,13 @@ async function describe(table: TableName, query: string, session: Session): Prom
 /** The statement that copies a table: all of its rows, or the visible ones. */
 async function statementFor(
   table: TableName,
-  { queries, visibleBy }: Copying,
+  queries: Queries,
+  visibleOnly: boolean,
   session: Session,
 ): Promise<string> {
-  if (visibleBy === undefined) return copyStatement(table, await describe(table, queries[table], session));
+  if (!visibleOnly) return copyStatement(table, await describe(table, queries[table], session));
   const described: Partial<Record<TableName, Described>> = {};
-  for (const needed of tablesFor(table))
-    described[needed] = await describe(needed, visibleBy[needed], session);
+  for (const needed of tablesFor(table)) described[needed] = await describe(needed, queries[needed], session);
   return copyVisible(table, described as Record<TableName, Described>);
 }
 
@@ -185,13 +188,19 @@ const BEGIN = `
   SELECT set_config('lock_timeout', '${LOCK_WAIT}', true) WHERE current_setting('lock_timeout') = '0'`;
 
 async function copyAll(copying: Copying, session: Session): Promise<TableMarks> {
-  const { queries, marks, take } = copying;
+  const { queries, visibleOnly, marks, take } = copying;
   await ask(session, BEGIN);
   // Otherwise the ids of many visible worlds would be searched one by one, not in a hash table.
-  if (copying.visibleBy !== undefined) await ask(session, "SET LOCAL work_mem = '1GB'");
+  if (visibleOnly) await ask(session, "SET LOCAL work_mem = '1GB'");
+  const columns = { text: COLUMNS_QUERY, values: [TABLES.map(columnName)] };
+  const fitting = fittingQueries(
+    queries,
+    (await ask<{ table: string; columns: string[] }>(session, columns)).rows,
+  );
   const statements: [TableName, string][] = [];
   // Check all queries first: a mistake in the last one is reported at once.
-  for (const table of TABLES) statements.push([table, await statementFor(table, copying, session)]);
+  for (const table of TABLES)
+    statements.push([table, await statementFor(table, fitting, visibleOnly, session)]);
   const moment = await lookAt(session, (look) => momentOf(queries, look));
   const copies = new Map<TableName, () => number>();
   for (const [table, statement] of statements) {

@@ -16,11 +16,34 @@ export function columnName(name: string): string {
     .toLowerCase();
 }
 
-/** The default queries. `docs/snapshots.md` quotes them. */
-export const DEFAULT_QUERIES: Queries = byTable((table) => {
-  const columns = FIELDS[table].map(({ name }) => columnName(name));
+/** A query of the fields of a table, optional ones only if they are among some columns. */
+function plainQuery(table: TableName, has: (column: string) => boolean): string {
+  const columns = FIELDS[table]
+    .filter(({ name, absent }) => absent === undefined || has(columnName(name)))
+    .map(({ name }) => columnName(name));
   return `SELECT ${columns.join(", ")} FROM ${columnName(table)}`;
-});
+}
+
+/** The default queries. `docs/snapshots.md` quotes them. */
+export const DEFAULT_QUERIES: Queries = byTable((table) => plainQuery(table, () => true));
+
+/** The names of the columns of each default query's table that exist. */
+export const COLUMNS_QUERY = `
+  SELECT given.name AS table, array_agg(a.attname::text) AS columns
+  FROM unnest($1::text[]) AS given(name) JOIN pg_attribute a ON a.attrelid = to_regclass(given.name)
+  WHERE a.attnum > 0 AND NOT a.attisdropped GROUP BY given.name`;
+
+/** The queries to run: default ones without the optional columns that their tables lack. @param rows of {@link COLUMNS_QUERY} */
+export function fittingQueries(
+  queries: Queries,
+  rows: readonly { readonly table: string; readonly columns: readonly string[] }[],
+): Queries {
+  return byTable((table) => {
+    if (queries[table] !== DEFAULT_QUERIES[table]) return queries[table];
+    const { columns = [] } = rows.find((row) => row.table === columnName(table)) ?? {};
+    return plainQuery(table, (column) => columns.includes(column));
+  });
+}
 
 /** A name independent of naming style: equal for `visits_last_7_days` and `visitsLast7Days`. */
 function plainName(name: string): string {
