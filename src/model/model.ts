@@ -37,7 +37,9 @@ export interface PlatformStats extends Served<typeof PLATFORM_STATS> {}
 export interface ObjectSchema {
   readonly title: string;
   readonly type: "object";
-  readonly properties: Readonly<Record<string, { readonly type: string; readonly format?: string }>>;
+  readonly properties: Readonly<
+    Record<string, { readonly type: string; readonly format?: string; readonly description?: string }>
+  >;
   readonly required: readonly string[];
 }
 
@@ -51,7 +53,9 @@ const TYPES: Readonly<Record<FieldType, ObjectSchema["properties"][string]>> = {
 
 function schemaOf(resource: ResourceName): ObjectSchema {
   const { title, fields } = RESOURCES[resource];
-  const properties = Object.fromEntries(fields.map(({ name, type }) => [name, TYPES[type]]));
+  const properties = Object.fromEntries(
+    fields.map(({ name, type, meaning }) => [name, { ...TYPES[type], description: meaning }]),
+  );
   return { title, type: "object", properties, required: Object.keys(properties) };
 }
 

@@ -13,6 +13,8 @@ export type FieldType = keyof Values;
 
 export interface Field {
   readonly type: FieldType;
+  /** A sentence for the documents and the OpenAPI document. */
+  readonly meaning: string;
   /** Whether clients get it. */
   readonly served: boolean;
   /** The value of null or an absent field; without it, a row must have the field. */
@@ -32,42 +34,69 @@ const FLAG = { type: "boolean", served: true } as const;
 /** The tables of a snapshot in the order in which they are read. The first field of a row is its key. */
 export const ROWS = {
   users: {
-    id: ID,
-    displayName: TEXT,
-    userIconUrl: { ...TEXT, absent: "" },
-    createdAt: TIME,
+    id: { ...ID, meaning: "The id of the user." },
+    displayName: { ...TEXT, meaning: "The name that others see; users may have the same." },
+    userIconUrl: { ...TEXT, absent: "", meaning: "The address of the user's picture; empty without one." },
+    createdAt: { ...TIME, meaning: "The time at which the user joined." },
   },
   worlds: {
-    id: ID,
-    name: TEXT,
-    description: { ...TEXT, absent: "" },
-    ownerId: { ...ID, refersTo: { table: "users", needs: false } },
-    isPublic: { ...FLAG, shows: { only: true, otherwise: "not public" } },
-    status: { ...TEXT, served: false, shows: { only: "ACTIVE", otherwise: "status is not ACTIVE" } },
-    createdAt: TIME,
-    updatedAt: TIME,
+    id: { ...ID, meaning: "The id of the world." },
+    name: { ...TEXT, meaning: "The name of the world." },
+    description: { ...TEXT, absent: "", meaning: "A text about the world; empty without one." },
+    ownerId: {
+      ...ID,
+      refersTo: { table: "users", needs: false },
+      meaning: "The id of the owner, a user who may no longer exist.",
+    },
+    isPublic: {
+      ...FLAG,
+      shows: { only: true, otherwise: "not public" },
+      meaning: "Always true: other worlds are not served.",
+    },
+    status: {
+      ...TEXT,
+      served: false,
+      shows: { only: "ACTIVE", otherwise: "status is not ACTIVE" },
+      meaning: "The state of the world.",
+    },
+    createdAt: { ...TIME, meaning: "The time at which the world was made." },
+    updatedAt: { ...TIME, meaning: "The time of the last change of the world." },
   },
   "world-stats": {
-    worldId: { ...ID, refersTo: { table: "worlds", needs: true } },
-    totalVisits: COUNT,
-    uniqueVisitors: COUNT,
-    visitsLast7Days: COUNT,
-    visitsLast30Days: COUNT,
+    worldId: { ...ID, refersTo: { table: "worlds", needs: true }, meaning: "The id of the world." },
+    totalVisits: { ...COUNT, meaning: "All visits." },
+    uniqueVisitors: { ...COUNT, meaning: "The users behind these visits, each counted once." },
+    visitsLast7Days: { ...COUNT, meaning: "Visits in the last 7 days." },
+    visitsLast30Days: { ...COUNT, meaning: "Visits in the last 30 days." },
   },
   instances: {
-    id: ID,
-    worldId: { ...ID, refersTo: { table: "worlds", needs: true } },
-    isPublic: { ...FLAG, served: false, shows: { only: true, otherwise: "not public" } },
-    isActive: { ...FLAG, served: false, shows: { only: true, otherwise: "not active" } },
-    createdAt: TIME,
+    id: { ...ID, meaning: "The id of the instance." },
+    worldId: {
+      ...ID,
+      refersTo: { table: "worlds", needs: true },
+      meaning: "The id of the world that runs in it.",
+    },
+    isPublic: {
+      ...FLAG,
+      served: false,
+      shows: { only: true, otherwise: "not public" },
+      meaning: "Whether everybody may join.",
+    },
+    isActive: {
+      ...FLAG,
+      served: false,
+      shows: { only: true, otherwise: "not active" },
+      meaning: "Whether it is running.",
+    },
+    createdAt: { ...TIME, meaning: "The time at which the instance was started." },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Field>>>>;
 
 /** Counts over the whole platform. */
 export const PLATFORM_STATS = {
-  totalUsers: COUNT,
-  totalPublicWorlds: COUNT,
-  totalPublicInstances: COUNT,
+  totalUsers: { ...COUNT, meaning: "The number of users." },
+  totalPublicWorlds: { ...COUNT, meaning: "The number of worlds that are served." },
+  totalPublicInstances: { ...COUNT, meaning: "The number of instances that are served." },
 } as const;
 
 export type TableName = keyof typeof ROWS;
@@ -79,12 +108,26 @@ export type Served<Fields extends Readonly<Record<string, Field>>> = {
     : never]: Values[Fields[Name]["type"]];
 };
 
+/** A row as a program gives it: times may be dates, fields with a value for their absence may be missing. */
+export type GivenRow<Fields extends Readonly<Record<string, Field>>> = {
+  readonly [Name in keyof Fields as "absent" extends keyof Fields[Name] ? never : Name]: GivenValue<
+    Fields[Name]
+  >;
+} & {
+  readonly [Name in keyof Fields as "absent" extends keyof Fields[Name] ? Name : never]?:
+    | GivenValue<Fields[Name]>
+    | null
+    | undefined;
+};
+
+type GivenValue<Of extends Field> = Of["type"] extends "time" ? string | Date : Values[Of["type"]];
+
 export type NamedField = { readonly name: string } & { readonly [Key in keyof Required<Field>]: Field[Key] };
 
 function listed(fields: Readonly<Record<string, Field>>): readonly NamedField[] {
   // All objects have the same shape: readers of rows look at them for each value, which is faster so.
-  return Object.entries(fields).map(([name, { type, served, absent, refersTo, shows }]) => {
-    return { name, type, served, absent, refersTo, shows };
+  return Object.entries(fields).map(([name, { type, meaning, served, absent, refersTo, shows }]) => {
+    return { name, type, meaning, served, absent, refersTo, shows };
   });
 }
 

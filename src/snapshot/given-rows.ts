@@ -3,7 +3,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { RowFile } from "../model/model.ts";
-import { FIELDS, TABLES, type TableName } from "../model/schema.ts";
+import { FIELDS, type GivenRow, type ROWS, TABLES, type TableName } from "../model/schema.ts";
 import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import { isObject } from "../util/json.ts";
@@ -19,39 +19,10 @@ import { keepWorlds } from "./unchanged-files.ts";
 export type GivenTable<Row> = Iterable<Row> | AsyncIterable<Row>;
 
 /** A row of users; other fields are ignored. Times are ISO 8601 texts or dates. */
-export interface GivenUser {
-  readonly id: string;
-  readonly displayName: string;
-  readonly userIconUrl?: string | null | undefined;
-  readonly createdAt: string | Date;
-}
-
-export interface GivenWorld {
-  readonly id: string;
-  readonly name: string;
-  readonly description?: string | null | undefined;
-  readonly ownerId: string;
-  readonly isPublic: boolean;
-  readonly status: string;
-  readonly createdAt: string | Date;
-  readonly updatedAt: string | Date;
-}
-
-export interface GivenWorldStats {
-  readonly worldId: string;
-  readonly totalVisits: number;
-  readonly uniqueVisitors: number;
-  readonly visitsLast7Days: number;
-  readonly visitsLast30Days: number;
-}
-
-export interface GivenInstance {
-  readonly id: string;
-  readonly worldId: string;
-  readonly isPublic: boolean;
-  readonly isActive: boolean;
-  readonly createdAt: string | Date;
-}
+export type GivenUser = GivenRow<(typeof ROWS)["users"]>;
+export type GivenWorld = GivenRow<(typeof ROWS)["worlds"]>;
+export type GivenWorldStats = GivenRow<(typeof ROWS)["world-stats"]>;
+export type GivenInstance = GivenRow<(typeof ROWS)["instances"]>;
 
 /** The rows of a snapshot, hidden ones included; an absent table is empty. */
 export interface GivenRows {

@@ -30,6 +30,10 @@ export function isBuilt(): boolean {
 }
 
 const IS_BUILT = isBuilt();
+if (!IS_BUILT)
+  console.error(
+    "dist/ is older than src/: processes of this test run the sources, which is slow; npm run build",
+  );
 
 /** Node's arguments for the program: built if up to date, which saves each process a second; else its sources. */
 export const PROGRAM: readonly string[] = IS_BUILT ? BUILT_PROGRAM : SOURCE_PROGRAM;

@@ -5,8 +5,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { defaultText, valueText } from "../../src/cli/help.ts";
 import { PROGRAM } from "../../src/features.ts";
 import { FAULTS } from "../../src/model/fault.ts";
-import { SCHEMAS } from "../../src/model/model.ts";
-import { FIELDS, TABLES } from "../../src/model/schema.ts";
+import { FIELDS, type FieldType, RESOURCES, TABLES } from "../../src/model/schema.ts";
 import type { CountedMetric, EventRow } from "../../src/observe/events.ts";
 import type { Metric } from "../../src/observe/metrics/table.ts";
 import { optionRows } from "../../src/server/open-options.ts";
@@ -59,12 +58,12 @@ function settingOption(setting: Setting): readonly string[] {
   return [`\`${name}\``, `\`${values[setting.kind] ?? text}\``, setting.meaning];
 }
 
-/** Plain names of field formats. */
-const FORMAT_WORDS: Readonly<Record<string, string>> = {
-  uuid: "UUID",
-  "date-time": "time",
-  string: "text",
-  integer: "whole number",
+const TYPE_WORDS: Readonly<Record<FieldType, string>> = {
+  id: "UUID",
+  text: "text",
+  boolean: "boolean",
+  count: "whole number",
+  time: "time",
 };
 
 /** Every generated section by name. */
@@ -111,13 +110,13 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
     ),
   fields: () =>
     table(
-      ["Resource", "Fields"],
-      Object.values(SCHEMAS).map(({ title, properties }) => [
-        title,
-        Object.entries(properties)
-          .map(([name, { type, format }]) => `\`${name}\` ${FORMAT_WORDS[format ?? type] ?? type}`)
-          .join(", "),
-      ]),
+      ["Resource", "Field", "Type", "Meaning"],
+      Object.values(RESOURCES)
+        // A found world has fields of a world.
+        .filter(({ title }) => title !== "FoundWorld")
+        .flatMap(({ title, fields }) =>
+          fields.map(({ name, type, meaning }) => [title, `\`${name}\``, TYPE_WORDS[type], meaning]),
+        ),
     ),
   faults: () =>
     table(
