@@ -161,7 +161,7 @@ describe("the documents", () => {
 
 /** Flags of every command, of npm and node, and of the benches. */
 const OTHER_FLAGS = new Set(
-  "help version global omit import smoke guard against load only fresh searches compile cpu-prof experimental-vm-modules listen-timeout kill-timeout max-old-space-size".split(
+  "help version test global omit import smoke guard against load only fresh searches compile cpu-prof experimental-vm-modules listen-timeout kill-timeout max-old-space-size".split(
     " ",
   ),
 );
