@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 import { ratiosOf } from "../bench/http/report.ts";
 import { assemble, placesOf, type Result } from "../bench/report/assemble.ts";
 import { PARTS, SMOKED } from "../bench/report/parts.ts";
+import { summarize } from "../bench/report/summary.ts";
 import { missing } from "../bench/support/need.ts";
 import { spread } from "../bench/support/output.ts";
 
@@ -22,6 +23,8 @@ const result = (part: string, output = "| a | b |\n| --- | --- |\n| 1 | 2 |\n"):
 });
 const RUN = { commit: "abc1234", node: "v24.0.0", machine: "2 × some processor" };
 
+const DRAWN = { picture: "", summary: "" };
+
 describe("the document of the results", () => {
   it("has a place for each part, and a part for each place", () => {
     const names = PARTS.map(({ name }) => name);
@@ -31,18 +34,18 @@ describe("the document of the results", () => {
   });
 
   it("says where its results come from", () => {
-    const template = "<!-- run -->\n\n<!-- picture -->\n\n<!-- bench: flood -->\n";
+    const template = "<!-- run -->\n\n<!-- summary -->\n\n<!-- picture -->\n\n<!-- bench: flood -->\n";
     assert.equal(
-      assemble(template, [result("flood")], RUN, "![x](y)"),
-      "Commit abc1234, Node v24.0.0, 2 × some processor; 1 min 1 s in all.\n\n![x](y)\n\n" +
+      assemble(template, [result("flood")], RUN, { picture: "![x](y)", summary: "in short" }),
+      "Commit abc1234, Node v24.0.0, 2 × some processor; 1 min 1 s in all.\n\nin short\n\n![x](y)\n\n" +
         "`npx tsx bench/flood.ts`; took 1 min 1 s.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n",
     );
   });
 
   it("is not made when a part has no result", () => {
     const results = PARTS.map(({ name }) => result(name));
-    assert.ok(assemble(TEMPLATE, results, RUN, "").length > 1000);
-    assert.throws(() => assemble(TEMPLATE, results.slice(1), RUN, ""), /^Error: http has no result$/);
+    assert.ok(assemble(TEMPLATE, results, RUN, DRAWN).length > 1000);
+    assert.throws(() => assemble(TEMPLATE, results.slice(1), RUN, DRAWN), /^Error: http has no result$/);
   });
 
   it("is not made by a run that names no part, nor with a program missing, and the line says the cure", () => {
@@ -72,6 +75,18 @@ describe("figures", () => {
     const ours = { peer: "orrery", runs: [...runs(100, 10, 50), undefined] };
     const theirs = { peer: "bare", runs: [...runs(200, 10, 200), ...runs(1)] };
     assert.deepEqual(ratiosOf(ours, theirs), [0.5, 1, 0.25]);
+  });
+
+  it("of the summary are those of our server beside the fastest of each kind of peer", () => {
+    const of = (peer: string, median: number) => ({ peer, perCpuSecond: [median, 1, 1e6] as const });
+    const peers = [
+      of("orrery", 1200),
+      of("orrery --http node", 9),
+      of("Fastify", 400),
+      of("Fastify + SQLite", 600),
+    ];
+    const text = summarize({ workloads: [{ workload: "list-20", peers }] } as never);
+    assert.match(text.split("\n")[2]!, /^\| Page of 20 worlds +\| +1,200 \| +– \| +2\.00 \| +– \|$/);
   });
 
   it("are medians with the lowest and the highest", () => {

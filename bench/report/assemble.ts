@@ -16,7 +16,7 @@ export interface Circumstances {
   readonly machine: string;
 }
 
-const PLACE = /^<!-- (bench|picture|run)(?:: ([a-z-]+))? -->$/gm;
+const PLACE = /^<!-- (bench|picture|run|summary)(?:: ([a-z-]+))? -->$/gm;
 
 /** Names of the parts that a template has a place for. */
 export function placesOf(template: string): string[] {
@@ -36,17 +36,17 @@ function section({ command, seconds, output }: Result): string {
 /**
  * Fills the template.
  *
- * @param picture Markdown of the chart
+ * @param drawn Markdown of the chart and of the summary
  * @throws {Error} for a place without a result
  */
 export function assemble(
   template: string,
   results: readonly Result[],
   { commit, node, machine }: Circumstances,
-  picture: string,
+  drawn: { readonly picture: string; readonly summary: string },
 ): string {
   return template.replace(PLACE, (_, kind: string, name: string) => {
-    if (kind === "picture") return picture;
+    if (kind === "picture" || kind === "summary") return drawn[kind];
     if (kind === "run") {
       const total = results.reduce((sum, { seconds }) => sum + seconds, 0);
       return `Commit ${commit}, Node ${node}, ${machine}; ${duration(total)} in all.`;

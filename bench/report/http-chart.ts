@@ -3,8 +3,8 @@
 import type { HttpResults } from "../http/report.ts";
 import { legend, line, picture, rectangle, SERIES, text } from "./svg.ts";
 
-/** Workloads in the chart, with their titles. */
-const GROUPS: Readonly<Record<string, string>> = {
+/** Workloads in the chart and the summary, with their titles. */
+export const GROUPS: Readonly<Record<string, string>> = {
   "world-by-id": "One world by its id",
   "list-20": "Page of 20 worlds",
   "list-50": "Page of 50 worlds",

@@ -115,6 +115,14 @@ export const PARTS: readonly Part[] = [
     needs: [],
     minutes: 8,
   },
+  {
+    name: "tokenless-flood",
+    bench: "flood.ts",
+    args: ["--tokenless", "--seconds", "2"],
+    quick: ["--tokenless", "--smoke"],
+    needs: ["taskset"],
+    minutes: 6,
+  },
   { name: "shared", bench: "shared.ts", args: [], quick: SMOKE, needs: ["redis-server"], minutes: 5 },
   {
     name: "access-log",
