@@ -243,7 +243,8 @@ describe("export from PostgreSQL", { skip }, () => {
     // The server's own log would take longer.
     const quiet = `${url}?options=-c%20log_min_messages%3Dpanic`;
     const long = await exportFrom(quiet, out, ["--queries", failing(`repeat('${CANARY}', 2400000)`)]);
-    assertInTime(began, 2500);
+    // The server itself takes most of it; test/export.test.ts times the cut.
+    assertInTime(began, 10_000);
     assertFailed(long, /^orrery: users: \*+… \(P0001\)\n$/);
     assert.ok(long.stderr.length < 1500);
     assertNothing(out);
