@@ -31,7 +31,7 @@ const MEASURING = "busy dear-heads export".split(" ");
 const HAS_HOOKS = /^(before|beforeEach|afterEach)\(/m;
 
 /** Time limit of a file, in milliseconds. Without one, a file that does not end holds up the output of all later ones. */
-const MOST_MS = 600_000;
+const MOST_MS = 900_000;
 
 const AT_ONCE = availableParallelism() + 1;
 
