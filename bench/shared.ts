@@ -11,7 +11,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { endAll, startRedis } from "../test/support/redis.ts";
+import { endAll, startRedis } from "../test/all/support/redis.ts";
 import { flawOf, runLoad } from "./http/load.ts";
 import { ORRERY, startServer } from "./http/servers.ts";
 import { workloadsOf } from "./http/workloads.ts";

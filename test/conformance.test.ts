@@ -14,8 +14,21 @@ import { BASE_PATH } from "../src/model/model.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { type RunningServer, startServer } from "../src/server/server.ts";
 import type { Settings } from "../src/settings/settings.ts";
+import {
+  askAndCompare,
+  type Door,
+  type DoorName,
+  directDoor,
+  fetchDoor,
+  fitsFetch,
+  type Got,
+  nodeDoor,
+  type Step,
+} from "./conformance/doors.ts";
+import { Model, type ModelSettings, type TestKey, testKey } from "./conformance/model.ts";
 import { limits, paths } from "./conformance/paths.ts";
 import { crawls, missingQueries, parameters, searches } from "./conformance/queries.ts";
+import { Recording } from "./conformance/recorded.ts";
 import { conditions, ids, methods, shapes, tokens } from "./conformance/requests.ts";
 import {
   at,
@@ -29,27 +42,14 @@ import {
   tokenOf,
   type World,
 } from "./conformance/worlds.ts";
-import {
-  askAndCompare,
-  type Door,
-  type DoorName,
-  directDoor,
-  fetchDoor,
-  fitsFetch,
-  type Got,
-  nodeDoor,
-  type Step,
-} from "./support/doors.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { IS_NODE_HTTP } from "./support/http-server.ts";
 import { IS_LONG, part } from "./support/long.ts";
-import { Model, type ModelSettings, type TestKey, testKey } from "./support/model.ts";
 import { DEFAULTS } from "./support/options.ts";
 import { writeTestKeys } from "./support/place.ts";
 import { listen } from "./support/ports.ts";
 import { serve } from "./support/process.ts";
 import { IS_GIVEN } from "./support/program.ts";
-import { Recording } from "./support/recorded.ts";
 import { writeSnapshot } from "./support/snapshot.ts";
 
 const NASTY_GROUPS = {

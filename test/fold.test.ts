@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { fold, foldingParts, MOST_MARKS } from "../src/search/fold.ts";
-import { modelFold } from "./support/model.ts";
+import { modelFold } from "./conformance/model.ts";
 
 /** Marks of many combining classes, and marks that normalization creates or replaces. */
 const MARKS = [

@@ -13,11 +13,11 @@ import { loadSnapshot } from "../src/snapshot/load.ts";
 import { LAYOUT, PREPARED_VERSION } from "../src/snapshot/prepared/layout.ts";
 import { writePrepared } from "../src/snapshot/prepared/write.ts";
 import { PlaceError } from "../src/util/user-error.ts";
+import { loading, snapshot } from "./conformance/property.ts";
 import { id, temporaryFolder, user, world, worldStats, writeSnapshot } from "./support/folders.ts";
 import { mustLoad } from "./support/loaded.ts";
 import { part } from "./support/long.ts";
 import { everythingIn, partsOf, prepare } from "./support/prepared.ts";
-import { loading, snapshot } from "./support/property.ts";
 import { writeSnapshot as writeRows } from "./support/snapshot.ts";
 
 const GOLDEN = new URL("golden/", import.meta.url);

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { formatTime, parseTime } from "../src/model/time.ts";
 import { formatUuid, parseUuid } from "../src/model/uuid.ts";
 import { ArrivingIds, createIdMap, findId, findWords } from "../src/store/ids.ts";
-import { isModelUuid, modelTime, modelTimeText } from "./support/model.ts";
+import { isModelUuid, modelTime, modelTimeText } from "./conformance/model.ts";
 
 describe("times", () => {
   const two = (max: number) => fc.nat(max).map((value) => String(value).padStart(2, "0"));

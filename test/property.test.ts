@@ -8,8 +8,7 @@ import { readParameters } from "../src/api/parameters.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { countRequest, createCounters, slotOf } from "../src/auth/limit.ts";
 import { fold, readTerm } from "../src/search/fold.ts";
-import { askAndCompare, type Step } from "./support/doors.ts";
-import { part, untilCovered } from "./support/long.ts";
+import { askAndCompare, type Step } from "./conformance/doors.ts";
 import {
   MODEL_BASE,
   ModelLimit,
@@ -18,7 +17,7 @@ import {
   modelParameters,
   modelTerm,
   type SnapshotRows,
-} from "./support/model.ts";
+} from "./conformance/model.ts";
 import {
   ask,
   CLI,
@@ -30,7 +29,8 @@ import {
   TOKEN,
   text,
   withRows,
-} from "./support/property.ts";
+} from "./conformance/property.ts";
+import { part, untilCovered } from "./support/long.ts";
 import { nastyRows, UNKNOWN_ID, writeSnapshot } from "./support/snapshot.ts";
 
 // ---------------------------------------------------------------- searches and lists

@@ -17,8 +17,8 @@ import {
   SLICE,
   seriesOf,
 } from "../src/observe/metrics/counters.ts";
+import { Recording } from "./conformance/recorded.ts";
 import { OBSERVATIONS } from "./support/observations.ts";
-import { Recording } from "./support/recorded.ts";
 import { watchedServer } from "./support/watched.ts";
 
 /** Method, route and status of the requests that the recorded metrics count. */

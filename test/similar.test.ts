@@ -15,7 +15,7 @@ import { MOST_SIMILAR, openSimilar } from "../src/similar/similar.ts";
 import type { PageOf, SearchName, Store } from "../src/store/generation.ts";
 import { codePointsOf, substringDistance, wholeDistance } from "../src/util/distance.ts";
 import { createRandom } from "../src/util/random.ts";
-import { modelFold } from "./support/model.ts";
+import { modelFold } from "./conformance/model.ts";
 import {
   answersWhileIndexing,
   closesAnyTime,

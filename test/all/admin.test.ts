@@ -22,9 +22,9 @@ import { need } from "../support/need.ts";
 import { within } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { type Command, get, type Program, run, serve, start, until } from "../support/process.ts";
-import { PROGRAM, startRedis } from "../support/redis.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
 import { type Host, startHost } from "../support/source-server.ts";
+import { PROGRAM, startRedis } from "./support/redis.ts";
 
 const ADMIN = ["--admin", "0"];
 const HARMLESS = { method: "POST", headers: { "X-Orrery-Admin": "1" } };

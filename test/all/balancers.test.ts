@@ -22,14 +22,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { BASE_PATH } from "../../src/model/model.ts";
-import { ask as askAt } from "../support/fleet.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { assertInTime, within } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
 import { get, type LogLine, type Response, type Served, serve, until } from "../support/process.ts";
-import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
+import { ask as askAt } from "./support/fleet.ts";
+import { BALANCERS, type RunningProxy } from "./support/proxies.ts";
 
 const folder = temporaryFolder();
 const skip = need("nginx", "haproxy", "openssl");

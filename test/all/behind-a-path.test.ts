@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { BASE_PATH } from "../../src/model/model.ts";
-import { startBrowser } from "../support/browser.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { serveHttp } from "../support/ports.ts";
 import { get, type Served, serve } from "../support/process.ts";
-import { startNginx } from "../support/proxies.ts";
+import { startBrowser } from "./support/browser.ts";
+import { startNginx } from "./support/proxies.ts";
 
 /** What widespread libraries add to the requests of a page. */
 const ADDED: Readonly<Record<string, Record<string, string>>> = {

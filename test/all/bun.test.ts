@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { start } from "../support/process.ts";
-import { describeSameAsOnNode } from "../support/runtime-suite.ts";
 import { findRuntime } from "../support/runtimes.ts";
+import { describeSameAsOnNode } from "./support/runtime-suite.ts";
 
 const { runtime, missing } = findRuntime("bun");
 

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { openOrrery } from "../../src/mod.ts";
-import { startBrowser } from "../support/browser.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { serveHttp } from "../support/ports.ts";
 import { packInto, ROOT } from "../support/program.ts";
 import { findNode } from "../support/runtimes.ts";
+import { startBrowser } from "./support/browser.ts";
 
 const run = promisify(execFile);
 const TOKEN = "svc_sk_of-the-runtimes";

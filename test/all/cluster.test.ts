@@ -11,7 +11,7 @@ import { writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
 import { environment, until } from "../support/process.ts";
 import { BUILT, ROOT } from "../support/program.ts";
-import { lacksRecipes, run, TOOLS } from "../support/recipes.ts";
+import { lacksRecipes, run, TOOLS } from "./support/recipes.ts";
 
 const folder = temporaryFolder();
 const keys = writeKeys(join(folder, "keys.json"));

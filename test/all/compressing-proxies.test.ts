@@ -10,7 +10,7 @@ import { temporaryFolder, user } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { get, type Response, type Served, serve, until } from "../support/process.ts";
-import { COMPRESSORS, type RunningProxy } from "../support/proxies.ts";
+import { COMPRESSORS, type RunningProxy } from "./support/proxies.ts";
 
 /** Programs by the names of their proxies. */
 const PROGRAMS = { nginx: "nginx", HAProxy: "haproxy", Apache: "apache2", Caddy: "caddy" } as const;

@@ -15,7 +15,7 @@ import { place, TOKEN } from "../support/place.ts";
 import { type Served, serve, withOpenFiles } from "../support/process.ts";
 import { askOnce, dial, requestHead } from "../support/raw.ts";
 
-const CROWD = fileURLToPath(new URL("../support/crowd.mjs", import.meta.url));
+const CROWD = fileURLToPath(new URL("./support/crowd.mjs", import.meta.url));
 
 type Conduct = "silent" | "endless" | "patient";
 

@@ -9,7 +9,6 @@ import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page, Route } from "playwright-core";
 import type { Status, TimelineReply } from "../../src/admin/status.ts";
 import { generateSnapshot } from "../../src/generate/generate.ts";
-import { findBarriers, startBrowser } from "../support/browser.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
@@ -17,6 +16,7 @@ import { keyRecord, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { get, keepAlive, type Served, serve, until } from "../support/process.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
+import { findBarriers, startBrowser } from "./support/browser.ts";
 
 /** Markup that reveals itself if it ever becomes elements; text that reverses its line; and a long name. */
 const HOSTILE_NAMES = [

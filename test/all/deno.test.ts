@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { start, until } from "../support/process.ts";
-import { describeSameAsOnNode } from "../support/runtime-suite.ts";
 import { findRuntime } from "../support/runtimes.ts";
+import { describeSameAsOnNode } from "./support/runtime-suite.ts";
 
 const { runtime, missing } = findRuntime("deno");
 
@@ -13,7 +13,7 @@ describeSameAsOnNode("Deno", runtime, missing);
 /** The output of a server of Deno's own that was asked for single rows and short searches. */
 async function saidByServer(t: TestContext, ...args: string[]): Promise<string> {
   // Without the flag that hides notices.
-  const server = start(["run", "--allow-all", "test/support/deno-serve.mjs", ...args], {}, [runtime[0]]);
+  const server = start(["run", "--allow-all", "test/all/support/deno-serve.mjs", ...args], {}, [runtime[0]]);
   t.after(server.kill);
   const port = await until(async () => /^\d+$/m.exec(server.stdout())?.[0], "Deno listens");
   for (const path of ["stats", "users/search?q=a", "worlds/search?q=the", "stats"]) {

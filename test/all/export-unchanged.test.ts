@@ -10,8 +10,8 @@ import { copyTables, type TableMarks } from "../../src/sources/postgres/postgres
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES, type Queries } from "../../src/sources/postgres/queries.ts";
 import { readRows, temporaryFolder } from "../support/folders.ts";
-import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
+import { fillSql, needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
 
 const USER = "INSERT INTO users VALUES (gen_random_uuid(), 'new', NULL, now())";
 

@@ -25,7 +25,6 @@ import { readRows, temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { assertInTime } from "../support/patience.ts";
 import { freePort, listen } from "../support/ports.ts";
-import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import {
   assertFailed as assertFailedSo,
   jsonLines,
@@ -37,7 +36,8 @@ import {
   until,
   type Variables,
 } from "../support/process.ts";
-import { smallDisk } from "../support/small-disk.ts";
+import { needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
+import { smallDisk } from "./support/small-disk.ts";
 
 const CANARY = "canary:pass/word@4711";
 const FILES = ["users", "worlds", "world-stats", "instances"];

@@ -8,6 +8,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent as AgentByTls } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { temporaryFolder } from "../support/folders.ts";
+import { need } from "../support/need.ts";
+import { keyRecord, writeKeys } from "../support/place.ts";
+import { get, keepAlive, until } from "../support/process.ts";
 import {
   ask,
   type Callers,
@@ -20,13 +24,9 @@ import {
   startReplica,
   type Way,
   writeNumbered,
-} from "../support/fleet.ts";
-import { temporaryFolder } from "../support/folders.ts";
-import { need } from "../support/need.ts";
-import { keyRecord, writeKeys } from "../support/place.ts";
-import { get, keepAlive, until } from "../support/process.ts";
-import { BALANCERS, type RunningProxy } from "../support/proxies.ts";
-import { PROGRAM, type Redis, startRedis } from "../support/redis.ts";
+} from "./support/fleet.ts";
+import { BALANCERS, type RunningProxy } from "./support/proxies.ts";
+import { PROGRAM, type Redis, startRedis } from "./support/redis.ts";
 
 const tokensOf = (who: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `svc_sk_fleet-${who}-${String(n).padStart(12, "0")}`);

@@ -11,8 +11,8 @@ import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
 import { type Outcome, run, serve, until, type Variables } from "../support/process.ts";
-import { certificate, type RunningProxy, startForwardProxy } from "../support/proxies.ts";
 import { follow, type Host, startHost } from "../support/source-server.ts";
+import { certificate, type RunningProxy, startForwardProxy } from "./support/proxies.ts";
 
 const PASSWORD = "canary:4711";
 

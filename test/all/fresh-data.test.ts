@@ -24,7 +24,6 @@ import { temporaryFolder } from "../support/folders.ts";
 import { mustLoad } from "../support/loaded.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
-import { fillSql, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import {
   assertFailed,
   get,
@@ -35,7 +34,8 @@ import {
   serve,
   until,
 } from "../support/process.ts";
-import { startNginx } from "../support/proxies.ts";
+import { fillSql, needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
+import { startNginx } from "./support/proxies.ts";
 
 interface Manifest {
   readonly generation: string;

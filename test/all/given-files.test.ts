@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { temporaryFolder, user, writeSnapshot } from "../support/folders.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { assertFailed, get, run, serve } from "../support/process.ts";
-import { fill, smallDisk } from "../support/small-disk.ts";
+import { fill, smallDisk } from "./support/small-disk.ts";
 
 /** Puts a pipe into the place of a file. */
 function putPipe(file: string): void {

@@ -11,7 +11,7 @@ import { needStrace } from "../support/need.ts";
 import { keyRecord, readKeys, writeKeys } from "../support/place.ts";
 import { run, runWell } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
-import { fill, smallDisk } from "../support/small-disk.ts";
+import { fill, smallDisk } from "./support/small-disk.ts";
 
 const CREATE = ["keys", "create", "--name", "n", "--keys"];
 const ROTATE = ["keys", "rotate", "key_c_sk_1", "--keys"];

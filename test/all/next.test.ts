@@ -10,7 +10,7 @@ import { keyRecord, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { environment, start, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
-import { EXAMPLES, installRecipes, lacksRecipes, run } from "../support/recipes.ts";
+import { EXAMPLES, installRecipes, lacksRecipes, run } from "./support/recipes.ts";
 
 const folder = temporaryFolder();
 const place = join(folder, "project");

@@ -11,8 +11,8 @@ import { needStrace } from "../support/need.ts";
 import { place } from "../support/place.ts";
 import { run, runWell } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
-import { fill, smallDisk } from "../support/small-disk.ts";
 import { generationIn } from "../support/source-server.ts";
+import { fill, smallDisk } from "./support/small-disk.ts";
 
 const FILE = "generation.orrery";
 

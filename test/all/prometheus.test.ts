@@ -11,8 +11,8 @@ import { need } from "../support/need.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { get as getOnce, type Program, type Served, serve, start, until } from "../support/process.ts";
-import { PROGRAM, startRedis } from "../support/redis.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
+import { PROGRAM, startRedis } from "./support/redis.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 

@@ -10,8 +10,8 @@ import { temporaryFolder } from "../support/folders.ts";
 import { freePort } from "../support/ports.ts";
 import { until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
-import { EXAMPLES, installRecipes, lacksRecipes, run } from "../support/recipes.ts";
 import { findRuntime } from "../support/runtimes.ts";
+import { EXAMPLES, installRecipes, lacksRecipes, run } from "./support/recipes.ts";
 
 const SNAPSHOT = join(ROOT, "data/sample");
 

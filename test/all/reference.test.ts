@@ -9,13 +9,13 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import type { BrowserContext, Page } from "playwright-core";
 import { ROUTES } from "../../src/api/routes.ts";
-import { findBarriers, startBrowser } from "../support/browser.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { get, type Served, serve, until } from "../support/process.ts";
 import { ROOT } from "../support/program.ts";
+import { findBarriers, startBrowser } from "./support/browser.ts";
 
 const folder = temporaryFolder();
 let server: Served;

@@ -12,10 +12,10 @@ import { temporaryFolder } from "../support/folders.ts";
 import { assertInTime } from "../support/patience.ts";
 import { keyRecord, place, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort, listen } from "../support/ports.ts";
-import { needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { get, jsonLines, type Program, start, until } from "../support/process.ts";
 import { COMMAND, ROOT } from "../support/program.ts";
-import { fill, smallDisk } from "../support/small-disk.ts";
+import { needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
+import { fill, smallDisk } from "./support/small-disk.ts";
 
 const skip = needPostgres();
 const SCHEMA = `

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
-import { type Answer, HELLO, type HostileRedis, startHostile } from "../support/hostile-redis.ts";
 import { assertInTime } from "../support/patience.ts";
-import { counting } from "../support/redis.ts";
+import { type Answer, HELLO, type HostileRedis, startHostile } from "./support/hostile-redis.ts";
+import { counting } from "./support/redis.ts";
 
 const PASSWORD = "pass-word-that-nobody-may-see";
 /** Memory growth that no case may reach. */

@@ -14,7 +14,7 @@ import { need } from "../support/need.ts";
 import { place, TOKEN } from "../support/place.ts";
 import { freePort, serveHttp } from "../support/ports.ts";
 import { get, keepAlive, type Served, serve, until } from "../support/process.ts";
-import { BALANCERS } from "../support/proxies.ts";
+import { BALANCERS } from "./support/proxies.ts";
 import {
   countAll,
   counting,
@@ -26,7 +26,7 @@ import {
   startPair,
   startRedis,
   WINDOW,
-} from "../support/redis.ts";
+} from "./support/redis.ts";
 
 const skip = need(PROGRAM, PROGRAM.replace("-server", "-cli"), "openssl");
 

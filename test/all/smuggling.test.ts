@@ -11,7 +11,7 @@ import { createRandom, type Random } from "../../src/util/random.ts";
 import { need } from "../support/need.ts";
 import { place } from "../support/place.ts";
 import { type LogLine, serve } from "../support/process.ts";
-import { PROXIES, type Strictness } from "../support/proxies.ts";
+import { PROXIES, type Strictness } from "./support/proxies.ts";
 
 /** Variants through each proxy in each of its configurations. */
 const VARIANTS = 5000;

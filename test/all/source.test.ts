@@ -21,8 +21,6 @@ import { need, unavailable } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
 import { generationOf, get, run, type Served, serve, start, until, untilReply } from "../support/process.ts";
-import { startNginx } from "../support/proxies.ts";
-import { smallDisk } from "../support/small-disk.ts";
 import {
   FIRST,
   follow,
@@ -33,6 +31,8 @@ import {
   SECOND,
   startHost,
 } from "../support/source-server.ts";
+import { startNginx } from "./support/proxies.ts";
+import { smallDisk } from "./support/small-disk.ts";
 
 function snapshot(generation: string, users = 1): Map<string, Buffer> {
   const rows = Array.from({ length: users }, (_, n) => user(n + 1, { displayName: `${generation} ${n}` }));

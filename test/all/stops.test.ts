@@ -20,7 +20,7 @@ import {
 } from "../support/process.ts";
 import { COMMAND } from "../support/program.ts";
 import { findNode, lacking, programOn } from "../support/runtimes.ts";
-import { fill, smallDisk } from "../support/small-disk.ts";
+import { fill, smallDisk } from "./support/small-disk.ts";
 
 const node = findNode(24);
 

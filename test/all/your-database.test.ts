@@ -9,9 +9,9 @@ import { temporaryFolder } from "../support/folders.ts";
 import { need } from "../support/need.ts";
 import { keyRecord, TOKEN, writeKeys } from "../support/place.ts";
 import { freePort } from "../support/ports.ts";
-import { databaseUser, needPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 import { get, type Program, run, serve, start, until, type Variables } from "../support/process.ts";
 import { COMMAND, ROOT } from "../support/program.ts";
+import { databaseUser, needPostgres, type Postgres, startPostgres } from "./support/postgres.ts";
 
 const PAGE = documentOf("docs/your-database.md");
 const blocks = (language: string): string[] =>

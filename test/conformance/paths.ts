@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
-import type { Got } from "../support/doors.ts";
 import { UNKNOWN_ID } from "../support/snapshot.ts";
+import type { Got } from "./doors.ts";
 import { at, type Case, type CaseStep, type Group, goodTarget, someIds, tokenOf, words } from "./worlds.ts";
 
 /** Paths that are none of the API's. */

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
-import type { Got } from "../support/doors.ts";
 import { NASTY_TEXTS } from "../support/snapshot.ts";
+import type { Got } from "./doors.ts";
 import { at, type Group, goodTarget, isList, withParameters, words } from "./worlds.ts";
 
 /** What must be applied and echoed; the defaults where a field is absent. */

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { ROUTES } from "../../src/api/routes.ts";
-import type { Got, Step } from "../support/doors.ts";
 import { madeId, UNKNOWN_ID } from "../support/snapshot.ts";
+import type { Got, Step } from "./doors.ts";
 import {
   at,
   bearer,

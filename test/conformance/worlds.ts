@@ -3,15 +3,9 @@
 import assert from "node:assert/strict";
 import type { Route } from "../../src/api/handlers/route.ts";
 import { RESOURCES } from "../../src/model/schema.ts";
-import type { Got, Step } from "../support/doors.ts";
-import {
-  MODEL_BASE,
-  type ModelSettings,
-  type SnapshotRows,
-  type TestKey,
-  testKey,
-} from "../support/model.ts";
 import { bulkRows, nastyRows, type WriteOptions } from "../support/snapshot.ts";
+import type { Got, Step } from "./doors.ts";
+import { MODEL_BASE, type ModelSettings, type SnapshotRows, type TestKey, testKey } from "./model.ts";
 
 // ---------------------------------------------------------------- worlds
 

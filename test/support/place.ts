@@ -3,8 +3,8 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hashToken, type KeyRecord, parseKeys } from "../../src/auth/keys.ts";
+import type { TestKey } from "../conformance/model.ts";
 import { temporaryFolder, writeSnapshot } from "./folders.ts";
-import type { TestKey } from "./model.ts";
 
 export const TOKEN = "svc_sk_process-test-token-4711";
 

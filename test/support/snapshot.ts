@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import type { InstanceRow, SnapshotRows, StatsRow, UserRow, WorldRow } from "../conformance/model.ts";
 import { withManifest, writeFiles } from "./folders.ts";
-import type { InstanceRow, SnapshotRows, StatsRow, UserRow, WorldRow } from "./model.ts";
 
 export interface WriteOptions {
   gzip?: boolean;

@@ -1,7 +1,7 @@
 /** A server that speaks enough of the counter servers' protocol to accept connections, and then answers as a test wants. */
 
 import { createServer, type Socket } from "node:net";
-import { listen } from "./ports.ts";
+import { listen } from "../../support/ports.ts";
 
 /** The answer to a command; undefined sends none. */
 export type Answer = (command: readonly string[], socket: Socket) => string | Buffer | undefined;

@@ -2,15 +2,15 @@
 
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createSharedCounters, type Quota, slotOf } from "../../src/auth/limit.ts";
-import type { SharedCount } from "../../src/auth/shared.ts";
-import type { Observation } from "../../src/observe/events.ts";
-import { readRedisUrl } from "../../src/shared-limits/redis-url.ts";
-import { ReplicaLimits } from "../../src/shared-limits/replica.ts";
-import { temporaryFolder } from "./folders.ts";
-import { beforeTimer } from "./patience.ts";
-import { freePort } from "./ports.ts";
-import { afterTests, start, until } from "./process.ts";
+import { createSharedCounters, type Quota, slotOf } from "../../../src/auth/limit.ts";
+import type { SharedCount } from "../../../src/auth/shared.ts";
+import type { Observation } from "../../../src/observe/events.ts";
+import { readRedisUrl } from "../../../src/shared-limits/redis-url.ts";
+import { ReplicaLimits } from "../../../src/shared-limits/replica.ts";
+import { temporaryFolder } from "../../support/folders.ts";
+import { beforeTimer } from "../../support/patience.ts";
+import { freePort } from "../../support/ports.ts";
+import { afterTests, start, until } from "../../support/process.ts";
 
 const installed = ["redis-server", "valkey-server"].filter(
   (program) => spawnSync(program, ["--version"]).status === 0,

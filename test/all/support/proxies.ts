@@ -8,10 +8,10 @@ import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../../support/ports.ts";
+import { get, type Program, start, until } from "../../support/process.ts";
+import { ROOT } from "../../support/program.ts";
 import { ask } from "./fleet.ts";
-import { freePort } from "./ports.ts";
-import { get, type Program, start, until } from "./process.ts";
-import { ROOT } from "./program.ts";
 
 const DEPLOY = join(ROOT, "deploy");
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { Agent, request as httpRequest } from "node:http";
 import type { DirectDoor, FetchHandler } from "../../src/mod.ts";
+import { CANARY, HIDDEN } from "../support/snapshot.ts";
 import { type Expected, JUDGED_HEADERS, type Model } from "./model.ts";
-import { CANARY, HIDDEN } from "./snapshot.ts";
 
 export type DoorName = "node" | "handler" | "fetch" | "direct";
 

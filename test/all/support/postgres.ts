@@ -6,11 +6,11 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { FIELDS, type FieldType, TABLES } from "../../src/model/schema.ts";
-import { columnName } from "../../src/sources/postgres/queries.ts";
-import { unavailable } from "./need.ts";
-import { freePort } from "./ports.ts";
-import { until } from "./process.ts";
+import { FIELDS, type FieldType, TABLES } from "../../../src/model/schema.ts";
+import { columnName } from "../../../src/sources/postgres/queries.ts";
+import { unavailable } from "../../support/need.ts";
+import { freePort } from "../../support/ports.ts";
+import { until } from "../../support/process.ts";
 
 const DEBIAN = "/usr/lib/postgresql";
 

@@ -5,9 +5,17 @@ import { renameSync, symlinkSync } from "node:fs";
 import { Agent } from "node:https";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { instance, user, world, worldStats, writeSnapshot } from "./folders.ts";
-import { freePort } from "./ports.ts";
-import { type GetOptions, get, type Response, type Served, served, start, until } from "./process.ts";
+import { instance, user, world, worldStats, writeSnapshot } from "../../support/folders.ts";
+import { freePort } from "../../support/ports.ts";
+import {
+  type GetOptions,
+  get,
+  type Response,
+  type Served,
+  served,
+  start,
+  until,
+} from "../../support/process.ts";
 
 const BASE = "/api/public/v1";
 /** Worlds of a snapshot: seven pages of 50. */

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { BASE, cleanUp, FEW, TOKENS, testOptions } from "./http-server.ts";
-import { type Command, residentBytes, type Served, served, start, until } from "./process.ts";
-import { ROOT } from "./program.ts";
-import { askOnce, dial, requestHead, type Wire } from "./raw.ts";
-import { PAGE, SEARCH, STATS } from "./requests.ts";
-import { assertPassesOn } from "./runtimes.ts";
+import { BASE, cleanUp, FEW, TOKENS, testOptions } from "../../support/http-server.ts";
+import { type Command, residentBytes, type Served, served, start, until } from "../../support/process.ts";
+import { ROOT } from "../../support/program.ts";
+import { askOnce, dial, requestHead, type Wire } from "../../support/raw.ts";
+import { PAGE, SEARCH, STATS } from "../../support/requests.ts";
+import { assertPassesOn } from "../../support/runtimes.ts";
 
 const CLI = `Authorization: Bearer ${TOKENS.cli}`;
 

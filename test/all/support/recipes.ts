@@ -4,8 +4,8 @@ import { execFile } from "node:child_process";
 import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { unavailable } from "./need.ts";
-import { packInto, ROOT } from "./program.ts";
+import { unavailable } from "../../support/need.ts";
+import { packInto, ROOT } from "../../support/program.ts";
 
 export const TOOLS = join(ROOT, "tools/recipes");
 export const EXAMPLES = join(ROOT, "docs/examples");

@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import fc from "fast-check";
 import { openOrrery } from "../../src/mod.ts";
+import { filled, temporaryFolder } from "../support/folders.ts";
+import { writeTestKeys } from "../support/place.ts";
+import { UNKNOWN_ID, writeSnapshot } from "../support/snapshot.ts";
 import { askAndCompare, type Door, directDoor } from "./doors.ts";
-import { filled, temporaryFolder } from "./folders.ts";
 import {
   MODEL_BASE,
   Model,
@@ -15,8 +17,6 @@ import {
   testKey,
   type WorldRow,
 } from "./model.ts";
-import { writeTestKeys } from "./place.ts";
-import { UNKNOWN_ID, writeSnapshot } from "./snapshot.ts";
 
 /** Pieces with a special folding, case, width, order or length. */
 export const PIECES: readonly string[] = [

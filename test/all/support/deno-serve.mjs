@@ -1,6 +1,6 @@
 /** A server of Deno's own that answers by the library; prints its port. With `reads` it reads the signal of each request, too. */
 
-import { openOrrery } from "../../dist/mod.js";
+import { openOrrery } from "../../../dist/mod.js";
 
 const reads = Deno.args.includes("reads");
 const keys = [{ id: "me", kind: "cli", token: "svcx_secret" }];
