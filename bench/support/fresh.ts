@@ -12,8 +12,8 @@ import { type ExportOptions, exportOnce } from "../../src/sources/postgres/expor
 import { readPostgresUrl } from "../../src/sources/postgres/postgres-url.ts";
 import { DEFAULT_QUERIES } from "../../src/sources/postgres/queries.ts";
 import { fillSql, type Postgres, startPostgres } from "../../test/all/support/postgres.ts";
-import { get, keepAlive, type Program, start } from "../../test/support/process.ts";
 import { startNginx } from "../../test/all/support/proxies.ts";
+import { get, keepAlive, type Program, start } from "../../test/support/process.ts";
 import { NODE_OPTIONS, ROOT } from "./child.ts";
 import { addKey } from "./keys.ts";
 import { demand } from "./need.ts";
