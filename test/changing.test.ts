@@ -328,7 +328,7 @@ async function changeAndCompare(where: string, seed: number, rounds: number, thr
 describe("after any change a reload is as good as a start, whatever was kept", () => {
   const [short, long] = [[5], [1, 3, 4]];
   for (const seed of IS_LONG ? long : short)
-    test(`seed ${seed}`, (t) => changeAndCompare(temporaryFolder(t), seed, IS_LONG ? 150 : 30, false));
+    test(`seed ${seed}`, (t) => changeAndCompare(temporaryFolder(t), seed, IS_LONG ? 60 : 30, false));
 
   if (IS_LONG) test("in threads", (t) => changeAndCompare(temporaryFolder(t), 8, 30, true));
 });
