@@ -277,7 +277,7 @@ async function startGiven(
   return { url, generation: () => generation, stop: async () => {} };
 }
 
-function startHere(settings: Pick<Settings, "snapshot" | "keys" | "similar">): Promise<Started> {
+function startHere(settings: Pick<Settings, "snapshot" | "keys">): Promise<Started> {
   return startServer({
     features: PROGRAM.features,
     tables: PROGRAM.tables,
@@ -301,13 +301,14 @@ async function open(world: World): Promise<Opened> {
   const shared = { snapshot: folder, keys, rateLimit, rateWindow, cors, apiKeyPrefix, cliTokenPrefix };
   // Threads, of which each takes a second of CPU time to start, for one of the two.
   const withThreads = world === nasty;
-  const similar = withThreads ? "auto" : false;
-  const openReplica = (threads: boolean) => openOrrery({ ...shared, similar, accessLog: true, threads });
+  // A program without that feature knows no such setting.
+  const similar = withThreads || !("similar" in DEFAULTS) ? {} : { similar: false };
+  const openReplica = (threads: boolean) => openOrrery({ ...shared, ...similar, accessLog: true, threads });
   // One replica for each door, so that each counts its own requests.
   const orrery = await openReplica(false);
   const handled = await openReplica(false);
   const web = await openReplica(withThreads);
-  const server = await (IS_GIVEN ? startGiven(world.settings, shared) : startHere({ ...shared, similar }));
+  const server = await (IS_GIVEN ? startGiven(world.settings, shared) : startHere({ ...shared, ...similar }));
   const fetches = fetchDoor(web.fetch);
   fetches.close = web.close;
   const foreign = createServer({ requireHostHeader: false }, handled.handle);
