@@ -91,9 +91,11 @@ for (const files of [undefined, 400]) {
         const request = `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
         await startCrowd(t as TestContext, port, count, conduct, request);
         const limit = (isQueued ? QUEUED_LIMIT_MS : LIMIT_MS) * slowness();
+        // The connections of the crowd before may not all be closed yet.
+        const usesAll = files !== undefined && count * 2 >= files;
         // A machine that stalls for a moment is not the listener's fault.
         const longest: number[] = [];
-        do longest.push(await probeAll(port, files !== undefined && count > files ? MOST_LOST : 0));
+        do longest.push(await probeAll(port, usesAll ? MOST_LOST : 0));
         while (longest.at(-1)! >= limit && longest.length < 4);
         t.diagnostic(`longest waits: ${longest.map(Math.round).join(", ")} ms of ${Math.round(limit)}`);
         assert.ok(longest.at(-1)! < limit, `${longest} ms, of ${limit}`);
