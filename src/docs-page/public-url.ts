@@ -2,10 +2,14 @@
 
 import { BASE_PATH } from "../model/model.ts";
 
+/** Whether a text is an http or https URL that can stand in a page and in JSON as it is. */
+export function isHttpUrl(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text) && !/[\s<>"]/.test(text);
+}
+
 /** What is wrong with a public address; undefined if it can stand in the documents. */
 export function problemWithPublicUrl(text: string): string | undefined {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text) || /[\s<>"]/.test(text))
-    return "must be an http or https URL";
+  if (!isHttpUrl(text)) return "must be an http or https URL";
   const { username, password, pathname } = new URL(text);
   if (username !== "" || password !== "" || /[?#]/.test(text))
     return "must have no user, no query and no fragment: readers see it";

@@ -15,7 +15,7 @@ import { type Body, sliceAll } from "../model/body.ts";
 import { FAULTS } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";
 import type { Setting, Settings } from "../settings/settings.ts";
-import { problemWithPublicUrl, serversOf } from "./public-url.ts";
+import { isHttpUrl, problemWithPublicUrl, serversOf } from "./public-url.ts";
 import { type ExampleStore, fillExamples, findExamples, type ServedExamples } from "./served-examples.ts";
 
 const MAIL = /^[^\s@<>",;:]+@[^\s@<>",;:]+\.[^\s@<>",;:]+$/;
@@ -23,8 +23,7 @@ const MAIL = /^[^\s@<>",;:]+@[^\s@<>",;:]+\.[^\s@<>",;:]+$/;
 /** The fields of a contact in the OpenAPI document; undefined if the text is neither a URL nor a mail address. */
 function contactOf(text: string): { readonly url: string } | { readonly email: string } | undefined {
   if (MAIL.test(text)) return { email: text };
-  const isUrl = /^https?:\/\//i.test(text) && URL.canParse(text) && !/[\s<>"]/.test(text);
-  return isUrl ? { url: text } : undefined;
+  return isHttpUrl(text) ? { url: text } : undefined;
 }
 
 /** @internal The setting of the pages. */
@@ -153,7 +152,7 @@ const gzipped = promisify(gzip);
 type PagesSettings = Pick<Settings, "docs" | "docsName" | "docsContact" | "docsUrl" | "cors">;
 
 /** A text as HTML shows it. */
-function escaped(text: string): string {
+function htmlText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
@@ -175,9 +174,9 @@ function fillPage(text: string, { docsName, docsContact }: PagesSettings): strin
   const address = docsContact && contactOf(docsContact);
   const href = address && ("url" in address ? address.url : `mailto:${address.email}`);
   const operator = href
-    ? `<a href="${escaped(href)}">operator of this server</a>`
+    ? `<a href="${htmlText(href)}">operator of this server</a>`
     : "operator of this server";
-  return text.replaceAll("{{name}}", () => escaped(docsName)).replaceAll("{{operator}}", () => operator);
+  return text.replaceAll("{{name}}", () => htmlText(docsName)).replaceAll("{{operator}}", () => operator);
 }
 
 /**
