@@ -231,7 +231,7 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: "an answer ends its connection although others follow it",
     file: "src/http/connection.ts",
     within: "#writeReady",
-    text: "closes = this.#at === this.#text.length && this.#head === undefined;",
+    text: "closes = this.#reader.isAtEnd;",
     becomes: "closes = true;",
     tests: { closing: "a stop: half a request after a slow answer is waited for" },
   },

@@ -19,78 +19,18 @@
  *
  * Parsing pauses between two requests while the connection is full (unsent bytes, unfinished answers) or has had its
  * share of the turn; reading pauses, too. Unparsed bytes are at most one read and a part of one head.
- *
- * Long: one state machine, whose parts depend on each other.
  */
 
 import type { Socket } from "node:net";
 import type { FaultName } from "../model/fault.ts";
-import { type Ask, LOCAL_PEER, type Peer, type Reply } from "../model/message.ts";
-import type { CoreValues } from "../settings/settings.ts";
-import {
-  endOfChunks,
-  type Fields,
-  faultOf,
-  type Head,
-  hasBody,
-  MAX_HEAD_BYTES,
-  type NoHead,
-  readHead,
-  skipEmptyLines,
-  staysOpen,
-} from "./head.ts";
+import { type Ask, LOCAL_PEER, type Reply } from "../model/message.ts";
+import { type ConnectionHost, HEAD_TIMEOUT, MAX_REQUESTS } from "./connection-host.ts";
+import { faultOf, type Head, staysOpen } from "./head.ts";
 import { watchPeer } from "./peer.ts";
-import type { Turns } from "./turns.ts";
-import type { Unsent } from "./unsent.ts";
+import { RequestReader } from "./request-reader.ts";
 import { ReplyWriter } from "./write.ts";
 
 export type ConnectionState = "new" | "head" | "busy" | "idle" | "closing" | "lingering" | "gone";
-
-/** Seconds for a head to arrive: enough on a bad line, and few for a client that sends a byte at a time. */
-export const HEAD_TIMEOUT = 10;
-/** Now and then a client must connect again, and may then reach another server. */
-export const MAX_REQUESTS = 1_000_000;
-
-/** Bounds of a connection: settings, and three constants that a caller may replace. Times are seconds. */
-export interface ConnectionLimits
-  extends Pick<CoreValues<"serve">, "requestTimeout" | "keepAliveTimeout" | "socketTimeout"> {
-  /** {@link HEAD_TIMEOUT} when absent. */
-  readonly headersTimeout?: number;
-  /** {@link MAX_HEAD_BYTES} when absent. */
-  readonly maxHeadBytes?: number;
-  /** {@link MAX_REQUESTS} when absent. */
-  readonly maxRequestsPerSocket?: number;
-}
-
-export interface ConnectionApp {
-  /** Answers a request. Never throws and never rejects. */
-  readonly answer: (ask: Ask) => Reply | Promise<Reply>;
-  /** The reply to refused input. @param ask the request, if its head could be read */
-  readonly refuse: (fault: FaultName, peer: Peer, ask: Ask | undefined) => Reply;
-  /** A request begins. @returns its start, for the next two functions */
-  readonly begin: () => number;
-  readonly answered: (began: number, method: string, reply: Reply) => void;
-  /** A request will not be answered: its peer is gone. */
-  readonly aborted: (began: number, method: string, reply: Reply) => void;
-}
-
-export interface ConnectionHost {
-  readonly app: ConnectionApp;
-  readonly limits: ConnectionLimits;
-  readonly keepAlive: string;
-  readonly turns: Turns;
-  readonly unsent: Unsent;
-  /** Called once, when the socket is closed. @param discarded approximate number of bytes read or made in vain */
-  readonly gone: (connection: Connection, discarded: number) => void;
-  /** Time of the newest sweep, in milliseconds. */
-  readonly clock: number;
-  /** Whether its peers are processes of this machine, over a Unix socket. */
-  readonly isLocal: boolean;
-  /** Whether the server is stopping: the last pending answer then closes the connection. */
-  readonly isDraining: boolean;
-  /** Whether requests that take work are treated as if their peers were gone. */
-  readonly givesUpWork: boolean;
-}
 
 interface Answer {
   readonly method: string;
@@ -120,13 +60,7 @@ export class Connection {
   #remoteAddress: string | undefined;
   /** Start of its state, or time when its peer last took some bytes, by the server's clock. */
   #since: number;
-  /** Read bytes, as one-byte text, and the start of the next head. */
-  #text = "";
-  #at = 0;
-  #fields: Fields | undefined;
-  /** A head whose body has not arrived, and what is left of that. */
-  #head: Head | undefined;
-  #bodyLeft = 0;
+  readonly #reader: RequestReader;
   #linger = LINGER_TIMEOUT;
   #minor: 0 | 1 = 1;
   requests = 0;
@@ -136,8 +70,6 @@ export class Connection {
   #hasEnded = false;
   /** Whether a stop still reads arrived bytes before it treats an answer as the last. */
   #isSettling = false;
-  /** Whether a turn to write the next piece is due. */
-  #isWriteDue = false;
   #unsent = 0;
   #isGone: (() => boolean) | undefined;
 
@@ -145,15 +77,15 @@ export class Connection {
     this.socket = socket;
     this.#host = host;
     this.#since = host.clock;
-    this.#writer = new ReplyWriter(socket, host.keepAlive);
+    this.#reader = new RequestReader(host.limits.maxHeadBytes);
+    this.#writer = new ReplyWriter(socket, host.keepAlive, host.turns, () => this.#onWritten());
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
     socket.on("drain", () => {
       // The next sweep may see as many unsent bytes of later answers: that is progress.
       this.#unsent = 0;
-      this.#noteUnsent();
-      this.#makeRoom();
-      if (this.#writer.canProceed) this.#writeLater();
+      this.#onWritten();
+      this.#writer.proceedLater();
     });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#close());
@@ -180,19 +112,10 @@ export class Connection {
     this.#unsent = 0;
   }
 
-  /** Writes the next piece of a large reply in a turn of its own, so that other connections go first. */
-  #writeLater(): void {
-    if (this.#isWriteDue) return;
-    this.#isWriteDue = true;
-    this.#host.turns.add({ proceed: () => this.#writePiece() }, false);
-  }
-
-  #writePiece(): void {
-    this.#isWriteDue = false;
-    this.#writer.proceed();
+  /** The system has taken some bytes. */
+  #onWritten(): void {
     this.#noteUnsent();
     this.#makeRoom();
-    if (this.#writer.canProceed) this.#writeLater();
   }
 
   /** Called where many bytes may have become unsent or sent; the sweep finds all others. */
@@ -207,11 +130,9 @@ export class Connection {
   #read(chunk: Buffer): void {
     // After the last answer is decided, bytes are still read, so that no reset overtakes it, and dropped.
     if (this.#isClosing()) return;
-    const text = chunk.toString("latin1");
-    this.#text = this.#at === this.#text.length ? text : this.#text.slice(this.#at) + text;
-    this.#at = 0;
+    this.#reader.add(chunk);
     if (this.#wait === undefined) this.#parse(0);
-    else if (this.#text.length > MAX_UNREAD_BYTES) this.socket.destroy();
+    else if (this.#reader.left > MAX_UNREAD_BYTES) this.socket.destroy();
   }
 
   proceed(): void {
@@ -225,13 +146,13 @@ export class Connection {
   /** @param least requests to take however long the turn is */
   #parse(least: 0 | 1): void {
     const { turns } = this.#host;
-    for (let taken = 0; this.#at < this.#text.length; taken++) {
+    for (let taken = 0; this.#reader.left > 0; taken++) {
       const wait = this.#isFull() ? "room" : taken >= least && turns.isOver(taken) ? "turn" : undefined;
       if (wait !== undefined) {
         this.#waitFor(wait, taken === 0);
         return;
       }
-      const head = this.#head === undefined ? this.#readHead() : this.#readBody(this.#head);
+      const head = this.#reader.next();
       if (head === "partial") break;
       if (typeof head === "string") {
         this.#refuse(head);
@@ -242,42 +163,6 @@ export class Connection {
     }
     this.#writer.flush();
     this.#rest();
-  }
-
-  /** Reads a head and, if one follows, its body. */
-  #readHead(): Head | NoHead {
-    this.#at = skipEmptyLines(this.#text, this.#at);
-    const head = readHead(
-      this.#text,
-      this.#at,
-      this.#fields,
-      this.#host.limits.maxHeadBytes ?? MAX_HEAD_BYTES,
-    );
-    if (typeof head === "string") return head;
-    this.#at = head.end;
-    this.#fields = head.fields;
-    if (!hasBody(head)) return head;
-    // A client that expects a 100 gets its answer instead, and sends no body.
-    if (faultOf(head) !== undefined || head.fields.expect !== undefined) return head;
-    this.#bodyLeft = head.fields.bodyBytes;
-    return this.#readBody(head);
-  }
-
-  /** Drops what has arrived of a body. @returns its head at its end */
-  #readBody(head: Head): Head | NoHead {
-    this.#head = head;
-    if (head.fields.isCoded) {
-      const end = endOfChunks(this.#text, this.#at);
-      if (typeof end === "string") return end;
-      this.#at = end;
-    } else {
-      const dropped = Math.min(this.#bodyLeft, this.#text.length - this.#at);
-      this.#at += dropped;
-      this.#bodyLeft -= dropped;
-      if (this.#bodyLeft > 0) return "partial";
-    }
-    this.#head = undefined;
-    return head;
   }
 
   #isFull(): boolean {
@@ -387,7 +272,7 @@ export class Connection {
           this.#settle(answer);
           return;
         }
-        closes = this.#at === this.#text.length && this.#head === undefined;
+        closes = this.#reader.isAtEnd;
       }
       this.#answers.shift();
       this.#write(answer.method, answer.began, reply, closes);
@@ -411,7 +296,7 @@ export class Connection {
   #write(method: string, began: number, reply: Reply, closes: boolean): void {
     this.#writer.add(reply, closes);
     if (reply.body.length > MAX_UNSENT_BYTES) this.#noteUnsent();
-    if (this.#writer.canProceed) this.#writeLater();
+    this.#writer.proceedLater();
     if (began >= 0) this.#host.app.answered(began, method, reply);
     if (!closes) return;
     this.#stopReading();
@@ -427,9 +312,7 @@ export class Connection {
   #stopReading(): void {
     if (this.#isClosing()) return;
     this.#enter("closing");
-    this.#text = "";
-    this.#at = 0;
-    this.#head = undefined;
+    this.#reader.clear();
     if (this.#wait === undefined) return;
     this.#wait = undefined;
     this.socket.resume();
@@ -438,8 +321,9 @@ export class Connection {
   /** Answers input that is no request, or a request whose body is none, once and in order. */
   #refuse(fault: FaultName): void {
     if (this.#isClosing()) return;
-    if (this.#head !== undefined) {
-      this.#take(this.#head, fault);
+    const { head } = this.#reader;
+    if (head !== undefined) {
+      this.#take(head, fault);
       return;
     }
     this.#stopReading();
@@ -451,31 +335,21 @@ export class Connection {
   #rest(): void {
     if (this.#isClosing() || this.#wait !== undefined) return;
     const isDone = this.#answers.length === 0;
-    if (this.#at < this.#text.length) {
-      // Copies the part of a head: a slice would keep a long text in memory.
-      if (this.#at > 0) this.#text = Buffer.from(this.#text.slice(this.#at), "latin1").toString("latin1");
-      this.#at = 0;
-      if (isDone && this.#state !== "head") this.#enter("head");
-    } else {
-      this.#text = "";
-      this.#at = 0;
-      if (this.#head !== undefined) {
-        if (isDone && this.#state !== "head") this.#enter("head");
-      } else if (isDone && this.#state !== "new") this.#enter("idle");
+    this.#reader.release();
+    if (isDone) {
+      if (!this.#reader.isAtEnd) {
+        if (this.#state !== "head") this.#enter("head");
+      } else if (this.#state !== "new") this.#enter("idle");
     }
-    if (this.#hasEnded && isDone) this.#finish();
+    if (!this.#hasEnded || !isDone) return;
+    // The peer sends no more, so half a request will never be whole.
+    if (this.#reader.isAtEnd) this.finish();
+    else this.#refuse("incomplete");
   }
 
   #end(): void {
     this.#hasEnded = true;
-    if (this.#isClosing()) return;
-    if (this.#answers.length === 0 && this.#wait === undefined) this.#finish();
-  }
-
-  /** The peer sends no more: refuses half a request, or ends the connection. */
-  #finish(): void {
-    if (this.#at < this.#text.length || this.#head !== undefined) this.#refuse("incomplete");
-    else this.finish();
+    this.#rest();
   }
 
   /** Ends the connection after the last answer, or without any. @param linger seconds that its peer then has to close */
@@ -487,11 +361,10 @@ export class Connection {
   }
 
   #close(): void {
-    const discarded = this.#unsent + this.#text.length;
+    const discarded = this.#unsent + this.#reader.left;
     this.#host.unsent.note(this, 0);
     this.#state = "gone";
-    this.#text = "";
-    this.#at = 0;
+    this.#reader.clear();
     this.#wait = undefined;
     this.#host.gone(this, discarded);
     this.#abort();
@@ -505,7 +378,7 @@ export class Connection {
     }
   }
 
-  /** Checks the timeouts. @param slack milliseconds between two sweeps: the clock may lag by as much */
+  /** Checks the timeouts, and ends a connection whose peer takes none of its bytes for too long. @param slack milliseconds between two sweeps: the clock may lag by as much */
   sweep(now: number, slack: number): void {
     const { requestTimeout, keepAliveTimeout, socketTimeout } = this.#host.limits;
     // A request is its head.
@@ -514,7 +387,10 @@ export class Connection {
     const { unsent } = this.#writer;
     if (unsent > 0) {
       this.#noteUnsent();
-      this.#sweepUnsent(unsent, now, waited > socketTimeout);
+      if (unsent !== this.#unsent) {
+        this.#unsent = unsent;
+        this.#since = now;
+      } else if (waited > socketTimeout) this.socket.destroy();
       return;
     }
     // A large page may have waited for room.
@@ -539,15 +415,5 @@ export class Connection {
         if (waited > this.#linger) this.socket.destroy();
         break;
     }
-  }
-
-  /** Ends a connection whose peer takes none of its bytes for too long. */
-  #sweepUnsent(unsent: number, now: number, isLate: boolean): void {
-    if (unsent === this.#unsent) {
-      if (isLate) this.socket.destroy();
-      return;
-    }
-    this.#unsent = unsent;
-    this.#since = now;
   }
 }

@@ -5,7 +5,7 @@ import { splitHeaders } from "../api/headers.ts";
 import { bodyBytes, bodyText, type Parts } from "../model/body.ts";
 import type { FaultName } from "../model/fault.ts";
 import type { Ask, ChosenCaller, Reply } from "../model/message.ts";
-import type { ConnectionApp, ConnectionHost } from "./connection.ts";
+import type { ConnectionApp, ConnectionHost } from "./connection-host.ts";
 import { faultOf, type Head, hasBody, headOf, staysOpen } from "./head.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultName } from "../model/fault.ts";
 import { LOCAL_PEER } from "../model/message.ts";
-import { HEAD_TIMEOUT, MAX_REQUESTS } from "./connection.ts";
+import { HEAD_TIMEOUT, MAX_REQUESTS } from "./connection-host.ts";
 import { MAX_HEAD_BYTES } from "./head.ts";
 import { createNodeDoor } from "./node-door.ts";
 import {

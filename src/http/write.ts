@@ -9,6 +9,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { areCheaperAsText, bodyText, copyBody, type Parts } from "../model/body.ts";
 import type { Reply } from "../model/message.ts";
+import type { Turns } from "./turns.ts";
 
 let second = 0;
 let date = "";
@@ -63,11 +64,20 @@ export class ReplyWriter {
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #hasEnded = false;
+  readonly #turns: Turns;
+  /** Whether a turn for the next piece is due. */
+  #isDue = false;
+  readonly #onWritten: () => void;
 
-  /** @param keepAlive header lines of a response after which the connection stays open */
-  constructor(socket: Socket, keepAlive: string) {
+  /**
+   * @param keepAlive header lines of a response after which the connection stays open
+   * @param onWritten called after a piece of a large reply that was written later
+   */
+  constructor(socket: Socket, keepAlive: string, turns: Turns, onWritten: () => void) {
     this.#socket = socket;
     this.#keepAlive = keepAlive;
+    this.#turns = turns;
+    this.#onWritten = onWritten;
   }
 
   /** Bytes that the system has not taken yet. */
@@ -97,16 +107,25 @@ export class ReplyWriter {
   end(): void {
     this.flush();
     this.#hasEnded = true;
-    this.proceed();
+    this.#proceed();
   }
 
-  /** Whether bytes wait that the socket would take now; others are due when it has drained. */
-  get canProceed(): boolean {
-    return this.#waitingBytes > 0 && !this.#socket.destroyed && !this.#socket.writableNeedDrain;
+  /** Writes what waits in a turn of its own, so that other connections go first; a full socket must drain before. */
+  proceedLater(): void {
+    const canProceed = this.#waitingBytes > 0 && !this.#socket.destroyed && !this.#socket.writableNeedDrain;
+    if (!canProceed || this.#isDue) return;
+    this.#isDue = true;
+    const proceed = (): void => {
+      this.#isDue = false;
+      this.#proceed();
+      this.#onWritten();
+      this.proceedLater();
+    };
+    this.#turns.add({ proceed }, false);
   }
 
   /** Writes some pieces of the bytes that wait, as far as the system takes them. */
-  proceed(): void {
+  #proceed(): void {
     const socket = this.#socket;
     for (let left = PIECES; left > 0 && this.#waitingBytes > 0 && !socket.destroyed; left--) {
       if (socket.writableLength > 0 && socket.writableNeedDrain) return;
@@ -128,7 +147,7 @@ export class ReplyWriter {
     }
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
-    this.proceed();
+    this.#proceed();
   }
 
   /** Writes shared bytes without a copy: slow readers, even many, share one memory. */

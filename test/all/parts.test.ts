@@ -8,7 +8,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { rankingPage } from "../../src/api/handlers/bodies.ts";
-import type { ConnectionApp } from "../../src/http/connection.ts";
+import type { ConnectionApp } from "../../src/http/connection-host.ts";
 import { createNodeDoor } from "../../src/http/node-door.ts";
 import { type HttpLimits, HttpServer } from "../../src/http/server.ts";
 import { type Body, bodyBytes, bodyText, type Parts, type Slices, sliceAll } from "../../src/model/body.ts";
