@@ -3,7 +3,6 @@
 import type { FaultName } from "../model/fault.ts";
 import type { Ask, Peer, Reply } from "../model/message.ts";
 import type { CoreValues } from "../settings/settings.ts";
-import type { Connection } from "./connection.ts";
 import type { MAX_HEAD_BYTES } from "./head.ts";
 import type { Turns } from "./turns.ts";
 import type { Unsent } from "./unsent.ts";
@@ -42,8 +41,6 @@ export interface ConnectionHost {
   readonly keepAlive: string;
   readonly turns: Turns;
   readonly unsent: Unsent;
-  /** Called once, when the socket is closed. @param discarded approximate number of bytes read or made in vain */
-  readonly gone: (connection: Connection, discarded: number) => void;
   /** Time of the newest sweep, in milliseconds. */
   readonly clock: number;
   /** Whether its peers are processes of this machine, over a Unix socket. */

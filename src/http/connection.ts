@@ -73,7 +73,8 @@ export class Connection {
   #unsent = 0;
   #isGone: (() => boolean) | undefined;
 
-  constructor(socket: Socket, host: ConnectionHost) {
+  /** @param onGone called once, when the socket is closed, with the approximate number of bytes read or made in vain */
+  constructor(socket: Socket, host: ConnectionHost, onGone: (discarded: number) => void) {
     this.socket = socket;
     this.#host = host;
     this.#since = host.clock;
@@ -88,7 +89,7 @@ export class Connection {
       this.#writer.proceedLater();
     });
     socket.on("error", () => socket.destroy());
-    socket.on("close", () => this.#close());
+    socket.on("close", () => onGone(this.#close()));
   }
 
   /** The address of its peer, cached: a socket is slow to return it, and forgets it at its end. */
@@ -360,14 +361,14 @@ export class Connection {
     this.#sendEnd();
   }
 
-  #close(): void {
+  #close(): number {
     const discarded = this.#unsent + this.#reader.left;
     this.#host.unsent.note(this, 0);
     this.#state = "gone";
     this.#reader.clear();
     this.#wait = undefined;
-    this.#host.gone(this, discarded);
     this.#abort();
+    return discarded;
   }
 
   /** The peer is gone: counts ready answers as aborted. */

@@ -152,7 +152,11 @@ export class HttpServer implements ConnectionHost, Listener {
       this.#refuseConnection(socket, maxConnections);
       return;
     }
-    this.connections.add(new Connection(socket, this));
+    const connection: Connection = new Connection(socket, this, (discarded) => {
+      this.connections.delete(connection);
+      this.#discard(discarded);
+    });
+    this.connections.add(connection);
   }
 
   /**
@@ -194,8 +198,7 @@ export class HttpServer implements ConnectionHost, Listener {
     this.app.observe({ kind: "connections-refused", limit });
   }
 
-  gone(connection: Connection, discarded: number): void {
-    this.connections.delete(connection);
+  #discard(discarded: number): void {
     this.#discarded += discarded;
     // Requests of a connection are discarded with it.
     if (this.#discarded < MAX_DISCARDED || this.#collectIsDue) return;
