@@ -11,11 +11,11 @@ import { spawn } from "node:child_process";
 import { setPriority } from "node:os";
 import type { CommandIo } from "../cli/command.ts";
 import { failureAt, UsageError } from "../cli/options.ts";
+import type { Observation } from "../observe/events.ts";
 import { isObject } from "../util/json.ts";
 import { leaveDeletedFolder } from "../util/process/working-folder.ts";
 import { SourceError } from "../util/source-error.ts";
 import { UserError } from "../util/user-error.ts";
-import { type Round, type RoundDone, timed } from "./rounds.ts";
 
 /** Settings of a round. The URL may hold a password, which no list of processes shows. */
 export interface RoundSettings {
@@ -25,6 +25,24 @@ export interface RoundSettings {
   readonly out: string;
   readonly allowShrink: boolean;
   readonly skipBroken: number;
+}
+
+export interface Round {
+  readonly generation: string;
+  /** False when the same generation was published before. */
+  readonly isNew: boolean;
+  /** More words for the report. */
+  readonly details: string;
+}
+
+type RoundDone = Extract<Observation, { readonly kind: "round-done" }>;
+
+/** Runs a round, and reports how long it took. */
+export async function timed(run: () => Promise<Round>): Promise<RoundDone> {
+  const began = performance.now();
+  const { generation, isNew, details } = await run();
+  const seconds = Number(((performance.now() - began) / 1000).toFixed(3));
+  return { kind: "round-done", generation, isNew, details, seconds };
 }
 
 /** A message of the process. */
