@@ -92,11 +92,7 @@ export async function explainKey(
 
 /** A text of an explanation, perhaps a target, without tokens. */
 function withoutTokens(text: string, prefixes: Prefixes): string {
-  const [path, ...query] = text.split("?");
-  const parts = [
-    maskedTokens(path!, "/", prefixes),
-    ...query.map((part) => maskedTokens(part, "&", prefixes)),
-  ];
+  const parts = text.split("?").map((part, at) => maskedTokens(part, at === 0 ? "/" : "&", prefixes));
   return parts.join("?");
 }
 

@@ -40,7 +40,7 @@ function keyReader({ keys, counters, defaultLimit, use }: KeyFigures, now: numbe
 /** Finds the busiest keys: most requests since the start first, refused ones included. Looks at all keys, sorts only a few. */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
   const { slots, statusOf } = keyReader(figures, now);
-  /** Slots with the most requests, most first: few, so that sorting them is cheap. */
+  /** Most requests first: few, so that sorting them is cheap. */
   const busiest: { readonly slot: number; readonly requests: number }[] = [];
   for (let slot = 0; slot < slots; slot++) {
     const requests = requestsOf(figures.use, slot);
@@ -65,9 +65,7 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   const id = asked.get("id");
   const after = asked.get("after") ?? "0";
   // Nine digits exceed any number of keys.
-  if (!/^\d{1,9}$/.test(after)) {
-    return errorReply(400, "after must be the next of the page before");
-  }
+  if (!/^\d{1,9}$/.test(after)) return errorReply(400, "after must be the next of the page before");
   if (figures === undefined) return errorReply(503, "The first snapshot is being loaded");
   const { slots, statusOf } = keyReader(figures, Date.now());
   const found = id === null ? undefined : statusOf(figures.counters.slots.get(id) ?? -1);

@@ -62,7 +62,7 @@ function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
 const compress = promisify(gzip);
 
 async function answerMetrics(server: WatchedServer, { headers: asked }: Ask): Promise<Reply> {
-  const { contentType, text } = exposeMetrics(server, asked?.get("accept") ?? undefined);
+  const { contentType, text } = exposeMetrics(server, asked?.get("accept") ?? "");
   const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
   if (!takesGzip(asked)) return adminReply(200, headers, text);
   const body = await compress(text, { level: constants.Z_BEST_SPEED });

@@ -16,10 +16,10 @@ import { FAULTS, type FaultName } from "../../model/fault.ts";
 import type { Reply } from "../../model/message.ts";
 import { PATHS } from "../../model/paths.ts";
 
+const NAMES = "GET HEAD OPTIONS POST PUT DELETE PATCH CONNECT TRACE _OTHER";
+
 /** The methods of RFC 9110, and PATCH. The last one stands for all others. */
-export const METHODS: readonly string[] = "GET HEAD OPTIONS POST PUT DELETE PATCH CONNECT TRACE _OTHER".split(
-  " ",
-);
+export const METHODS: readonly string[] = NAMES.split(" ");
 
 /** Path patterns as in the access log; the first stands for requests that matched none. */
 export const ROUTE_NAMES: readonly string[] = ["", ...PATHS];
@@ -50,7 +50,6 @@ export const REASONS: readonly string[] = REJECTIONS.map((name) =>
 );
 
 export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] as const;
-type SearchKind = (typeof SEARCHES)[number];
 
 /**
  * `busy` searches were refused, since too many wait; `dropped` ones lost their client. Similar searches count as `searched`: it is unknown whether a cache had the result.
@@ -59,7 +58,7 @@ export const OUTCOMES = ["cached", "searched", "busy", "dropped"] as const;
 export type SearchOutcome = (typeof OUTCOMES)[number];
 
 /** Called once for each search, at its end; not for a search that failed with an error. */
-export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
+export type CountSearch = (search: (typeof SEARCHES)[number], outcome: SearchOutcome) => void;
 
 /**
  * Upper ends of the buckets of durations, in milliseconds; an unbounded bucket follows. From 5 ms on they follow
@@ -150,8 +149,8 @@ export function bucketOf(bounds: readonly number[], value: number): number {
 /** The counters of all threads, a slice each, in shared memory. */
 export type RequestCells = Float64Array<SharedArrayBuffer>;
 
-/** The counters of one thread. Only that thread writes to them. */
-export type RequestCounters = Float64Array<SharedArrayBuffer>;
+/** The slice of one thread. Only that thread writes to it. */
+export type RequestCounters = RequestCells;
 
 /** Creates counters for all serving threads and the main thread. A new thread continues the counters of a dead one. */
 export function createRequestCells(threads: number): RequestCells {
