@@ -10,7 +10,6 @@ import type { KeyStatus } from "./status.ts";
 /** Slots per page: they take about two milliseconds. */
 const PAGE = 500;
 
-/** Sources of the reports on keys. */
 export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLimit"> {
   /** Each serving thread's counts of the requests of keys. */
   readonly use: readonly KeyUse[];

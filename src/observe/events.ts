@@ -77,7 +77,7 @@ interface LoadedTables {
 /** Searches of a generation, by their use of the cache, and the contents of the cache. */
 export type CacheCounts = Readonly<Record<"hits" | "misses" | "entries" | "bytes", number>>;
 
-/** How long a fault is reported that is over at once, in milliseconds. */
+/** How long a fault is reported that is over at once. */
 const REPORTED_MS = 600_000;
 
 /** The events of the core; `src/features.ts` adds those of features. */

@@ -81,12 +81,8 @@ export function writeWhole(fd: number, text: string | Buffer, patienceMs = Numbe
 }
 
 /**
- * Takes lines for a reader that may be slow or gone. Its states:
- *
- * - `idle`: no lines wait;
- * - `gathering`: bulk lines wait for more;
- * - `writing`: the system has the first `#handed` bytes;
- * - `pausing`: a write failed, and is retried after a pause.
+ * Takes lines for a reader that may be slow or gone. It is `idle` while no lines wait, `gathering` while bulk lines wait for
+ * more, `writing` while the system has the first `#handed` bytes, and `pausing` between a failed write and the next one.
  */
 export class Sink {
   readonly isTTY: boolean;

@@ -113,7 +113,6 @@ export const DURATIONS: number = SECONDS + SERIES;
 
 /** Cells of 8 bytes in a memory page: no two threads write to the same page. */
 const PAGE = 512;
-
 export const SLICE: number = Math.ceil((DURATIONS + SERIES * BUCKETS) / PAGE) * PAGE;
 
 const METHOD_NUMBERS = new Map<string, number>(METHODS.map((name, number) => [name, number]));
