@@ -27,10 +27,9 @@ function keyReader({ keys, counters, defaultLimit, use }: KeyFigures, now: numbe
     const { passed, refused, lastUsed } = useOf(use, slot);
     const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
     const used = kind === "cli" ? passed : usedBy(slot);
-    const left = limit === null ? null : Math.max(0, limit - used);
+    const remaining = limit === null ? null : Math.max(0, limit - used);
     const lastUsedAt = lastUsed === null ? null : new Date(lastUsed * 1000).toISOString();
-    const figures = { used, limit, remaining: left, resetEpochSeconds: reset, passed, refused, lastUsedAt };
-    return { id, name, kind, ...figures };
+    return { id, name, kind, used, limit, remaining, resetEpochSeconds: reset, passed, refused, lastUsedAt };
   }
 
   return { slots: bySlot.length, statusOf };

@@ -28,7 +28,6 @@ function policyOf({ allows }: PageFile): string {
   ].join("; ");
 }
 
-/** Reads the page, compressed and plain, with its headers. */
 async function readPage() {
   const [file] = await readPages(DASHBOARD);
   const gzip = Buffer.from(file!.gzip, "base64");

@@ -55,10 +55,10 @@ export class RecentProblems {
 
   /** All current problems. @param now milliseconds since the epoch */
   list(now = Date.now()): readonly Problem[] {
-    const begun = [...this.#begun.values()].filter(({ until }) => now < until);
-    return [...begun.map(({ until: _, ...problem }) => problem), ...this.#history.problems(now)].sort(
-      (a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind),
-    );
+    const lasting = [...this.#begun.values()].filter(({ until }) => now < until);
+    const begun = lasting.map(({ until: _, ...problem }) => problem);
+    const placeOf = ({ kind }: Problem): number => PROBLEM_KINDS.indexOf(kind);
+    return [...begun, ...this.#history.problems(now)].sort((a, b) => placeOf(a) - placeOf(b));
   }
 
   counts(): Readonly<Record<string, number>> {

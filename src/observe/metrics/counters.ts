@@ -181,30 +181,23 @@ export function countAnswered(
   { route, status, fault }: Pick<Reply, "route" | "status" | "fault">,
 ): void {
   counters[ACTIVE]!--;
-  countRequest(counters, performance.now() - began, method, route, status);
+  countRequest(counters, performance.now() - began, seriesOf(method, route, status));
   if (fault !== undefined) countRejected(counters, fault);
 }
 
 /** Counts a begun request that will not be answered: its peer is gone. */
 export function countAborted(counters: RequestCounters, began: number, method: string, route: string): void {
   counters[ACTIVE]!--;
-  countRequest(counters, performance.now() - began, method, route, NO_STATUS);
+  countRequest(counters, performance.now() - began, seriesOf(method, route, NO_STATUS));
 }
 
 /** Counts input that was refused before it was a request: its start and its method are unknown. */
 export function countRefused(counters: RequestCounters, status: number, fault: FaultName): void {
-  countRequest(counters, 0, "", "", status);
+  countRequest(counters, 0, seriesOf("", "", status));
   countRejected(counters, fault);
 }
 
-function countRequest(
-  counters: RequestCounters,
-  ms: number,
-  method: string,
-  route: string,
-  status: number,
-): void {
-  const series = seriesOf(method, route, status);
+function countRequest(counters: RequestCounters, ms: number, series: number): void {
   counters[REQUESTS + series]!++;
   counters[SECONDS + series]! += ms / 1000;
   counters[DURATIONS + series * BUCKETS + bucketOf(BOUNDS_MS, ms)]!++;
