@@ -32,7 +32,7 @@ const DEFAULT_HOST = "127.0.0.1";
 const SPARE: AdminAddress = { host: DEFAULT_HOST, port: 8788, orAnyPort: true };
 const NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i;
 
-/** Parses an address; undefined if the text is none. */
+/** An address; undefined if the text is none. */
 export function parseAdminAddress(text: string): AdminAddress | undefined {
   if (text.startsWith("unix:"))
     return problemWithSocketPath(text) === undefined ? { host: text, port: 0 } : undefined;
@@ -67,31 +67,22 @@ export async function readAdminSettings(
   options: Options<"serve" | "demo">,
   inherited?: string,
 ): Promise<AdminSettings | undefined> {
-  const text = inherited ?? options.values.admin;
-  const name = options.names.admin;
-  if (text === "off") return undefined;
-  const isInherited = inherited !== undefined;
-  const address = isInherited
-    ? { host: inherited, port: 0 }
-    : text === undefined
-      ? SPARE
-      : parseAdminAddress(text);
-  if (address === undefined) {
-    throw new UsageError(
-      `${name}: must be PORT, HOST:PORT, [IPV6]:PORT, unix:/PATH or off, is ${JSON.stringify(text)}`,
-    );
-  }
-  const { host, port } = options.values;
-  if (address.port !== 0 && address.port === port && address.host === host) {
-    throw new UsageError(`${name}: ${host} port ${port} is where the API listens; choose another port`);
-  }
-  const file = options.values.adminTokenFile;
-  const names = options.values.adminNames;
+  const { host, port, admin: text, adminNames: names, adminTokenFile: file } = options.values;
+  const fail = (problem: string): never => {
+    throw new UsageError(`${options.names.admin}: ${problem}`);
+  };
+  if (inherited === undefined && text === "off") return undefined;
+  const given = text === undefined ? SPARE : parseAdminAddress(text);
+  const address = inherited === undefined ? given : { host: inherited, port: 0 };
+  if (address === undefined)
+    return fail(`must be PORT, HOST:PORT, [IPV6]:PORT, unix:/PATH or off, is ${JSON.stringify(text)}`);
+  if (address.port !== 0 && address.port === port && address.host === host)
+    return fail(`${host} port ${port} is where the API listens; choose another port`);
   if (file !== undefined)
     return { address, names, token: await readToken(file, options.names.adminTokenFile) };
   // The address of an inherited socket is known when it listens.
-  if (isInherited || isLoopback(address.host)) return { address, names };
-  throw new UsageError(`${name}: ${tokenRequired(address.host)}`);
+  if (inherited !== undefined || isLoopback(address.host)) return { address, names };
+  return fail(tokenRequired(address.host));
 }
 
 function tokenRequired(host: string): string {

@@ -19,7 +19,7 @@ import { termsOf } from "../search/worlds.ts";
 import type { OpenState } from "../server/open.ts";
 import { adminReply, errorReply, JSON_TYPE, queryOf } from "./router.ts";
 
-/** Longest target; a URL of the API up to this length always works. */
+/** A URL of the API up to this length always works. */
 const MAX_TARGET = 8192;
 
 const ORIGIN_OR_ABSOLUTE = /^(\/|https?:\/\/)/i;
@@ -92,11 +92,7 @@ export async function explainKey(
 
 /** A text of an explanation, perhaps a target, without tokens. */
 function withoutTokens(text: string, prefixes: Prefixes): string {
-  const [path, ...query] = text.split("?");
-  const parts = [
-    maskedTokens(path!, "/", prefixes),
-    ...query.map((part) => maskedTokens(part, "&", prefixes)),
-  ];
+  const parts = text.split("?").map((part, at) => maskedTokens(part, at === 0 ? "/" : "&", prefixes));
   return parts.join("?");
 }
 
@@ -120,8 +116,10 @@ function operationOf({ route, id }: RouteMatch<Route>, query: string) {
 
 const NO_OPERATION = { route: null, parameters: null, search: null };
 
-/** Answers `GET /explain`. Parts that a request does not have are null. */
-export async function explain(ask: Ask, { state, sharedCount }: OpenState): Promise<Reply> {
+/** Answers `GET /explain`. Parts that a request does not have are null. @param opened undefined until the first snapshot is loaded */
+export async function explain(ask: Ask, opened: OpenState | undefined): Promise<Reply> {
+  if (opened === undefined) return errorReply(503, "The first snapshot is being loaded");
+  const { state, sharedCount } = opened;
   const question = readExplainQuestion(queryOf(ask));
   if (typeof question === "string") return errorReply(400, question);
   const { target, key: keyId } = question;

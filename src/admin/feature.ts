@@ -49,7 +49,8 @@ export const ADMIN_SETTINGS = [
 ] as const satisfies readonly Setting[];
 
 /**
- * Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default @param inherited host of a socket that was handed over, in place of `--admin`
+ * Returns the function that starts the listener; undefined if it is off. @param always whether it is on by default
+ * @param inherited host of a socket that was handed over, in place of `--admin`
  * @throws {UsageError} or {@link SourceError} naming the setting
  */
 export async function readAdmin(

@@ -5,11 +5,10 @@ import type { Observation } from "../observe/events.ts";
 import type { SnapshotEvents } from "../server/load/loader.ts";
 import type { Settings } from "../settings/settings.ts";
 import { noWorldsText } from "../snapshot/loaded.ts";
-import type { LoadStatus, Problem, Readiness, ServedStatus } from "./status.ts";
+import type { LoadStatus, Problem, Readiness, ServedStatus, Status } from "./status.ts";
 
 const UNDATED = "The snapshot has no manifest.json with createdAt, so --max-data-age has no effect.";
 
-/** Number of loads kept. */
 const MOST_LOADS = 20;
 
 const NO_FIGURES = {
@@ -60,11 +59,15 @@ export class History implements SnapshotEvents {
   observe(observation: Observation): void {
     switch (observation.kind) {
       case "snapshot-loaded": {
-        const { generation: id, counts: rows, bytes, readMs, packMs, indexMs, read, kept } = observation;
+        const { generation: id, counts: rows, hiddenWorlds, bytes, ms: durationMs, read, kept } = observation;
+        const { readMs, packMs, indexMs } = observation;
         this.served = { id, loadedAt: now(), rows, bytes };
-        const phases = { readMs, packMs, indexMs };
-        this.#note("loaded", { durationMs: observation.ms, phases, rows, read, kept });
-        this.#hideWorlds(rows.worlds === 0 ? observation.hiddenWorlds : 0);
+        this.#note("loaded", { durationMs, phases: { readMs, packMs, indexMs }, rows, read, kept });
+        const { since = now() } = this.#worldsHidden ?? {};
+        const isHidden = rows.worlds === 0 && hiddenWorlds > 0;
+        this.#worldsHidden = isHidden
+          ? { kind: "worlds-hidden", since, message: noWorldsText(hiddenWorlds) }
+          : undefined;
         break;
       }
       case "snapshot-unchanged": {
@@ -72,11 +75,9 @@ export class History implements SnapshotEvents {
         this.#note("unchanged", { durationMs, read, kept });
         break;
       }
-      case "snapshot-refused": {
-        const { problems, retryMs = null } = observation;
-        this.#note("refused", { problems, retryMs });
+      case "snapshot-refused":
+        this.#note("refused", { problems: observation.problems, retryMs: observation.retryMs ?? null });
         break;
-      }
       case "keys-loaded":
       case "keys-unchanged":
         this.keysLoadedAt = now();
@@ -88,12 +89,6 @@ export class History implements SnapshotEvents {
         this.isDraining = true;
         break;
     }
-  }
-
-  #hideWorlds(count: number): void {
-    const { since = now() } = this.#worldsHidden ?? {};
-    this.#worldsHidden =
-      count === 0 ? undefined : { kind: "worlds-hidden", since, message: noWorldsText(count) };
   }
 
   #note(result: LoadStatus["result"], figures: Partial<LoadStatus>): void {
@@ -121,8 +116,7 @@ export class History implements SnapshotEvents {
     this.createdAt = createdAt === undefined || Number.isNaN(parseTime(createdAt)) ? null : createdAt;
   };
 
-  /** The running load. */
-  get loading(): { readonly sinceMs: number; readonly progress: number } | null {
+  get loading(): Status["loading"] {
     if (this.#loadingSince === undefined) return null;
     const progress = Math.round(this.progress * 1000) / 1000;
     return { sinceMs: Math.round(performance.now() - this.#loadingSince), progress };
@@ -149,19 +143,18 @@ export class History implements SnapshotEvents {
 
   /** Problems of the served data. @param now milliseconds since the epoch */
   problems(now: number): Problem[] {
-    const hidden = this.#worldsHidden ?? [];
+    const problems = this.#worldsHidden ? [this.#worldsHidden] : [];
     const status = this.#status();
-    if (this.served === null || (status !== "stale" && status !== "ready")) return [hidden].flat();
+    if (this.served === null || (status !== "stale" && status !== "ready")) return problems;
     const old = this.tooOld();
-    const since =
-      old === undefined ? this.served.loadedAt : new Date(now - old.bySeconds * 1000).toISOString();
-    const stale: Problem[] = old === undefined ? [] : [{ kind: "data-stale", since, message: old.message }];
-    const isUndated = this.createdAt === null && this.maxDataAge > 0;
-    const undated: Problem[] = isUndated ? [{ kind: "data-undated", since, message: UNDATED }] : [];
-    const seconds = secondsAhead(this.createdAt ?? undefined, now);
-    const message = `The data are of ${this.createdAt}, ${seconds} s ahead of this machine's clock: one of the clocks is wrong.`;
-    const ahead: Problem[] = seconds === 0 ? [] : [{ kind: "data-ahead", since, message }];
-    return [hidden, stale, ahead, undated].flat();
+    const since = old ? new Date(now - old.bySeconds * 1000).toISOString() : this.served.loadedAt;
+    const ahead = secondsAhead(this.createdAt ?? undefined, now);
+    const message = `The data are of ${this.createdAt}, ${ahead} s ahead of this machine's clock: one of the clocks is wrong.`;
+    if (old) problems.push({ kind: "data-stale", since, message: old.message });
+    if (ahead !== 0) problems.push({ kind: "data-ahead", since, message });
+    if (this.createdAt === null && this.maxDataAge > 0)
+      problems.push({ kind: "data-undated", since, message: UNDATED });
+    return problems;
   }
 
   readiness(): Readiness {

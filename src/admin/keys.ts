@@ -10,7 +10,6 @@ import type { KeyStatus } from "./status.ts";
 /** Slots per page: they take about two milliseconds. */
 const PAGE = 500;
 
-/** Sources of the reports on keys. */
 export interface KeyFigures extends Pick<Gate, "keys" | "counters" | "defaultLimit"> {
   /** Each serving thread's counts of the requests of keys. */
   readonly use: readonly KeyUse[];
@@ -28,10 +27,9 @@ function keyReader({ keys, counters, defaultLimit, use }: KeyFigures, now: numbe
     const { passed, refused, lastUsed } = useOf(use, slot);
     const limit = kind === "cli" ? null : (key.limit ?? defaultLimit);
     const used = kind === "cli" ? passed : usedBy(slot);
-    const left = limit === null ? null : Math.max(0, limit - used);
+    const remaining = limit === null ? null : Math.max(0, limit - used);
     const lastUsedAt = lastUsed === null ? null : new Date(lastUsed * 1000).toISOString();
-    const figures = { used, limit, remaining: left, resetEpochSeconds: reset, passed, refused, lastUsedAt };
-    return { id, name, kind, ...figures };
+    return { id, name, kind, used, limit, remaining, resetEpochSeconds: reset, passed, refused, lastUsedAt };
   }
 
   return { slots: bySlot.length, statusOf };
@@ -40,7 +38,7 @@ function keyReader({ keys, counters, defaultLimit, use }: KeyFigures, now: numbe
 /** Finds the busiest keys: most requests since the start first, refused ones included. Looks at all keys, sorts only a few. */
 export function busiestKeys(figures: KeyFigures, now: number, most = 20): KeyStatus[] {
   const { slots, statusOf } = keyReader(figures, now);
-  /** Slots with the most requests, most first: few, so that sorting them is cheap. */
+  /** Most requests first: few, so that sorting them is cheap. */
   const busiest: { readonly slot: number; readonly requests: number }[] = [];
   for (let slot = 0; slot < slots; slot++) {
     const requests = requestsOf(figures.use, slot);
@@ -65,9 +63,7 @@ export function answerKeys(query: string, figures: KeyFigures | undefined): Repl
   const id = asked.get("id");
   const after = asked.get("after") ?? "0";
   // Nine digits exceed any number of keys.
-  if (!/^\d{1,9}$/.test(after)) {
-    return errorReply(400, "after must be the next of the page before");
-  }
+  if (!/^\d{1,9}$/.test(after)) return errorReply(400, "after must be the next of the page before");
   if (figures === undefined) return errorReply(503, "The first snapshot is being loaded");
   const { slots, statusOf } = keyReader(figures, Date.now());
   const found = id === null ? undefined : statusOf(figures.counters.slots.get(id) ?? -1);

@@ -12,8 +12,6 @@ import type { Ask, Reply } from "../model/message.ts";
 import { DASHBOARD } from "./dashboard-source.ts";
 import { type AdminRow, ASKS_FOR_TOKEN, adminReply } from "./router.ts";
 
-const gunzipped = promisify(gunzip);
-
 /** The page runs only its own script, connects only to this server, turns no text into markup, and cannot be framed. */
 function policyOf({ allows }: PageFile): string {
   return [
@@ -30,7 +28,6 @@ function policyOf({ allows }: PageFile): string {
   ].join("; ");
 }
 
-/** Reads the page, compressed and plain, with its headers. */
 async function readPage() {
   const [file] = await readPages(DASHBOARD);
   const gzip = Buffer.from(file!.gzip, "base64");
@@ -41,7 +38,7 @@ async function readPage() {
     "Cache-Control": "no-cache",
     Vary: "Accept-Encoding",
   };
-  return { hash: file!.hash, headers, gzip, plain: await gunzipped(gzip) };
+  return { hash: file!.hash, headers, gzip, plain: await promisify(gunzip)(gzip) };
 }
 
 /** Creates the answers of the page; the first request reads it. */
@@ -61,8 +58,5 @@ export function pageAnswers(): Pick<AdminRow, "answer" | "signIn"> {
     return adminReply(status, { ...more, "Content-Encoding": "gzip" }, gzip);
   }
 
-  return {
-    answer: (ask) => whole(200, ask, ask.ifNoneMatch),
-    signIn: (ask) => whole(401, ask),
-  };
+  return { answer: (ask) => whole(200, ask, ask.ifNoneMatch), signIn: (ask) => whole(401, ask) };
 }

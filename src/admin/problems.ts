@@ -5,7 +5,6 @@ import { type Observation, rowOf, type Tables } from "../observe/events.ts";
 import type { History } from "./history.ts";
 import { PROBLEM_KINDS, type Problem, type ProblemKind, type Status } from "./status.ts";
 
-/** The status of shared limits. */
 export function limitsStatus(limits: SharedLimits | undefined): Status["limits"] {
   if (limits === undefined)
     return {
@@ -23,17 +22,12 @@ export function limitsStatus(limits: SharedLimits | undefined): Status["limits"]
   return { shared: true, server, since, losses, problem, replicas, requests: { alone, refused } };
 }
 
-/** A problem that an event began. */
-interface Begun extends Problem {
-  /** When it ends without an event, in milliseconds since the epoch. */
-  readonly until: number;
-}
-
 /** Tracks problems that events begin, and lists them with those of the served data. */
 export class RecentProblems {
   readonly #events: Tables["events"];
   readonly #history: History;
-  readonly #begun = new Map<string, Begun>();
+  /** By kind; `until` is when a problem ends without an event, in milliseconds since the epoch. */
+  readonly #begun = new Map<string, Problem & { readonly until: number }>();
 
   constructor(events: Tables["events"], history: History) {
     this.#events = events;
@@ -61,13 +55,12 @@ export class RecentProblems {
 
   /** All current problems. @param now milliseconds since the epoch */
   list(now = Date.now()): readonly Problem[] {
-    const begun = [...this.#begun.values()].filter(({ until }) => now < until);
-    return [...begun.map(({ until: _, ...problem }) => problem), ...this.#history.problems(now)].sort(
-      (a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind),
-    );
+    const lasting = [...this.#begun.values()].filter(({ until }) => now < until);
+    const begun = lasting.map(({ until: _, ...problem }) => problem);
+    const placeOf = ({ kind }: Problem): number => PROBLEM_KINDS.indexOf(kind);
+    return [...begun, ...this.#history.problems(now)].sort((a, b) => placeOf(a) - placeOf(b));
   }
 
-  /** Number of problems of each kind. */
   counts(): Readonly<Record<string, number>> {
     const kinds = this.list().map(({ kind }) => kind);
     return Object.fromEntries(PROBLEM_KINDS.map((one) => [one, kinds.filter((kind) => kind === one).length]));

@@ -11,10 +11,7 @@ export interface AdminRow {
   /** A GET row answers HEAD, too. */
   readonly method: "GET" | "POST";
   readonly path: string;
-  /**
-   * - `open`: needs no token, even if one is set.
-   * - `action`: changes something. Needs the header `X-Orrery-Admin: 1`, which pages of other origins cannot send.
-   */
+  /** `open` needs no token. `action` needs the header `X-Orrery-Admin: 1`, which pages of other origins cannot send. */
   readonly access?: "open" | "action";
   /** Whether it blocks a thread that answers requests for milliseconds; the answers of such a row take turns. */
   readonly isCostly?: true;
@@ -43,9 +40,8 @@ export function adminReply(status: number, headers: HeaderLines, body: string | 
   const { length } = bytes;
   const all = { ...HEADERS, ...headers, ...(status === 304 ? {} : { "Content-Length": String(length) }) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  const sent: Reply["body"] =
-    length > 0 ? { length, head: "", slices: sliceAll(bytes), end: "", isShared: true } : "";
-  return { status, headers: lines.join(""), body: sent, route: "", keyId: "" };
+  const sent = { length, head: "", slices: sliceAll(bytes), end: "", isShared: true } as const;
+  return { status, headers: lines.join(""), body: length > 0 ? sent : "", route: "", keyId: "" };
 }
 
 export const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" } as const;
@@ -67,7 +63,6 @@ export function queryOf({ target }: Pick<Ask, "target">): string {
 const MOST_WAITING = 32;
 /** Ratio of a pause to the duration of the request before it. */
 const PAUSE = 9;
-/** Longest pause, in milliseconds. */
 const MOST_PAUSE_MS = 100;
 
 /** Runs the answers of a row one at a time, with pauses that leave the thread to others. */
@@ -120,15 +115,14 @@ function namesForeignHost({ target, headers }: Ask, names: readonly string[]): b
   return named.some((host) => host !== undefined && !isKnownHost(host, names));
 }
 
-/** Creates the function that answers requests. */
+const WRONG_HOST = "Host must be an IP address, localhost, or a name that --admin or --admin-names was given";
+
 export function createAdminRouter(
   rows: readonly AdminRow[],
   { names, token }: { readonly names: readonly string[]; readonly token: string | undefined },
 ): (ask: Ask) => Reply | Promise<Reply> {
-  const find = createRouter(
-    rows.map((row) => (row.isCostly ? { ...row, answer: paced(row) } : row)),
-    "",
-  );
+  const paths = rows.map((row) => (row.isCostly ? { ...row, answer: paced(row) } : row));
+  const find = createRouter(paths, "");
   const isAllowed = token === undefined ? () => true : tokenCheck(token);
   return (ask) => {
     const found = find(splitTarget(ask.target).path)?.route;
@@ -138,10 +132,7 @@ export function createAdminRouter(
     // No foreign page has the token, and health is no secret.
     const mayHaveAnyHost = isOpen || (token !== undefined && isAsked);
     if (!mayHaveAnyHost && namesForeignHost(ask, names)) {
-      return errorReply(
-        421,
-        "Host must be an IP address, localhost, or a name that --admin or --admin-names was given",
-      );
+      return errorReply(421, WRONG_HOST);
     }
     if (!isOpen && !isAsked) {
       return row?.signIn?.(ask) ?? errorReply(401, "Authentication required", ASKS_FOR_TOKEN);

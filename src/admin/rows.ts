@@ -62,7 +62,7 @@ function reloadAnswers(server: WatchedServer): (ask: Ask) => Promise<Reply> {
 const compress = promisify(gzip);
 
 async function answerMetrics(server: WatchedServer, { headers: asked }: Ask): Promise<Reply> {
-  const { contentType, text } = exposeMetrics(server, asked?.get("accept") ?? undefined);
+  const { contentType, text } = exposeMetrics(server, asked?.get("accept") ?? "");
   const headers = { "Content-Type": contentType, Vary: "Accept, Accept-Encoding" };
   if (!takesGzip(asked)) return adminReply(200, headers, text);
   const body = await compress(text, { level: constants.Z_BEST_SPEED });
@@ -76,10 +76,7 @@ export function adminRows(server: WatchedServer): readonly AdminRow[] {
     const readiness = server.history.readiness();
     return jsonReply(readiness.status === "ready" ? 200 : 503, readiness);
   };
-  const explained = async (ask: Ask): Promise<Reply> =>
-    server.opened === undefined
-      ? errorReply(503, "The first snapshot is being loaded")
-      : await explain(ask, server.opened);
+  const explained = (ask: Ask) => explain(ask, server.opened);
   const keys = (ask: Ask): Reply => answerKeys(queryOf(ask), server.keyFigures());
   return [
     { method: "GET", path: "/livez", access: "open", answer: () => LIVE },

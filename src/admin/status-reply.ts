@@ -13,9 +13,9 @@ const FRESH_MS = 200;
 export const { version: VERSION } = JSON.parse(packageJson()) as { version: string };
 
 function runtimeOf(): string {
-  const { bun, deno, node } = process.versions as Record<string, string | undefined>;
-  if (bun !== undefined) return `bun ${bun}`;
-  return deno === undefined ? `node ${node}` : `deno ${deno}`;
+  const { versions } = process as { versions: Readonly<Record<string, string>> };
+  const name = ["bun", "deno", "node"].find((one) => versions[one] !== undefined)!;
+  return `${name} ${versions[name]}`;
 }
 
 /** The figures of all threads, and their sums. */
@@ -41,16 +41,16 @@ function threadsStatus(server: WatchedServer): Pick<Status, "threads" | "searchC
       restarts: { ...observed.values.restarts },
     },
     searchCache: {
-      hits: sum(counting, ({ hits }) => hits),
-      misses: sum(counting, ({ misses }) => misses),
-      entries: sum(answers, ({ entries }) => entries),
-      bytes: sum(answers, ({ bytes }) => bytes),
+      hits: sum(counting, "hits"),
+      misses: sum(counting, "misses"),
+      entries: sum(answers, "entries"),
+      bytes: sum(answers, "bytes"),
       maxBytes: given.settings.searchCacheBytes,
     },
     memory: {
       rssBytes: rss,
-      heapUsedBytes: sum(answers, ({ heapUsedBytes }) => heapUsedBytes),
-      heapTotalBytes: sum(answers, ({ heapTotalBytes }) => heapTotalBytes),
+      heapUsedBytes: sum(answers, "heapUsedBytes"),
+      heapTotalBytes: sum(answers, "heapTotalBytes"),
       externalBytes: external,
       arrayBuffersBytes: arrayBuffers,
     },
@@ -62,8 +62,8 @@ function eventLoopOf({ utilization, p50Ms, p99Ms, maxMs }: ThreadFigures): Threa
   return { utilization, delay: isKnown ? { p50Ms, p99Ms, maxMs } : null };
 }
 
-function sum<Item>(items: readonly Item[], of: (item: Item) => number | null): number {
-  return items.reduce((total, item) => total + (of(item) ?? 0), 0);
+function sum(threads: readonly ThreadFigures[], figure: keyof ThreadFigures): number {
+  return threads.reduce((total, figures) => total + (figures[figure] ?? 0), 0);
 }
 
 /** Measures the figures of the charts; does not look at the keys, which may be many. */
@@ -82,9 +82,8 @@ export function measureMoment(server: WatchedServer): Moment {
   };
 }
 
-/** Interval between moments. */
 const EVERY_MS = 5000;
-/** Number of moments kept: ten minutes, about 100 kB. */
+/** Moments of ten minutes, about 100 kB. */
 const KEPT = 120;
 
 /**
@@ -142,13 +141,10 @@ export function createStatus(server: WatchedServer): () => Status {
     };
   }
 
-  let latest: Status | undefined;
-  let madeAt = Number.NEGATIVE_INFINITY;
+  let latest: { readonly at: number; readonly status: Status } | undefined;
   return () => {
-    if (latest === undefined || performance.now() - madeAt > FRESH_MS) {
-      madeAt = performance.now();
-      latest = make();
-    }
-    return latest;
+    const at = performance.now();
+    if (latest === undefined || at - latest.at > FRESH_MS) latest = { at, status: make() };
+    return latest.status;
   };
 }

@@ -6,7 +6,8 @@
 
 import type { Refusal } from "../auth/key-use.ts";
 import type { ReloadResult } from "../model/reload.ts";
-import type { RoundsStatus } from "../observe/events.ts";
+import type { CacheCounts, RoundsStatus } from "../observe/events.ts";
+import type { SharedLimitsFigures } from "../observe/metrics/table.ts";
 
 /** Whether the server is ready for requests, and if not, why. The reply of `GET /readyz`. */
 export interface Readiness {
@@ -21,13 +22,11 @@ export interface Readiness {
   readonly createdAt: string | null;
 }
 
-/** The served generation: what stays the same while it is served. */
+/** The served generation: its visible rows, and the size on disk of the files read for it. */
 export interface ServedStatus {
   readonly id: string;
   readonly loadedAt: string;
-  /** Visible rows by table. */
   readonly rows: Readonly<Record<"users" | "worlds" | "instances", number>>;
-  /** Size on disk of the files read for it. */
   readonly bytes: number;
 }
 
@@ -69,20 +68,16 @@ export interface KeyStatus {
   readonly id: string;
   readonly name: string;
   readonly kind: "api" | "cli";
-  /**
-   * Requests counted against the limit in the current window; with shared limits those of all replicas, by the counter
-   * server's last reply. For a CLI token `passed`.
-   */
+  /** Requests in the current window; with shared limits of all replicas, by the server's last reply. For a CLI token `passed`. */
   readonly used: number;
   readonly limit: number | null;
   readonly remaining: number | null;
   /** When the window ends. */
   readonly resetEpochSeconds: number;
-  /** Requests that this replica let in since its start. */
+  /** Requests since this replica's start. A disabled or expired key is refused with 401, `scope` is 403, `busy` 503. */
   readonly passed: number;
-  /** Requests that it refused since its start, by reason. A disabled or expired key is refused with 401, `scope` is 403, `busy` 503. */
   readonly refused: Readonly<Record<Refusal, number>>;
-  /** Time of its last request since the start, refused or not. */
+  /** Time of its last request since then, refused or not. */
   readonly lastUsedAt: string | null;
 }
 
@@ -137,11 +132,8 @@ export interface Status {
   readonly now: string;
   readonly startedAt: string;
   readonly uptimeSeconds: number;
-  readonly ready: Readiness & {
-    readonly reason: string;
-    /** 0 for never. */
-    readonly maxDataAgeSeconds: number;
-  };
+  /** `maxDataAgeSeconds` is 0 for never. */
+  readonly ready: Readiness & { readonly reason: string; readonly maxDataAgeSeconds: number };
   /** In the order of {@link PROBLEM_KINDS}; empty when all is well. */
   readonly problems: readonly Problem[];
   /** The export that this server runs itself; null without one. */
@@ -160,7 +152,7 @@ export interface Status {
     | (ServedStatus &
         Pick<Readiness, "createdAt" | "ageSeconds"> & { readonly dataAgeSeconds: number | null })
     | null;
-  /** The running load, if any: its duration and the share of the bytes read, 0 to 1. */
+  /** The running load: its duration, and the share of the bytes read, 0 to 1. */
   readonly loading: Readonly<Record<"sinceMs" | "progress", number>> | null;
   /** Newest first, at most 20. */
   readonly loads: readonly LoadStatus[];
@@ -200,14 +192,11 @@ export interface Status {
     /** Why the server is away. */
     readonly problem: string | null;
     readonly replicas: number | null;
-    /** Requests since the start that the server could not count in time: counted alone within this replica's share, or refused. */
-    readonly requests: Readonly<Record<"alone" | "refused", number>> | null;
+    /** Requests since the start that the server could not count in time. */
+    readonly requests: Pick<SharedLimitsFigures, "alone" | "refused"> | null;
   };
-  /**
-   * The search result cache of the served generation: searches answered from it, searches that had to run; cached results,
-   * their memory, and its limit.
-   */
-  readonly searchCache: Readonly<Record<"hits" | "misses" | "entries" | "bytes" | "maxBytes", number>>;
+  /** The search result cache of the served generation, and the limit of its memory. */
+  readonly searchCache: CacheCounts & { readonly maxBytes: number };
   /** Memory of the process: heaps of the main and the serving threads; array buffers are a part of the external memory. */
   readonly memory: Readonly<
     Record<"rssBytes" | "heapUsedBytes" | "heapTotalBytes" | "externalBytes" | "arrayBuffersBytes", number>
@@ -224,22 +213,16 @@ export interface Moment extends Pick<Status, "now"> {
   readonly threads: Pick<Status["threads"], "delayP99Ms">;
 }
 
-/** The reply of `GET /history`: the last ten minutes, oldest first. */
+/** The reply of `GET /history`: the last ten minutes, a moment every few seconds, oldest first. */
 export interface TimelineReply {
   readonly now: string;
-  /** Interval between moments. */
   readonly everySeconds: number;
   readonly moments: readonly Moment[];
 }
 
-/** The reply of `POST /reload`: keys and snapshot are judged separately. */
+/** The reply of `POST /reload`: keys and snapshot are judged separately. Keys that come from no file are `unchanged`. */
 export interface ReloadReply {
-  readonly keys: {
-    /** `unchanged` if the file holds the keys already in force, or if the keys do not come from a file. */
-    readonly result: ReloadResult;
-    readonly total: number;
-    readonly problem: string | null;
-  };
+  readonly keys: { readonly result: ReloadResult } & Pick<Status["keys"], "total" | "problem">;
   readonly snapshot: LoadStatus;
   readonly durationMs: number;
 }

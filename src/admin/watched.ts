@@ -13,15 +13,9 @@ import { ObservedCounts } from "./metrics/observed.ts";
 import { RecentProblems } from "./problems.ts";
 import type { Status } from "./status.ts";
 
-/** Interval between samples. */
 const EVERY_MS = 1000;
-/** Number of samples kept: they span the recent interval. */
+/** Samples that span the recent interval. */
 const KEPT = 10;
-
-function round(value: number, digits: number): number {
-  const factor = 10 ** digits;
-  return Math.round(value * factor) / factor;
-}
 
 /**
  * Samples the counters, by a timer that does not keep the process alive.
@@ -43,12 +37,12 @@ function watchRequests(cells: RequestCells): () => Status["requests"] {
     const seconds = Math.max(1, (performance.now() - oldest!.at) / 1000);
     const { total, active, byStatus, rejected, routes } = figuresOf(totals);
     const recent = figuresOf(totals, oldest!.totals);
-    const perSecond = (count = 0): number => round(count / seconds, 2);
+    const perSecond = (count = 0): number => Math.round((count / seconds) * 100) / 100;
     const recentOf = new Map(recent.routes.map((figures) => [figures.route, figures]));
     return {
       total,
       active,
-      intervalSeconds: round(seconds, 1),
+      intervalSeconds: Math.round(seconds * 10) / 10,
       perSecond: perSecond(recent.total),
       perSecondByStatus: Object.fromEntries(
         Object.keys(byStatus).map((status) => [status, perSecond(recent.byStatus[status])]),

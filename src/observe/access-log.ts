@@ -10,11 +10,9 @@ import { timeOf } from "./log/log.ts";
 import { holdsToken, maskedTokens, type TokenPrefixes } from "./mask.ts";
 
 export interface AccessLogOptions {
-  /** Receives one object per request, unless `write` is given. */
+  /** Receives one object per request, unless `write` takes a line with its end. */
   readonly observe: Observe;
-  /** Takes the lines of requests instead, each with its line end. */
   readonly write?: ((line: string) => void) | undefined;
-  /** Prefixes of tokens, so that no token is logged. */
   readonly prefixes: TokenPrefixes;
   readonly clientOf: ClientOf;
 }
@@ -87,9 +85,7 @@ function optional(name: string, value: string | undefined): string {
 }
 
 /** Caches the last result of a part of a line: most lines share it with the line before. */
-function createPart<One, Other>(
-  make: (one: One, other: Other) => string,
-): (one: One, other: Other) => string {
+function createPart<One, Other>(make: (one: One, other: Other) => string): typeof make {
   let last: { readonly one: One; readonly other: Other; readonly text: string } | undefined;
   return (one, other) => {
     if (last === undefined || last.one !== one || last.other !== other)

@@ -14,7 +14,7 @@ export type CountedMetric = {
   [Name in keyof Metrics]: Metrics[Name] extends { readonly counted: readonly string[] } ? Name : never;
 }[keyof Metrics];
 
-/** Change of a metric: by 1 for a value of its label, to given numbers for several values, or by a number without labels. */
+/** Change of a metric: 1 more for a value of its label, new numbers for several values, or so much more without labels. */
 type Change<Name extends CountedMetric> = [Metrics[Name]["counted"][number]] extends [never]
   ? number
   : Metrics[Name]["counted"][number] | Readonly<Record<Metrics[Name]["counted"][number], number>>;
@@ -40,10 +40,7 @@ export interface EventRow<Fields> {
   readonly line?: (fields: Fields) => Readonly<Record<string, unknown>>;
   /** Logged at every log level. */
   readonly isAlwaysLogged?: true;
-  /**
-   * For an event that begins a problem in the list of operators: one line about the fault, its cause and the
-   * consequence; undefined where it is none.
-   */
+  /** The problem that it begins: one line about fault, cause and consequence; undefined where it is none. */
   readonly problem?: (fields: Fields) => string | undefined;
   /** The event whose problem it ends. */
   readonly ends?: string;
@@ -60,11 +57,11 @@ export interface EventRow<Fields> {
 /** Fields that every line has, so that no event may use their names. */
 type Reserved = "level" | "time" | "pid" | "event" | "msg" | "kind";
 
+type RowOf<Fields> = Extract<keyof Fields, Reserved> extends never ? EventRow<Fields> : never;
+
 /** Describes an event by its fields: `event<{ ms: number }>({ … })`, or `event<object>` without any. */
 // @__NO_SIDE_EFFECTS__
-export function event<Fields>(
-  row: Extract<keyof Fields, Reserved> extends never ? EventRow<Fields> : never,
-): EventRow<Fields> {
+export function event<Fields>(row: RowOf<Fields>): EventRow<Fields> {
   return row;
 }
 
@@ -78,14 +75,9 @@ interface LoadedTables {
 }
 
 /** Searches of a generation, by their use of the cache, and the contents of the cache. */
-export interface CacheCounts {
-  readonly hits: number;
-  readonly misses: number;
-  readonly entries: number;
-  readonly bytes: number;
-}
+export type CacheCounts = Readonly<Record<"hits" | "misses" | "entries" | "bytes", number>>;
 
-/** How long a fault is reported that is over at once, in milliseconds. */
+/** How long a fault is reported that is over at once. */
 const REPORTED_MS = 600_000;
 
 /** The events of the core; `src/features.ts` adds those of features. */
@@ -103,7 +95,7 @@ export const CORE_EVENTS = {
   "snapshot-loaded": event<
     LoadedTables & {
       generation: string;
-      counts: { readonly users: number; readonly worlds: number; readonly instances: number };
+      counts: Readonly<Record<"users" | "worlds" | "instances", number>>;
       /** Rows of worlds that are not served. */
       hiddenWorlds: number;
       /** On disk. */
@@ -333,9 +325,7 @@ type FieldsOf<Row> = Row extends EventRow<infer Fields> ? Fields : never;
 /** Shows a type by its properties. */
 type Flat<Type> = { [Name in keyof Type]: Type[Name] };
 
-type FeatureEvents = FeatureRows extends { readonly events: infer Rows } ? Rows : unknown;
-
-type Events = typeof CORE_EVENTS & FeatureEvents;
+type Events = typeof CORE_EVENTS & (FeatureRows extends { readonly events: infer Rows } ? Rows : unknown);
 
 /** Any event: the name of its row as `kind`, and the row's fields. */
 export type Observation = {

@@ -46,8 +46,6 @@ function masked(part: string, prefixes: TokenPrefixes): string {
 
 /** A text without the rest of its tokens. @param separator of the parts of the text: a token ends there */
 export function maskedTokens(text: string, separator: string, prefixes: TokenPrefixes): string {
-  return text
-    .split(separator)
-    .map((part) => masked(part, prefixes))
-    .join(separator);
+  const parts = text.split(separator).map((part) => masked(part, prefixes));
+  return parts.join(separator);
 }

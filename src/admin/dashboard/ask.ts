@@ -5,12 +5,9 @@ import { duration } from "./format.ts";
 
 /** Why a request failed. */
 export interface Failure {
-  /**
-   * `gone`: no answer: the server or the network is down. `slow`: the timeout passed. `token`: the server requires a token,
-   * or another one. `other`: another answer.
-   */
+  /** `gone`: no answer. `slow`: the timeout passed. `token`: the server requires a token, or another one. `other`: another answer. */
   readonly kind: "gone" | "slow" | "token" | "other";
-  /** The failure in a sentence. */
+  /** A sentence. */
   readonly text: string;
   /** Whether the request carried a token. */
   readonly wasSent?: boolean;
@@ -51,9 +48,9 @@ export function showSignIn(wasSent: boolean | undefined): void {
   byId("token").focus();
 }
 
-/** Hides the form again. */
 export function hideSignIn(): void {
-  const [form, content] = [byId("sign-in"), byId("content")];
+  const form = byId("sign-in");
+  const content = byId("content");
   content.hidden = false;
   // The head of the page stays in sight.
   if (!form.hidden) content.focus({ preventScroll: true });
@@ -91,10 +88,8 @@ function describe(status: number, value: unknown): string {
 }
 
 /**
- * Sends a request and returns the JSON of a 200, which is not checked.
- *
- * @param path relative to the page, so that a proxy can serve both below its own path
- * @param limitMs timeout of the whole answer
+ * Sends a request and returns the JSON of a 200, which is not checked. @param path relative to the page, so that a proxy can
+ * serve both below its own path @param limitMs timeout of the whole answer
  */
 export async function ask<Value>(
   method: "GET" | "POST",

@@ -50,7 +50,6 @@ function named(figures: Readonly<Record<string, number>>): [name: string, figure
   );
 }
 
-/** Refusals by reason, most first. */
 function rejected({ requests }: Status): readonly Child[] {
   const reasons = named(requests.rejected).sort(([, a], [, b]) => b - a);
   if (reasons.length === 0) return [make("p", { class: "quiet" }, "Nothing was refused.")];
@@ -68,6 +67,10 @@ function describeKey({ name, id, passed, refused, lastUsedAt }: KeyStatus, { now
   const kind = passed === 0 && all > 0 && "bad";
   const use = make("div", { class: "use quiet", "data-kind": kind }, texts.join(", "));
   return [foreign(name, "name"), make("div", { class: "id quiet code" }, foreign(id)), use];
+}
+
+function keysText({ keys }: Status): string {
+  return `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`;
 }
 
 function limitsText({ limits }: Status): string {
@@ -98,84 +101,71 @@ function threadName({ role, number, isAnswering }: ThreadStatus, { threads }: St
   return isAnswering ? name : make("span", { "data-kind": "bad" }, `${name}: does not answer`);
 }
 
-/** The left column of cards. */
-const REQUESTS: readonly Card[] = [
-  card(
-    "requests",
-    "Requests a second",
-    "by status",
-    chart("requests", { lines: () => STATUS_LINES, write: rate, isStacked: true }),
-  ),
-  card(
-    "latency",
-    "Latency",
-    "99th percentile of the busiest routes",
-    chart("latency", { lines: latencyLines, write: millis, isLogarithmic: true }),
-  ),
-  card(
-    "routes",
-    "Routes",
-    "",
-    table<RouteStatus>({
-      id: "routes",
-      caption: "Rates and latencies of the last seconds, errors since the start",
-      columns: [
-        ["Route", ({ route }) => foreign(route || "other paths", "code")],
-        ["per s", ({ perSecond }) => rate(perSecond)],
-        ["p50", ({ recent }) => millis(recent?.p50Ms)],
-        ["p99", ({ recent }) => millis(recent?.p99Ms)],
-        ["Requests", ({ total }) => count(total)],
-        ["4xx, 5xx", ({ byStatus }) => count(sumOf(byStatus, /^[4-9]/) || null)],
-      ],
-      items: ({ requests }) => requests.routes.slice().sort((a, b) => b.perSecond - a.perSecond),
-      empty: "No request since the start.",
-    }),
-  ),
-  card("rejected", "Refused", "since the start", rejected),
-  card("search", "Search cache", "", searchFacts),
-];
+const STATUSES = chart("requests", { lines: () => STATUS_LINES, write: rate, isStacked: true });
 
-const SERVER: readonly Card[] = [
-  card(
-    "keys",
-    "Busiest keys",
-    ({ keys }) => `${counted(keys.total, "key")}, window of ${duration(keys.windowSeconds)}`,
-    table<KeyStatus>({
-      id: "keys",
-      caption: "Use of each key since the start, and its limit in this window",
-      columns: [
-        ["Key", describeKey],
-        ["Left", ({ remaining: left }) => make("span", { "data-kind": left === 0 && "bad" }, count(left))],
-        ["of", ({ limit }) => count(limit)],
-        ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
-      ],
-      items: ({ keys }) => keys.busiest,
-      empty: "No key has sent a request since the start.",
-    }),
-    note("limits", limitsText, ({ limits }) => limits.server === "away"),
-  ),
-  LOADS_CARD,
-  card(
-    "delay",
-    "Threads",
-    "event loop delay, p99 of the slowest",
-    chart("delay", { lines: () => [DELAY], write: millis }),
-    table<ThreadStatus>({
-      id: "threads",
-      caption: "Threads that serve or coordinate",
-      columns: [
-        ["Thread", threadName],
-        ["Busy", ({ eventLoop }) => percent(eventLoop?.utilization)],
-        ["Delay p99", ({ eventLoop }) => millis(eventLoop?.delay?.p99Ms)],
-        ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs)],
-        ["Heap", ({ heapUsedBytes }) => bytes(heapUsedBytes)],
-      ],
-      items: ({ threads }) => threads.all,
-      empty: "",
-    }),
-  ),
-  card("memory", "Memory", "", chart("memory", { lines: () => MEMORY_LINES, write: bytes, least: 1e6 })),
-];
+const LATENCY = chart("latency", { lines: latencyLines, write: millis, isLogarithmic: true });
+
+const ROUTES = table<RouteStatus>({
+  id: "routes",
+  caption: "Rates and latencies of the last seconds, errors since the start",
+  columns: [
+    ["Route", ({ route }) => foreign(route || "other paths", "code")],
+    ["per s", ({ perSecond }) => rate(perSecond)],
+    ["p50", ({ recent }) => millis(recent?.p50Ms)],
+    ["p99", ({ recent }) => millis(recent?.p99Ms)],
+    ["Requests", ({ total }) => count(total)],
+    ["4xx, 5xx", ({ byStatus }) => count(sumOf(byStatus, /^[4-9]/) || null)],
+  ],
+  items: ({ requests }) => requests.routes.slice().sort((a, b) => b.perSecond - a.perSecond),
+  empty: "No request since the start.",
+});
+
+const KEYS = table<KeyStatus>({
+  id: "keys",
+  caption: "Use of each key since the start, and its limit in this window",
+  columns: [
+    ["Key", describeKey],
+    ["Left", ({ remaining: left }) => make("span", { "data-kind": left === 0 && "bad" }, count(left))],
+    ["of", ({ limit }) => count(limit)],
+    ["Resets in", (key, { now }) => duration(key.resetEpochSeconds - Date.parse(now) / 1000)],
+  ],
+  items: ({ keys }) => keys.busiest,
+  empty: "No key has sent a request since the start.",
+});
+
+const LIMITS = note("limits", limitsText, ({ limits }) => limits.server === "away");
+
+const DELAYS = chart("delay", { lines: () => [DELAY], write: millis });
+
+const THREADS = table<ThreadStatus>({
+  id: "threads",
+  caption: "Threads that serve or coordinate",
+  columns: [
+    ["Thread", threadName],
+    ["Busy", ({ eventLoop }) => percent(eventLoop?.utilization)],
+    ["Delay p99", ({ eventLoop }) => millis(eventLoop?.delay?.p99Ms)],
+    ["Delay max", ({ eventLoop }) => millis(eventLoop?.delay?.maxMs)],
+    ["Heap", ({ heapUsedBytes }) => bytes(heapUsedBytes)],
+  ],
+  items: ({ threads }) => threads.all,
+  empty: "",
+});
+
+const MEMORY = chart("memory", { lines: () => MEMORY_LINES, write: bytes, least: 1e6 });
 
 /** In narrow windows the second column follows the first. */
-export const COLUMNS = [REQUESTS, SERVER];
+export const COLUMNS: readonly (readonly Card[])[] = [
+  [
+    card("requests", "Requests a second", "by status", STATUSES),
+    card("latency", "Latency", "99th percentile of the busiest routes", LATENCY),
+    card("routes", "Routes", "", ROUTES),
+    card("rejected", "Refused", "since the start", rejected),
+    card("search", "Search cache", "", searchFacts),
+  ],
+  [
+    card("keys", "Busiest keys", keysText, KEYS, LIMITS),
+    LOADS_CARD,
+    card("delay", "Threads", "event loop delay, p99 of the slowest", DELAYS, THREADS),
+    card("memory", "Memory", "", MEMORY),
+  ],
+];

@@ -8,7 +8,7 @@ import { type Seen, span } from "./history.ts";
 import type { CardPart } from "./parts.ts";
 
 export interface Line {
-  /** For people; unique within the chart. */
+  /** Unique within the chart. */
   readonly label: string;
   /** Number of a colour of the style sheet. */
   readonly colour: number;
@@ -18,7 +18,6 @@ export interface Line {
 
 interface ChartSettings {
   readonly lines: (status: Status) => readonly Line[];
-  /** Formats a figure. */
   readonly write: (value: number | null) => string;
   /** Whether lines are stacked, so that the highest is their sum. */
   readonly isStacked?: true;
@@ -28,7 +27,6 @@ interface ChartSettings {
   readonly isLogarithmic?: true;
 }
 
-/** The powers of ten between two of them. */
 function powersOfTen(_: uPlot, __: number, from: number, to: number): number[] {
   return Array.from({ length: Math.round(Math.log10(to / from)) + 1 }, (_, at) => from * 10 ** at);
 }
@@ -96,7 +94,6 @@ function optionsOf(
   };
 }
 
-/** A line and its figures. */
 interface Column extends Line {
   readonly figures: readonly (number | null)[];
 }

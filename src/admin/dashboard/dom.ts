@@ -2,7 +2,6 @@
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Content of an element. */
 export type Child = Node | string;
 
 /** Returns an element of `index.html`. */
@@ -29,7 +28,6 @@ export function foreign(text: string, className = ""): HTMLElement {
   return make("bdi", { title: text, class: className !== "" && className }, text);
 }
 
-/** Shows an element with a text, or hides it if the text is empty. */
 export function showText(element: HTMLElement, text: string): void {
   fill(element, text);
   element.hidden = text === "";

@@ -37,7 +37,6 @@ function reasonOf({ ready, loading, generation }: Status): string {
   return `${known} A ${generation === null ? "" : "new "}snapshot is being loaded.`.trim();
 }
 
-/** Shows the served generation, and for how long it has been served. */
 function showServed({ generation, now }: Status): void {
   byId("served").hidden = generation === null;
   if (generation === null) return;
@@ -46,7 +45,6 @@ function showServed({ generation, now }: Status): void {
   fill(byId("served"), "Generation ", foreign(id, "code"), text);
 }
 
-/** Shows a status. */
 export function showHealth(status: Status): void {
   const { ready, problems } = status;
   const isReady = ready.status === "ready";

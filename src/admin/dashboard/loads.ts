@@ -20,7 +20,6 @@ function partsOf({ phases, rows }: LoadStatus): string {
   return `${times} · ${rowsText(rows.users, rows.worlds, rows.instances)}`;
 }
 
-/** Problems as the server words them, line by line. */
 function problemList(problems: readonly string[]): HTMLElement {
   return make("ul", { class: "quiet" }, ...problems.map((problem) => make("li", {}, foreign(problem))));
 }
@@ -42,17 +41,16 @@ function loadingText({ loading, loads }: Status): string {
   return `A load is running for ${duration(loading.sinceMs / 1000)}: ${percent(loading.progress)} read.`;
 }
 
-/** The rounds of the export that this server runs. */
 function roundsText({ rounds, now }: Status): string {
   if (rounds === null) return "";
   const { lastSuccessAt, lastSeconds, lastDetails, lastFailureAt, lastFailure } = rounds;
+  const took = millis(1000 * (lastSeconds ?? 0));
   const good =
     lastSuccessAt === null
       ? "No round of the source has succeeded yet."
-      : `The last round of the source succeeded ${between(lastSuccessAt, now)} ago, after ${millis(1000 * (lastSeconds ?? 0))}: ${lastDetails ?? ""}.`;
-  return lastFailureAt === null
-    ? good
-    : `${good} One failed ${between(lastFailureAt, now)} ago: ${lastFailure ?? ""}`;
+      : `The last round of the source succeeded ${between(lastSuccessAt, now)} ago, after ${took}: ${lastDetails ?? ""}.`;
+  if (lastFailureAt === null) return good;
+  return `${good} One failed ${between(lastFailureAt, now)} ago: ${lastFailure ?? ""}`;
 }
 
 export const LOADS_CARD = card(

@@ -16,9 +16,8 @@ import { TILES } from "./tiles.ts";
 
 const EVERY_MS = 2000;
 const MOST_EVERY_MS = 10_000;
-/** Timeout of a status request. */
 const LIMIT_MS = 10_000;
-/** Timeout of a request for the server's history: the charts can do without it. */
+/** Short, since the charts can do without the server's history. */
 const PAST_LIMIT_MS = 3000;
 
 const MISFIT =
@@ -66,7 +65,7 @@ function showFailure(failure: Failure): void {
 
 let failures = 0;
 
-/** Asks once; first for the server's history if the page lacks the last seconds. @returns the pause before the next time; undefined until the token is given */
+/** Asks, first for the server's history if the page lacks the last seconds. @returns the pause after it; undefined until the token is given */
 async function askAll(): Promise<number | undefined> {
   if (seen === undefined || Date.now() - seen.getTime() > GAP_SECONDS * 1000) {
     const { value } = await ask<TimelineReply>("GET", "history", PAST_LIMIT_MS);

@@ -10,7 +10,7 @@ export type CardPart = (status: Status, history: readonly Seen[]) => readonly Ch
 /** A section of the page that shows a part of each status. */
 export interface Card {
   readonly element: HTMLElement;
-  readonly show: (status: Status, history: readonly Seen[]) => void;
+  readonly show: (...given: Parameters<CardPart>) => void;
 }
 
 /** A card with a heading. @param more small text after the title */
@@ -33,30 +33,24 @@ export function card(
 }
 
 /** A small paragraph that is hidden while it has no text. @param isBad whether it reports a problem */
-export function note(
-  id: string,
-  makeText: (status: Status) => string,
-  isBad = (_: Status) => false,
-): CardPart {
-  return (status) => {
+export function note(id: string, makeText: (status: Status) => string, isBad?: (status: Status) => boolean) {
+  const part: CardPart = (status) => {
     const text = makeText(status);
-    const kind = isBad(status) && "bad";
+    const kind = isBad?.(status) === true && "bad";
     return [make("p", { id, class: "quiet", "data-kind": kind, hidden: text === "" }, text)];
   };
+  return part;
 }
 
-/** A column of a table. The cells of the first one head their rows, the others are right-aligned. */
-type TableColumn<Item> = readonly [
-  title: string,
-  cell: (item: Item, status: Status) => Child | readonly Child[],
-];
+type Cell<Item> = (item: Item, status: Status) => Child | readonly Child[];
 
 interface TableSettings<Item> {
   /** The id of its body. */
   readonly id: string;
   /** For screen readers. */
   readonly caption: string;
-  readonly columns: readonly TableColumn<Item>[];
+  /** The cells of the first one head their rows, the others are right-aligned. */
+  readonly columns: readonly (readonly [title: string, cell: Cell<Item>])[];
   readonly items: (status: Status) => readonly Item[];
   /** Shown instead of an empty table. */
   readonly empty: string;

@@ -11,7 +11,6 @@ export function sum(figures: readonly number[]): number {
   return figures.reduce((total, figure) => total + figure, 0);
 }
 
-/** The sum of the figures whose status matches. */
 export function sumOf(byStatus: Readonly<Record<string, number>>, statuses: RegExp): number {
   return sum(Object.entries(byStatus).map(([status, figure]) => (statuses.test(status) ? figure : 0)));
 }
@@ -35,8 +34,8 @@ function dataTile({ generation, ready }: Status): Tile {
   const { maxDataAgeSeconds, ageSeconds } = ready;
   const dataAge = generation?.dataAgeSeconds ?? null;
   const allowed = maxDataAgeSeconds > 0 ? ` of at most ${duration(maxDataAgeSeconds)}` : "";
-  const more =
-    dataAge === null ? "age of the data unknown" : `the data are ${duration(dataAge)}${allowed} old`;
+  const known = `the data are ${duration(dataAge)}${allowed} old`;
+  const more = dataAge === null ? "age of the data unknown" : known;
   const checked = ageSeconds === null ? NONE : `${duration(ageSeconds)} ago`;
   return ["Data checked", checked, more, ready.status === "stale" && "bad"];
 }

@@ -4,28 +4,7 @@ import { weightsIn } from "../../api/pages/serve.ts";
 import { BASE_PATH } from "../../model/model.ts";
 import { parseTime } from "../../model/time.ts";
 import type { CountedMetric } from "../../observe/events.ts";
-import {
-  BOUNDS_MS,
-  BUCKETS,
-  COLLECTION_BOUNDS,
-  COLLECTION_KINDS,
-  COLLECTIONS,
-  countersOf,
-  DELAY_BOUNDS,
-  DELAYS,
-  DURATIONS,
-  FIRST_SHOWN,
-  HEAP_USED,
-  histogramCells,
-  mainThread,
-  NO_STATUS,
-  REASONS,
-  REQUESTS,
-  type RequestCounters,
-  SECONDS,
-  SERIES,
-  seriesAt,
-} from "../../observe/metrics/counters.ts";
+import * as layout from "../../observe/metrics/counters.ts";
 import type { CORE_METRICS, Metric } from "../../observe/metrics/table.ts";
 import { VERSION } from "../status-reply.ts";
 import type { WatchedServer } from "../watched.ts";
@@ -33,51 +12,51 @@ import { figuresOf, readTotals } from "./figures.ts";
 import { processFamilies } from "./process.ts";
 import { by, type Family, histogram, labelsOf, one, type Sample } from "./samples.ts";
 
-const BOUNDS = BOUNDS_MS.map((ms) => ms / 1000);
+const BOUNDS = layout.BOUNDS_MS.map((ms) => ms / 1000);
 
-function durationSamples(threads: readonly RequestCounters[]): Sample[] {
-  return sums(threads, REQUESTS, SERIES).flatMap((count, series) => {
+function durationSamples(threads: readonly layout.RequestCounters[]): Sample[] {
+  return sums(threads, layout.REQUESTS, layout.SERIES).flatMap((count, series) => {
     if (count === 0) return [];
-    const counts = sums(threads, DURATIONS + series * BUCKETS, BUCKETS);
-    const [seconds] = sums(threads, SECONDS + series, 1);
+    const counts = sums(threads, layout.DURATIONS + series * layout.BUCKETS, layout.BUCKETS);
+    const [seconds] = sums(threads, layout.SECONDS + series, 1);
     // Samples of buckets are cumulative, so the shorter buckets are in the first shown one.
-    return histogram(requestLabels(series), counts, BOUNDS, seconds!).slice(FIRST_SHOWN);
+    return histogram(requestLabels(series), counts, BOUNDS, seconds!).slice(layout.FIRST_SHOWN);
   });
 }
 
 function requestLabels(series: number): string {
-  const { method, route, status } = seriesAt(series);
+  const { method, route, status } = layout.seriesAt(series);
   return labelsOf({
     http_request_method: method,
     ...(route === "" ? {} : { http_route: BASE_PATH + route }),
-    ...(status === NO_STATUS ? {} : { http_response_status_code: String(status) }),
+    ...(status === layout.NO_STATUS ? {} : { http_response_status_code: String(status) }),
   });
 }
 
-function sums(threads: readonly RequestCounters[], from: number, length: number): number[] {
+function sums(threads: readonly layout.RequestCounters[], from: number, length: number): number[] {
   return Array.from({ length }, (_, at) =>
     threads.reduce((total, counters) => total + counters[from + at]!, 0),
   );
 }
 
 /** @param threads the main thread last */
-function vitals(threads: readonly RequestCounters[]): Record<"delay" | "heap" | "collections", Sample[]> {
+function vitals(threads: readonly layout.RequestCounters[]) {
   const serving = threads.slice(0, -1);
-  const isThreaded = sums(serving, DELAYS, 1 + DELAY_BOUNDS.length).some((count) => count > 0);
+  const isThreaded = sums(serving, layout.DELAYS, 1 + layout.DELAY_BOUNDS.length).some((count) => count > 0);
   const groups = [
     { labels: labelsOf({ thread: "main" }), group: threads.slice(-1) },
     ...(isThreaded ? [{ labels: labelsOf({ thread: "serving" }), group: serving }] : []),
   ];
   const read = (labels: string, group: typeof threads, from: number, bounds: readonly number[]) => {
-    const summed = sums(group, from, histogramCells(bounds));
+    const summed = sums(group, from, layout.histogramCells(bounds));
     return histogram(labels, summed.slice(0, -1), bounds, summed.at(-1)!);
   };
   return {
-    delay: groups.flatMap(({ labels, group }) => read(labels, group, DELAYS, DELAY_BOUNDS)),
-    heap: groups.map(({ labels, group }) => [`{${labels}}`, sums(group, HEAP_USED, 1)[0]!]),
-    collections: COLLECTION_KINDS.flatMap((kind, at) => {
-      const from = COLLECTIONS + at * histogramCells(COLLECTION_BOUNDS);
-      return read(labelsOf({ kind }), threads, from, COLLECTION_BOUNDS);
+    delay: groups.flatMap(({ labels, group }) => read(labels, group, layout.DELAYS, layout.DELAY_BOUNDS)),
+    heap: groups.map(({ labels, group }): Sample => [`{${labels}}`, sums(group, layout.HEAP_USED, 1)[0]!]),
+    collections: layout.COLLECTION_KINDS.flatMap((kind, at) => {
+      const from = layout.COLLECTIONS + at * layout.histogramCells(layout.COLLECTION_BOUNDS);
+      return read(labelsOf({ kind }), threads, from, layout.COLLECTION_BOUNDS);
     }),
   };
 }
@@ -88,14 +67,15 @@ function valuesOf(
 ): Record<Exclude<keyof typeof CORE_METRICS, CountedMetric>, Sample[]> {
   const { given, history, problems, opened } = server;
   const { requestCells: cells } = given;
-  const threads = Array.from({ length: mainThread(cells) + 1 }, (_, number) => countersOf(cells, number));
+  const numbers = [...Array(layout.mainThread(cells) + 1).keys()];
+  const threads = numbers.map((number) => layout.countersOf(cells, number));
   const { active, rejected, searches } = figuresOf(readTotals(cells));
   const { status, ageSeconds, createdAt } = history.readiness();
   const { served } = history;
   return {
     duration: durationSamples(threads),
     active: one(active),
-    rejected: by("reason", Object.fromEntries(REASONS.map((name) => [name, rejected[name] ?? 0]))),
+    rejected: by("reason", Object.fromEntries(layout.REASONS.map((name) => [name, rejected[name] ?? 0]))),
     searches: searches.map(({ search, outcome, total }) => [`{${labelsOf({ search, outcome })}}`, total]),
     build: by("version", { [VERSION]: 1 }),
     ready: one(status === "ready" ? 1 : 0),
@@ -124,13 +104,6 @@ function readFamilies(server: WatchedServer): readonly Family[] {
   );
 }
 
-/** Whether `Accept` names OpenMetrics, with at least the weight of the older format, which is the default. */
-function wantsOpenMetrics(accept = ""): boolean {
-  const weights = weightsIn(accept);
-  const weight = weights.get("application/openmetrics-text") ?? 0;
-  return weight > 0 && weight >= (weights.get("text/plain") ?? 0);
-}
-
 /** A metric as text. OpenMetrics describes a counter without the suffix `_total` of its values' names. */
 function familyText({ name, help, type, values }: Family, isOpenMetrics: boolean): string {
   const described = isOpenMetrics && type === "counter" ? name.replace(/_total$/, "") : name;
@@ -138,14 +111,14 @@ function familyText({ name, help, type, values }: Family, isOpenMetrics: boolean
   return [`# HELP ${described} ${help}`, `# TYPE ${described} ${type}`, ...lines].join("\n");
 }
 
-/** The reply of `GET /metrics`. @param accept decides the format */
-export function exposeMetrics(server: WatchedServer, accept: string | undefined) {
-  const isOpenMetrics = wantsOpenMetrics(accept);
+/** The reply of `GET /metrics`. @param accept names OpenMetrics, or the older format is the default and wins by weight */
+export function exposeMetrics(server: WatchedServer, accept = "") {
+  const weights = weightsIn(accept);
+  const weight = weights.get("application/openmetrics-text") ?? 0;
+  const isOpenMetrics = weight > 0 && weight >= (weights.get("text/plain") ?? 0);
   const texts = [...readFamilies(server), ...processFamilies()].map((one) => familyText(one, isOpenMetrics));
-  return isOpenMetrics
-    ? {
-        contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        text: `${texts.join("\n")}\n# EOF\n`,
-      }
-    : { contentType: "text/plain; version=0.0.4; charset=utf-8", text: `${texts.join("\n\n")}\n` };
+  if (!isOpenMetrics)
+    return { contentType: "text/plain; version=0.0.4; charset=utf-8", text: `${texts.join("\n\n")}\n` };
+  const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+  return { contentType, text: `${texts.join("\n")}\n# EOF\n` };
 }

@@ -71,11 +71,10 @@ export function figuresOf(totals: Totals, since?: Totals) {
     routes,
     /** By reason, such as `{"rate_limited": 5}`; only reasons that occurred. */
     rejected: named(REASONS, part(REJECTED, REASONS.length)),
-    searches: SEARCHES.flatMap((search, at) =>
-      OUTCOMES.map((outcome, of) => {
-        return { search, outcome, total: counts[SEARCHED + at * OUTCOMES.length + of]! };
-      }),
-    ),
+    searches: SEARCHES.flatMap((search, at) => {
+      const ended = part(SEARCHED + at * OUTCOMES.length, OUTCOMES.length);
+      return OUTCOMES.map((outcome, of) => ({ search, outcome, total: ended[of]! }));
+    }),
   };
 }
 

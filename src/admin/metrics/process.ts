@@ -20,7 +20,7 @@ function numberIn(file: "status" | "limits", before: string): number | undefined
 
 function bytesIn(field: string): number | undefined {
   const kilobytes = numberIn("status", `${field}:`);
-  return kilobytes === undefined ? undefined : kilobytes * 1024;
+  return kilobytes && kilobytes * 1024;
 }
 
 const STARTED = Math.round(Date.now() / 1000 - process.uptime());

@@ -30,11 +30,7 @@ export function by(label: string | undefined, values: Readonly<Record<string, nu
   });
 }
 
-/**
- * @param own labels of the histogram
- * @param counts by bucket, the unbounded bucket last
- * @param bounds upper ends of all buckets but the last, in seconds
- */
+/** @param own its labels @param counts by bucket, the unbounded one last @param bounds upper ends of the others, in seconds */
 export function histogram(
   own: string,
   counts: readonly number[],

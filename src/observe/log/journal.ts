@@ -15,7 +15,6 @@ export function isJournal(journalStream: string | undefined): boolean {
   }
 }
 
-/** Lines with the priority of a level. */
 export function withPriority(level: string, lines: string): string {
   return lines.replace(/^(?=.)/gm, `<${PRIORITIES[level]}>`);
 }

@@ -31,7 +31,7 @@ export function timeOf(now: number): string {
 }
 
 export interface LogSink {
-  /** Whether people read the lines, rather than programs. */
+  /** Whether people read the lines. */
   readonly isPretty?: boolean;
   /** Whether the journal of systemd takes the lines, so that each begins with its priority. */
   readonly isJournal?: boolean;

@@ -11,9 +11,9 @@ import type { Observe } from "../events.ts";
 
 /** Maximum size of a write, unless a single text is longer. */
 const CHUNK_BYTES = 262_144;
-/** Maximum number of bytes of a UTF-16 unit in UTF-8. */
+/** Most bytes of a UTF-16 unit in UTF-8. */
 const UNIT_BYTES = 3;
-/** Maximum number of bytes that wait for the reader. */
+/** Maximum number of bytes that wait for the reader, and the one at which bulk lines are dropped. */
 const MAX_BYTES = 4_194_304;
 export const MAX_BULK_BYTES = 3_145_728;
 /** After a drop, bulk lines are accepted again below this, so that gaps are few and their counts arrive. */
@@ -64,7 +64,6 @@ interface Chunk {
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
-const PAUSE_MS = 5;
 
 /** Writes a whole text synchronously. @param patienceMs timeout for a slow reader @throws the error of the system */
 export function writeWhole(fd: number, text: string | Buffer, patienceMs = Number.POSITIVE_INFINITY): void {
@@ -76,22 +75,14 @@ export function writeWhole(fd: number, text: string | Buffer, patienceMs = Numbe
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== "EAGAIN" || performance.now() >= deadline) throw error;
-      Atomics.wait(sleeper, 0, 0, PAUSE_MS);
+      Atomics.wait(sleeper, 0, 0, SLOW_RETRY_MS);
     }
   }
 }
 
-function linesIn(text: string): number {
-  return text.split("\n").length - 1;
-}
-
 /**
- * Takes lines for a reader that may be slow or gone. Its states:
- *
- * - `idle`: no lines wait;
- * - `gathering`: bulk lines wait for more;
- * - `writing`: the system has the first `#handed` bytes;
- * - `pausing`: a write failed, and is retried after a pause.
+ * Takes lines for a reader that may be slow or gone. It is `idle` while no lines wait, `gathering` while bulk lines wait for
+ * more, `writing` while the system has the first `#handed` bytes, and `pausing` between a failed write and the next one.
  */
 export class Sink {
   readonly isTTY: boolean;
@@ -127,7 +118,9 @@ export class Sink {
     const most = isBulk ? MAX_BULK_BYTES : MAX_BYTES;
     if ((isBulk && this.#skipsBulk) || this.#waiting + text.length > most) {
       this.#skipsBulk = true;
-      this.#drop(linesIn(text));
+      const lines = text.split("\n").length - 1;
+      this.#dropped += lines;
+      this.#tell({ kind: "log-lines-dropped", count: lines });
       // While lines wait, the end of their write reports it.
       if (this.#waiting === 0) this.#reportDropped();
       return;
@@ -149,22 +142,15 @@ export class Sink {
     if (this.#problem !== undefined) observe({ kind: "log-failed", problem: this.#problem });
   }
 
-  /** Observes a failure, once per reason. */
-  #fail(problem: string): void {
+  readonly #tell: Observe = (observation) => {
+    for (const observe of this.#watchers) observe(observation);
+  };
+
+  /** Tells why a write failed, once per reason, or that one succeeded again. */
+  #judge(problem: string | undefined): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
-    for (const observe of this.#watchers) observe({ kind: "log-failed", problem });
-  }
-
-  #recover(): void {
-    if (this.#problem === undefined) return;
-    this.#problem = undefined;
-    for (const observe of this.#watchers) observe({ kind: "log-recovered" });
-  }
-
-  #drop(lines: number): void {
-    this.#dropped += lines;
-    for (const observe of this.#watchers) observe({ kind: "log-lines-dropped", count: lines });
+    this.#tell(problem === undefined ? { kind: "log-recovered" } : { kind: "log-failed", problem });
   }
 
   /** Resolves when everything is written, or after `patienceMs`. */
@@ -226,25 +212,20 @@ export class Sink {
     if (error !== null) {
       const isSlow = error.code === "EAGAIN";
       this.#pause(isSlow ? SLOW_RETRY_MS : FAILED_RETRY_MS);
-      if (!isSlow) this.#fail(problemText(error));
+      if (!isSlow) this.#judge(problemText(error));
       return;
     }
-    this.#recover();
+    this.#judge(undefined);
     this.#state = "idle";
     const isPart = bytes < this.#handed;
-    this.#take(chunk, bytes);
+    chunk.start += bytes;
+    this.#waiting -= bytes;
+    if (chunk.start === chunk.end) this.#chunks.shift();
     this.#stuckSince = performance.now();
     if (this.#waiting < RESUME_BYTES) this.#reportDropped();
     if (this.#waiting === 0) for (const done of this.#flushed) done();
     else if (isPart) this.#writeNext();
     else this.#writeSoon();
-  }
-
-  /** Takes bytes off the first chunk: they wait no longer. */
-  #take(chunk: Chunk, bytes: number): void {
-    chunk.start += bytes;
-    this.#waiting -= bytes;
-    if (chunk.start === chunk.end) this.#chunks.shift();
   }
 
   #pause(ms: number): void {

@@ -16,10 +16,10 @@ import { FAULTS, type FaultName } from "../../model/fault.ts";
 import type { Reply } from "../../model/message.ts";
 import { PATHS } from "../../model/paths.ts";
 
+const NAMES = "GET HEAD OPTIONS POST PUT DELETE PATCH CONNECT TRACE _OTHER";
+
 /** The methods of RFC 9110, and PATCH. The last one stands for all others. */
-export const METHODS: readonly string[] = "GET HEAD OPTIONS POST PUT DELETE PATCH CONNECT TRACE _OTHER".split(
-  " ",
-);
+export const METHODS: readonly string[] = NAMES.split(" ");
 
 /** Path patterns as in the access log; the first stands for requests that matched none. */
 export const ROUTE_NAMES: readonly string[] = ["", ...PATHS];
@@ -50,7 +50,6 @@ export const REASONS: readonly string[] = REJECTIONS.map((name) =>
 );
 
 export const SEARCHES = ["users", "worlds", "similar_users", "similar_worlds"] as const;
-type SearchKind = (typeof SEARCHES)[number];
 
 /**
  * `busy` searches were refused, since too many wait; `dropped` ones lost their client. Similar searches count as `searched`: it is unknown whether a cache had the result.
@@ -59,7 +58,7 @@ export const OUTCOMES = ["cached", "searched", "busy", "dropped"] as const;
 export type SearchOutcome = (typeof OUTCOMES)[number];
 
 /** Called once for each search, at its end; not for a search that failed with an error. */
-export type CountSearch = (search: SearchKind, outcome: SearchOutcome) => void;
+export type CountSearch = (search: (typeof SEARCHES)[number], outcome: SearchOutcome) => void;
 
 /**
  * Upper ends of the buckets of durations, in milliseconds; an unbounded bucket follows. From 5 ms on they follow
@@ -114,7 +113,6 @@ export const DURATIONS: number = SECONDS + SERIES;
 
 /** Cells of 8 bytes in a memory page: no two threads write to the same page. */
 const PAGE = 512;
-
 export const SLICE: number = Math.ceil((DURATIONS + SERIES * BUCKETS) / PAGE) * PAGE;
 
 const METHOD_NUMBERS = new Map<string, number>(METHODS.map((name, number) => [name, number]));
@@ -150,8 +148,8 @@ export function bucketOf(bounds: readonly number[], value: number): number {
 /** The counters of all threads, a slice each, in shared memory. */
 export type RequestCells = Float64Array<SharedArrayBuffer>;
 
-/** The counters of one thread. Only that thread writes to them. */
-export type RequestCounters = Float64Array<SharedArrayBuffer>;
+/** The slice of one thread. Only that thread writes to it. */
+export type RequestCounters = RequestCells;
 
 /** Creates counters for all serving threads and the main thread. A new thread continues the counters of a dead one. */
 export function createRequestCells(threads: number): RequestCells {
@@ -183,30 +181,23 @@ export function countAnswered(
   { route, status, fault }: Pick<Reply, "route" | "status" | "fault">,
 ): void {
   counters[ACTIVE]!--;
-  countRequest(counters, performance.now() - began, method, route, status);
+  countRequest(counters, performance.now() - began, seriesOf(method, route, status));
   if (fault !== undefined) countRejected(counters, fault);
 }
 
 /** Counts a begun request that will not be answered: its peer is gone. */
 export function countAborted(counters: RequestCounters, began: number, method: string, route: string): void {
   counters[ACTIVE]!--;
-  countRequest(counters, performance.now() - began, method, route, NO_STATUS);
+  countRequest(counters, performance.now() - began, seriesOf(method, route, NO_STATUS));
 }
 
 /** Counts input that was refused before it was a request: its start and its method are unknown. */
 export function countRefused(counters: RequestCounters, status: number, fault: FaultName): void {
-  countRequest(counters, 0, "", "", status);
+  countRequest(counters, 0, seriesOf("", "", status));
   countRejected(counters, fault);
 }
 
-function countRequest(
-  counters: RequestCounters,
-  ms: number,
-  method: string,
-  route: string,
-  status: number,
-): void {
-  const series = seriesOf(method, route, status);
+function countRequest(counters: RequestCounters, ms: number, series: number): void {
   counters[REQUESTS + series]!++;
   counters[SECONDS + series]! += ms / 1000;
   counters[DURATIONS + series * BUCKETS + bucketOf(BOUNDS_MS, ms)]!++;

@@ -2,15 +2,11 @@
 
 import type { FeatureRows } from "../../model/feature-rows.ts";
 
-/** Figures of shared limits since the start. */
-export interface SharedLimitsFigures {
-  /** Questions to the server, and those without a valid answer in time. */
-  readonly asks: number;
-  readonly failures: number;
-  /** Requests that were counted alone, and those that were then refused. */
-  readonly alone: number;
-  readonly refused: number;
-}
+/**
+ * Figures of shared limits since the start: questions to the server, and those without a valid answer in time; requests
+ * that were counted alone, and those that were then refused.
+ */
+export type SharedLimitsFigures = Readonly<Record<"asks" | "failures" | "alone" | "refused", number>>;
 
 export interface Metric {
   readonly name: string;
@@ -32,11 +28,7 @@ export const CORE_METRICS = {
     labels: ["http_request_method", "http_route", "http_response_status_code"],
     help: "Duration of API requests, from their head to the handover of the answer to the system.",
   },
-  active: {
-    name: "http_server_active_requests",
-    type: "gauge",
-    help: "API requests in progress.",
-  },
+  active: { name: "http_server_active_requests", type: "gauge", help: "API requests in progress." },
   rejected: {
     name: "orrery_requests_rejected_total",
     type: "counter",
@@ -55,11 +47,7 @@ export const CORE_METRICS = {
     labels: ["version"],
     help: "The version of orrery; always 1.",
   },
-  ready: {
-    name: "orrery_ready",
-    type: "gauge",
-    help: "Whether /readyz answers 200.",
-  },
+  ready: { name: "orrery_ready", type: "gauge", help: "Whether /readyz answers 200." },
   problems: {
     name: "orrery_problems",
     type: "gauge",
@@ -107,11 +95,7 @@ export const CORE_METRICS = {
     help: "Duration of the load of the served generation: read, pack and index are parts of total.",
     counted: ["read", "pack", "index", "total"],
   },
-  keys: {
-    name: "orrery_keys",
-    type: "gauge",
-    help: "Known API keys and CLI tokens.",
-  },
+  keys: { name: "orrery_keys", type: "gauge", help: "Known API keys and CLI tokens." },
   keysLoads: {
     name: "orrery_keys_loads_total",
     type: "counter",
@@ -152,6 +136,5 @@ export const CORE_METRICS = {
   },
 } as const satisfies Record<string, Metric>;
 
-type FeatureMetrics = FeatureRows extends { readonly metrics: infer Rows } ? Rows : unknown;
-
-export type Metrics = typeof CORE_METRICS & FeatureMetrics;
+export type Metrics = typeof CORE_METRICS &
+  (FeatureRows extends { readonly metrics: infer Rows } ? Rows : unknown);

@@ -36,9 +36,7 @@ function nowMs(): number {
 
 /**
  * Watches the calling thread for good, and writes its figures about five times a second.
- *
- * @param searches of the served generation's cache
- * @returns writes the figures at once
+ * @param searches of the served generation's cache @returns writes the figures at once
  */
 export function watchVitals(counters: RequestCounters, searches: () => CacheCounts): () => void {
   watchCollections(counters);
