@@ -21,7 +21,6 @@ export function addressForMessages(address: string): string {
 /**
  * Makes a folder and its missing parents. (`mkdir` with `recursive` never ends where the parent exists, but no folder can be
  * made in it, as in `/proc`.)
- *
  * @param mode of the new folders
  * @returns the topmost folder that was made; undefined when all existed
  * @throws errors of the file system
@@ -62,7 +61,6 @@ async function removeEmpty(from: string, topmost: string | undefined): Promise<v
 
 /**
  * Makes a folder and checks that it is writable, before long work that writes its result there.
- *
  * @returns a function that removes the new folders, if they are empty
  * @throws errors of the file system
  */

@@ -10,7 +10,6 @@ import { PlaceError } from "../util/user-error.ts";
 
 /**
  * Opens a file for reading without waiting for the writer of a pipe.
- *
  * @throws {PlaceError} when it is not a regular file; errors of the file system
  */
 export async function openRegular(file: string): Promise<{ handle: FileHandle; stats: BigIntStats }> {
@@ -51,7 +50,6 @@ export interface Given {
 
 /**
  * Reads a whole file.
- *
  * @param most bytes
  * @throws {PlaceError} when it is not a regular file or is too large; errors of the file system
  */

@@ -89,7 +89,6 @@ async function take(lock: string) {
 
 /**
  * Runs a function under the lock of a file: `FILE.lock` beside it.
- *
  * @param file path with links resolved, so that all processes take the same lock
  * @param run does the work; `assertHeld`, called right before the step that must not be done twice, throws if the lock was
  *   lost, and `run` begins anew

@@ -139,7 +139,6 @@ async function switchLink(place: string, folder: string): Promise<void> {
  * Leftovers of killed processes are removed first, to make space. When `fill` rejects, or resolves to undefined because
  * nothing is new, nothing is published and nothing is left over. Any number of processes may publish to one place: the last
  * to finish wins.
- *
  * @param dir the place of the link; folders above it are made when missing
  * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
  *   any, which it must only read (it may hard-link files from there)

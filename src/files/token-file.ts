@@ -5,18 +5,13 @@ import { readGiven, whyUnread } from "./given.ts";
 
 const MOST_BYTES = 16_384;
 
-/**
- * The token in the text of a file, without a byte order mark and white space around it.
- *
- * @param text one character per byte
- */
+/** The token in the text of a file, without a byte order mark and white space around it. @param text one character per byte */
 export function tokenIn(text: string): string {
   return text.replace(/^\xef\xbb\xbf/, "").trim();
 }
 
 /**
  * Reads a bearer token; a byte order mark and white space around it are ignored.
- *
  * @param name the option or variable that named the file
  * @throws {SourceError} naming both, when the file cannot be read or holds no token; its contents are not quoted
  */

@@ -147,7 +147,6 @@ export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<V
  *
  * All files are complete before the first is moved into place, and the manifest moves last: a reader sees a whole snapshot, old or
  * new, or one that contradicts its manifest or lacks files. After a kill in between, the next call can replace all files.
- *
  * @throws {OccupiedError} when the folder holds anything that must not be replaced; any error of the file system
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {

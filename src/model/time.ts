@@ -62,7 +62,6 @@ export function parseServedTime(bytes: Uint8Array, from: number, to: number): nu
  *
  * Only real dates count, fractions are cut to milliseconds, and the moment
  * must fall into the UTC years 0000–9999.
- *
  * @returns milliseconds since the epoch, or NaN when the text is no such time
  * @example
  * ```ts

@@ -18,58 +18,16 @@ const DROPPED = new RegExp(
   "gu",
 );
 
-/** Characters, and what each becomes. Earlier steps replace "ı", "´", "″" and "‑". */
+/** Characters, each with what it becomes behind it. Earlier steps replace "ı", "´", "″" and "‑". */
 const REPLACED: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ...{ ς: "σ", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ŋ: "n", ĸ: "k" },
-    ...{ ȷ: "j", ى: "ي", ی: "ي", ة: "ه", ک: "ك" },
+  [
+    "ςσ æae œoe øo łl đd ðd þth ħh ŧt ŋn ĸk ȷj ىي یي ةه کك",
     // Small capitals.
-    ...{
-      ᴀ: "a",
-      ʙ: "b",
-      ᴄ: "c",
-      ᴅ: "d",
-      ᴇ: "e",
-      ꜰ: "f",
-      ɢ: "g",
-      ʜ: "h",
-      ɪ: "i",
-      ᴊ: "j",
-      ᴋ: "k",
-      ʟ: "l",
-      ᴍ: "m",
-    },
-    ...{ ɴ: "n", ᴏ: "o", ᴘ: "p", ꞯ: "q", ʀ: "r", ꜱ: "s", ᴛ: "t", ᴜ: "u", ᴠ: "v", ᴡ: "w", ʏ: "y", ᴢ: "z" },
+    "ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ꞯq ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz",
     // Quotation marks and dashes that keyboards lack, and lookalikes of signs that file names cannot hold.
-    ...{
-      "‘": "'",
-      "’": "'",
-      "‛": "'",
-      ʼ: "'",
-      ʻ: "'",
-      "`": "'",
-      "′": "'",
-      "“": '"',
-      "”": '"',
-      "„": '"',
-      "‟": '"',
-    },
-    ...{ "‐": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-", "⁃": "-", "⁄": "/", "∕": "/", "⧸": "/" },
-    ...{
-      "∗": "*",
-      "⁎": "*",
-      ǃ: "!",
-      "˸": ":",
-      "∶": ":",
-      "꞉": ":",
-      "‚": ",",
-      ǀ: "|",
-      "∣": "|",
-      "≺": "<",
-      "˂": "<",
-    },
-    ...{ "‹": "<", "≻": ">", "˃": ">", "›": ">", "∖": "\\", "⧵": "\\", "˄": "^" },
-  }),
+    "‘' ’' ‛' ʼ' ʻ' `' ′' “\" ”\" „\" ‟\" ‐- ‒- –- —- ―- −- ⁃- ⁄/ ∕/ ⧸/",
+    "∗* ⁎* ǃ! ˸: ∶: ꞉: ‚, ǀ| ∣| ≺< ˂< ‹< ≻> ˃> ›> ∖\\ ⧵\\ ˄^",
+  ].flatMap((line) => line.split(" ").map((pair) => [pair.charAt(0), pair.slice(1)])),
 );
 const ANY_REPLACED = new RegExp(`[${[...REPLACED.keys()].join("")}]`, "gu");
 

@@ -22,7 +22,6 @@ export function isRowWithComma(line: string): boolean {
 export interface LineSink {
   /**
    * Takes the bytes of the line that begins at `from`, if it can.
-   *
    * @param bytes valid UTF-8 that ends with a line feed; the memory is reused after the call
    * @returns the position after the line's end, or -1 to receive the line as text
    */

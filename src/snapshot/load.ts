@@ -105,7 +105,6 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
 
 /**
  * Loads the snapshot in a folder.
- *
  * @returns the store, or the problems. Errors of the file system are problems, too, but the next check should try again.
  */
 export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {

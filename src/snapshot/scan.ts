@@ -104,7 +104,6 @@ export class RowScanner {
 
   /**
    * Scans the line that begins at `from`.
-   *
    * @param bytes valid UTF-8 that ends with a line feed
    * @returns the position after the line's end, or -1 when the line must be parsed
    */

@@ -68,7 +68,6 @@ export class ScannedRows {
 
   /**
    * Stages the line that begins at `from`, if it can.
-   *
    * @returns the position after the line's end, or -1 when nothing was staged and the line must be parsed
    */
   stage(bytes: Uint8Array, from: number, line: number): number {

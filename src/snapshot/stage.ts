@@ -187,7 +187,6 @@ const HIDDEN = -2;
 
 /**
  * Resolves a reference.
- *
  * @param referred undefined for a table with problems; its snapshot is refused in any case
  * @returns the row of a table, {@link NOWHERE} or {@link HIDDEN}
  */

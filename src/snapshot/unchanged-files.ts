@@ -66,7 +66,6 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
 
 /**
  * Stages an unchanged file: its rows are in the served store.
- *
  * @param reused holds the unchanged files that precede it
  * @returns its dangling references
  */

@@ -115,7 +115,6 @@ export type MadeParts = Partial<Omit<Store, "id" | "contents" | "users" | "world
 
 /**
  * Builds a store from packed tables; see {@link Store}.
- *
  * @param made parts that exist already
  * @throws {LimitError} when a table is too large to pack
  */

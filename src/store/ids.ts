@@ -98,7 +98,6 @@ export class ArrivingIds {
 
   /**
    * Adds the id at `probe[at]`.
-   *
    * @returns -1; for a duplicate, which is not added, the number of the id that arrived before
    * @throws {LimitError} when the ids are too many
    */

@@ -34,7 +34,6 @@ function sortByDigit(
 
 /**
  * Sorts row numbers by their keys, lowest first; equal keys keep their order.
- *
  * @param order row numbers, sorted in place
  * @param keys by row number; whole numbers from 0 to 2^53 - 1
  */
@@ -73,7 +72,6 @@ export function sortHighestFirst(order: Uint32Array, values: Float64Array): void
 
 /**
  * The list order: newest first, then id ascending.
- *
  * @param times milliseconds since the epoch, by row
  * @param compareIds compares the ids of two rows, as for `sort`
  * @returns row numbers in that order

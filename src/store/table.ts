@@ -21,12 +21,7 @@ export interface Table extends Block {
   readonly ids: IdMap;
 }
 
-/**
- * Packs staged texts into a block.
- *
- * @param order the staged number of each row
- * @throws {LimitError} above 4 GiB
- */
+/** Packs staged texts into a block. @param order the staged number of each row @throws {LimitError} above 4 GiB */
 export function packBlock(texts: TextColumn, order: Uint32Array, mostBytes = MOST_TABLE_BYTES): Block {
   let total = 0;
   for (const at of order) total += texts.lengthAt(at) + 1;

@@ -71,7 +71,6 @@ export function encodeHead(head: PreparedHead): Buffer {
 
 /**
  * Reads the first {@link PREFIX_BYTES}.
- *
  * @returns number of bytes of the JSON
  * @throws {BadFileError} when they do not begin a prepared snapshot of this version
  */

@@ -53,7 +53,6 @@ function checkFolding({ letters, folding }: PreparedContents): void {
 
 /**
  * Reads a file and checks its checksums. Allocates memory of the file's size, but only if its head fits that size.
- *
  * @param hashes whether to hash the file
  * @throws {BadFileError} saying what is wrong; any error of the file system; the reason of the signal
  */
@@ -98,7 +97,6 @@ async function readPrepared(
 
 /**
  * Loads a prepared file; the served one is not read again.
- *
  * @returns undefined when it cannot be used, with the reason among the problems
  * @throws errors of the file system; the reason of the signal
  */
