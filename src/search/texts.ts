@@ -1,6 +1,6 @@
 /** Folded texts as UTF-16 code units in shared memory, and the distinct pieces that they consist of. */
 
-import { enlarge, sharedCopy, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { enlarge, isSame, sharedCopy, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import type { RowLists } from "../store/lists.ts";
 
@@ -45,14 +45,7 @@ export function joinTexts(
 
 /** Whether two lists of texts are the same. */
 export function areSameTexts(a: Texts, b: Texts): boolean {
-  return isSameArray(a.starts, b.starts) && isSameArray(a.ends, b.ends) && isSameArray(a.units, b.units);
-}
-
-function isSameArray(a: Uint16Array | Uint32Array, b: Uint16Array | Uint32Array): boolean {
-  if (a.length !== b.length) return false;
-  const bytesOf = ({ buffer, byteOffset, byteLength }: typeof a): Buffer =>
-    Buffer.from(buffer, byteOffset, byteLength);
-  return bytesOf(a).equals(bytesOf(b));
+  return isSame(a.starts, b.starts) && isSame(a.ends, b.ends) && isSame(a.units, b.units);
 }
 
 /** The distinct pieces of some texts: whole texts, or words, in shared memory. Needed only while they are indexed. */

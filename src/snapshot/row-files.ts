@@ -55,7 +55,7 @@ async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: 
       const row = check.parse(text, number);
       if (row !== undefined) parsed(row);
     },
-    problem: (number, what) => problems.line(file.name, number, what),
+    problem: (number, what) => problems.file(`${file.name}:${number}`, what),
   };
   return readFileLines(file, sink, budget, onBytes);
 }

@@ -2,7 +2,6 @@
 
 import type { Period, WorldStats } from "../model/model.ts";
 import { type Float64Column, sharedUint32, TextColumn, type Uint32Column } from "./bytes.ts";
-import { platformStatsOf } from "./encode.ts";
 import { ENCODERS } from "./encoders.ts";
 import type { Store } from "./generation.ts";
 import { type ArrivingIds, compareWords, copyWords, createIdMap } from "./ids.ts";
@@ -111,8 +110,6 @@ export function copyMostPopular({
   };
 }
 
-export type MadeParts = Partial<Omit<Store, "id" | "contents" | "users" | "worlds" | "instances">>;
-
 /**
  * Builds a store from packed tables; see {@link Store}.
  * @param made parts that exist already
@@ -123,7 +120,7 @@ export function buildStore(
   contents: string,
   { users, worlds, instances }: { users: Packed; worlds: Packed; instances: Packed },
   arrivedStats: ArrivedStats,
-  made: MadeParts = {},
+  made: Partial<Store> = {},
 ): Store {
   const ranked =
     made.worldStats && made.popular
@@ -139,6 +136,10 @@ export function buildStore(
     mostPopular: made.mostPopular ?? copyMostPopular({ worlds: worlds.table, popular: ranked.popular }),
     worldsByOwner: made.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
     instancesByWorld: made.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
-    platformStats: platformStatsOf({ users: users.table, worlds: worlds.table, instances: instances.table }),
+    platformStats: ENCODERS.platformStats({
+      totalUsers: users.table.rows,
+      totalPublicWorlds: worlds.table.rows,
+      totalPublicInstances: instances.table.rows,
+    }),
   };
 }

@@ -19,8 +19,10 @@ export function sharedBytes(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length));
 }
 
-export function isSame(a: Uint32Array, b: Uint32Array): boolean {
-  return a === b || (a.length === b.length && a.every((item, at) => item === b[at]));
+export function isSame(a: Uint16Array | Uint32Array, b: typeof a): boolean {
+  const bytesOf = ({ buffer, byteOffset, byteLength }: typeof a): Buffer =>
+    Buffer.from(buffer, byteOffset, byteLength);
+  return a === b || bytesOf(a).equals(bytesOf(b));
 }
 
 /** Growth factor of a full column: copies are few, and untouched memory costs nothing. */

@@ -47,11 +47,9 @@ export function compareWords(words: Uint32Array, a: number, b: number): number {
 function slotFor(map: IdMap, probe: Uint32Array, at: number): number {
   const { words, slots } = map;
   const mask = slots.length - 1;
-  let slot = hash(probe, at) & mask;
-  for (;;) {
+  for (let slot = hash(probe, at) & mask; ; slot = (slot + 1) & mask) {
     const row = slots[slot]!;
     if (row === 0 || same(words, (row - 1) * 4, probe, at)) return slot;
-    slot = (slot + 1) & mask;
   }
 }
 
