@@ -413,7 +413,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a prepared file whose arrays are damaged is taken",
-    file: "src/snapshot/prepared/read.ts",
+    file: "src/snapshot/prepared/load.ts",
     within: "readArrays",
     text: "if (hexOf(checksum) !== crc32) throw",
     becomes: "if (checksum < 0) throw",

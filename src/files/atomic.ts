@@ -63,8 +63,8 @@ async function makeLike(handle: FileHandle, { mode, uid, gid }: Access): Promise
 export type NewFile = Awaited<ReturnType<typeof writeNewFile>>;
 
 /**
- * Writes the new file beside its place, complete on the disk; removes it on failure. Sets its access on the open file: in the
- * folder of another user, its name may lead elsewhere by then.
+ * Writes the new file beside its place, complete on the disk; removes it on failure. Sets its access on the open file: another
+ * user, who owns the folder, may move its name.
  * @param file without symbolic links
  * @throws {PlaceError} when the owner and group of `like` cannot be kept; errors of `contents` and of the file system
  */

@@ -8,10 +8,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { systemErrorText } from "../util/system-error.ts";
 import { PlaceError } from "../util/user-error.ts";
 
-/**
- * Opens a file for reading without waiting for the writer of a pipe.
- * @throws {PlaceError} when it is not a regular file; errors of the file system
- */
+/** Opens a file without waiting for the writer of a pipe. @throws {PlaceError} when it is not regular; errors of the file system */
 export async function openRegular(file: string): Promise<{ handle: FileHandle; stats: BigIntStats }> {
   const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
   const handle = await open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -48,11 +45,7 @@ export interface Given {
   readonly stats: BigIntStats;
 }
 
-/**
- * Reads a whole file.
- * @param most bytes
- * @throws {PlaceError} when it is not a regular file or is too large; errors of the file system
- */
+/** Reads a whole file of at most `most` bytes. @throws {PlaceError} when it is larger or not regular; errors of the file system */
 export async function readGiven(file: string, most = MIB): Promise<Given> {
   const { handle, stats } = await openRegular(file);
   try {

@@ -1,9 +1,7 @@
 /**
  * Atomic publication of snapshots: readers see a whole one, old or new. The folder `DIR.versions` holds a folder per version,
  * and `DIR` is a symbolic link to one of them, which one rename switches to the next. A version is filled under a name of its
- * own (`NAME.partial`), and renamed when it is complete.
- *
- * Some earlier versions stay, so that one can be published again by that link.
+ * own (`NAME.partial`), and renamed when it is complete. Some earlier versions stay, to be published again by that link.
  */
 
 import { randomBytes } from "node:crypto";
@@ -56,10 +54,7 @@ interface Keeping {
   readonly isSame?: IsSame | undefined;
 }
 
-/**
- * Removes all versions but the current one and `keep` others with other data.
- * @param previous the version before the current one counts as the newest of the others
- */
+/** Removes all versions but the current one and `keep` others with other data, of which the previous one counts as the newest. */
 async function prune(
   versions: string,
   current: string,
@@ -134,19 +129,16 @@ async function switchLink(place: string, folder: string): Promise<void> {
 }
 
 /**
- * Makes a version and publishes it.
- *
- * Leftovers of killed processes are removed first, to make space. When `fill` rejects, or resolves to undefined because
- * nothing is new, nothing is published and nothing is left over. Any number of processes may publish to one place: the last
- * to finish wins.
+ * Makes a version and publishes it. Leftovers of killed processes are removed first, to make space. When `fill` rejects, or finds
+ * nothing new, nothing is published and nothing is left over. Any number of processes may publish to one place: the last wins.
  * @param dir the place of the link; folders above it are made when missing
- * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
- *   any, which it must only read (it may hard-link files from there)
+ * @param fill writes files, but no folders, into an empty folder; resolves to undefined if nothing is new. It also receives the
+ *   folder of the published version, if any, which it must only read (it may hard-link files from there)
  * @param keeping `keep` is the number of earlier versions to keep; when absent 1, since a reader may have it open. `isSame` is
  *   asked after `fill`: earlier versions with the new data are removed, so that all kept versions differ
  * @returns the published folder and the result of `fill`
- * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; errors of
- *   `fill` and of the file system
+ * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link of this function; errors of `fill` and of
+ *   the file system
  */
 export async function publishVersion<Result>(
   dir: string,

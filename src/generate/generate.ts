@@ -1,7 +1,4 @@
-/**
- * `orrery generate`: a synthetic snapshot of realistic data in any size, the same for the same seed. It replaces only snapshots
- * that it made itself.
- */
+/** `orrery generate`: a realistic snapshot of any size, the same for the same seed. It replaces only snapshots of its own. */
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -144,9 +141,8 @@ export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<V
 
 /**
  * Makes a snapshot folder. Rows depend on the seed and the counts alone; bytes of gzipped files also on the zlib inside Node.
- *
- * All files are complete before the first is moved into place, and the manifest moves last: a reader sees a whole snapshot, old or
- * new, or one that contradicts its manifest or lacks files. After a kill in between, the next call can replace all files.
+ * All files are complete before the first is moved into place, and the manifest moves last: a reader sees a whole snapshot, old
+ * or new, or one that contradicts its manifest or lacks files. After a kill in between, the next call can replace all files.
  * @throws {OccupiedError} when the folder holds anything that must not be replaced; any error of the file system
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {

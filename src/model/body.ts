@@ -30,10 +30,7 @@ export interface Parts {
   readonly isShared?: true;
 }
 
-/**
- * A body: its bytes as a one-byte ("latin1") string, with a char code 0–255 for each byte of the UTF-8 JSON text; or
- * parts that make up the bytes. `length` is in bytes.
- */
+/** A body: a one-byte ("latin1") string with a char code for each byte of the UTF-8 JSON text, or parts. `length` is in bytes. */
 export type Body = string | Parts;
 
 export function sliceAll(bytes: Buffer): Slices {

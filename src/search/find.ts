@@ -66,10 +66,7 @@ function locate(index: Grams, term: string, start: typeof BEGIN | typeof ROOT): 
   return { grams: some.sort((a, b) => counts[a]! - counts[b]!), isExact: false };
 }
 
-/**
- * The documents whose texts contain every term.
- * @param within holds all of them and maybe others; undefined if nothing is known
- */
+/** The documents whose texts contain every term. @param within holds all of them, and maybe others; undefined if unknown */
 export function* findAll(
   { texts, grams: index }: IndexedTexts,
   terms: readonly string[],

@@ -7,8 +7,6 @@
  * 4. Letters and signs that are typed alike become equal ({@link REPLACED}).
  * 5. Composition (NFC), but Hangul in jamo, so that "하" is a beginning of "한"; Katakana to Hiragana.
  * 6. One space in place of each run of white space.
- *
- * Folding a folded text changes nothing.
  */
 
 /** Marks of Latin, Greek, Cyrillic, Arabic and Hebrew, the Arabic tatweel, and characters that are not displayed. */
@@ -184,8 +182,7 @@ export function foldingParts(text: string): string[] {
 const MAX_QUERY_UNITS = 256;
 
 /**
- * The term of a query: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
- * @returns "" when there is nothing to search for
+ * The term of a query: cut, folded, trimmed; "" if nothing is left. Half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
  */
 export function readTerm(query: string): string {
   let cut = query.slice(0, MAX_QUERY_UNITS);

@@ -1,9 +1,6 @@
 /**
- * Builds an index of grams, one length after the other:
- *
- * 1. At each position of each piece, the gram that begins there gets one unit longer, unless it is rare.
- * 2. The documents of the pieces are grouped by these grams, and become their lists.
- *
+ * Builds an index of grams, one length after the other. At each position of each piece, the gram that begins there gets one unit
+ * longer, unless it is rare. Then the documents of the pieces are grouped by these grams, and become their lists.
  * An index has two parts, by the first unit of its grams: two threads can build them at the same time.
  */
 
@@ -47,9 +44,8 @@ export interface GramPlan {
 }
 
 /**
- * Plans an index of texts.
+ * Plans an index of texts. @param few see {@link Grams}
  * @param by `"words"` cuts texts at white space, for terms without any. `"texts"` does not, and indexes beginnings, too
- * @param few see {@link Grams}
  */
 export function planGrams(texts: Texts, by: "words" | "texts", few = fewOf(texts)): GramPlan {
   const pieces = cutPieces(texts, by === "words");

@@ -56,8 +56,8 @@ function joinTables(parts: readonly GramPart[]): Table {
 }
 
 /**
- * By gram: a gram that is a part of it and is in the same documents; itself if there is none. Such a gram is in all
- * documents of the longer one, so their numbers tell.
+ * By gram: a part of it that is in the same documents; itself if there is none. It is in all documents of the longer one, so
+ * their numbers tell.
  */
 function sameGrams({ keys, slots, counts }: Table): Uint32Array {
   const same = new Uint32Array(keys.length);

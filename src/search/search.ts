@@ -108,8 +108,7 @@ export function rankedPlaces({ popular }: Store): Uint32Array {
 }
 
 /**
- * Indexes a store for both searches.
- * @param made parts that exist already
+ * Indexes a store for both searches. @param made parts that exist already
  * @param previous the index of the served store; a part of it is taken if it was made from equal texts
  */
 export function indexStore(

@@ -1,8 +1,6 @@
 /**
- * Sets of documents: an ascending list, or a bitset where there are many.
- *
- * A pass over the words of a bitset needs no pause: those of the most documents, 2^25, take less than a millisecond. A pass
- * over the documents in a set does.
+ * Sets of documents: an ascending list, or a bitset where there are many. A pass over the words of a bitset needs no pause: those
+ * of the most documents, 2^25, take less than a millisecond. A pass over the documents in a set does.
  */
 
 import { type Grams, isDense, wordsFor } from "./grams.ts";

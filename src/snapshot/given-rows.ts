@@ -4,16 +4,14 @@ import { createHash, type Hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { RowFile } from "../model/model.ts";
 import { FIELDS, type GivenRow, type ROWS, TABLES, type TableName } from "../model/schema.ts";
-import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import { isObject } from "../util/json.ts";
 import type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 import { Problems, showValue } from "./problems.ts";
-import { type Origin, reusedStore, reuseEqual } from "./reuse.ts";
-import { stageParsed } from "./row-files.ts";
+import { type Origin, reuseEqual } from "./reuse.ts";
+import { finish, stageParsed } from "./row-files.ts";
 import { type Row, RowChecker } from "./rows.ts";
 import { createStage, type Staged } from "./stage.ts";
-import { keepWorlds } from "./unchanged-files.ts";
 
 /** Rows of a table: an array, a generator, or any other iterable, of one pass. */
 export type GivenTable<Row> = Iterable<Row> | AsyncIterable<Row>;
@@ -131,27 +129,6 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
   }
   const contents = hash.digest("hex");
   if (problems.count > 0) return { ok: false, problems: problems.lines(), fingerprint: contents };
-  const building = performance.now();
-  const { users, worlds, instances } = stage;
-  const store = buildStore(
-    contents.slice(0, 16),
-    contents,
-    { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
-    stage["world-stats"],
-    options.previous && reusedStore(options.previous, reused),
-  );
-  const keptWorlds = keepWorlds(worlds);
-  return {
-    ok: true,
-    store,
-    createdAt: undefined,
-    reports,
-    reused,
-    hiddenWorlds: keptWorlds.hidden.words,
-    kept: { files: [], worlds: keptWorlds },
-    bytes: 0,
-    readMs: building - began,
-    packMs: performance.now() - building,
-    fingerprint: contents,
-  };
+  const arrived = { stage, options, manifest: undefined, files: [], reused, began, packMs: 0 };
+  return { ...finish(arrived, contents, reports), ok: true, fingerprint: contents };
 }

@@ -53,10 +53,7 @@ export async function* readAhead<Read>(read: () => Promise<Read | undefined>): A
   }
 }
 
-/**
- * The chunks of a file. The buffer of a chunk is reused for the next but one. The file's own position does not move, so the
- * file can be read again.
- */
+/** The chunks of a file, each in the buffer of the last but one. The file can be read again: its own position does not move. */
 function chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
   let position = 0;

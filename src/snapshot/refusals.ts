@@ -23,8 +23,7 @@ function shrinkProblems(previous: VisibleRows, after: VisibleRows, where: string
   return (["users", "worlds"] as const)
     .filter((table) => previous[table] >= SHRINK_GUARD_ROWS && after[table] < previous[table] / 2)
     .map((table) => {
-      const lost = `${after[table]} visible rows, less than half of the ${previous[table]} ${where}`;
-      return `${table}.ndjson: ${lost}`;
+      return `${table}.ndjson: ${after[table]} visible rows, less than half of the ${previous[table]} ${where}`;
     });
 }
 

@@ -1,10 +1,8 @@
 /**
- * Decides which parts of the served generation a load reuses, so that it neither reads nor makes them again.
- *
- * The rule: a part is reused if everything that it is made from is reused. That begins with unchanged files, and with
- * parts that were made again and equal the served ones, which then take their places. Rankings are not compared: to make
- * them and all that depends on them takes some milliseconds. Rows that a program gives are no files, so of them only equal
- * tables are reused.
+ * Decides which parts of the served generation a load reuses, so that it neither reads nor makes them again: those of which all
+ * is reused that they are made from. That begins with unchanged files, and with parts that were made again and equal the served
+ * ones, which then take their places. Rankings are not compared: to make them and all that depends on them takes some
+ * milliseconds. Rows that a program gives are no files, so of them only equal tables are reused.
  */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";

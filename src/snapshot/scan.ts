@@ -1,9 +1,7 @@
 /**
- * Scans rows of JSON, as exporters write them, in place.
- *
- * Nearly every row of a real export is a flat object without needless escapes. Only the positions of its fields are needed,
- * so the scan makes no garbage. A million users load three times as fast this way. Any other row is left to `JSON.parse`; a
- * row that is accepted here is valid JSON, with the same meaning there.
+ * Scans rows of JSON, as exporters write them, in place. Nearly every row of a real export is a flat object without needless
+ * escapes: only the positions of its fields are needed, so the scan makes no garbage, and a million users load three times as
+ * fast. Any other row is left to `JSON.parse`; a row that is accepted here is valid JSON, with the same meaning there.
  */
 
 import { type NamedField, VALUE_BYTES } from "../model/schema.ts";

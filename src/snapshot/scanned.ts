@@ -1,6 +1,6 @@
 /**
- * Turns the bytes of rows into the served JSON without parsing or encoding. An unusual or wrong row is parsed in
- * `row-files.ts`; both have the same result for every row that both can take.
+ * Turns the bytes of rows into the served JSON without parsing or encoding. `row-files.ts` parses unusual and wrong rows, with
+ * the same result for every row that both can take.
  */
 
 import {
@@ -111,8 +111,7 @@ export class ScannedRows {
   }
 
   /**
-   * Assembles the served row from its source. Equal bytes are copied in one run, which is most of a row if the export has the
-   * served order of fields.
+   * Assembles the served row from its source. Equal bytes are copied in one run: most of a row if its fields have the served order.
    */
   #append(bytes: Uint8Array, from: number, to: number): void {
     const { kinds, starts, ends } = this.#scan;

@@ -1,8 +1,7 @@
 /**
- * Stages rows between a file and a store, after `row-files.ts` or `scanned.ts` checked their fields.
- *
- * A visible row is encoded at once, so that nothing else of it survives its line. Hidden rows leave only their ids, to detect
- * duplicates and dangling references; a store has no hidden rows.
+ * Stages rows between a file and a store, after `row-files.ts` or `scanned.ts` checked their fields. A visible row is encoded at
+ * once, so that nothing else of it survives its line. Hidden rows leave only their ids, to detect duplicates and dangling
+ * references; a store has no hidden rows.
  */
 
 import { FIELDS, ROWS, TABLES, type TableName } from "../model/schema.ts";
@@ -186,8 +185,7 @@ export const NOWHERE = -1;
 const HIDDEN = -2;
 
 /**
- * Resolves a reference.
- * @param referred undefined for a table with problems; its snapshot is refused in any case
+ * Resolves a reference. @param referred undefined for a table with problems, whose snapshot is refused in any case
  * @returns the row of a table, {@link NOWHERE} or {@link HIDDEN}
  */
 export function findReferred(referred: Referred | undefined, id: Uint32Array, at: number): number {

@@ -64,11 +64,7 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
   return { hidden: referred!.hidden, owners: sharedCopy(references), lines: sharedCopy(lines), rows };
 }
 
-/**
- * Stages an unchanged file: its rows are in the served store.
- * @param reused holds the unchanged files that precede it
- * @returns its dangling references
- */
+/** Stages an unchanged file, whose rows are in the served store, after the `reused` ones. @returns its dangling references */
 export function stageUnchanged(
   stage: Stage,
   { table, file, dangling }: KeptFile,

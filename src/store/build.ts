@@ -110,11 +110,7 @@ export function copyMostPopular({
   };
 }
 
-/**
- * Builds a store from packed tables; see {@link Store}.
- * @param made parts that exist already
- * @throws {LimitError} when a table is too large to pack
- */
+/** Builds a store from packed tables. @param made parts that exist already @throws {LimitError} when a table is too large */
 export function buildStore(
   id: string,
   contents: string,

@@ -87,10 +87,7 @@ export class TextColumn {
   #used = 0;
   #began = 0;
 
-  /**
-   * @param spare chunks that other columns no longer need; reused memory is much cheaper than new memory
-   * @param mostBytes of all chunks together
-   */
+  /** @param spare chunks that other columns no longer need: much cheaper than new memory @param mostBytes of all chunks together */
   constructor(spare: Buffer[] = [], mostBytes = MOST_TABLE_BYTES) {
     this.#spare = spare;
     this.#mostBytes = mostBytes;

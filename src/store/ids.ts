@@ -95,8 +95,7 @@ export class ArrivingIds {
   }
 
   /**
-   * Adds the id at `probe[at]`.
-   * @returns -1; for a duplicate, which is not added, the number of the id that arrived before
+   * Adds the id at `probe[at]`, unless it is a duplicate. @returns -1, or the number of the same id, which arrived before
    * @throws {LimitError} when the ids are too many
    */
   add(probe: Uint32Array, at: number): number {

@@ -59,10 +59,8 @@ export function sortHighestFirst(order: Uint32Array, values: Float64Array): void
 }
 
 /**
- * The list order: newest first, then id ascending.
- * @param times milliseconds since the epoch, by row
+ * The list order: newest first, then id ascending. @param times milliseconds since the epoch, by row
  * @param compareIds compares the ids of two rows, as for `sort`
- * @returns row numbers in that order
  */
 export function newestFirst(
   times: Float64Array,

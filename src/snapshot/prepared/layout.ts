@@ -1,8 +1,6 @@
 /**
- * The contents of a prepared snapshot: every array, number and text of a generation, by path.
- *
- * A change of this list, or of the meaning of an array, must raise {@link PREPARED_VERSION}: a file of another version is
- * refused, not misread.
+ * The contents of a prepared snapshot: every array, number and text of a generation, by path. A change of this list, or of the
+ * meaning of an array, must raise {@link PREPARED_VERSION}: a file of another version is refused, not misread.
  */
 
 import type { SearchIndex } from "../../search/search.ts";

@@ -72,11 +72,10 @@ function manifestOf({ store, createdAt, reports }: Loaded, file: { bytes: number
 }
 
 /**
- * Writes a loaded snapshot as a prepared one into a folder, which is made when missing. Leftovers of killed or overtaken
- * builds are removed.
+ * Writes a loaded snapshot as a prepared one into a folder, which is made when missing. Removes leftovers of other builds.
  * @returns number of bytes of the file
- * @throws {PlaceError} when another build began to write into the folder meanwhile; any error of the file system.
- *   Nothing was changed then
+ * @throws {PlaceError} when another build began to write into the folder meanwhile; any error of the file system. Nothing was
+ *   changed then
  */
 export async function writePrepared(
   folder: string,
