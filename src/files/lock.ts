@@ -17,7 +17,6 @@ const RENEW_MS = 1000;
 const STALE_MS = 10_000;
 /** Shortest pause between two attempts; the longest is twice as long. */
 const RETRY_MS = 15;
-/** Longer waits are reported. */
 const WARN_MS = 1000;
 /** How long to wait for a live holder. */
 const PATIENCE_MS = 60_000;

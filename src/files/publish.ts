@@ -22,7 +22,6 @@ const PARTIAL = ".partial";
 /** Age at which a folder that is not renewed counts as left by a dead process. */
 const STALE_MS = 120_000;
 
-/** A new version name; names sort by time. */
 function newName(): string {
   return `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`;
 }
@@ -45,13 +44,10 @@ async function removeLeftovers(versions: string): Promise<void> {
   }
 }
 
-/** Whether a folder holds the data that are being published. */
-type IsSame = (folder: string) => Promise<boolean>;
-
 interface Keeping {
-  /** Number of earlier versions to keep. */
   readonly keep: number;
-  readonly isSame?: IsSame | undefined;
+  /** Whether a folder holds the data that are being published. */
+  readonly isSame?: ((folder: string) => Promise<boolean>) | undefined;
 }
 
 /** Removes all versions but the current one and `keep` others with other data, of which the previous one counts as the newest. */
@@ -62,9 +58,9 @@ async function prune(
   { keep, isSame }: Keeping,
 ): Promise<void> {
   const others = (await namesIn(versions, false)).filter((name) => name !== current).reverse();
-  const isPrevious = (name: string): boolean => name === previous;
+  others.sort((a, b) => Number(b === previous) - Number(a === previous));
   let kept = 0;
-  for (const name of [...others.filter(isPrevious), ...others.filter((other) => !isPrevious(other))]) {
+  for (const name of others) {
     const folder = join(versions, name);
     if (kept < keep && !(await isSame?.(folder))) kept++;
     else await rm(folder, { recursive: true, force: true });
@@ -103,12 +99,6 @@ export async function currentVersion(dir: string): Promise<string | undefined> {
   return name === undefined ? undefined : join(versionsOf(dir), name);
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  for (const entry of await readdir(folder)) await syncToDisk(join(folder, entry));
-  await syncToDisk(folder);
-}
-
-/** Switches the link to another version, by one rename. */
 async function switchLink(place: string, folder: string): Promise<void> {
   const versions = dirname(folder);
   const next = join(versions, "next");
@@ -156,7 +146,8 @@ export async function publishVersion<Result>(
     await mkdir(partial);
     const result = await fill(partial, current);
     if (result === undefined) return undefined;
-    await syncFolder(partial);
+    for (const name of await readdir(partial)) await syncToDisk(join(partial, name));
+    await syncToDisk(partial);
     return await withLock(join(versions, "publish"), async () => {
       // Another process may have published meanwhile.
       const previous = await readCurrent(place);

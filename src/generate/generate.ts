@@ -17,7 +17,6 @@ import { MANIFEST } from "../snapshot/files.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
-/** UTF-16 code units of rows that are written together. */
 const CHUNK_UNITS = 500_000;
 /** Offset of the byte in a gzip header that names the operating system. */
 const OS_AT = 9;
@@ -177,7 +176,6 @@ async function replaceSnapshot(options: GenerateOptions): Promise<void> {
   await rm(staging, { recursive: true, force: true });
 }
 
-/** Runs the command. */
 export async function generate({ values }: Options<"generate">, io: CommandIo): Promise<void> {
   try {
     await generateSnapshot(values);

@@ -61,7 +61,6 @@ function drawWorldTime(random: Random, notBefore: number): number {
   return midnight <= LAST_MOMENT && random.chance(0.02) ? midnight : time;
 }
 
-/** Starts the stream of a user's row. */
 function startUser({ ofUsers }: Plan, row: number): { id: Id; created: number } {
   ofUsers.startRow(row);
   return { id: drawId(ofUsers), created: drawUserTime(ofUsers) };

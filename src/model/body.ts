@@ -5,7 +5,6 @@
 
 import { isNodeBefore } from "../install/runtime.mjs";
 
-/** Consecutive ranges of packed bytes. */
 export interface Slices {
   readonly bytes: Buffer;
   /** Start and end of each range, in the order of the body. */
@@ -17,7 +16,6 @@ export interface Slices {
   readonly length: number;
 }
 
-/** A body in parts. */
 export interface Parts {
   /** Bytes in total, as `length` of a one-byte text. */
   readonly length: number;
@@ -97,7 +95,6 @@ export function isAscii(body: Body): body is string {
   return typeof body === "string" && Buffer.byteLength(body) === body.length;
 }
 
-/** A copy of the bytes of a body. */
 export function bodyBytes(body: Body): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafe(body.length);
   copyBody(body, bytes);

@@ -17,7 +17,6 @@ export const UNBOUNDED: PendingSearches = { enter: () => () => {} };
 /** Searches that may wait: enough for honest bursts, and few enough that the last one waits seconds at most. */
 const MAX_PENDING_SEARCHES = 256;
 
-/** A limit for one thread. */
 export function createPendingSearches(most = MAX_PENDING_SEARCHES): PendingSearches {
   return sharePending(createSharedPending(most), 0);
 }

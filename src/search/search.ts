@@ -23,7 +23,6 @@ export interface WorldTexts {
   readonly nameEnds: Uint32Array;
 }
 
-/** Indexed worlds, all in shared memory. */
 interface WorldIndex extends WorldTexts {
   readonly names: Grams;
   /** Of names and descriptions, by words. */
@@ -85,7 +84,6 @@ export function indexWorlds(
   return { ...folded, names: indexWorldNames(folded, few), grams: indexGrams(folded.texts, "words", few) };
 }
 
-/** Indexes only the names. */
 export function indexWorldNames({ texts, nameEnds }: WorldTexts, few?: number): Grams {
   return indexGrams({ ...texts, ends: nameEnds }, "texts", few);
 }

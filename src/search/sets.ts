@@ -16,7 +16,6 @@ export const NO_DOCUMENTS: DocumentSet = { count: 0, list: new Uint32Array(0) };
 /** Documents that are read, written or compared between two pauses: a quarter of a millisecond. */
 export const DOCUMENTS_AT_ONCE = 2 ** 16;
 
-/** How many bits of a word are set. */
 export function onesIn(word: number): number {
   let ones = word - ((word >>> 1) & 0x5555_5555);
   ones = (ones & 0x3333_3333) + ((ones >>> 2) & 0x3333_3333);
@@ -78,7 +77,6 @@ export function* listDocuments(set: DocumentSet): Work<Uint32Array> {
   return list;
 }
 
-/** The documents that are in both sets. */
 export function* intersect(a: DocumentSet, b: DocumentSet): Work<DocumentSet> {
   if (a.bits !== undefined && b.bits !== undefined) {
     const { bits } = b;

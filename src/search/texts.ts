@@ -10,7 +10,6 @@ const SPACE = 0x20;
 /** Stands after each text, and between a name and its description: no folded text contains it. */
 const LINE_BREAK = 0x0a;
 
-/** Texts by document. */
 export interface Texts {
   /** The code units of all texts, one text after the other, each with a line break after it. */
   readonly units: Uint16Array;
@@ -43,7 +42,6 @@ export function joinTexts(
   return { units: all, starts, ends };
 }
 
-/** Whether two lists of texts are the same. */
 export function areSameTexts(a: Texts, b: Texts): boolean {
   return isSame(a.starts, b.starts) && isSame(a.ends, b.ends) && isSame(a.units, b.units);
 }

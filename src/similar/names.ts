@@ -56,7 +56,6 @@ export function* indexSimilarNames(
   return { candidates, count, nameOf, documents: groupRows(numberOf, count) };
 }
 
-/** Most names that a search compares. */
 const MOST_CANDIDATES = 400;
 
 /** Most postings of a search with more than its two rarest n-grams. */
@@ -68,7 +67,6 @@ const MOST_POSTINGS_OF_TWO = 4 * MOST_POSTINGS;
 /** Separates the n-grams of a text for FlexSearch. */
 const SEPARATOR = "\u0001";
 
-/** Names by their n-grams. */
 class Candidates {
   readonly #index = new Index({
     encode: (grams: string) => grams.split(SEPARATOR),

@@ -26,7 +26,6 @@ export interface LineSink {
    * @returns the position after the line's end, or -1 to receive the line as text
    */
   bytes(bytes: Uint8Array, from: number, number: number): number;
-  /** Takes a line that is not blank. */
   line(text: string, number: number): void;
   problem(number: number, what: string): void;
 }

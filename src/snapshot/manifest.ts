@@ -86,21 +86,17 @@ export function compareWithManifest(
   read: ReadonlyMap<string, Stored & { rows?: number }>,
   problems: Problems,
 ): void {
-  for (const name of manifest.files.keys()) {
-    if (!read.has(name)) problems.file(MANIFEST, `files: ${name} is listed, but does not exist`);
-  }
+  const bad = (what: string): void => problems.file(MANIFEST, `files: ${what}`);
+  for (const name of manifest.files.keys()) if (!read.has(name)) bad(`${name} is listed, but does not exist`);
   for (const [name, stored] of read) {
     const listed = manifest.files.get(name);
     if (listed === undefined) {
-      problems.file(MANIFEST, `files: ${name} is not listed`);
+      bad(`${name} is not listed`);
       continue;
     }
     for (const what of ["bytes", "rows", "sha256"] as const) {
       if (stored[what] === undefined || listed[what] === stored[what]) continue;
-      problems.file(
-        MANIFEST,
-        `files: ${name}: ${what}: listed ${listed[what]}, the file has ${stored[what]}`,
-      );
+      bad(`${name}: ${what}: listed ${listed[what]}, the file has ${stored[what]}`);
     }
   }
 }

@@ -12,13 +12,11 @@ import { notGzip, otherKind, otherKindInGzip } from "./other-kinds.ts";
 const CHUNK_BYTES = 1_048_576;
 
 export interface Stored {
-  /** Bytes on disk. */
   readonly bytes: number;
   /** Hex hash of these bytes. */
   readonly sha256: string;
 }
 
-/** A row file that was read to its end. */
 export interface ReadFile extends Stored {
   readonly unpackedBytes: number;
   /** Lines that are not blank. */

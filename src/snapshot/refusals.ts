@@ -47,7 +47,6 @@ async function visibleOf(folder: string): Promise<VisibleRows | undefined> {
   return loaded.ok ? visibleIn(loaded.store) : undefined;
 }
 
-/** The published snapshot, and whether it may shrink. */
 export interface ShrinkGuard {
   /** Its folder; undefined if nothing is published yet. */
   readonly current: string | undefined;

@@ -38,7 +38,6 @@ const MADE_FROM: Readonly<Record<Part, readonly Origin[]>> = {
   "index.places": ["popular"],
 };
 
-/** The part that holds the rows of a file. */
 const ROWS_OF: Readonly<Record<RowFile, StorePart>> = {
   "users.ndjson": "users",
   "worlds.ndjson": "worlds",
@@ -92,7 +91,6 @@ export function reuseEqual(
   if (isSame(ids.words, store.worlds.ids.words)) reused.add("worldIds");
 }
 
-/** The reused parts of the served store. */
 export function reusedStore({ store }: Pick<ServedTables, "store">, reused: Reused): Partial<Store> {
   const parts = STORE_PARTS.filter((part) => isReused(reused, part));
   return Object.fromEntries(parts.map((part) => [part, store[part]]));

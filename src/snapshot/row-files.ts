@@ -40,7 +40,6 @@ interface Arrived extends Pick<LoadInput, "options" | "manifest" | "began"> {
   /** The files that were read or reused, in order. */
   readonly files: readonly KeptFile[];
   readonly reused: ReadonlySet<Origin>;
-  /** Milliseconds of packing so far. */
   readonly packMs: number;
 }
 

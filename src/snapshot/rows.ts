@@ -74,7 +74,6 @@ export class RowChecker {
     return undefined;
   }
 
-  /** Reports what is wrong with the row as a whole. */
   reportRow(what: string): void {
     this.#problems.file(this.place, what);
   }

@@ -86,7 +86,6 @@ export class RowScanner {
   #kind = ABSENT;
   #count = 0;
   #field = -1;
-  /** A view of the bytes being scanned. */
   #view: DataView = new DataView(new ArrayBuffer(0));
 
   /** @param fields all others are skipped. Ids and times are found by their length: the caller must check their bytes */

@@ -37,7 +37,6 @@ function layoutOf(fields: readonly NamedField[]) {
   return { parts: made, end: Buffer.from(end), bytes };
 }
 
-/** No position in a source. */
 const NOWHERE = -0x4000_0000;
 
 function isAbsent(kind: number): boolean {
@@ -79,7 +78,6 @@ export class ScannedRows {
     return to;
   }
 
-  /** Reads the field of number `at`; false if the line must be parsed. */
   #read(bytes: Uint8Array, at: number): boolean {
     const { type, absent, shows } = this.#fields[at]!;
     const { kinds, starts, ends } = this.#scan;

@@ -26,13 +26,11 @@ export type Hidden = Record<string, number>;
 /** Resolves references to a table. */
 export interface Referred {
   readonly ids: IdMap;
-  /** Ids of hidden rows. */
   readonly hidden: IdMap;
 }
 
 /** Limits of a stage; see `limits.ts`. */
 export interface StageLimits {
-  /** Rows of a file. */
   readonly rows: number;
   /** Bytes of the visible rows of a file. */
   readonly tableBytes: number;
@@ -45,7 +43,6 @@ const REFERRED: ReadonlySet<TableName> = new Set(
 /** Staged rows of one file. Columns are by visible row unless they say otherwise. */
 export class Staged implements ArrivedRows {
   readonly ids: ArrivingIds;
-  /** Line of each row, by number of arrival. */
   readonly lines = new Uint32Column();
   readonly visible = new Uint32Column();
   readonly numbers: ReadonlyMap<string, Float64Column>;
@@ -61,7 +58,6 @@ export class Staged implements ArrivedRows {
   /** Resolves references of other files. Undefined as long as `packed` is. */
   referred: Referred | undefined;
   readonly #table: TableName;
-  /** Whether the rows appear in lists, newest first. */
   readonly #isListed: boolean;
   /** Columns of {@link numbers}, and their fields. */
   readonly #columns: readonly { readonly column: Float64Column; readonly at: number }[];
@@ -121,7 +117,6 @@ export class Staged implements ArrivedRows {
     return this.#isListed;
   }
 
-  /** Packs good rows, if they appear in lists. */
   pack(): void {
     if (!this.#isListed) return;
     this.packed = packRows(this);

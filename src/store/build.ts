@@ -24,12 +24,10 @@ export interface ArrivedRows {
 /** Statistics of visible worlds, in order of arrival. */
 export type ArrivedStats = Pick<ArrivedRows, "numbers" | "parents">;
 
-/** A table in its final order. */
 export interface Packed {
   readonly table: Table;
   /** Row of each id, by number of arrival; NO_GROUP for a hidden one. */
   readonly rows: Uint32Array;
-  /** Row of each row's parent, or NO_GROUP. */
   readonly parents: Uint32Array;
 }
 

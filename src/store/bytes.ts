@@ -52,7 +52,6 @@ export class Uint32Column {
   }
 }
 
-/** A copy of a column's values in shared memory. */
 export function sharedCopy({ values, length }: Pick<Uint32Column, "values" | "length">): Uint32Array {
   const copy = sharedUint32(length);
   copy.set(values.subarray(0, length));

@@ -51,7 +51,6 @@ export interface PageOf {
  */
 type Rows = Uint32Array | number[];
 
-/** A page of the results of a search. */
 export interface Found {
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
@@ -75,7 +74,6 @@ export const BUSY = "busy";
 
 export type Busy = typeof BUSY;
 
-/** The tables that are searched. */
 export type SearchName = "users" | "worlds";
 
 /** Both searches over one store. `term` is a folded, trimmed text that is not empty. */

@@ -8,7 +8,6 @@ import { sharedBytes, sharedUint32, type TextColumn } from "./bytes.ts";
 import type { IdMap } from "./ids.ts";
 import { checkLimit, MOST_TABLE_BYTES } from "./limits.ts";
 
-/** Encoded rows without ids. */
 export interface Block {
   readonly rows: number;
   readonly bytes: Buffer;
@@ -16,7 +15,6 @@ export interface Block {
   readonly starts: Uint32Array;
 }
 
-/** Encoded rows with an index by id. */
 export interface Table extends Block {
   readonly ids: IdMap;
 }
@@ -87,7 +85,6 @@ export function sliceRange({ bytes, starts }: Block, from: number, to: number): 
 
 /** A part that is left off the end of each row; a closing brace replaces it. */
 export interface Cut {
-  /** Its least length in bytes. */
   readonly tail: number;
   /** Its first bytes, which do not occur again in the row: no text holds a quote without a backslash. */
   readonly next: Uint8Array;

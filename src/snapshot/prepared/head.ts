@@ -18,7 +18,6 @@ import { type ArrayType, PREPARED_VERSION } from "./layout.ts";
 
 export const PREPARED_BEGINNING = "orrery prepared\n";
 const MAGIC = Buffer.from(PREPARED_BEGINNING);
-/** Bytes before the JSON. */
 export const PREFIX_BYTES = 32;
 const ALIGNMENT = 64;
 /** A head has about ten kilobytes. */
@@ -44,9 +43,7 @@ export function hexOf(crc32: number): string {
   return crc32.toString(16).padStart(8, "0");
 }
 
-/** The JSON of the head. */
 export interface PreparedHead {
-  /** As the manifest stated. */
   readonly createdAt?: string | undefined;
   /** The row files from which the snapshot was prepared. */
   readonly sources: readonly FileReport[];
@@ -94,7 +91,6 @@ export function decodeHead(stored: Buffer): PreparedHead {
   return JSON.parse(text.toString()) as PreparedHead;
 }
 
-/** The bytes after a head. */
 export function bodyBytesOf({ arrays }: PreparedHead): number {
   const [, , offset, bytes] = arrays.at(-1)!;
   return aligned(offset + bytes);

@@ -106,11 +106,6 @@ function isArrayType(type: string): type is ArrayType {
   return Object.hasOwn(ARRAY_TYPES, type);
 }
 
-/** The arrays in the order of the file. */
-export const ARRAYS = Array.from(LAYOUT, ([path, type]) => ({ path, type })).filter(
-  (part): part is { path: string; type: ArrayType } => isArrayType(part.type),
-);
-
 interface Parts {
   readonly values: Readonly<Record<string, number | string>>;
   readonly arrays: ReadonlyMap<string, StoredArray>;

@@ -12,7 +12,7 @@ import type { Loaded } from "../load.ts";
 import { manifestText } from "../manifest.ts";
 import { hashFile } from "../read.ts";
 import { type ArrayEntry, aligned, encodeHead, hexOf } from "./head.ts";
-import { ARRAYS, takeApart } from "./layout.ts";
+import { type ArrayType, LAYOUT, takeApart } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
 /** Bytes that are written, or added to a checksum, at once. */
@@ -52,11 +52,10 @@ async function writeContents(
   const folding = foldingOf(letters);
   const { values, arrays } = takeApart({ store, index, hiddenWorlds: hiddenWorlds!, letters, folding });
   let end = 0;
-  const entries = ARRAYS.map(({ path, type }): ArrayEntry => {
-    const array = arrays.get(path)!;
+  const entries = Array.from(arrays, ([path, array]): ArrayEntry => {
     const offset = end;
     end = aligned(offset + array.byteLength);
-    return [path, type, offset, array.byteLength, checksumOf(array)];
+    return [path, LAYOUT.get(path) as ArrayType, offset, array.byteLength, checksumOf(array)];
   });
   const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
     return { file, table, bytes, rows, hidden, dangling };
