@@ -1,7 +1,4 @@
-/**
- * Reads files that a user names: keys, tokens, passwords, queries. Such a path may lead to a pipe or to a device that never
- * ends: only regular files of a bounded size are read.
- */
+/** Reads files that a user names. The path may lead to a pipe or an endless device: only regular files of bounded size are read. */
 
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -27,19 +24,6 @@ const MIB = 1_048_576;
 /** A file in `/proc` has no size. */
 const LEAST_ROOM = 65_536;
 
-/** @throws {PlaceError} when it is larger than `most`, or grows meanwhile */
-async function readAll(handle: FileHandle, size: number, most: number): Promise<Buffer> {
-  if (size > most) throw new PlaceError(`is larger than ${most} bytes`);
-  const buffer = Buffer.allocUnsafeSlow(Math.min(Math.max(size, LEAST_ROOM), most) + 1);
-  let length = 0;
-  for (;;) {
-    const { bytesRead } = await handle.read(buffer, length, Math.min(MIB, buffer.length - length));
-    if (bytesRead === 0) return buffer.subarray(0, length);
-    length += bytesRead;
-    if (length === buffer.length) throw new PlaceError("grows while it is read");
-  }
-}
-
 /** A file's bytes, and its state before they were read. */
 export interface Given {
   readonly bytes: Buffer;
@@ -50,7 +34,15 @@ export interface Given {
 export async function readGiven(file: string, most = MIB): Promise<Given> {
   const { handle, stats } = await openRegular(file);
   try {
-    return { bytes: await readAll(handle, Number(stats.size), most), stats };
+    const size = Number(stats.size);
+    if (size > most) throw new PlaceError(`is larger than ${most} bytes`);
+    const buffer = Buffer.allocUnsafeSlow(Math.min(Math.max(size, LEAST_ROOM), most) + 1);
+    for (let length = 0; ; ) {
+      const { bytesRead } = await handle.read(buffer, length, Math.min(MIB, buffer.length - length));
+      if (bytesRead === 0) return { bytes: buffer.subarray(0, length), stats };
+      length += bytesRead;
+      if (length === buffer.length) throw new PlaceError("grows while it is read");
+    }
   } finally {
     await handle.close();
   }

@@ -1,7 +1,4 @@
-/**
- * Bodies of replies: text, or parts of packed bytes between two texts. The sender copies the bytes of a row once, into the
- * send buffer, so that nothing sent later refers to the tables.
- */
+/** Bodies of replies: text, or parts of packed bytes between texts. Senders copy the bytes: nothing sent refers to the tables. */
 
 import { isNodeBefore } from "../install/runtime.mjs";
 
@@ -36,8 +33,7 @@ export function sliceAll(bytes: Buffer): Slices {
 }
 
 /**
- * Node before 22.8 copies from shared memory byte by byte, a page in ten times the time. There `fill` copies long
- * ranges, and short ones are joined as text.
+ * Node before 22.8 copies shared memory byte by byte, ten times slower. There `fill` copies long ranges, and short ones become text.
  */
 const COPIES_BYTEWISE = isNodeBefore(process.versions, "22.8");
 const LONG_BYTES = 2048;

@@ -118,11 +118,8 @@ export function* findBeginning(
   return yield* keepWithBeginning(texts, set, term);
 }
 
-export function* keepWithLength(
-  { starts, ends }: Texts,
-  set: DocumentSet,
-  length: number,
-): Work<DocumentSet> {
+export function* keepWithLength(texts: Texts, set: DocumentSet, length: number): Work<DocumentSet> {
+  const { starts, ends } = texts;
   const list = yield* listDocuments(set);
   const kept: number[] = [];
   for (let at = 0; at < list.length; ) {
@@ -209,11 +206,8 @@ class TermFinder {
   }
 }
 
-function* keepWithBeginning(
-  { units, starts, ends }: Texts,
-  set: DocumentSet,
-  term: string,
-): Work<DocumentSet> {
+function* keepWithBeginning(texts: Texts, set: DocumentSet, term: string): Work<DocumentSet> {
+  const { units, starts, ends } = texts;
   const list = yield* listDocuments(set);
   const kept = new Uint32Array(list.length);
   let count = 0;

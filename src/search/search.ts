@@ -1,7 +1,4 @@
-/**
- * Both searches over one store. Documents are rows. Users are searched by display name, and found in list order; worlds by
- * name and description, and found in the order of their ranking.
- */
+/** Both searches over one store. Documents are rows: users are found in list order, worlds in the order of their ranking. */
 
 import { sharedUint32 } from "../store/bytes.ts";
 import type { PageOf, SearchName, Store } from "../store/generation.ts";

@@ -1,7 +1,4 @@
-/**
- * Cuts bytes into lines of NDJSON, in blocks of whole lines. A block of about a mebibyte is checked for valid UTF-8 at once,
- * which is several times faster than line by line; only a block with bad bytes is checked by line, to name the bad one.
- */
+/** Cuts bytes into lines of NDJSON. Blocks of a mebibyte are checked for valid UTF-8 at once, several times faster than lines. */
 
 import { isUtf8 } from "node:buffer";
 import { isObject, parsedJson } from "../util/json.ts";

@@ -110,8 +110,7 @@ async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (
 }
 
 /**
- * Reads a whole file into a sink.
- * @param onBytes receives the number of stored bytes in each chunk
+ * Reads a whole file into a sink. @param onBytes receives the number of stored bytes in each chunk
  * @throws {BadFileError} when the contents cannot be used; any error of the file system
  */
 export async function readFileLines(

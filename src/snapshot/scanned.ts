@@ -65,10 +65,7 @@ export class ScannedRows {
     this.#staged = staged;
   }
 
-  /**
-   * Stages the line that begins at `from`, if it can.
-   * @returns the position after the line's end, or -1 when nothing was staged and the line must be parsed
-   */
+  /** Stages the line that begins at `from`. @returns the position after its end; -1 if it must be parsed, and nothing was staged */
   stage(bytes: Uint8Array, from: number, line: number): number {
     const to = this.#scan.scan(bytes, from);
     if (to < 0) return -1;

@@ -111,7 +111,7 @@ export class Staged implements ArrivedRows {
       this.hidden[why] = (this.hidden[why] ?? 0) + 1;
       return false;
     }
-    if (this.#target !== undefined) this.parents.push(groupOf(referred));
+    if (this.#target !== undefined) this.parents.push(referred < 0 ? NO_GROUP : referred);
     this.visible.push(this.ids.length - 1);
     for (const { column, at } of this.#columns) column.push(row.numbers[at]!);
     return this.#isListed;
@@ -187,8 +187,4 @@ export function findReferred(referred: Referred | undefined, id: Uint32Array, at
   if (referred === undefined) return HIDDEN;
   const row = findWords(referred.ids, id, at);
   return row >= 0 || findWords(referred.hidden, id, at) < 0 ? row : HIDDEN;
-}
-
-export function groupOf(referred: number): number {
-  return referred < 0 ? NO_GROUP : referred;
 }

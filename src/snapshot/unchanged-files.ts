@@ -13,7 +13,6 @@ import {
   type Dangling,
   dangle,
   findReferred,
-  groupOf,
   NOWHERE,
   type Referred,
   type Stage,
@@ -99,7 +98,7 @@ function referAgain(
     if (owner === NOWHERE)
       dangle(dangling, { place: `${file}:${lines[arrival]}` }, "ownerId", owners, arrival * 4);
     const row = rows[arrival]!;
-    if (row !== NO_GROUP) parents[row] = groupOf(owner);
+    if (row !== NO_GROUP) parents[row] = owner < 0 ? NO_GROUP : owner;
   }
   return { parents, dangling };
 }

@@ -97,10 +97,7 @@ function rankWorlds(worlds: Table, arrivedStats: ArrivedStats): Pick<Store, "wor
 }
 
 /** The copies of the first rows of each ranking; see {@link Store}. */
-export function copyMostPopular({
-  worlds,
-  popular,
-}: Pick<Store, "worlds" | "popular">): Store["mostPopular"] {
+export function copyMostPopular({ worlds, popular }: Pick<Store, "worlds" | "popular">) {
   return {
     all: copyFirstRows(worlds, popular.all),
     week: copyFirstRows(worlds, popular.week),

@@ -45,10 +45,7 @@ export interface PageOf {
   readonly offset: number;
 }
 
-/**
- * Row numbers, in order. A short list is a plain array: a typed array of more than 16 items has memory of its own, and
- * allocating and freeing that takes longer than most searches.
- */
+/** Row numbers, in order. A short list is a plain array: allocating and freeing typed arrays takes longer than most searches. */
 type Rows = Uint32Array | number[];
 
 export interface Found {

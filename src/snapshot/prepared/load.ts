@@ -67,9 +67,7 @@ function piecesOf(handle: FileHandle, memory: Uint8Array, from: number): AsyncGe
 }
 
 /**
- * Reads the arrays of a head, and checks the checksum of each.
- * @param start their offset in the file
- * @param take receives all bytes that were read, in order
+ * Reads the arrays of a head from `start` on, and checks the checksum of each. @param take receives all bytes, in order
  * @throws {BadFileError} saying what is wrong; any error of the file system
  */
 async function readArrays(
