@@ -11,7 +11,7 @@ import { createCounters } from "../src/auth/limit.ts";
 import { keepKeys } from "../src/auth/watched-keys.ts";
 import { generateSnapshot } from "../src/generate/generate.ts";
 import type { Observation } from "../src/observe/events.ts";
-import { indexUsers } from "../src/search/users.ts";
+import { indexUsers } from "../src/search/search.ts";
 import { SnapshotKeeper } from "../src/server/load/keeper.ts";
 import { indexLoaded, type Loader, type LoaderOptions, loadHere } from "../src/server/load/loader.ts";
 import type { SnapshotOptions } from "../src/server/load/snapshot-loads.ts";

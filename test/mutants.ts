@@ -196,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "names that are the query do not come first",
-    file: "src/search/worlds.ts",
+    file: "src/search/search.ts",
     within: "searchWorlds",
     text: "takeResults([equal, first, named, all]",
     becomes: "takeResults([first, named, all]",
@@ -334,7 +334,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "an index is used again for other texts",
-    file: "src/search/worlds.ts",
+    file: "src/search/search.ts",
     within: "indexWorlds",
     text: "areSameTexts(folded.texts, previous.texts)",
     becomes: "folded.texts.units.length === previous.texts.units.length",
@@ -413,7 +413,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     breaks: "a prepared file whose arrays are damaged is taken",
-    file: "src/snapshot/prepared/read.ts",
+    file: "src/snapshot/prepared/load.ts",
     within: "readArrays",
     text: "if (hexOf(checksum) !== crc32) throw",
     becomes: "if (checksum < 0) throw",

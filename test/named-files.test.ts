@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readAdminSettings } from "../src/admin/admin.ts";
 import { type Environment, nameSetting, type Options } from "../src/cli/options.ts";
-import { readToken } from "../src/files/token-file.ts";
+import { readToken } from "../src/files/given.ts";
 import { openOrrery } from "../src/mod.ts";
 import { observeNothing } from "../src/observe/events.ts";
 import { shareLimits } from "../src/shared-limits/feature.ts";

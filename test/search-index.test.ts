@@ -6,11 +6,10 @@ import fc from "fast-check";
 import { fold } from "../src/search/fold.ts";
 import { BEGIN, type Grams, isDense, longerGram, MOST_UNITS, ROOT } from "../src/search/grams.ts";
 import { indexGrams } from "../src/search/index-grams.ts";
+import { indexUsers, indexWorlds } from "../src/search/search.ts";
 import { type DocumentSet, documentsOf, intersect, listDocuments, subtract } from "../src/search/sets.ts";
 import { joinTexts } from "../src/search/texts.ts";
-import { indexUsers } from "../src/search/users.ts";
 import { runNow, type Work } from "../src/search/work.ts";
-import { indexWorlds } from "../src/search/worlds.ts";
 import {
   checkPages,
   longestStretch,

@@ -6,9 +6,8 @@
 import { createRequire } from "node:module";
 import { fold } from "../../src/search/fold.ts";
 import { placesOf, type Results } from "../../src/search/results.ts";
-import { indexUsers, searchUsers } from "../../src/search/users.ts";
+import { indexUsers, indexWorlds, searchUsers, searchWorlds } from "../../src/search/search.ts";
 import { runNow } from "../../src/search/work.ts";
-import { indexWorlds, searchWorlds } from "../../src/search/worlds.ts";
 
 /** The texts to search: names alone, or names and descriptions. */
 export interface Corpus {

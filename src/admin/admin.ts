@@ -6,7 +6,7 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 import { CommandError, type Options, UsageError } from "../cli/options.ts";
-import { readToken } from "../files/token-file.ts";
+import { readToken } from "../files/given.ts";
 import { type HttpLimits, HttpServer } from "../http/server.ts";
 import { FAULTS, type FaultName } from "../model/fault.ts";
 import type { Ask, Reply } from "../model/message.ts";

@@ -15,7 +15,7 @@ import { type Ask, type Reply, splitTarget } from "../model/message.ts";
 import type { Scope } from "../model/model.ts";
 import { maskedTokens } from "../observe/mask.ts";
 import { readTerm } from "../search/fold.ts";
-import { termsOf } from "../search/worlds.ts";
+import { termsOf } from "../search/search.ts";
 import type { OpenState } from "../server/open.ts";
 import { adminReply, errorReply, JSON_TYPE, queryOf } from "./router.ts";
 

@@ -1,9 +1,9 @@
 /** The table of operations. Adding one is adding a row, its handler, and its path in `model/paths.ts`. */
 
 import type { FaultName } from "../model/fault.ts";
-import { FOUND_WORLD_CUT } from "../store/encode.ts";
 import { findId } from "../store/ids.ts";
 import { rowsOf } from "../store/lists.ts";
+import { FOUND_WORLD_CUT } from "../store/texts.ts";
 import { oneRow, oneText, rankingPage, rowsPage, searchPage, tablePage } from "./handlers/bodies.ts";
 import type { Call, Outcome, Route } from "./handlers/route.ts";
 

@@ -3,7 +3,7 @@
 import { misspeltFieldWarnings, unknownFieldsOf } from "../auth/key-changes.ts";
 import { hashToken, type KeyRecord } from "../auth/keys.ts";
 import { readRecord, readRecords } from "../auth/keys-file.ts";
-import { tokenIn } from "../files/token-file.ts";
+import { tokenIn } from "../files/given.ts";
 import { SCOPES } from "../model/model.ts";
 import { parseTime } from "../model/time.ts";
 import type { CommandIo } from "./command.ts";

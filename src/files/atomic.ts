@@ -63,9 +63,8 @@ async function makeLike(handle: FileHandle, { mode, uid, gid }: Access): Promise
 export type NewFile = Awaited<ReturnType<typeof writeNewFile>>;
 
 /**
- * Writes the new file beside its place, complete on the disk; removes it on failure. Sets its access on the open file: in the
- * folder of another user, its name may lead elsewhere by then.
- *
+ * Writes the new file beside its place, complete on the disk; removes it on failure. Sets its access on the open file: another
+ * user, who owns the folder, may move its name.
  * @param file without symbolic links
  * @throws {PlaceError} when the owner and group of `like` cannot be kept; errors of `contents` and of the file system
  */
@@ -101,7 +100,6 @@ export async function writeNewFile(file: string, contents: Contents, { mode, lik
 
 /**
  * Replaces or creates a file.
- *
  * @param file without symbolic links
  * @param options `ready` is called when the new file is complete on the disk; if it throws, the old file stays
  * @throws errors of `contents`, of `ready` and of the file system; the old file then stays

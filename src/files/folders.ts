@@ -19,12 +19,8 @@ export function addressForMessages(address: string): string {
 }
 
 /**
- * Makes a folder and its missing parents. (`mkdir` with `recursive` never ends where the parent exists, but no folder can be
- * made in it, as in `/proc`.)
- *
- * @param mode of the new folders
- * @returns the topmost folder that was made; undefined when all existed
- * @throws errors of the file system
+ * Makes a folder and its missing parents. (A recursive `mkdir` never ends where the parent exists, but takes no folder: `/proc`.)
+ * @returns the topmost folder that was made; undefined when all existed @throws errors of the file system
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<string | undefined> {
   const folder = resolve(path);
@@ -61,10 +57,8 @@ async function removeEmpty(from: string, topmost: string | undefined): Promise<v
 }
 
 /**
- * Makes a folder and checks that it is writable, before long work that writes its result there.
- *
- * @returns a function that removes the new folders, if they are empty
- * @throws errors of the file system
+ * Checks that a folder is writable, before long work that writes its result there; makes it if it is missing.
+ * @returns a function that removes the new folders, if they are empty @throws errors of the file system
  */
 export async function claimFolder(path: string): Promise<() => Promise<void>> {
   const made = await makeFolder(path);

@@ -17,7 +17,6 @@ const RENEW_MS = 1000;
 const STALE_MS = 10_000;
 /** Shortest pause between two attempts; the longest is twice as long. */
 const RETRY_MS = 15;
-/** Longer waits are reported. */
 const WARN_MS = 1000;
 /** How long to wait for a live holder. */
 const PATIENCE_MS = 60_000;
@@ -89,7 +88,6 @@ async function take(lock: string) {
 
 /**
  * Runs a function under the lock of a file: `FILE.lock` beside it.
- *
  * @param file path with links resolved, so that all processes take the same lock
  * @param run does the work; `assertHeld`, called right before the step that must not be done twice, throws if the lock was
  *   lost, and `run` begins anew

@@ -1,9 +1,7 @@
 /**
  * Atomic publication of snapshots: readers see a whole one, old or new. The folder `DIR.versions` holds a folder per version,
  * and `DIR` is a symbolic link to one of them, which one rename switches to the next. A version is filled under a name of its
- * own (`NAME.partial`), and renamed when it is complete.
- *
- * Some earlier versions stay, so that one can be published again by that link.
+ * own (`NAME.partial`), and renamed when it is complete. Some earlier versions stay, to be published again by that link.
  */
 
 import { randomBytes } from "node:crypto";
@@ -24,7 +22,6 @@ const PARTIAL = ".partial";
 /** Age at which a folder that is not renewed counts as left by a dead process. */
 const STALE_MS = 120_000;
 
-/** A new version name; names sort by time. */
 function newName(): string {
   return `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`;
 }
@@ -47,19 +44,13 @@ async function removeLeftovers(versions: string): Promise<void> {
   }
 }
 
-/** Whether a folder holds the data that are being published. */
-type IsSame = (folder: string) => Promise<boolean>;
-
 interface Keeping {
-  /** Number of earlier versions to keep. */
   readonly keep: number;
-  readonly isSame?: IsSame | undefined;
+  /** Whether a folder holds the data that are being published. */
+  readonly isSame?: ((folder: string) => Promise<boolean>) | undefined;
 }
 
-/**
- * Removes all versions but the current one and `keep` others with other data.
- * @param previous the version before the current one counts as the newest of the others
- */
+/** Removes all versions but the current one and `keep` others with other data, of which the previous one counts as the newest. */
 async function prune(
   versions: string,
   current: string,
@@ -67,9 +58,9 @@ async function prune(
   { keep, isSame }: Keeping,
 ): Promise<void> {
   const others = (await namesIn(versions, false)).filter((name) => name !== current).reverse();
-  const isPrevious = (name: string): boolean => name === previous;
+  others.sort((a, b) => Number(b === previous) - Number(a === previous));
   let kept = 0;
-  for (const name of [...others.filter(isPrevious), ...others.filter((other) => !isPrevious(other))]) {
+  for (const name of others) {
     const folder = join(versions, name);
     if (kept < keep && !(await isSame?.(folder))) kept++;
     else await rm(folder, { recursive: true, force: true });
@@ -108,12 +99,6 @@ export async function currentVersion(dir: string): Promise<string | undefined> {
   return name === undefined ? undefined : join(versionsOf(dir), name);
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  for (const entry of await readdir(folder)) await syncToDisk(join(folder, entry));
-  await syncToDisk(folder);
-}
-
-/** Switches the link to another version, by one rename. */
 async function switchLink(place: string, folder: string): Promise<void> {
   const versions = dirname(folder);
   const next = join(versions, "next");
@@ -134,20 +119,16 @@ async function switchLink(place: string, folder: string): Promise<void> {
 }
 
 /**
- * Makes a version and publishes it.
- *
- * Leftovers of killed processes are removed first, to make space. When `fill` rejects, or resolves to undefined because
- * nothing is new, nothing is published and nothing is left over. Any number of processes may publish to one place: the last
- * to finish wins.
- *
+ * Makes a version and publishes it. Leftovers of killed processes are removed first, to make space. When `fill` rejects, or finds
+ * nothing new, nothing is published and nothing is left over. Any number of processes may publish to one place: the last wins.
  * @param dir the place of the link; folders above it are made when missing
- * @param fill writes files, but no folders, into an empty folder. It also receives the folder of the published version, if
- *   any, which it must only read (it may hard-link files from there)
+ * @param fill writes files, but no folders, into an empty folder; resolves to undefined if nothing is new. It also receives the
+ *   folder of the published version, if any, which it must only read (it may hard-link files from there)
  * @param keeping `keep` is the number of earlier versions to keep; when absent 1, since a reader may have it open. `isSame` is
  *   asked after `fill`: earlier versions with the new data are removed, so that all kept versions differ
  * @returns the published folder and the result of `fill`
- * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link that this function made; errors of
- *   `fill` and of the file system
+ * @throws {OccupiedError} when `dir` is neither free, nor an empty folder, nor a link of this function; errors of `fill` and of
+ *   the file system
  */
 export async function publishVersion<Result>(
   dir: string,
@@ -165,7 +146,8 @@ export async function publishVersion<Result>(
     await mkdir(partial);
     const result = await fill(partial, current);
     if (result === undefined) return undefined;
-    await syncFolder(partial);
+    for (const name of await readdir(partial)) await syncToDisk(join(partial, name));
+    await syncToDisk(partial);
     return await withLock(join(versions, "publish"), async () => {
       // Another process may have published meanwhile.
       const previous = await readCurrent(place);

@@ -1,6 +1,17 @@
-/** The settings of `orrery generate`. */
+/** `orrery generate`, which writes synthetic snapshots: its row of the commands, and its settings. */
 
+import type { CommandRows } from "../cli/command.ts";
 import { OUT, type Setting } from "../settings/settings.ts";
+
+export const GENERATE_COMMANDS: CommandRows<"generate"> = [
+  {
+    name: "generate",
+    after: "build",
+    usage: "--out DIR",
+    summary: "Create a synthetic snapshot.",
+    run: async (options, io) => (await import("./generate.ts")).generate(options, io),
+  },
+];
 
 const COUNT = { kind: "integer", value: "N", max: 100_000_000, commands: ["generate"] } as const;
 

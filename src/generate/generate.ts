@@ -1,7 +1,4 @@
-/**
- * `orrery generate`: a synthetic snapshot of realistic data in any size, the same for the same seed. It replaces only snapshots
- * that it made itself.
- */
+/** `orrery generate`: a realistic snapshot of any size, the same for the same seed. It replaces only snapshots of its own. */
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -20,7 +17,6 @@ import { MANIFEST } from "../snapshot/files.ts";
 import { manifestText, readManifestOf } from "../snapshot/manifest.ts";
 import { createRows, LAST_MOMENT } from "./rows.ts";
 
-/** UTF-16 code units of rows that are written together. */
 const CHUNK_UNITS = 500_000;
 /** Offset of the byte in a gzip header that names the operating system. */
 const OS_AT = 9;
@@ -144,10 +140,8 @@ export type GenerateOptions = Omit<Values<"generate">, "force"> & Partial<Pick<V
 
 /**
  * Makes a snapshot folder. Rows depend on the seed and the counts alone; bytes of gzipped files also on the zlib inside Node.
- *
- * All files are complete before the first is moved into place, and the manifest moves last: a reader sees a whole snapshot, old or
- * new, or one that contradicts its manifest or lacks files. After a kill in between, the next call can replace all files.
- *
+ * All files are complete before the first is moved into place, and the manifest moves last: a reader sees a whole snapshot, old
+ * or new, or one that contradicts its manifest or lacks files. After a kill in between, the next call can replace all files.
  * @throws {OccupiedError} when the folder holds anything that must not be replaced; any error of the file system
  */
 export async function generateSnapshot(options: GenerateOptions): Promise<void> {
@@ -182,7 +176,6 @@ async function replaceSnapshot(options: GenerateOptions): Promise<void> {
   await rm(staging, { recursive: true, force: true });
 }
 
-/** Runs the command. */
 export async function generate({ values }: Options<"generate">, io: CommandIo): Promise<void> {
   try {
     await generateSnapshot(values);

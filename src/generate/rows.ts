@@ -61,7 +61,6 @@ function drawWorldTime(random: Random, notBefore: number): number {
   return midnight <= LAST_MOMENT && random.chance(0.02) ? midnight : time;
 }
 
-/** Starts the stream of a user's row. */
 function startUser({ ofUsers }: Plan, row: number): { id: Id; created: number } {
   ofUsers.startRow(row);
   return { id: drawId(ofUsers), created: drawUserTime(ofUsers) };
@@ -151,21 +150,16 @@ function* statsRows(plan: Plan): Generator<string> {
   }
 }
 
-/** The first position from `from` up to `to` where `matches` is false, as it must be from there on; `to` if there is none. */
-function endWhere(from: number, to: number, matches: (at: number) => boolean): number {
-  let low = from;
-  let high = to;
+/** The first world whose cumulative weight exceeds the mark; the last one if there is none. */
+function findPulled(pull: Float64Array, mark: number): number {
+  let low = 0;
+  let high = pull.length - 1;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (matches(middle)) low = middle + 1;
+    if (pull[middle]! <= mark) low = middle + 1;
     else high = middle;
   }
   return low;
-}
-
-/** The first world whose cumulative weight exceeds the mark. */
-function findPulled(pull: Float64Array, mark: number): number {
-  return endWhere(0, pull.length - 1, (world) => pull[world]! <= mark);
 }
 
 const REGIONS = ["jp", "us-west", "eu", "us-east", "kr"];

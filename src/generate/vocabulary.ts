@@ -7,7 +7,6 @@ export interface Language {
   readonly worlds: number;
   /** Text between two words. */
   readonly space: string;
-  /** Names of people. */
   readonly names: string;
   readonly words: string;
 }

@@ -1,11 +1,7 @@
-/**
- * Bodies of replies: text, or parts of packed bytes between two texts. The sender copies the bytes of a row once, into the
- * send buffer, so that nothing sent later refers to the tables.
- */
+/** Bodies of replies: text, or parts of packed bytes between texts. Senders copy the bytes: nothing sent refers to the tables. */
 
 import { isNodeBefore } from "../install/runtime.mjs";
 
-/** Consecutive ranges of packed bytes. */
 export interface Slices {
   readonly bytes: Buffer;
   /** Start and end of each range, in the order of the body. */
@@ -17,7 +13,6 @@ export interface Slices {
   readonly length: number;
 }
 
-/** A body in parts. */
 export interface Parts {
   /** Bytes in total, as `length` of a one-byte text. */
   readonly length: number;
@@ -30,10 +25,7 @@ export interface Parts {
   readonly isShared?: true;
 }
 
-/**
- * A body: its bytes as a one-byte ("latin1") string, with a char code 0–255 for each byte of the UTF-8 JSON text; or
- * parts that make up the bytes. `length` is in bytes.
- */
+/** A body: a one-byte ("latin1") string with a char code for each byte of the UTF-8 JSON text, or parts. `length` is in bytes. */
 export type Body = string | Parts;
 
 export function sliceAll(bytes: Buffer): Slices {
@@ -41,8 +33,7 @@ export function sliceAll(bytes: Buffer): Slices {
 }
 
 /**
- * Node before 22.8 copies from shared memory byte by byte, a page in ten times the time. There `fill` copies long
- * ranges, and short ones are joined as text.
+ * Node before 22.8 copies shared memory byte by byte, ten times slower. There `fill` copies long ranges, and short ones become text.
  */
 const COPIES_BYTEWISE = isNodeBefore(process.versions, "22.8");
 const LONG_BYTES = 2048;
@@ -100,7 +91,6 @@ export function isAscii(body: Body): body is string {
   return typeof body === "string" && Buffer.byteLength(body) === body.length;
 }
 
-/** A copy of the bytes of a body. */
 export function bodyBytes(body: Body): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafe(body.length);
   copyBody(body, bytes);

@@ -24,7 +24,6 @@ function add(list: BlockList, text: string): boolean {
   return true;
 }
 
-/** The problem with a proxy in a list; undefined when there is none. */
 export function problemWithProxy(text: string): string | undefined {
   return add(new BlockList(), text)
     ? undefined
@@ -46,7 +45,6 @@ const MAX_ENTRY = 80;
 /** Most looked-up addresses that are remembered. */
 const MAX_KNOWN = 4096;
 
-/** An address that was looked up. */
 interface Known {
   /** A copy: a slice of a head would keep the whole head in memory, here and wherever the address is kept. */
   readonly address: string;

@@ -1,7 +1,4 @@
-/**
- * Every error that a client can get, as plain values: a status, a message and its meaning. No code throws these; a
- * throw is a defect and answers {@link FAULTS.internal}.
- */
+/** Every error that a client can get. No code throws these: a throw is a defect and answers {@link FAULTS.internal}. */
 
 import type { Scope } from "./model.ts";
 

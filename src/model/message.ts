@@ -47,7 +47,6 @@ export interface Reply {
   readonly route: string;
   /** Id of the key that was admitted or limited, or "". Never a token. */
   readonly keyId: string;
-  /** The error of the reply, if it is one. */
   readonly fault?: FaultName | undefined;
   /** The ETag of a 200 or 304 of an operation. */
   readonly etag?: string | undefined;

@@ -64,7 +64,6 @@ export const SCHEMAS = Object.fromEntries(RESOURCE_NAMES.map((name) => [name, sc
   Record<ResourceName, ObjectSchema>
 >;
 
-/** Periods of the popular ranking. */
 export const PERIODS = ["all", "week", "month"] as const;
 
 export type Period = (typeof PERIODS)[number];
@@ -78,7 +77,6 @@ export type RowFile = `${TableName}.ndjson`;
 /** Names of the snapshot's row files, in the order in which they are read. */
 export const ROW_FILES: readonly RowFile[] = TABLES.map((table) => `${table}.ndjson` as const);
 
-/** The table of a row file. */
 export function tableOf(file: RowFile): TableName {
   return file.slice(0, -".ndjson".length) as TableName;
 }

@@ -15,7 +15,6 @@ export interface Field {
   readonly type: FieldType;
   /** A sentence for the documents and the OpenAPI document. */
   readonly meaning: string;
-  /** Whether clients get it. */
   readonly served: boolean;
   /** The value of null or an absent field; without it, a row must have the field. */
   readonly absent?: string | number | boolean;
@@ -29,7 +28,8 @@ const ID = { type: "id", served: true } as const;
 const TEXT = { type: "text", served: true } as const;
 const COUNT = { type: "count", served: true } as const;
 const TIME = { type: "time", served: true } as const;
-const FLAG = { type: "boolean", served: true } as const;
+const PUBLIC = { type: "boolean", served: true, shows: { only: true, otherwise: "not public" } } as const;
+const WORLD = { ...ID, refersTo: { table: "worlds", needs: true } } as const;
 
 /** The tables of a snapshot in the order in which they are read. The first field of a row is its key. */
 export const ROWS = {
@@ -48,11 +48,7 @@ export const ROWS = {
       refersTo: { table: "users", needs: false },
       meaning: "The id of the owner, a user who may no longer exist.",
     },
-    isPublic: {
-      ...FLAG,
-      shows: { only: true, otherwise: "not public" },
-      meaning: "Always true: other worlds are not served.",
-    },
+    isPublic: { ...PUBLIC, meaning: "Always true: other worlds are not served." },
     status: {
       ...TEXT,
       served: false,
@@ -63,7 +59,7 @@ export const ROWS = {
     updatedAt: { ...TIME, meaning: "The time of the last change of the world." },
   },
   "world-stats": {
-    worldId: { ...ID, refersTo: { table: "worlds", needs: true }, meaning: "The id of the world." },
+    worldId: { ...WORLD, meaning: "The id of the world." },
     totalVisits: { ...COUNT, meaning: "All visits." },
     uniqueVisitors: { ...COUNT, meaning: "The users behind these visits, each counted once." },
     visitsLast7Days: { ...COUNT, meaning: "Visits in the last 7 days." },
@@ -71,19 +67,10 @@ export const ROWS = {
   },
   instances: {
     id: { ...ID, meaning: "The id of the instance." },
-    worldId: {
-      ...ID,
-      refersTo: { table: "worlds", needs: true },
-      meaning: "The id of the world that runs in it.",
-    },
-    isPublic: {
-      ...FLAG,
-      served: false,
-      shows: { only: true, otherwise: "not public" },
-      meaning: "Whether everybody may join.",
-    },
+    worldId: { ...WORLD, meaning: "The id of the world that runs in it." },
+    isPublic: { ...PUBLIC, served: false, meaning: "Whether everybody may join." },
     isActive: {
-      ...FLAG,
+      type: "boolean",
       served: false,
       shows: { only: true, otherwise: "not active" },
       meaning: "Whether it is running.",
@@ -92,7 +79,6 @@ export const ROWS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Field>>>>;
 
-/** Counts over the whole platform. */
 export const PLATFORM_STATS = {
   totalUsers: { ...COUNT, meaning: "The number of users." },
   totalPublicWorlds: { ...COUNT, meaning: "The number of worlds that are served." },
@@ -134,7 +120,6 @@ function listed(fields: Readonly<Record<string, Field>>): readonly NamedField[] 
 /** Every table, in the order in which a load reads them. */
 export const TABLES = Object.keys(ROWS) as readonly TableName[];
 
-/** An object with a value for each table. */
 export function byTable<Value>(make: (table: TableName) => Value): Readonly<Record<TableName, Value>> {
   const made = TABLES.map((table) => [table, make(table)]);
   return Object.fromEntries(made) as Record<TableName, Value>;
@@ -158,7 +143,6 @@ export type ResourceName = keyof typeof RESOURCES;
 
 export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
 
-/** The resource of one row of each table. */
 export const RESOURCE_OF = byTable(
   (table) => RESOURCE_NAMES.find((name) => RESOURCES[name].table === table)!,
 );

@@ -58,11 +58,7 @@ export function parseServedTime(bytes: Uint8Array, from: number, to: number): nu
 }
 
 /**
- * Reads `YYYY-MM-DDTHH:MM[:SS[.f…]](Z|±HH:MM)`.
- *
- * Only real dates count, fractions are cut to milliseconds, and the moment
- * must fall into the UTC years 0000–9999.
- *
+ * Reads `YYYY-MM-DDTHH:MM[:SS[.f…]](Z|±HH:MM)`, real dates of the UTC years 0000–9999 alone; cuts fractions to milliseconds.
  * @returns milliseconds since the epoch, or NaN when the text is no such time
  * @example
  * ```ts

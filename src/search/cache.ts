@@ -24,12 +24,10 @@ const ENTRY_BYTES = 200;
 const PART = 256;
 const MOST_ON_PAGE = 50;
 
-/** The part in which a page lies. */
 function partOf({ offset }: PageOf): PageOf {
   return { limit: PART + MOST_ON_PAGE, offset: offset - (offset % PART) };
 }
 
-/** A part of the results of a search. */
 interface Entry {
   readonly total: number;
   /** Results before the part. */
@@ -37,7 +35,6 @@ interface Entry {
   readonly rows: Uint32Array;
   /** The page that was requested last. */
   asked?: PageOf;
-  /** A page that is kept as JSON. */
   readonly kept?: PageOf & { readonly json: string | Buffer };
 }
 
@@ -56,7 +53,6 @@ function rowsOf({ from, rows }: Entry, { limit, offset }: PageOf): Uint32Array {
   return rows.subarray(offset - from, offset - from + limit);
 }
 
-/** Prefixes of the keys of each search. */
 const PREFIXES = { users: "u", worlds: "w" } as const;
 
 function keyOf(name: SearchName, term: string, page: PageOf): string {
@@ -92,14 +88,10 @@ export class ResultCache {
   *search(name: SearchName, term: string, page: PageOf): Work<Found> {
     const known = this.find(name, term, page);
     if (known !== undefined) return known;
+    const { limit, offset } = page;
     const part = partOf(page);
     const { total, rows } = yield* this.#searches(name, term, part);
-    const entry: Entry = {
-      total,
-      from: part.offset,
-      rows,
-      asked: { limit: page.limit, offset: page.offset },
-    };
+    const entry: Entry = { total, from: part.offset, rows, asked: { limit, offset } };
     // A part after the last result is requested once. The key is a copy: a slice of a request would keep all of its bytes.
     if (this.#maxBytes > 0 && (part.offset === 0 || rows.length > 0))
       this.#entries.set(Buffer.from(keyOf(name, term, page)).toString(), entry);

@@ -12,7 +12,6 @@ import {
 import type { Texts } from "./texts.ts";
 import type { Work } from "./work.ts";
 
-/** Texts and their index. */
 export interface IndexedTexts {
   readonly texts: Texts;
   readonly grams: Grams;
@@ -25,12 +24,7 @@ interface Located {
 }
 
 /** The longest gram at a place of a term; undefined if no text contains its units. @param start see {@link locate} */
-function longestGram(
-  index: Grams,
-  term: string,
-  from: number,
-  start: number,
-): { readonly gram: number; readonly end: number } | undefined {
+function longestGram(index: Grams, term: string, from: number, start: number) {
   const { counts, few } = index;
   let gram = start;
   let end = from;
@@ -66,10 +60,7 @@ function locate(index: Grams, term: string, start: typeof BEGIN | typeof ROOT): 
   return { grams: some.sort((a, b) => counts[a]! - counts[b]!), isExact: false };
 }
 
-/**
- * The documents whose texts contain every term.
- * @param within holds all of them and maybe others; undefined if nothing is known
- */
+/** The documents whose texts contain every term. @param within holds all of them, and maybe others; undefined if unknown */
 export function* findAll(
   { texts, grams: index }: IndexedTexts,
   terms: readonly string[],
@@ -127,12 +118,8 @@ export function* findBeginning(
   return yield* keepWithBeginning(texts, set, term);
 }
 
-/** The documents of a set whose texts have a length. */
-export function* keepWithLength(
-  { starts, ends }: Texts,
-  set: DocumentSet,
-  length: number,
-): Work<DocumentSet> {
+export function* keepWithLength(texts: Texts, set: DocumentSet, length: number): Work<DocumentSet> {
+  const { starts, ends } = texts;
   const list = yield* listDocuments(set);
   const kept: number[] = [];
   for (let at = 0; at < list.length; ) {
@@ -152,7 +139,6 @@ const PART_UNITS = 2 ** 14;
 /** Looking up a text takes as long as reading so many of its units. */
 const LOOK_UP = 64;
 
-/** The documents of a set whose texts contain all terms. */
 function* keepWithTerms(texts: Texts, set: DocumentSet, terms: readonly string[]): Work<DocumentSet> {
   const { units, starts, ends } = texts;
   const finders = terms.map((term) => new TermFinder(term));
@@ -198,7 +184,6 @@ class TermFinder {
     }
   }
 
-  /** Begins with another text. */
   begin(): void {
     this.#fits = 0;
   }
@@ -221,12 +206,8 @@ class TermFinder {
   }
 }
 
-/** The documents of a set whose texts begin with a term. */
-function* keepWithBeginning(
-  { units, starts, ends }: Texts,
-  set: DocumentSet,
-  term: string,
-): Work<DocumentSet> {
+function* keepWithBeginning(texts: Texts, set: DocumentSet, term: string): Work<DocumentSet> {
+  const { units, starts, ends } = texts;
   const list = yield* listDocuments(set);
   const kept = new Uint32Array(list.length);
   let count = 0;

@@ -7,8 +7,6 @@
  * 4. Letters and signs that are typed alike become equal ({@link REPLACED}).
  * 5. Composition (NFC), but Hangul in jamo, so that "하" is a beginning of "한"; Katakana to Hiragana.
  * 6. One space in place of each run of white space.
- *
- * Folding a folded text changes nothing.
  */
 
 /** Marks of Latin, Greek, Cyrillic, Arabic and Hebrew, the Arabic tatweel, and characters that are not displayed. */
@@ -18,58 +16,16 @@ const DROPPED = new RegExp(
   "gu",
 );
 
-/** Characters, and what each becomes. Earlier steps replace "ı", "´", "″" and "‑". */
+/** Characters, each with what it becomes behind it. Earlier steps replace "ı", "´", "″" and "‑". */
 const REPLACED: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ...{ ς: "σ", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ŋ: "n", ĸ: "k" },
-    ...{ ȷ: "j", ى: "ي", ی: "ي", ة: "ه", ک: "ك" },
+  [
+    "ςσ æae œoe øo łl đd ðd þth ħh ŧt ŋn ĸk ȷj ىي یي ةه کك",
     // Small capitals.
-    ...{
-      ᴀ: "a",
-      ʙ: "b",
-      ᴄ: "c",
-      ᴅ: "d",
-      ᴇ: "e",
-      ꜰ: "f",
-      ɢ: "g",
-      ʜ: "h",
-      ɪ: "i",
-      ᴊ: "j",
-      ᴋ: "k",
-      ʟ: "l",
-      ᴍ: "m",
-    },
-    ...{ ɴ: "n", ᴏ: "o", ᴘ: "p", ꞯ: "q", ʀ: "r", ꜱ: "s", ᴛ: "t", ᴜ: "u", ᴠ: "v", ᴡ: "w", ʏ: "y", ᴢ: "z" },
+    "ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ꞯq ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz",
     // Quotation marks and dashes that keyboards lack, and lookalikes of signs that file names cannot hold.
-    ...{
-      "‘": "'",
-      "’": "'",
-      "‛": "'",
-      ʼ: "'",
-      ʻ: "'",
-      "`": "'",
-      "′": "'",
-      "“": '"',
-      "”": '"',
-      "„": '"',
-      "‟": '"',
-    },
-    ...{ "‐": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-", "⁃": "-", "⁄": "/", "∕": "/", "⧸": "/" },
-    ...{
-      "∗": "*",
-      "⁎": "*",
-      ǃ: "!",
-      "˸": ":",
-      "∶": ":",
-      "꞉": ":",
-      "‚": ",",
-      ǀ: "|",
-      "∣": "|",
-      "≺": "<",
-      "˂": "<",
-    },
-    ...{ "‹": "<", "≻": ">", "˃": ">", "›": ">", "∖": "\\", "⧵": "\\", "˄": "^" },
-  }),
+    "‘' ’' ‛' ʼ' ʻ' `' ′' “\" ”\" „\" ‟\" ‐- ‒- –- —- ―- −- ⁃- ⁄/ ∕/ ⧸/",
+    "∗* ⁎* ǃ! ˸: ∶: ꞉: ‚, ǀ| ∣| ≺< ˂< ‹< ≻> ˃> ›> ∖\\ ⧵\\ ˄^",
+  ].flatMap((line) => line.split(" ").map((pair) => [pair.charAt(0), pair.slice(1)])),
 );
 const ANY_REPLACED = new RegExp(`[${[...REPLACED.keys()].join("")}]`, "gu");
 
@@ -226,8 +182,7 @@ export function foldingParts(text: string): string[] {
 const MAX_QUERY_UNITS = 256;
 
 /**
- * The term of a query: cut, folded, trimmed; half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
- * @returns "" when there is nothing to search for
+ * The term of a query: cut, folded, trimmed; "" if nothing is left. Half of a surrogate pair becomes U+FFFD, as it does in UTF-8.
  */
 export function readTerm(query: string): string {
   let cut = query.slice(0, MAX_QUERY_UNITS);

@@ -1,10 +1,8 @@
 /**
- * An index of grams that get longer until they are rare.
- *
- * A gram is a run of code units. Every code unit is a gram. A gram that more than `few` documents contain is common, and is
- * continued by each unit that follows it somewhere, up to {@link MOST_UNITS}. Each gram has the list of the documents that
- * contain it. So the documents of a common term are one list, and every other term contains a rare gram, whose few
- * documents are read.
+ * An index of grams: runs of code units that get longer until they are rare. Every code unit is a gram. A gram that more than
+ * `few` documents contain is common, and is continued by each unit that follows it somewhere, up to {@link MOST_UNITS}. Each
+ * gram has the list of the documents that contain it. So the documents of a common term are one list, and every other term
+ * contains a rare gram, whose few documents are read.
  */
 
 /** An index over the texts of some documents, all in shared memory. Grams are numbered from 1; {@link ROOT} is the empty one. */

@@ -1,9 +1,6 @@
 /**
- * Builds an index of grams, one length after the other:
- *
- * 1. At each position of each piece, the gram that begins there gets one unit longer, unless it is rare.
- * 2. The documents of the pieces are grouped by these grams, and become their lists.
- *
+ * Builds an index of grams, one length after the other. At each position of each piece, the gram that begins there gets one unit
+ * longer, unless it is rare. Then the documents of the pieces are grouped by these grams, and become their lists.
  * An index has two parts, by the first unit of its grams: two threads can build them at the same time.
  */
 
@@ -25,7 +22,6 @@ const FIND = 64;
 /** A gram in more than one of so many documents is common, however few these are. */
 const RARE = 128;
 
-/** The most documents of a rare gram. */
 function fewOf({ starts, ends }: Texts): number {
   const documents = starts.length;
   let units = 0;
@@ -47,9 +43,8 @@ export interface GramPlan {
 }
 
 /**
- * Plans an index of texts.
+ * Plans an index of texts. @param few see {@link Grams}
  * @param by `"words"` cuts texts at white space, for terms without any. `"texts"` does not, and indexes beginnings, too
- * @param few see {@link Grams}
  */
 export function planGrams(texts: Texts, by: "words" | "texts", few = fewOf(texts)): GramPlan {
   const pieces = cutPieces(texts, by === "words");
@@ -103,7 +98,6 @@ const NEXT = 2;
 /** While the gram's level is built: its newest source, plus one. */
 const NEWEST = 3;
 
-/** The grams that were found so far. */
 class GramTable {
   /** The number of the next gram. */
   size = FIRST;
@@ -111,7 +105,6 @@ class GramTable {
   cells = new Uint32Array(4096 * CELL);
   /** By hash: the grams of the level that is built. A small table stays in the processor's cache. */
   #slots: Uint32Array = new Uint32Array(8192);
-  /** The first gram of the level that is built. */
   #first = FIRST;
   /** See {@link GramPart}. */
   counts = new Uint32Array(4096);
@@ -149,7 +142,6 @@ class GramTable {
     };
   }
 
-  /** The gram that continues another by a unit; 0 if there is none. */
   #find(gram: number, unit: number): number {
     const { cells } = this;
     const slots = this.#slots;
@@ -258,10 +250,7 @@ class OpenGrams {
   }
 
   /** Groups the sources of pieces by their grams, which are counted, from `first` on. @returns them, and where each group begins */
-  group(
-    { cells, size }: GramTable,
-    first: number,
-  ): { readonly starts: Uint32Array; readonly sources: Uint32Array } {
+  group({ cells, size }: GramTable, first: number) {
     const starts = new Uint32Array(size - first);
     let end = 0;
     for (let gram = first; gram < size; gram++) {
@@ -285,9 +274,7 @@ class OpenGrams {
   }
 }
 
-/** Makes the lists of grams. */
 class Lister {
-  /** The documents of each piece. */
   readonly #ofPiece: RowLists;
   readonly #documents: number;
   /** The documents of the current gram, and a bit for each word of them that is not 0: the others need not be read. */
@@ -344,7 +331,6 @@ class Lister {
     return (~old >>> document) & 1;
   }
 
-  /** @returns the place of the list */
   #write(count: number): number {
     const place = this.#end;
     if (isDense(count, this.#documents)) {

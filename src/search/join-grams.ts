@@ -55,10 +55,7 @@ function joinTables(parts: readonly GramPart[]): Table {
   return { keys, slots, counts };
 }
 
-/**
- * By gram: a gram that is a part of it and is in the same documents; itself if there is none. Such a gram is in all
- * documents of the longer one, so their numbers tell.
- */
+/** By gram: a part of it that is in the same documents, as equal counts tell; itself if there is none. */
 function sameGrams({ keys, slots, counts }: Table): Uint32Array {
   const same = new Uint32Array(keys.length);
   /** By gram: the gram without its first unit; {@link ROOT} if there is none. */

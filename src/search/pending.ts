@@ -1,8 +1,6 @@
 /**
- * A limit on waiting searches: one for all keys together, and half of that for each key.
- *
- * A search that is answered at once is never counted. Others count from their first wait until their answer, wherever
- * they wait or run meanwhile.
+ * A limit on waiting searches: one for all keys together, and half of that for each key. A search counts from its first wait
+ * until its answer; one that is answered at once never counts.
  */
 
 /** Releases the place of a search that waited. To be called once. */
@@ -19,7 +17,6 @@ export const UNBOUNDED: PendingSearches = { enter: () => () => {} };
 /** Searches that may wait: enough for honest bursts, and few enough that the last one waits seconds at most. */
 const MAX_PENDING_SEARCHES = 256;
 
-/** A limit for one thread. */
 export function createPendingSearches(most = MAX_PENDING_SEARCHES): PendingSearches {
   return sharePending(createSharedPending(most), 0);
 }

@@ -7,7 +7,6 @@ import type { Work } from "./work.ts";
 
 export interface Results {
   readonly total: number;
-  /** The rows of the asked page. */
   readonly rows: Uint32Array;
 }
 
@@ -17,7 +16,6 @@ export interface RankedRows {
   readonly places: Uint32Array;
 }
 
-/** The place of each row in a ranking. */
 export function placesOf(rows: Uint32Array, places: Uint32Array): Uint32Array {
   for (let place = 0; place < rows.length; place++) places[rows[place]!] = place;
   return places;

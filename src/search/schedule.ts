@@ -2,10 +2,9 @@
  * Searches on a thread that also serves: in slices, fair between keys.
  *
  * A search begins at once if no other waits. If it does not end within its slice of the turn of the event loop, it goes on in
- * later turns. Each key runs one search at a time, and few keys run at a time, since a running search holds memory; they
- * take slices in turn. So beside another key's searches, however many, a search takes about twice its time alone.
- *
- * A search whose caller is gone is dropped when its turn comes.
+ * later turns, or is dropped if its caller is gone. Each key runs one search at a time, and few keys run at a time, since a
+ * running search holds memory; they take slices in turn. So beside any number of searches of another key, a search takes about
+ * twice its time alone.
  */
 
 import { setImmediate } from "node:timers";
@@ -44,10 +43,7 @@ export class Scheduler {
     this.#clock = clock;
   }
 
-  /**
-   * Does work, at once if it is short and no other waits.
-   * @returns its result, or {@link BUSY} if too many wait or the caller is gone
-   */
+  /** Does work, at once if it is short and no other waits. @returns {@link BUSY} if too many wait or the caller is gone */
   run<Result>(work: Work<Result>, caller: Caller): Result | Busy | Promise<Result | Busy> {
     const isFree = this.#running.length === 0 && this.#waiting.size === 0 && this.#spent < SLICE_MS;
     if (isFree) {

@@ -1,8 +1,6 @@
 /**
- * Sets of documents: an ascending list, or a bitset where there are many.
- *
- * A pass over the words of a bitset needs no pause: those of the most documents, 2^25, take less than a millisecond. A pass
- * over the documents in a set does.
+ * Sets of documents: an ascending list, or a bitset where there are many. A pass over the words of a bitset needs no pause: those
+ * of the most documents, 2^25, take less than a millisecond. A pass over the documents in a set does.
  */
 
 import { type Grams, isDense, wordsFor } from "./grams.ts";
@@ -18,7 +16,6 @@ export const NO_DOCUMENTS: DocumentSet = { count: 0, list: new Uint32Array(0) };
 /** Documents that are read, written or compared between two pauses: a quarter of a millisecond. */
 export const DOCUMENTS_AT_ONCE = 2 ** 16;
 
-/** How many bits of a word are set. */
 export function onesIn(word: number): number {
   let ones = word - ((word >>> 1) & 0x5555_5555);
   ones = (ones & 0x3333_3333) + ((ones >>> 2) & 0x3333_3333);
@@ -80,7 +77,6 @@ export function* listDocuments(set: DocumentSet): Work<Uint32Array> {
   return list;
 }
 
-/** The documents that are in both sets. */
 export function* intersect(a: DocumentSet, b: DocumentSet): Work<DocumentSet> {
   if (a.bits !== undefined && b.bits !== undefined) {
     const { bits } = b;

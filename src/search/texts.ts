@@ -1,6 +1,6 @@
 /** Folded texts as UTF-16 code units in shared memory, and the distinct pieces that they consist of. */
 
-import { enlarge, sharedCopy, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
+import { enlarge, isSame, sharedCopy, sharedUint16, sharedUint32, Uint32Column } from "../store/bytes.ts";
 import { checkLimit, MOST_CODE_UNITS } from "../store/limits.ts";
 import type { RowLists } from "../store/lists.ts";
 
@@ -10,7 +10,6 @@ const SPACE = 0x20;
 /** Stands after each text, and between a name and its description: no folded text contains it. */
 const LINE_BREAK = 0x0a;
 
-/** Texts by document. */
 export interface Texts {
   /** The code units of all texts, one text after the other, each with a line break after it. */
   readonly units: Uint16Array;
@@ -43,16 +42,8 @@ export function joinTexts(
   return { units: all, starts, ends };
 }
 
-/** Whether two lists of texts are the same. */
 export function areSameTexts(a: Texts, b: Texts): boolean {
-  return isSameArray(a.starts, b.starts) && isSameArray(a.ends, b.ends) && isSameArray(a.units, b.units);
-}
-
-function isSameArray(a: Uint16Array | Uint32Array, b: Uint16Array | Uint32Array): boolean {
-  if (a.length !== b.length) return false;
-  const bytesOf = ({ buffer, byteOffset, byteLength }: typeof a): Buffer =>
-    Buffer.from(buffer, byteOffset, byteLength);
-  return bytesOf(a).equals(bytesOf(b));
+  return isSame(a.starts, b.starts) && isSame(a.ends, b.ends) && isSame(a.units, b.units);
 }
 
 /** The distinct pieces of some texts: whole texts, or words, in shared memory. Needed only while they are indexed. */

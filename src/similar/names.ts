@@ -4,11 +4,9 @@
  * FlexSearch keeps the posting lists and counts the n-grams that a name has in common with a query. Each posting takes
  * time, so a query of frequent n-grams is cut down to its rarest, which tell names apart best.
  *
- * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, emoji): names in
- * these scripts are short, and their pairs are as rare as three letters of another. Hangul is folded to its letters, of
- * which a syllable has two or three: it has trigrams. A name counts as if a
- * space stood before and after it: the first and last letters of its words count, and a query is more like a whole name
- * or word than like a longer one that contains it.
+ * N-grams are trigrams, but bigrams where a code point belongs to a script of many letters (CJK, kana, emoji): names there are
+ * short, and their pairs are as rare as three letters of another. Hangul is folded to its letters, so it has trigrams. A name
+ * counts as if a space stood before and after it: a query is more like a whole name or word than like a longer one around it.
  *
  * Names are not kept: they are read from the rows and folded again, a few hundred a search.
  */
@@ -58,7 +56,6 @@ export function* indexSimilarNames(
   return { candidates, count, nameOf, documents: groupRows(numberOf, count) };
 }
 
-/** Most names that a search compares. */
 const MOST_CANDIDATES = 400;
 
 /** Most postings of a search with more than its two rarest n-grams. */
@@ -70,7 +67,6 @@ const MOST_POSTINGS_OF_TWO = 4 * MOST_POSTINGS;
 /** Separates the n-grams of a text for FlexSearch. */
 const SEPARATOR = "\u0001";
 
-/** Names by their n-grams. */
 class Candidates {
   readonly #index = new Index({
     encode: (grams: string) => grams.split(SEPARATOR),

@@ -1,8 +1,6 @@
 /**
- * Similar search of each generation: its index is built in the background, in its own thread or, without threads, in
- * slices on the calling one. Until the index is ready, similar search finds nothing, and the exact search answers.
- *
- * The index is in the heap of its thread and dies with it; the next thread builds it again.
+ * Similar search of each generation: its index is built in the background, in its own thread or, without threads, in slices on
+ * the calling one. Until it is ready, the exact search answers. It dies with its thread; the next thread builds it again.
  */
 
 import type { Worker } from "node:worker_threads";

@@ -15,9 +15,8 @@ import type { Observe } from "../observe/events.ts";
 import { ResultCache } from "../search/cache.ts";
 import { fold } from "../search/fold.ts";
 import { Scheduler } from "../search/schedule.ts";
-import { openSearch, type Searches, type SearchIndex } from "../search/search.ts";
+import { openSearch, type Searches, type SearchIndex, termsOf } from "../search/search.ts";
 import type { Work } from "../search/work.ts";
-import { termsOf } from "../search/worlds.ts";
 import type { AskPage, SearchAnswer } from "../server/similar/questions.ts";
 import { BUSY, type Store } from "../store/generation.ts";
 import { rowsOf } from "../store/lists.ts";
@@ -56,7 +55,6 @@ export function* indexSimilar({ users, worlds, popular }: Store): Work<SimilarIn
   };
 }
 
-/** Number of distinct names in an index. */
 export function namesIn({ users, worlds }: SimilarIndex): number {
   return users.count + worlds.count;
 }
@@ -68,40 +66,26 @@ export function openSimilar(
   index: SimilarIndex,
   exact: Searches,
 ): Searches {
-  function* users(term: string): Work<Uint32Array> {
-    const { rows } = yield* exact("users", term, FIRST_OF_EXACT);
-    return yield* findSimilar(index.users, term, rows, classOfUser);
-  }
-  function* worlds(term: string): Work<Uint32Array> {
-    const { rows } = yield* exact("worlds", term, FIRST_OF_EXACT);
-    const terms = termsOf(term);
-    const classOf = (name: string): number => classOfWorld(name, term, terms);
-    const similar = yield* findSimilar(
-      index.worlds,
-      term,
-      rows.map((row) => places[row]!),
-      classOf,
-    );
-    return similar.map((document) => popular.all[document]!);
-  }
   return function* search(name, term, { limit, offset }) {
-    const rows = yield* name === "users" ? users(term) : worlds(term);
+    const { rows: found } = yield* exact(name, term, FIRST_OF_EXACT);
+    let rows: Uint32Array;
+    if (name === "users") rows = yield* findSimilar(index.users, term, [term], found);
+    else {
+      const documents = found.map((row) => places[row]!);
+      const similar = yield* findSimilar(index.worlds, term, termsOf(term), documents);
+      rows = similar.map((document) => popular.all[document]!);
+    }
     return { total: rows.length, rows: rows.subarray(offset, offset + limit) };
   };
 }
 
 const FIRST_OF_EXACT = { limit: MOST_SIMILAR, offset: 0 } as const;
 
-type ClassOf = (name: string, term: string) => number;
-
-function classOfUser(name: string, term: string): number {
+/** The rank class of a name; the last is that of names without some of the terms. */
+function classOf(name: string, term: string, terms: readonly string[]): number {
   if (name === term) return 0;
-  return name.startsWith(term) ? 1 : 2;
-}
-
-function classOfWorld(name: string, term: string, terms: readonly string[]): number {
-  const first = classOfUser(name, term);
-  return first === 2 && !terms.every((one) => name.includes(one)) ? 3 : first;
+  if (name.startsWith(term)) return 1;
+  return terms.every((one) => name.includes(one)) ? 2 : 3;
 }
 
 /** Opens both searches with a cache in front, so that turning pages takes one search. */
@@ -113,19 +97,19 @@ export function keepSimilar({ store, index, cacheBytes }: SimilarTask, made: Sim
 function* findSimilar(
   names: SimilarNames,
   term: string,
+  terms: readonly string[],
   found: Iterable<number>,
-  classOf: ClassOf,
 ): Work<Uint32Array> {
   /** By document; a later rank replaces an earlier one. */
   const ranks = new Map<number, number>();
   for (const document of found) {
     const name = names.nameOf(document);
-    if (name.includes(term)) ranks.set(document, rankOf(document, 0, classOf(name, term)));
+    if (name.includes(term)) ranks.set(document, rankOf(document, 0, classOf(name, term, terms)));
   }
   yield;
   const most = mostEdits(codePointsOf(term).length);
   if (most > 0 && ranks.size < MOST_SIMILAR) {
-    addRanks(names, yield* findNear(names, term, most, classOf), ranks);
+    addRanks(names, yield* findNear(names, term, terms, most), ranks);
   }
   const sorted = Float64Array.from(ranks.values()).sort().subarray(0, MOST_SIMILAR);
   return Uint32Array.from(sorted, (rank) => rank % 2 ** 32);
@@ -139,7 +123,12 @@ interface NearName {
 }
 
 /** Candidates within a distance, sorted by their distance as a whole. */
-function* findNear(names: SimilarNames, term: string, most: number, classOf: ClassOf): Work<NearName[]> {
+function* findNear(
+  names: SimilarNames,
+  term: string,
+  terms: readonly string[],
+  most: number,
+): Work<NearName[]> {
   const near: NearName[] = [];
   const query = codePointsOf(term);
   const candidates = names.candidates.find(term);
@@ -150,7 +139,12 @@ function* findNear(names: SimilarNames, term: string, most: number, classOf: Cla
     const points = codePointsOf(name);
     const distance = substringDistance(query, points, most);
     if (distance > most) continue;
-    near.push({ number, distance, whole: wholeDistance(query, points), rankClass: classOf(name, term) });
+    near.push({
+      number,
+      distance,
+      whole: wholeDistance(query, points),
+      rankClass: classOf(name, term, terms),
+    });
   }
   return near.sort((a, b) => a.whole - b.whole);
 }
@@ -179,7 +173,6 @@ function rankOf(document: number, distance: number, rankClass: number): number {
   return (distance * CLASSES + rankClass) * 2 ** 32 + document;
 }
 
-/** The data of a thread of similar search. */
 export interface SimilarTask {
   readonly store: Store;
   /** For the exact search, which gives the names at distance 0. */
@@ -187,7 +180,6 @@ export interface SimilarTask {
   readonly cacheBytes: number;
 }
 
-/** The sources of the similar search of a generation. */
 export interface SimilarOptions extends SimilarTask {
   /** Id of the generation that it serves: generations with the same names share a similar search. */
   readonly generation: () => string;
@@ -202,7 +194,6 @@ export interface SimilarEngine {
   retire(): void;
 }
 
-/** Messages from the thread. */
 export type FromSimilar =
   /** @param names number of distinct names */
   | { readonly kind: "ready"; readonly names: number }

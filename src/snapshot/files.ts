@@ -24,7 +24,6 @@ export function formsOf(table: RowFile): string[] {
   return [table, `${table}.gz`];
 }
 
-/** Whether a load would take a file for rows. */
 export function isRowFile(name: string): boolean {
   return ROW_FILES.some((table) => formsOf(table).includes(name));
 }

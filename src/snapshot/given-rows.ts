@@ -1,19 +1,17 @@
 /** Loads rows that a program gives as objects: checked as those of files, and named by table and index. */
 
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { RowFile } from "../model/model.ts";
 import { FIELDS, type GivenRow, type ROWS, TABLES, type TableName } from "../model/schema.ts";
-import { buildStore } from "../store/build.ts";
 import { LimitError } from "../store/limits.ts";
 import { isObject } from "../util/json.ts";
 import type { FileReport, Loaded, LoadOptions, Refused } from "./loaded.ts";
 import { Problems, showValue } from "./problems.ts";
-import { type Origin, reusedStore, reuseEqual } from "./reuse.ts";
-import { stageParsed } from "./row-files.ts";
+import { type Origin, reuseEqual } from "./reuse.ts";
+import { finish, stageParsed } from "./row-files.ts";
 import { type Row, RowChecker } from "./rows.ts";
-import { createStage, type Staged } from "./stage.ts";
-import { keepWorlds } from "./unchanged-files.ts";
+import { createStage } from "./stage.ts";
 
 /** Rows of a table: an array, a generator, or any other iterable, of one pass. */
 export type GivenTable<Row> = Iterable<Row> | AsyncIterable<Row>;
@@ -32,7 +30,6 @@ export interface GivenRows {
   readonly instances?: GivenTable<GivenInstance>;
 }
 
-/** Names of the tables in a program. */
 export const GIVEN_NAMES: Readonly<Record<TableName, keyof GivenRows>> = {
   users: "users",
   worlds: "worlds",
@@ -42,15 +39,6 @@ export const GIVEN_NAMES: Readonly<Record<TableName, keyof GivenRows>> = {
 
 /** Rows between two turns of the event loop: some milliseconds. */
 const AT_ONCE = 1000;
-
-/** A table being read. */
-interface Given {
-  readonly table: TableName;
-  readonly staged: Staged;
-  readonly check: RowChecker;
-  readonly hash: Hash;
-  readonly options: LoadOptions;
-}
 
 /** A row as a file would have it: dates are texts. */
 function rowOf(given: Readonly<Record<string, unknown>>, fields: (typeof FIELDS)[TableName]): Row {
@@ -63,39 +51,25 @@ function rowOf(given: Readonly<Record<string, unknown>>, fields: (typeof FIELDS)
   return row;
 }
 
-/** The text of a row for its hash. Values that JSON lacks are refused by the checks. */
-function hashedText(row: Row): string {
-  return JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
-}
-
-/** Stages all rows of a table. @returns their number @throws what its iterator throws */
-async function stageRows(rows: GivenTable<unknown>, given: Given): Promise<number> {
-  const { table, staged, check, hash, options } = given;
-  const fields = FIELDS[table];
-  const parsed = stageParsed(table, staged, check);
+/** Calls back with each row and its index. @returns their number @throws what their iterator throws */
+async function eachRow(
+  rows: GivenTable<unknown>,
+  take: (row: unknown, index: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<number> {
   let count = 0;
-  const take = (value: unknown): void => {
-    check.line = count++;
-    if (!isObject(value)) {
-      check.reportRow(`must be an object, is ${showValue(value)}`);
-      return;
-    }
-    const row = rowOf(value, fields);
-    hash.update(hashedText(row));
-    parsed(row);
-  };
   const pause = async (): Promise<void> => {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     await setImmediate();
   };
   if (Symbol.iterator in rows) {
     for (const row of rows) {
-      take(row);
+      take(row, count++);
       if (count % AT_ONCE === 0) await pause();
     }
   } else {
     for await (const row of rows) {
-      take(row);
+      take(row, count++);
       if (count % AT_ONCE === 0) await pause();
     }
   }
@@ -116,8 +90,20 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
     const file: RowFile = `${table}.ndjson`;
     const check = new RowChecker(name, problems, "index");
     hash.update(`${table}\n`);
+    const parsed = stageParsed(table, staged, check);
+    const take = (value: unknown, index: number): void => {
+      check.line = index;
+      if (!isObject(value)) {
+        check.reportRow(`must be an object, is ${showValue(value)}`);
+        return;
+      }
+      const row = rowOf(value, FIELDS[table]);
+      // Values that JSON lacks are refused by the checks.
+      hash.update(JSON.stringify(row, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one)));
+      parsed(row);
+    };
     try {
-      const count = await stageRows(rows[name] ?? [], { table, staged, check, hash, options });
+      const count = await eachRow(rows[name] ?? [], take, options.signal);
       const { hidden, dangling } = staged;
       reports.push({ file: name, table: file, bytes: 0, rows: count, hidden, dangling });
     } catch (error) {
@@ -131,27 +117,6 @@ export async function loadGivenRows(rows: GivenRows, options: LoadOptions = {}):
   }
   const contents = hash.digest("hex");
   if (problems.count > 0) return { ok: false, problems: problems.lines(), fingerprint: contents };
-  const building = performance.now();
-  const { users, worlds, instances } = stage;
-  const store = buildStore(
-    contents.slice(0, 16),
-    contents,
-    { users: users.packed!, worlds: worlds.packed!, instances: instances.packed! },
-    stage["world-stats"],
-    options.previous && reusedStore(options.previous, reused),
-  );
-  const keptWorlds = keepWorlds(worlds);
-  return {
-    ok: true,
-    store,
-    createdAt: undefined,
-    reports,
-    reused,
-    hiddenWorlds: keptWorlds.hidden.words,
-    kept: { files: [], worlds: keptWorlds },
-    bytes: 0,
-    readMs: building - began,
-    packMs: performance.now() - building,
-    fingerprint: contents,
-  };
+  const arrived = { stage, options, manifest: undefined, files: [], reused, began, packMs: 0 };
+  return { ...finish(arrived, contents, reports), ok: true, fingerprint: contents };
 }

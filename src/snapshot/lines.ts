@@ -1,7 +1,4 @@
-/**
- * Cuts bytes into lines of NDJSON, in blocks of whole lines. A block of about a mebibyte is checked for valid UTF-8 at once,
- * which is several times faster than line by line; only a block with bad bytes is checked by line, to name the bad one.
- */
+/** Cuts bytes into lines of NDJSON. Blocks of a mebibyte are checked for valid UTF-8 at once, several times faster than lines. */
 
 import { isUtf8 } from "node:buffer";
 import { isObject, parsedJson } from "../util/json.ts";
@@ -22,12 +19,10 @@ export function isRowWithComma(line: string): boolean {
 export interface LineSink {
   /**
    * Takes the bytes of the line that begins at `from`, if it can.
-   *
    * @param bytes valid UTF-8 that ends with a line feed; the memory is reused after the call
    * @returns the position after the line's end, or -1 to receive the line as text
    */
   bytes(bytes: Uint8Array, from: number, number: number): number;
-  /** Takes a line that is not blank. */
   line(text: string, number: number): void;
   problem(number: number, what: string): void;
 }

@@ -103,11 +103,7 @@ async function loadAsSeen(folder: string, options: LoadOptions): Promise<Loaded 
   }
 }
 
-/**
- * Loads the snapshot in a folder.
- *
- * @returns the store, or the problems. Errors of the file system are problems, too, but the next check should try again.
- */
+/** Loads the snapshot in a folder. After errors of the file system, which are problems, too, the next check should try again. */
 export async function loadSnapshot(folder: string, options: LoadOptions = {}): Promise<Loaded | Refused> {
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     const result = await loadAsSeen(folder, options);

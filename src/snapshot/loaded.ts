@@ -27,7 +27,6 @@ export interface LoadOptions {
   readonly limits?: Partial<StageLimits>;
 }
 
-/** A row file, named as on disk. */
 export interface FileReport {
   readonly file: string;
   readonly table: RowFile;
@@ -42,7 +41,6 @@ export function noWorldsText(rows: number): string {
   return `None of the worlds of the snapshot is visible (rows: ${rows}), so every list of worlds is empty.`;
 }
 
-/** A row file that was read. */
 export interface KeptFile extends FileReport, ReadFile {
   /** Taken when it was read; see `FileFingerprints`. */
   readonly fingerprint: string;
@@ -90,7 +88,6 @@ export interface LoadInput {
   readonly manifest: Manifest | undefined;
   /** Undefined if the folder has row files. */
   readonly prepared: FileHandle | undefined;
-  /** The served prepared file, if it is unchanged. */
   readonly unchangedPrepared: KeptPrepared | undefined;
   /** The opened row files, in the order of reading. */
   readonly stored: readonly StoredFile[];
@@ -121,7 +118,6 @@ export interface Loaded {
   readonly fingerprint: string;
 }
 
-/** The snapshot of the files that were read. */
 export type LoadedFiles = Omit<Loaded, "ok" | "fingerprint">;
 
 export interface Refused {

@@ -26,10 +26,6 @@ export interface Manifest {
   readonly files: ReadonlyMap<string, Listed>;
 }
 
-function isGenerationName(value: unknown): value is string {
-  return typeof value === "string" && GENERATION.test(value);
-}
-
 /** Parses a file's entry. @returns the entry, or what is wrong with it */
 function parseListed(name: string, value: unknown): Listed | string {
   if (name !== PREPARED && !isRowFile(name)) return `${showValue(name)} is not a file of a snapshot`;
@@ -53,7 +49,7 @@ export function parseManifest(stored: Buffer, problems: Problems): Manifest | un
   const { format, generation, createdAt, files } = value;
   const before = problems.count;
   if (format !== FORMAT) bad(`format: must be "${FORMAT}", is ${showValue(format)}`);
-  if (!isGenerationName(generation))
+  if (typeof generation !== "string" || !GENERATION.test(generation))
     bad(`generation: must be 1 to 64 of A-Z a-z 0-9 . _ -, is ${showValue(generation)}`);
   if (createdAt !== undefined && (typeof createdAt !== "string" || Number.isNaN(parseTime(createdAt))))
     bad(`createdAt: must be a time, is ${showValue(createdAt)}`);
@@ -90,21 +86,17 @@ export function compareWithManifest(
   read: ReadonlyMap<string, Stored & { rows?: number }>,
   problems: Problems,
 ): void {
-  for (const name of manifest.files.keys()) {
-    if (!read.has(name)) problems.file(MANIFEST, `files: ${name} is listed, but does not exist`);
-  }
+  const bad = (what: string): void => problems.file(MANIFEST, `files: ${what}`);
+  for (const name of manifest.files.keys()) if (!read.has(name)) bad(`${name} is listed, but does not exist`);
   for (const [name, stored] of read) {
     const listed = manifest.files.get(name);
     if (listed === undefined) {
-      problems.file(MANIFEST, `files: ${name} is not listed`);
+      bad(`${name} is not listed`);
       continue;
     }
     for (const what of ["bytes", "rows", "sha256"] as const) {
       if (stored[what] === undefined || listed[what] === stored[what]) continue;
-      problems.file(
-        MANIFEST,
-        `files: ${name}: ${what}: listed ${listed[what]}, the file has ${stored[what]}`,
-      );
+      bad(`${name}: ${what}: listed ${listed[what]}, the file has ${stored[what]}`);
     }
   }
 }

@@ -2,7 +2,6 @@
 
 import { isRowWithComma } from "./lines.ts";
 
-/** Bytes that suffice to tell the kind of a file. */
 const KIND_BYTES = 65_536;
 
 const GZIP = "is compressed by gzip; its name must end with .gz";
@@ -21,7 +20,6 @@ const MAGIC: readonly (readonly [start: string, kind: string])[] = [
   ["SQLite format 3\0", "is an SQLite database"],
   ["PGDMP", "is a dump of pg_dump"],
 ];
-/** Place of the magic bytes of a tar archive. */
 const TAR_AT = 257;
 
 /** The same for the first characters of a text. */

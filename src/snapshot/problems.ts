@@ -8,29 +8,15 @@ export class Problems {
   readonly #lines: string[] = [];
   count = 0;
 
-  /** `file: what`, or another place */
+  /** Adds `file: what`. @param file or a place in one, such as `users.ndjson:4` */
   file(file: string, what: string): void {
-    this.#add(`${file}: ${what}`);
-  }
-
-  /** `file:line: what` */
-  line(file: string, line: number, what: string): void {
-    this.#add(`${file}:${line}: ${what}`);
-  }
-
-  /** `file:line: field: what` */
-  field(file: string, line: number, field: string, what: string): void {
-    this.#add(`${file}:${line}: ${field}: ${what}`);
+    this.count++;
+    if (this.#lines.length < MOST_PROBLEMS) this.#lines.push(`${file}: ${what}`);
   }
 
   lines(): string[] {
     const more = this.count - this.#lines.length;
     return more > 0 ? [...this.#lines, `… and ${more} more`] : [...this.#lines];
-  }
-
-  #add(line: string): void {
-    this.count++;
-    if (this.#lines.length < MOST_PROBLEMS) this.#lines.push(line);
   }
 }
 

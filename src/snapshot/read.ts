@@ -12,13 +12,11 @@ import { notGzip, otherKind, otherKindInGzip } from "./other-kinds.ts";
 const CHUNK_BYTES = 1_048_576;
 
 export interface Stored {
-  /** Bytes on disk. */
   readonly bytes: number;
   /** Hex hash of these bytes. */
   readonly sha256: string;
 }
 
-/** A row file that was read to its end. */
 export interface ReadFile extends Stored {
   readonly unpackedBytes: number;
   /** Lines that are not blank. */
@@ -53,10 +51,7 @@ export async function* readAhead<Read>(read: () => Promise<Read | undefined>): A
   }
 }
 
-/**
- * The chunks of a file. The buffer of a chunk is reused for the next but one. The file's own position does not move, so the
- * file can be read again.
- */
+/** The chunks of a file, each in the buffer of the last but one. The file can be read again: its own position does not move. */
 function chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {
   const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
   let position = 0;
@@ -115,9 +110,7 @@ async function cutGzip(handle: FileHandle, take: (chunk: Buffer) => void, cut: (
 }
 
 /**
- * Reads a whole file into a sink.
- *
- * @param onBytes receives the number of stored bytes in each chunk
+ * Reads a whole file into a sink. @param onBytes receives the number of stored bytes in each chunk
  * @throws {BadFileError} when the contents cannot be used; any error of the file system
  */
 export async function readFileLines(

@@ -23,8 +23,7 @@ function shrinkProblems(previous: VisibleRows, after: VisibleRows, where: string
   return (["users", "worlds"] as const)
     .filter((table) => previous[table] >= SHRINK_GUARD_ROWS && after[table] < previous[table] / 2)
     .map((table) => {
-      const lost = `${after[table]} visible rows, less than half of the ${previous[table]} ${where}`;
-      return `${table}.ndjson: ${lost}`;
+      return `${table}.ndjson: ${after[table]} visible rows, less than half of the ${previous[table]} ${where}`;
     });
 }
 
@@ -48,7 +47,6 @@ async function visibleOf(folder: string): Promise<VisibleRows | undefined> {
   return loaded.ok ? visibleIn(loaded.store) : undefined;
 }
 
-/** The published snapshot, and whether it may shrink. */
 export interface ShrinkGuard {
   /** Its folder; undefined if nothing is published yet. */
   readonly current: string | undefined;

@@ -1,10 +1,8 @@
 /**
- * Decides which parts of the served generation a load reuses, so that it neither reads nor makes them again.
- *
- * The rule: a part is reused if everything that it is made from is reused. That begins with unchanged files, and with
- * parts that were made again and equal the served ones, which then take their places. Rankings are not compared: to make
- * them and all that depends on them takes some milliseconds. Rows that a program gives are no files, so of them only equal
- * tables are reused.
+ * Decides which parts of the served generation a load reuses, so that it neither reads nor makes them again: those of which all
+ * is reused that they are made from. That begins with unchanged files, and with parts that were made again and equal the served
+ * ones, which then take their places. Rankings are not compared: to make them and all that depends on them takes some
+ * milliseconds. Rows that a program gives are no files, so of them only equal tables are reused.
  */
 
 import { ROW_FILES, type RowFile, tableOf } from "../model/model.ts";
@@ -40,7 +38,6 @@ const MADE_FROM: Readonly<Record<Part, readonly Origin[]>> = {
   "index.places": ["popular"],
 };
 
-/** The part that holds the rows of a file. */
 const ROWS_OF: Readonly<Record<RowFile, StorePart>> = {
   "users.ndjson": "users",
   "worlds.ndjson": "worlds",
@@ -94,7 +91,6 @@ export function reuseEqual(
   if (isSame(ids.words, store.worlds.ids.words)) reused.add("worldIds");
 }
 
-/** The reused parts of the served store. */
 export function reusedStore({ store }: Pick<ServedTables, "store">, reused: Reused): Partial<Store> {
   const parts = STORE_PARTS.filter((part) => isReused(reused, part));
   return Object.fromEntries(parts.map((part) => [part, store[part]]));

@@ -8,7 +8,7 @@ import { ENCODERS } from "../store/encoders.ts";
 import { LimitError } from "../store/limits.ts";
 import type { StoredFile } from "./files.ts";
 import type { LineSink } from "./lines.ts";
-import { addFault, type KeptFile, type LoadedFiles, type LoadInput } from "./loaded.ts";
+import { addFault, type FileReport, type KeptFile, type LoadedFiles, type LoadInput } from "./loaded.ts";
 import { compareWithManifest } from "./manifest.ts";
 import { type Budget, hashFile, MAX_SNAPSHOT_BYTES, type ReadFile, readFileLines, spend } from "./read.ts";
 import { areRowsReused, type Origin, reusedStore, reuseEqual } from "./reuse.ts";
@@ -34,11 +34,18 @@ export function stageParsed(table: TableName, staged: Staged, check: RowChecker)
   };
 }
 
-interface Reading extends LoadInput {
+/** Sound rows, from which a store is made. */
+interface Arrived extends Pick<LoadInput, "options" | "manifest" | "began"> {
   readonly stage: Stage;
+  /** The files that were read or reused, in order. */
+  readonly files: readonly KeptFile[];
+  readonly reused: ReadonlySet<Origin>;
+  readonly packMs: number;
+}
+
+interface Reading extends LoadInput, Arrived {
   readonly budget: Budget;
   readonly onBytes: (bytes: number) => void;
-  /** The files that were read or reused, in order. */
   readonly files: KeptFile[];
   readonly reused: Set<Origin>;
   packMs: number;
@@ -55,7 +62,7 @@ async function readRows(file: StoredFile, { stage, problems, budget, onBytes }: 
       const row = check.parse(text, number);
       if (row !== undefined) parsed(row);
     },
-    problem: (number, what) => problems.line(file.name, number, what),
+    problem: (number, what) => problems.file(`${file.name}:${number}`, what),
   };
   return readFileLines(file, sink, budget, onBytes);
 }
@@ -139,7 +146,7 @@ export async function readRowFiles(input: LoadInput): Promise<LoadedFiles | unde
   for (const table of ROW_FILES) if (!(await takeFile(reading, table))) break;
   const byName = new Map(reading.files.map((file) => [file.file, file]));
   if (manifest && byName.size === ROW_FILES.length) compareWithManifest(manifest, byName, problems);
-  return problems.count > 0 ? undefined : finish(reading);
+  return problems.count > 0 ? undefined : finish(reading, hashContents(reading), reading.files);
 }
 
 /** Equal stored files give equal hashes, independent of their dates. */
@@ -149,12 +156,14 @@ function hashContents({ files, manifest }: Reading): string {
   return hash.update(manifest?.generation ?? "").digest("hex");
 }
 
-function finish(reading: Reading): LoadedFiles {
-  const { stage, manifest, files, reused } = reading;
-  const { previous } = reading.options;
+/** Makes the store of rows. @param contents their hash, whose beginning names the generation if no manifest does */
+export function finish(
+  { stage, options: { previous }, manifest, files, reused, began, packMs }: Arrived,
+  contents: string,
+  reports: readonly FileReport[],
+): LoadedFiles {
   const { users, worlds, instances } = stage;
   const building = performance.now();
-  const contents = hashContents(reading);
   const store = buildStore(
     manifest?.generation ?? contents.slice(0, 16),
     contents,
@@ -166,12 +175,12 @@ function finish(reading: Reading): LoadedFiles {
   return {
     store,
     createdAt: manifest?.createdAt,
-    reports: files,
+    reports,
     reused,
     hiddenWorlds: keptWorlds.hidden.words,
     kept: { files, worlds: keptWorlds },
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
-    readMs: building - reading.began - reading.packMs,
-    packMs: reading.packMs + performance.now() - building,
+    readMs: building - began - packMs,
+    packMs: packMs + performance.now() - building,
   };
 }

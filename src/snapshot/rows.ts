@@ -3,7 +3,7 @@
 import type { FieldType, NamedField } from "../model/schema.ts";
 import { formatTime, parseTime, whyNoTime } from "../model/time.ts";
 import { parseUuid } from "../model/uuid.ts";
-import { isCount, isObject, notJson } from "../util/json.ts";
+import { isCount, isObject, notJson, parsedJson } from "../util/json.ts";
 import { isRowWithComma } from "./lines.ts";
 import { type Problems, showValue } from "./problems.ts";
 
@@ -35,10 +35,10 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   time: "a real time like 2026-01-31T09:30:00.000Z",
 };
 
-/** More words on a wrong value, if its fault is clear. */
-function hintOf(type: FieldType, value: unknown): string {
+function whyWrong(type: FieldType, value: unknown): string {
+  if (value === undefined) return "is missing";
   const hint = type === "time" && typeof value === "string" ? whyNoTime(value) : undefined;
-  return hint === undefined ? "" : `: ${hint}`;
+  return `must be ${WANTED[type]}, is ${showValue(value)}${hint === undefined ? "" : `: ${hint}`}`;
 }
 
 /** The checks of one file, or of the rows that a program gives as a table: remembers the current line, or index. */
@@ -67,20 +67,13 @@ export class RowChecker {
   /** Parses a line into a row, or reports why it is not one. */
   parse(text: string, line: number): Row | undefined {
     this.line = line;
-    let row: unknown;
-    let wrong = "must be a JSON object";
-    try {
-      row = JSON.parse(text);
-    } catch {
-      // The parser's own message quotes the text, which may hold confidential fields.
-      wrong = isRowWithComma(text) ? "ends with a comma" : notJson(text, true);
-    }
+    const row = parsedJson(text);
     if (isObject(row)) return row;
-    this.reportRow(wrong);
+    if (row !== undefined) this.reportRow("must be a JSON object");
+    else this.reportRow(isRowWithComma(text) ? "ends with a comma" : notJson(text, true));
     return undefined;
   }
 
-  /** Reports what is wrong with the row as a whole. */
   reportRow(what: string): void {
     this.#problems.file(this.place, what);
   }
@@ -95,13 +88,7 @@ export class RowChecker {
     const value = absent === undefined ? given : (given ?? absent);
     if (shows !== undefined) row.shown[at] = value === shows.only ? 1 : 0;
     const served = readValue(type, value, row, at);
-    if (served === undefined)
-      this.report(
-        name,
-        value === undefined
-          ? "is missing"
-          : `must be ${WANTED[type]}, is ${showValue(value)}${hintOf(type, value)}`,
-      );
+    if (served === undefined) this.report(name, whyWrong(type, value));
     return served;
   }
 }

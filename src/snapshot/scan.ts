@@ -1,9 +1,7 @@
 /**
- * Scans rows of JSON, as exporters write them, in place.
- *
- * Nearly every row of a real export is a flat object without needless escapes. Only the positions of its fields are needed,
- * so the scan makes no garbage. A million users load three times as fast this way. Any other row is left to `JSON.parse`; a
- * row that is accepted here is valid JSON, with the same meaning there.
+ * Scans rows of JSON, as exporters write them, in place. Nearly every row of a real export is a flat object without needless
+ * escapes: only the positions of its fields are needed, so the scan makes no garbage, and a million users load three times as
+ * fast. Any other row is left to `JSON.parse`; a row that is accepted here is valid JSON, with the same meaning there.
  */
 
 import { type NamedField, VALUE_BYTES } from "../model/schema.ts";
@@ -88,7 +86,6 @@ export class RowScanner {
   #kind = ABSENT;
   #count = 0;
   #field = -1;
-  /** A view of the bytes being scanned. */
   #view: DataView = new DataView(new ArrayBuffer(0));
 
   /** @param fields all others are skipped. Ids and times are found by their length: the caller must check their bytes */
@@ -104,7 +101,6 @@ export class RowScanner {
 
   /**
    * Scans the line that begins at `from`.
-   *
    * @param bytes valid UTF-8 that ends with a line feed
    * @returns the position after the line's end, or -1 when the line must be parsed
    */

@@ -1,6 +1,6 @@
 /**
- * Turns the bytes of rows into the served JSON without parsing or encoding. An unusual or wrong row is parsed in
- * `row-files.ts`; both have the same result for every row that both can take.
+ * Turns the bytes of rows into the served JSON without parsing or encoding. `row-files.ts` parses unusual and wrong rows, with
+ * the same result for every row that both can take.
  */
 
 import {
@@ -37,7 +37,6 @@ function layoutOf(fields: readonly NamedField[]) {
   return { parts: made, end: Buffer.from(end), bytes };
 }
 
-/** No position in a source. */
 const NOWHERE = -0x4000_0000;
 
 function isAbsent(kind: number): boolean {
@@ -66,11 +65,7 @@ export class ScannedRows {
     this.#staged = staged;
   }
 
-  /**
-   * Stages the line that begins at `from`, if it can.
-   *
-   * @returns the position after the line's end, or -1 when nothing was staged and the line must be parsed
-   */
+  /** Stages the line that begins at `from`. @returns the position after its end; -1 if it must be parsed, and nothing was staged */
   stage(bytes: Uint8Array, from: number, line: number): number {
     const to = this.#scan.scan(bytes, from);
     if (to < 0) return -1;
@@ -80,7 +75,6 @@ export class ScannedRows {
     return to;
   }
 
-  /** Reads the field of number `at`; false if the line must be parsed. */
   #read(bytes: Uint8Array, at: number): boolean {
     const { type, absent, shows } = this.#fields[at]!;
     const { kinds, starts, ends } = this.#scan;
@@ -112,8 +106,7 @@ export class ScannedRows {
   }
 
   /**
-   * Assembles the served row from its source. Equal bytes are copied in one run, which is most of a row if the export has the
-   * served order of fields.
+   * Assembles the served row from its source. Equal bytes are copied in one run: most of a row if its fields have the served order.
    */
   #append(bytes: Uint8Array, from: number, to: number): void {
     const { kinds, starts, ends } = this.#scan;

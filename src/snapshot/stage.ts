@@ -1,8 +1,7 @@
 /**
- * Stages rows between a file and a store, after `row-files.ts` or `scanned.ts` checked their fields.
- *
- * A visible row is encoded at once, so that nothing else of it survives its line. Hidden rows leave only their ids, to detect
- * duplicates and dangling references; a store has no hidden rows.
+ * Stages rows between a file and a store, after `row-files.ts` or `scanned.ts` checked their fields. A visible row is encoded at
+ * once, so that nothing else of it survives its line. Hidden rows leave only their ids, to detect duplicates and dangling
+ * references; a store has no hidden rows.
  */
 
 import { FIELDS, ROWS, TABLES, type TableName } from "../model/schema.ts";
@@ -27,13 +26,11 @@ export type Hidden = Record<string, number>;
 /** Resolves references to a table. */
 export interface Referred {
   readonly ids: IdMap;
-  /** Ids of hidden rows. */
   readonly hidden: IdMap;
 }
 
 /** Limits of a stage; see `limits.ts`. */
 export interface StageLimits {
-  /** Rows of a file. */
   readonly rows: number;
   /** Bytes of the visible rows of a file. */
   readonly tableBytes: number;
@@ -46,7 +43,6 @@ const REFERRED: ReadonlySet<TableName> = new Set(
 /** Staged rows of one file. Columns are by visible row unless they say otherwise. */
 export class Staged implements ArrivedRows {
   readonly ids: ArrivingIds;
-  /** Line of each row, by number of arrival. */
   readonly lines = new Uint32Column();
   readonly visible = new Uint32Column();
   readonly numbers: ReadonlyMap<string, Float64Column>;
@@ -62,7 +58,6 @@ export class Staged implements ArrivedRows {
   /** Resolves references of other files. Undefined as long as `packed` is. */
   referred: Referred | undefined;
   readonly #table: TableName;
-  /** Whether the rows appear in lists, newest first. */
   readonly #isListed: boolean;
   /** Columns of {@link numbers}, and their fields. */
   readonly #columns: readonly { readonly column: Float64Column; readonly at: number }[];
@@ -116,13 +111,12 @@ export class Staged implements ArrivedRows {
       this.hidden[why] = (this.hidden[why] ?? 0) + 1;
       return false;
     }
-    if (this.#target !== undefined) this.parents.push(groupOf(referred));
+    if (this.#target !== undefined) this.parents.push(referred < 0 ? NO_GROUP : referred);
     this.visible.push(this.ids.length - 1);
     for (const { column, at } of this.#columns) column.push(row.numbers[at]!);
     return this.#isListed;
   }
 
-  /** Packs good rows, if they appear in lists. */
   pack(): void {
     if (!this.#isListed) return;
     this.packed = packRows(this);
@@ -186,17 +180,11 @@ export const NOWHERE = -1;
 const HIDDEN = -2;
 
 /**
- * Resolves a reference.
- *
- * @param referred undefined for a table with problems; its snapshot is refused in any case
+ * Resolves a reference. @param referred undefined for a table with problems, whose snapshot is refused in any case
  * @returns the row of a table, {@link NOWHERE} or {@link HIDDEN}
  */
 export function findReferred(referred: Referred | undefined, id: Uint32Array, at: number): number {
   if (referred === undefined) return HIDDEN;
   const row = findWords(referred.ids, id, at);
   return row >= 0 || findWords(referred.hidden, id, at) < 0 ? row : HIDDEN;
-}
-
-export function groupOf(referred: number): number {
-  return referred < 0 ? NO_GROUP : referred;
 }

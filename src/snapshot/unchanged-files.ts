@@ -13,7 +13,6 @@ import {
   type Dangling,
   dangle,
   findReferred,
-  groupOf,
   NOWHERE,
   type Referred,
   type Stage,
@@ -64,12 +63,7 @@ export function keepWorlds({ packed, referred, lines, references }: Staged): Kep
   return { hidden: referred!.hidden, owners: sharedCopy(references), lines: sharedCopy(lines), rows };
 }
 
-/**
- * Stages an unchanged file: its rows are in the served store.
- *
- * @param reused holds the unchanged files that precede it
- * @returns its dangling references
- */
+/** Stages an unchanged file, whose rows are in the served store, after the `reused` ones. @returns its dangling references */
 export function stageUnchanged(
   stage: Stage,
   { table, file, dangling }: KeptFile,
@@ -104,7 +98,7 @@ function referAgain(
     if (owner === NOWHERE)
       dangle(dangling, { place: `${file}:${lines[arrival]}` }, "ownerId", owners, arrival * 4);
     const row = rows[arrival]!;
-    if (row !== NO_GROUP) parents[row] = groupOf(owner);
+    if (row !== NO_GROUP) parents[row] = owner < 0 ? NO_GROUP : owner;
   }
   return { parents, dangling };
 }

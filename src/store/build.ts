@@ -2,7 +2,6 @@
 
 import type { Period, WorldStats } from "../model/model.ts";
 import { type Float64Column, sharedUint32, TextColumn, type Uint32Column } from "./bytes.ts";
-import { platformStatsOf } from "./encode.ts";
 import { ENCODERS } from "./encoders.ts";
 import type { Store } from "./generation.ts";
 import { type ArrivingIds, compareWords, copyWords, createIdMap } from "./ids.ts";
@@ -25,12 +24,10 @@ export interface ArrivedRows {
 /** Statistics of visible worlds, in order of arrival. */
 export type ArrivedStats = Pick<ArrivedRows, "numbers" | "parents">;
 
-/** A table in its final order. */
 export interface Packed {
   readonly table: Table;
   /** Row of each id, by number of arrival; NO_GROUP for a hidden one. */
   readonly rows: Uint32Array;
-  /** Row of each row's parent, or NO_GROUP. */
   readonly parents: Uint32Array;
 }
 
@@ -100,10 +97,7 @@ function rankWorlds(worlds: Table, arrivedStats: ArrivedStats): Pick<Store, "wor
 }
 
 /** The copies of the first rows of each ranking; see {@link Store}. */
-export function copyMostPopular({
-  worlds,
-  popular,
-}: Pick<Store, "worlds" | "popular">): Store["mostPopular"] {
+export function copyMostPopular({ worlds, popular }: Pick<Store, "worlds" | "popular">) {
   return {
     all: copyFirstRows(worlds, popular.all),
     week: copyFirstRows(worlds, popular.week),
@@ -111,20 +105,13 @@ export function copyMostPopular({
   };
 }
 
-export type MadeParts = Partial<Omit<Store, "id" | "contents" | "users" | "worlds" | "instances">>;
-
-/**
- * Builds a store from packed tables; see {@link Store}.
- *
- * @param made parts that exist already
- * @throws {LimitError} when a table is too large to pack
- */
+/** Builds a store from packed tables. @param made parts that exist already @throws {LimitError} when a table is too large */
 export function buildStore(
   id: string,
   contents: string,
   { users, worlds, instances }: { users: Packed; worlds: Packed; instances: Packed },
   arrivedStats: ArrivedStats,
-  made: MadeParts = {},
+  made: Partial<Store> = {},
 ): Store {
   const ranked =
     made.worldStats && made.popular
@@ -140,6 +127,10 @@ export function buildStore(
     mostPopular: made.mostPopular ?? copyMostPopular({ worlds: worlds.table, popular: ranked.popular }),
     worldsByOwner: made.worldsByOwner ?? groupRows(worlds.parents, users.table.rows),
     instancesByWorld: made.instancesByWorld ?? groupRows(instances.parents, worlds.table.rows),
-    platformStats: platformStatsOf({ users: users.table, worlds: worlds.table, instances: instances.table }),
+    platformStats: ENCODERS.platformStats({
+      totalUsers: users.table.rows,
+      totalPublicWorlds: worlds.table.rows,
+      totalPublicInstances: instances.table.rows,
+    }),
   };
 }

@@ -19,8 +19,10 @@ export function sharedBytes(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length));
 }
 
-export function isSame(a: Uint32Array, b: Uint32Array): boolean {
-  return a === b || (a.length === b.length && a.every((item, at) => item === b[at]));
+export function isSame(a: Uint16Array | Uint32Array, b: typeof a): boolean {
+  const bytesOf = ({ buffer, byteOffset, byteLength }: typeof a): Buffer =>
+    Buffer.from(buffer, byteOffset, byteLength);
+  return a === b || bytesOf(a).equals(bytesOf(b));
 }
 
 /** Growth factor of a full column: copies are few, and untouched memory costs nothing. */
@@ -50,7 +52,6 @@ export class Uint32Column {
   }
 }
 
-/** A copy of a column's values in shared memory. */
 export function sharedCopy({ values, length }: Pick<Uint32Column, "values" | "length">): Uint32Array {
   const copy = sharedUint32(length);
   copy.set(values.subarray(0, length));
@@ -85,10 +86,7 @@ export class TextColumn {
   #used = 0;
   #began = 0;
 
-  /**
-   * @param spare chunks that other columns no longer need; reused memory is much cheaper than new memory
-   * @param mostBytes of all chunks together
-   */
+  /** @param spare chunks that other columns no longer need: much cheaper than new memory @param mostBytes of all chunks together */
   constructor(spare: Buffer[] = [], mostBytes = MOST_TABLE_BYTES) {
     this.#spare = spare;
     this.#mostBytes = mostBytes;

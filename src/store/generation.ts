@@ -45,13 +45,9 @@ export interface PageOf {
   readonly offset: number;
 }
 
-/**
- * Row numbers, in order. A short list is a plain array: a typed array of more than 16 items has memory of its own, and
- * allocating and freeing that takes longer than most searches.
- */
+/** Row numbers, in order. A short list is a plain array: allocating and freeing typed arrays takes longer than most searches. */
 type Rows = Uint32Array | number[];
 
-/** A page of the results of a search. */
 export interface Found {
   readonly total: number;
   /** Row numbers of the page, in the order of the answer. */
@@ -75,7 +71,6 @@ export const BUSY = "busy";
 
 export type Busy = typeof BUSY;
 
-/** The tables that are searched. */
 export type SearchName = "users" | "worlds";
 
 /** Both searches over one store. `term` is a folded, trimmed text that is not empty. */

@@ -47,11 +47,9 @@ export function compareWords(words: Uint32Array, a: number, b: number): number {
 function slotFor(map: IdMap, probe: Uint32Array, at: number): number {
   const { words, slots } = map;
   const mask = slots.length - 1;
-  let slot = hash(probe, at) & mask;
-  for (;;) {
+  for (let slot = hash(probe, at) & mask; ; slot = (slot + 1) & mask) {
     const row = slots[slot]!;
     if (row === 0 || same(words, (row - 1) * 4, probe, at)) return slot;
-    slot = (slot + 1) & mask;
   }
 }
 
@@ -97,9 +95,7 @@ export class ArrivingIds {
   }
 
   /**
-   * Adds the id at `probe[at]`.
-   *
-   * @returns -1; for a duplicate, which is not added, the number of the id that arrived before
+   * Adds the id at `probe[at]`, unless it is a duplicate. @returns -1, or the number of the same id, which arrived before
    * @throws {LimitError} when the ids are too many
    */
   add(probe: Uint32Array, at: number): number {

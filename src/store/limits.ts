@@ -1,6 +1,5 @@
 /**
- * Limits of a generation, set by 32-bit offsets. Each limit is checked while rows arrive, before more
- * memory is allocated; its message becomes a problem of the snapshot.
+ * Limits of a generation, set by 32-bit offsets; checked before memory is allocated. Their messages become problems of snapshots.
  */
 
 /** A snapshot exceeds a limit of generations, which more memory does not raise. The message names no file. */

@@ -1,20 +1,8 @@
-/**
- * Sorts row numbers by numeric keys: a least-significant-digit radix sort, stable, and about 15 times faster than a sort with
- * a comparator at a million rows.
- */
+/** Sorts row numbers by a radix sort: stable, and 15 times faster than a sort with a comparator at a million rows. */
 
 const WORD = 2 ** 32;
 /** Below this number of rows the digits are short: counting all values of a long digit would take most of the time. */
 const FEW = 16_384;
-
-/** Replaces each count by the sum of all before it: the place where its items begin. */
-function countsToOffsets(counts: Uint32Array): void {
-  for (let at = 0, offset = 0; at < counts.length; at++) {
-    const count = counts[at]!;
-    counts[at] = offset;
-    offset += count;
-  }
-}
 
 /** One stable pass, by some bits of one word of each row's key. */
 function sortByDigit(
@@ -27,33 +15,14 @@ function sortByDigit(
   const offsets = new Uint32Array(2 ** bits);
   const mask = offsets.length - 1;
   for (const row of order) offsets[(words[row]! >>> shift) & mask]!++;
-  countsToOffsets(offsets);
+  // Each count becomes the sum of all before it: the place where its rows begin.
+  for (let at = 0, offset = 0; at < offsets.length; at++) {
+    const count = offsets[at]!;
+    offsets[at] = offset;
+    offset += count;
+  }
   for (const row of order) spare[offsets[(words[row]! >>> shift) & mask]!++] = row;
   order.set(spare);
-}
-
-/**
- * Sorts row numbers by their keys, lowest first; equal keys keep their order.
- *
- * @param order row numbers, sorted in place
- * @param keys by row number; whole numbers from 0 to 2^53 - 1
- */
-function sortByKey(order: Uint32Array, keys: Float64Array): void {
-  const low = new Uint32Array(keys.length);
-  const high = new Uint32Array(keys.length);
-  let largest = 0;
-  for (const row of order) {
-    const key = keys[row]!;
-    if (key > largest) largest = key;
-    const above = Math.floor(key / WORD);
-    low[row] = key - above * WORD;
-    high[row] = above;
-  }
-  const spare = new Uint32Array(order.length);
-  const digit = order.length < FEW ? 8 : 16;
-  for (let bit = 0; bit < 64 && largest >= 2 ** bit; bit += digit) {
-    sortByDigit(order, spare, bit < 32 ? low : high, bit % 32, digit);
-  }
 }
 
 /** Fills in row numbers, ascending from 0. */
@@ -62,21 +31,33 @@ export function countUp(rows: number, order: Uint32Array = new Uint32Array(rows)
   return order;
 }
 
-/** Sorts row numbers by a value, highest first; equal values keep their order. */
+/**
+ * Sorts row numbers by a value, highest first; equal values keep their order.
+ * @param order sorted in place
+ * @param values by row number; whole numbers that differ by less than 2^53
+ */
 export function sortHighestFirst(order: Uint32Array, values: Float64Array): void {
-  let largest = Number.NEGATIVE_INFINITY;
-  for (const row of order) if (values[row]! > largest) largest = values[row]!;
-  const keys = new Float64Array(values.length);
-  for (const row of order) keys[row] = largest - values[row]!;
-  sortByKey(order, keys);
+  let highest = Number.NEGATIVE_INFINITY;
+  for (const row of order) if (values[row]! > highest) highest = values[row]!;
+  const low = new Uint32Array(values.length);
+  const high = new Uint32Array(values.length);
+  let largest = 0;
+  for (const row of order) {
+    const key = highest - values[row]!;
+    if (key > largest) largest = key;
+    const above = Math.floor(key / WORD);
+    low[row] = key - above * WORD;
+    high[row] = above;
+  }
+  const spare = new Uint32Array(order.length);
+  const digit = order.length < FEW ? 8 : 16;
+  for (let bit = 0; bit < 64 && largest >= 2 ** bit; bit += digit)
+    sortByDigit(order, spare, bit < 32 ? low : high, bit % 32, digit);
 }
 
 /**
- * The list order: newest first, then id ascending.
- *
- * @param times milliseconds since the epoch, by row
+ * The list order: newest first, then id ascending. @param times milliseconds since the epoch, by row
  * @param compareIds compares the ids of two rows, as for `sort`
- * @returns row numbers in that order
  */
 export function newestFirst(
   times: Float64Array,

@@ -8,7 +8,6 @@ import { sharedBytes, sharedUint32, type TextColumn } from "./bytes.ts";
 import type { IdMap } from "./ids.ts";
 import { checkLimit, MOST_TABLE_BYTES } from "./limits.ts";
 
-/** Encoded rows without ids. */
 export interface Block {
   readonly rows: number;
   readonly bytes: Buffer;
@@ -16,17 +15,11 @@ export interface Block {
   readonly starts: Uint32Array;
 }
 
-/** Encoded rows with an index by id. */
 export interface Table extends Block {
   readonly ids: IdMap;
 }
 
-/**
- * Packs staged texts into a block.
- *
- * @param order the staged number of each row
- * @throws {LimitError} above 4 GiB
- */
+/** Packs staged texts into a block. @param order the staged number of each row @throws {LimitError} above 4 GiB */
 export function packBlock(texts: TextColumn, order: Uint32Array, mostBytes = MOST_TABLE_BYTES): Block {
   let total = 0;
   for (const at of order) total += texts.lengthAt(at) + 1;
@@ -92,7 +85,6 @@ export function sliceRange({ bytes, starts }: Block, from: number, to: number): 
 
 /** A part that is left off the end of each row; a closing brace replaces it. */
 export interface Cut {
-  /** Its least length in bytes. */
   readonly tail: number;
   /** Its first bytes, which do not occur again in the row: no text holds a quote without a backslash. */
   readonly next: Uint8Array;

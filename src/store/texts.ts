@@ -1,19 +1,31 @@
-/** Searched texts, read back from packed rows: their offsets are known, so no row is parsed. */
+/** Places in packed rows, which follow from their layout: searched texts are read back without parsing a row. */
 
-import { RESOURCES, type ResourceName, servedLayout, VALUE_BYTES } from "../model/schema.ts";
-import type { Block } from "./table.ts";
+import { RESOURCES, type ResourceName, type ServedPart, servedLayout, VALUE_BYTES } from "../model/schema.ts";
+import type { Block, Cut } from "./table.ts";
+
+/** The least bytes of parts; fields of fixed length always have so many. */
+function leastBytes(parts: readonly ServedPart[]): number {
+  return parts.reduce((sum, { before, field: { type } }) => {
+    return sum + before.length + (VALUE_BYTES[type] ?? { text: 0, boolean: 4, count: 1 }[type as "text"]);
+  }, 0);
+}
 
 /** Bytes of a row before the value of a field: the same number in all rows. */
 function placeOf(resource: ResourceName, name: string): number {
   const { parts } = servedLayout(RESOURCES[resource].fields);
   const at = parts.findIndex(({ field }) => field.name === name);
-  return parts
-    .slice(0, at)
-    .reduce(
-      (sum, { before, field }) => sum + before.length + VALUE_BYTES[field.type]!,
-      parts[at]!.before.length,
-    );
+  return leastBytes(parts.slice(0, at)) + parts[at]!.before.length;
 }
+
+function cutOfFoundWorlds(): Cut {
+  const { parts, end } = servedLayout(RESOURCES.world.fields);
+  const later = parts.slice(servedLayout(RESOURCES.foundWorld.fields).parts.length);
+  // The quote of the description stays.
+  return { tail: leastBytes(later) + end.length - 1, next: Buffer.from(later[0]!.before.slice(1)) };
+}
+
+/** A search item is a prefix of its world: the part that is left off. */
+export const FOUND_WORLD_CUT = cutOfFoundWorlds();
 
 const DISPLAY_NAME_AT = placeOf("user", "displayName");
 const WORLD_NAME_AT = placeOf("world", "name");

@@ -3,8 +3,15 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type GramPlan, indexPart, planGrams } from "../search/index-grams.ts";
 import { type GramPart, joinParts } from "../search/join-grams.ts";
-import { foldWorldsOf, indexUsersOf, partsMade, rankedPlaces, type SearchIndex } from "../search/search.ts";
-import { indexWorldNames, type WorldTexts } from "../search/worlds.ts";
+import {
+  foldWorldsOf,
+  indexUsersOf,
+  indexWorldNames,
+  partsMade,
+  rankedPlaces,
+  type SearchIndex,
+  type WorldTexts,
+} from "../search/search.ts";
 import { indexLoaded } from "../server/load/loader.ts";
 import { doElsewhere, type Ready, type Task, type ThreadMessage } from "../server/load/threaded-loader.ts";
 import { loadSnapshot, type Refused } from "../snapshot/load.ts";

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { placesOf, type Results } from "../../src/search/results.ts";
-import { indexUsers, searchUsers } from "../../src/search/users.ts";
+import { indexUsers, indexWorlds, searchUsers, searchWorlds } from "../../src/search/search.ts";
 import { runNow, type Work } from "../../src/search/work.ts";
-import { indexWorlds, searchWorlds } from "../../src/search/worlds.ts";
 import type { PageOf } from "../../src/store/generation.ts";
 
 /** Snippets in which scripts, foldings and code units differ most. */

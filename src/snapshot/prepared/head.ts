@@ -1,5 +1,6 @@
 /**
- * The head of a prepared snapshot.
+ * The head of a prepared snapshot. Numbers are little-endian, also in the arrays, which follow it one after the other, each padded
+ * with zeros to a multiple of 64.
  *
  *   bytes 0–15   the words "orrery prepared\n"
  *        16–19   format version
@@ -7,9 +8,6 @@
  *        24–27   CRC-32 of the JSON
  *        28–31   CRC-32 of the 28 bytes before
  *        32–     the JSON, and spaces up to a multiple of 64
- *
- * Numbers are little-endian, also in the arrays. Arrays follow one after the
- * other, each padded with zeros to a multiple of 64.
  */
 
 // Not a named import of `crc32`: a Node without it would fail before the program can report its version.
@@ -20,7 +18,6 @@ import { type ArrayType, PREPARED_VERSION } from "./layout.ts";
 
 export const PREPARED_BEGINNING = "orrery prepared\n";
 const MAGIC = Buffer.from(PREPARED_BEGINNING);
-/** Bytes before the JSON. */
 export const PREFIX_BYTES = 32;
 const ALIGNMENT = 64;
 /** A head has about ten kilobytes. */
@@ -46,9 +43,7 @@ export function hexOf(crc32: number): string {
   return crc32.toString(16).padStart(8, "0");
 }
 
-/** The JSON of the head. */
 export interface PreparedHead {
-  /** As the manifest stated. */
   readonly createdAt?: string | undefined;
   /** The row files from which the snapshot was prepared. */
   readonly sources: readonly FileReport[];
@@ -70,9 +65,7 @@ export function encodeHead(head: PreparedHead): Buffer {
 }
 
 /**
- * Reads the first {@link PREFIX_BYTES}.
- *
- * @returns number of bytes of the JSON
+ * Reads the first {@link PREFIX_BYTES}. @returns number of bytes of the JSON
  * @throws {BadFileError} when they do not begin a prepared snapshot of this version
  */
 export function decodePrefix(prefix: Buffer): number {
@@ -91,18 +84,13 @@ export function decodePrefix(prefix: Buffer): number {
   return bytes;
 }
 
-/**
- * Reads the JSON of a head. With a right checksum it is trusted.
- * @param stored the whole head
- * @throws {BadFileError} when its checksum is wrong
- */
+/** Reads the JSON of a whole head, and trusts it if its checksum is right. @throws {BadFileError} when it is wrong */
 export function decodeHead(stored: Buffer): PreparedHead {
   const text = stored.subarray(PREFIX_BYTES);
   if (zlib.crc32(text) !== stored.readUInt32LE(24)) throw new BadFileError("the head has a wrong checksum");
   return JSON.parse(text.toString()) as PreparedHead;
 }
 
-/** The bytes after a head. */
 export function bodyBytesOf({ arrays }: PreparedHead): number {
   const [, , offset, bytes] = arrays.at(-1)!;
   return aligned(offset + bytes);

@@ -1,8 +1,6 @@
 /**
- * The contents of a prepared snapshot: every array, number and text of a generation, by path.
- *
- * A change of this list, or of the meaning of an array, must raise {@link PREPARED_VERSION}: a file of another version is
- * refused, not misread.
+ * The contents of a prepared snapshot: every array, number and text of a generation, by path. A change of this list, or of the
+ * meaning of an array, must raise {@link PREPARED_VERSION}: a file of another version is refused, not misread.
  */
 
 import type { SearchIndex } from "../../search/search.ts";
@@ -107,11 +105,6 @@ type Branch = { readonly [name: string]: unknown };
 function isArrayType(type: string): type is ArrayType {
   return Object.hasOwn(ARRAY_TYPES, type);
 }
-
-/** The arrays in the order of the file. */
-export const ARRAYS = Array.from(LAYOUT, ([path, type]) => ({ path, type })).filter(
-  (part): part is { path: string; type: ArrayType } => isArrayType(part.type),
-);
 
 interface Parts {
   readonly values: Readonly<Record<string, number | string>>;

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
+import zlib from "node:zlib";
 import { ROW_FILES } from "../../model/model.ts";
 import { copyMostPopular } from "../../store/build.ts";
 import type { Store } from "../../store/generation.ts";
@@ -14,11 +15,18 @@ import {
   type LoadOptions,
 } from "../loaded.ts";
 import { compareWithManifest, type Manifest } from "../manifest.ts";
-import { BadFileError, MAX_SNAPSHOT_BYTES, TOO_LARGE } from "../read.ts";
-import { bodyBytesOf, decodeHead, decodePrefix, PREFIX_BYTES } from "./head.ts";
-import { type PreparedContents, putTogether } from "./layout.ts";
+import { BadFileError, MAX_SNAPSHOT_BYTES, readAhead, TOO_LARGE } from "../read.ts";
+import {
+  aligned,
+  bodyBytesOf,
+  decodeHead,
+  decodePrefix,
+  hexOf,
+  PREFIX_BYTES,
+  type PreparedHead,
+} from "./head.ts";
+import { ARRAY_TYPES, type PreparedContents, putTogether, type StoredArray } from "./layout.ts";
 import { foldingOf } from "./letters.ts";
-import { readArrays, readInto } from "./read.ts";
 
 /** A prepared file that was read, and its contents: the store alone if it was not read again. */
 interface ReadPrepared extends Partial<Pick<PreparedContents, "index" | "hiddenWorlds">> {
@@ -31,6 +39,57 @@ function rename(store: Store, { generation }: Manifest): Store {
   if (generation === store.id) return store;
   const contents = createHash("sha256").update(`${store.contents}\n${generation}`).digest("hex");
   return { ...store, id: generation, contents };
+}
+
+/** Bytes that are read at once, while as many are checked: few enough not to delay requests noticeably. */
+const PIECE_BYTES = 2 ** 19;
+
+/** Fills memory with a file's bytes from `from` on. */
+async function readInto(handle: FileHandle, memory: Uint8Array, from: number): Promise<void> {
+  for (let done = 0; done < memory.length; ) {
+    const { bytesRead } = await handle.read(memory, done, memory.length - done, from + done);
+    if (bytesRead === 0) throw new BadFileError("is truncated");
+    done += bytesRead;
+  }
+}
+
+/** Fills memory with a file's bytes from `from` on, piece by piece. */
+function piecesOf(handle: FileHandle, memory: Uint8Array, from: number): AsyncGenerator<Uint8Array, void> {
+  let next = 0;
+  return readAhead(async () => {
+    const at = next;
+    if (at === memory.length) return undefined;
+    const piece = memory.subarray(at, at + PIECE_BYTES);
+    next += piece.length;
+    await readInto(handle, piece, from + at);
+    return piece;
+  });
+}
+
+/**
+ * Reads the arrays of a head from `start` on, and checks the checksum of each. @param take receives all bytes, in order
+ * @throws {BadFileError} saying what is wrong; any error of the file system
+ */
+async function readArrays(
+  handle: FileHandle,
+  head: PreparedHead,
+  start: number,
+  take: (bytes: Uint8Array) => void,
+): Promise<Map<string, StoredArray>> {
+  const arrays = new Map<string, StoredArray>();
+  for (const [path, type, offset, bytes, crc32] of head.arrays) {
+    // With its padding of zeros, which is read and checked as well.
+    const memory = new Uint8Array(new SharedArrayBuffer(aligned(bytes)));
+    const { itemBytes, over } = ARRAY_TYPES[type];
+    arrays.set(path, over(memory.buffer, bytes / itemBytes));
+    let checksum = 0;
+    for await (const piece of piecesOf(handle, memory, start + offset)) {
+      take(piece);
+      checksum = zlib.crc32(piece, checksum);
+    }
+    if (hexOf(checksum) !== crc32) throw new BadFileError(`${path} has a wrong checksum`);
+  }
+  return arrays;
 }
 
 async function readHead(handle: FileHandle, size: number): Promise<Buffer> {
@@ -53,7 +112,6 @@ function checkFolding({ letters, folding }: PreparedContents): void {
 
 /**
  * Reads a file and checks its checksums. Allocates memory of the file's size, but only if its head fits that size.
- *
  * @param hashes whether to hash the file
  * @throws {BadFileError} saying what is wrong; any error of the file system; the reason of the signal
  */
@@ -97,9 +155,7 @@ async function readPrepared(
 }
 
 /**
- * Loads a prepared file; the served one is not read again.
- *
- * @returns undefined when it cannot be used, with the reason among the problems
+ * Loads a prepared file, but does not read the served one again. Adds the reason to the problems when it cannot be used.
  * @throws errors of the file system; the reason of the signal
  */
 export async function loadPrepared(input: LoadInput): Promise<LoadedFiles | undefined> {

@@ -12,7 +12,7 @@ import type { Loaded } from "../load.ts";
 import { manifestText } from "../manifest.ts";
 import { hashFile } from "../read.ts";
 import { type ArrayEntry, aligned, encodeHead, hexOf } from "./head.ts";
-import { ARRAYS, takeApart } from "./layout.ts";
+import { type ArrayType, LAYOUT, takeApart } from "./layout.ts";
 import { foldingOf, lettersOf } from "./letters.ts";
 
 /** Bytes that are written, or added to a checksum, at once. */
@@ -52,11 +52,10 @@ async function writeContents(
   const folding = foldingOf(letters);
   const { values, arrays } = takeApart({ store, index, hiddenWorlds: hiddenWorlds!, letters, folding });
   let end = 0;
-  const entries = ARRAYS.map(({ path, type }): ArrayEntry => {
-    const array = arrays.get(path)!;
+  const entries = Array.from(arrays, ([path, array]): ArrayEntry => {
     const offset = end;
     end = aligned(offset + array.byteLength);
-    return [path, type, offset, array.byteLength, checksumOf(array)];
+    return [path, LAYOUT.get(path) as ArrayType, offset, array.byteLength, checksumOf(array)];
   });
   const sources = reports.map(({ file, table, bytes, rows, hidden, dangling }) => {
     return { file, table, bytes, rows, hidden, dangling };
@@ -72,12 +71,10 @@ function manifestOf({ store, createdAt, reports }: Loaded, file: { bytes: number
 }
 
 /**
- * Writes a loaded snapshot as a prepared one into a folder, which is made when missing. Leftovers of killed or overtaken
- * builds are removed.
- *
+ * Writes a loaded snapshot as a prepared one into a folder, which is made when missing. Removes leftovers of other builds.
  * @returns number of bytes of the file
- * @throws {PlaceError} when another build began to write into the folder meanwhile; any error of the file system.
- *   Nothing was changed then
+ * @throws {PlaceError} when another build began to write into the folder meanwhile; any error of the file system. Nothing was
+ *   changed then
  */
 export async function writePrepared(
   folder: string,

@@ -6,8 +6,8 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { readToken } from "../../files/given.ts";
 import { OccupiedError } from "../../files/publish.ts";
-import { readToken } from "../../files/token-file.ts";
 import type { Observe } from "../../observe/events.ts";
 import type { Occasion, Source } from "../../server/load/source.ts";
 import { growingPause } from "../../util/process/pauses.ts";
