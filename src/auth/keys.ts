@@ -261,7 +261,6 @@ function checkRecord(record: unknown, at: number): KeyRecord {
 
 /**
  * @internal Reads the text of a keys file; keeps unknown fields.
- *
  * @param counters where every id gets its slot
  * @throws {KeysFileError} naming the record and the field at fault
  */
@@ -306,7 +305,6 @@ export const areEqual = (one: Key, other: Key): boolean =>
 
 /**
  * Adds the tokens of a record.
- *
  * @param at its place in the list
  * @throws {KeysFileError} when the ring has its id or one of its hashes. The id keeps its slot.
  */

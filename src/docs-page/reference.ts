@@ -181,7 +181,6 @@ function fillPage(text: string, { docsName, docsContact }: PagesSettings): strin
 
 /**
  * Inserts the server's own parts into a file; those with a hash in their name contain none.
- *
  * @param limit of an API key, in words
  * @param examples for the document
  */

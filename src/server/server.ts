@@ -181,8 +181,7 @@ async function listenInThreads(
     keyUse,
     cacheBytes: Math.floor(opened.searchCacheBytes / count),
   };
-  const served = { ...opened, observe: rationNotices(observe), writeAccess };
-  const threads = new ServingThreads(task, served);
+  const threads = new ServingThreads(task, { ...opened, observe: rationNotices(observe), writeAccess });
   await threads.start(count);
   return threads;
 }

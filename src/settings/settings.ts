@@ -252,12 +252,7 @@ export const CORE_SETTINGS = [
     default: "30",
     meaning: "Time for which a connection with a request in progress may be inactive.",
   },
-  {
-    ...NAME,
-    required: true,
-    meaning: "Name of the key, such as its purpose.",
-    commands: ["keys create"],
-  },
+  { ...NAME, required: true, meaning: "Name of the key, such as its purpose.", commands: ["keys create"] },
   { ...OWNER, meaning: "The person or team that has the key.", commands: ["keys create"] },
   { ...NOTE, meaning: "A text to keep with the key, such as a ticket.", commands: ["keys create"] },
   {

@@ -55,7 +55,6 @@ function distance(query: Uint32Array, text: Uint32Array, most: number, skipCost:
 
 /**
  * The known word that an unknown one may mean: the nearest, ignoring case.
- *
  * @param most maximum number of edits; a third of the word's length when absent
  */
 export function nearest(

@@ -18,7 +18,6 @@ function whyUnusable(names: readonly string[], error: unknown): string {
 
 /**
  * The error to throw when optional packages cannot be imported. Import them in a `try` block: bundlers let them be missing there.
- *
  * @param fail makes an error that says what to do: a sentence without its subject
  */
 export function importFailure(

@@ -159,10 +159,8 @@ export class SnapshotKeeper {
 
   /** Reports once why the folder cannot be read. */
   #tellUnreadable(error: unknown): void {
-    const isOfSource = error instanceof SourceError;
-    const problem = isOfSource
-      ? error.message
-      : `${this.#loads.folder}: cannot be read: ${problemText(error)}`;
+    const unread = `${this.#loads.folder}: cannot be read: ${problemText(error)}`;
+    const problem = error instanceof SourceError ? error.message : unread;
     if (this.#lastSeen !== problem) this.#tellRefused({ problems: [problem] });
     this.#lastSeen = problem;
   }

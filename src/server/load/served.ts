@@ -115,10 +115,5 @@ export function loadedObservation(loaded: LoadedSearchable, ms: number): Observa
 }
 
 export function unchangedObservation(loaded: LoadedSearchable, ms: number): Observation {
-  return {
-    kind: "snapshot-unchanged",
-    generation: loaded.store.id,
-    ms: Math.round(ms),
-    ...tablesOf(loaded),
-  };
+  return { kind: "snapshot-unchanged", generation: loaded.store.id, ms: Math.round(ms), ...tablesOf(loaded) };
 }

@@ -25,11 +25,7 @@ export interface Source {
 }
 
 export function folderSource(folder: string): Source {
-  return {
-    refresh: async () => folder,
-    ageMs: () => 0,
-    problem: () => undefined,
-  };
+  return { refresh: async () => folder, ageMs: () => 0, problem: () => undefined };
 }
 
 export interface SourceQuestion {
