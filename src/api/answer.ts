@@ -52,7 +52,6 @@ export interface State {
   generation: Generation;
 }
 
-/** Finds the operation of a path. */
 export const findOperation = createRouter(ROUTES, BASE_PATH);
 
 /** Whether a target lies below the API's base path, or belongs to the pages beside it; `answer` answers any other with "not found". */

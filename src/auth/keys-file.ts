@@ -45,7 +45,6 @@ async function behindLinks(file: string): Promise<string> {
   }
 }
 
-/** Undefined if the file does not exist. */
 async function readIfThere(file: string): Promise<Given | undefined> {
   try {
     return await readGiven(file, MOST_KEYS_BYTES);

@@ -31,7 +31,6 @@ function readScopes(scopes: readonly string[]): string[] {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Explains why a text is no date or time. */
 function problemWithTime(text: string): string {
   const is = JSON.stringify(text);
   const [, unit] = /^\d+(?:\.\d+)?\s*([a-z]+)$/i.exec(text) ?? [];

@@ -21,14 +21,7 @@ import { PlaceError } from "../util/user-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { takeInherited } from "./inherited.ts";
-import {
-  CommandError,
-  type Environment,
-  failureAt,
-  type Options,
-  readPrefixes,
-  UsageError,
-} from "./options.ts";
+import { CommandError, failureAt, type Options, readPrefixes, UsageError } from "./options.ts";
 import { type ProgressBar, startProgress } from "./terminal.ts";
 
 /** Opens console and log. A log on the terminal of the listening line does not repeat that line. */
@@ -77,7 +70,6 @@ async function start(
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** How long a stop may take. */
 const DEADLINE_MS = 8500;
 
 /** Handles signals that {@link deferSignals} held back: one during the start ends the process. @param endsWithTerminal whether SIGHUP stops the server @returns hands later ones to the server */
@@ -133,7 +125,7 @@ const PREFIX = "ORRERY_";
  * silently leave its setting at the default. Empty variables count as absent.
  */
 export function reportUnknownVariables(
-  environment: Environment,
+  environment: CommandIo["environment"],
   settings: readonly Setting[],
   observe: Observe,
 ): void {
@@ -219,13 +211,8 @@ export async function demo(options: Options<"demo">, io: CommandIo, program: Pro
   const { api } = readPrefixes(options);
   const { keys, token, sample } = await makePlace(api);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  const { url, adminUrl, pagesUrl, announce } = await runServer(
-    options,
-    io,
-    program,
-    { settings, admin },
-    true,
-  );
+  const own = { settings, admin };
+  const { url, adminUrl, pagesUrl, announce } = await runServer(options, io, program, own, true);
   await announce(`curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`);
   if (adminUrl !== undefined) await announce(`orrery admin on ${adminUrl}\n`);
   if (pagesUrl !== undefined) await announce(`API reference on ${pagesUrl}\n`);

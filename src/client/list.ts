@@ -42,7 +42,6 @@ const MOST_RESTARTS = 10;
 /** Items in a request of {@link allOf}; the most that the API gives. */
 const LARGEST_PAGE = 50;
 
-/** The reply to a request for one page. */
 interface PageReply<Item> extends GoodReply {
   readonly body: Page<Item> & { readonly match?: string };
 }

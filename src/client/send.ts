@@ -127,7 +127,6 @@ function unlessAborted<Result>(work: () => Promise<Result>, signal?: AbortSignal
   });
 }
 
-/** A reply for the caller, or its failure. */
 function judge({ status, headers }: Response, text: string): GoodReply | Failure {
   let body: unknown;
   try {

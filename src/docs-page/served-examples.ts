@@ -5,7 +5,6 @@ import type { Store } from "../store/generation.ts";
 import { findId } from "../store/ids.ts";
 import { idText, rowObject } from "../store/table.ts";
 
-/** The store that the examples are taken from. */
 export type ExampleStore = Pick<Store, "id" | "users" | "worlds" | "instances">;
 
 /** Each is undefined where no row is visible that has it. */

@@ -87,7 +87,6 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
   };
 }
 
-/** Opens the loader and the searches. */
 async function openSearching(options: OpenStateOptions, requestCounters: RequestCounters | undefined) {
   const { settings, features, threads = true, startsHere, servesElsewhere, observe } = options;
   const { searchCacheBytes } = settings;
@@ -105,7 +104,6 @@ async function openSearching(options: OpenStateOptions, requestCounters: Request
   return { similar, searchBounds, load };
 }
 
-/** A state and its keepers. */
 export type OpenState = Awaited<ReturnType<typeof openState>>;
 
 /** Loads keys and snapshot, and begins to check them for changes. @throws {KeysFileError} or {SnapshotError} */
@@ -194,7 +192,6 @@ function opened(
     served: snapshots.served,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
-    /** Tells other threads of changes. */
     live,
     /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
@@ -206,13 +203,11 @@ function opened(
       const { id } = state.generation.store;
       return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
-    /** Replaces the given records, at once. */
     takeRecords,
     /** Begins to index similar names, if the settings say so. To be called when requests are accepted. */
     begin(): void {
       similar?.begin();
     },
-    /** Stops checking the files. */
     stop(): void {
       keys?.stop();
       snapshots.stop();

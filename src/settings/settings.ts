@@ -42,7 +42,6 @@ export interface Setting<C extends string = string> {
   /** 0 when absent. */
   readonly min?: number;
   readonly max?: number;
-  /** Words that are values. */
   readonly choices?: readonly string[];
   /** For text or a list: what else is wrong with a value, or undefined. */
   readonly problem?: (text: string) => string | undefined;
@@ -437,7 +436,6 @@ export function commandsOf({ commands = SERVING }: Setting): readonly string[] {
   return commands;
 }
 
-/** The settings of one command, in table order. */
 export function settingsOf(table: readonly Setting[], command: string): Setting[] {
   return table.filter((setting) => commandsOf(setting).includes(command));
 }

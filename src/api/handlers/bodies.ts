@@ -26,7 +26,6 @@ const PREFERS_BYTES = process.versions.bun !== undefined;
 const ONE_HEAD = '{"data":';
 const ONE_END = "}";
 
-/** One row as a single resource. */
 export function oneRow(block: Block, row: number): Outcome {
   if (!PREFERS_BYTES) return oneText(rowText(block, row));
   const slices = sliceRange(block, row, row + 1);

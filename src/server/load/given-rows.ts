@@ -9,7 +9,6 @@ import { indexInThread } from "./threaded-loader.ts";
 /** Up to so many users and worlds are indexed on the calling thread: it takes some milliseconds. */
 const MOST_HERE = 2000;
 
-/** The rows of a program. */
 export type RowsHolder = ReturnType<typeof createRowsHolder>;
 
 /** @param threads whether other threads may index */

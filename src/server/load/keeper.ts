@@ -41,7 +41,7 @@ export class SnapshotKeeper {
     this.#loads = new SnapshotLoads(options, this.#closing.signal, onGeneration);
   }
 
-  /** @param onGeneration called with every generation, the first included @throws {SnapshotError} when the first load fails */
+  /** @throws {SnapshotError} when the first load fails */
   static async open(options: SnapshotOptions, onGeneration: TakeGeneration): Promise<SnapshotKeeper> {
     const keeper = new SnapshotKeeper(options, onGeneration);
     await keeper.#load();

@@ -56,7 +56,7 @@ export class SnapshotLoads {
   #isServed = false;
   #createdAt: string | undefined;
 
-  /** @param signal ends a running load @param onGeneration called with every generation, the first included */
+  /** @param signal ends a running load */
   constructor(options: SnapshotOptions, signal: AbortSignal, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#signal = signal;
@@ -65,7 +65,6 @@ export class SnapshotLoads {
     this.served = new ServedGeneration(options, onGeneration);
   }
 
-  /** Loads, and serves the result unless it is refused. */
   async load(allowShrink: boolean, occasion: Occasion): Promise<LoadOutcome> {
     const { events } = this.#options;
     events?.began();
@@ -97,7 +96,6 @@ export class SnapshotLoads {
     return this.isOfNewestLoad(fingerprint) ? this.#isServed : await this.#takeRenewed(isLoading);
   }
 
-  /** Notes that the served snapshot is the current one. */
   confirm(): void {
     this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
   }

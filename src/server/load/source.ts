@@ -29,7 +29,6 @@ export function folderSource(folder: string): Source {
 }
 
 export interface SourceQuestion {
-  /** The value of `--snapshot`. */
   readonly snapshot: string;
   /** Settings that the command lacks are absent. */
   readonly settings: Partial<Settings>;
