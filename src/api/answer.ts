@@ -1,6 +1,5 @@
 /**
- * The request pipeline. A request passes these steps in order, and the
- * first failure answers:
+ * The request pipeline. A request passes these steps in order, and the first failure answers:
  *
  *   path → method → token → limit → scope → parameters → operation → conditions
  *

@@ -31,10 +31,7 @@ export function makeKey({ prefix, owner, note, ...key }: NewKey) {
   return { token, record };
 }
 
-/**
- * The path with all symbolic links resolved, even if the file itself is missing.
- * @throws errors of the file system, but not that the file is missing
- */
+/** The path without symbolic links, also of a missing file. @throws other errors of the file system */
 async function behindLinks(file: string): Promise<string> {
   try {
     return await realpath(file);

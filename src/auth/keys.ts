@@ -146,10 +146,7 @@ export function tokenHasher(once: HashOnce | undefined): (token: string) => stri
     hash("sha256", ASCII.test(token) || !ONE_BYTE.test(token) ? token : Buffer.from(token, "latin1"));
 }
 
-/**
- * @internal The hash under which a token is stored. Header values have one character per byte, texts of the same program
- * may not.
- */
+/** @internal The hash of a token as it is stored. Header values have one character per byte, other texts may not. */
 export const hashToken: (token: string) => string = tokenHasher(
   (crypto as { readonly hash?: HashOnce }).hash,
 );
@@ -295,11 +292,7 @@ const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt", "tok
 export const areEqual = (one: Key, other: Key): boolean =>
   one === other || COMPARED.every((field) => one[field] === other[field]);
 
-/**
- * Adds the tokens of a record.
- * @param at its place in the list
- * @throws {KeysFileError} when the ring has its id or one of its hashes. The id keeps its slot.
- */
+/** @param at its place in the list @throws {KeysFileError} when the ring has its id, which keeps its slot, or one of its hashes */
 function addRecord(ring: KeyRing, record: KeyRecord, counters: Counters, at: number): void {
   const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous } = record;
   const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);

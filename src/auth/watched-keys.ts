@@ -88,8 +88,7 @@ export async function keepKeys(
     problem = "";
     result = keys === before?.keys ? "unchanged" : "loaded";
     if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
-    const changes = compareKeys(before?.keys ?? new KeyRing(), keys);
-    observe({ kind: "keys-loaded", keys: keys.size, ...changes });
+    observe({ kind: "keys-loaded", keys: keys.size, ...compareKeys(before?.keys ?? new KeyRing(), keys) });
     if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }
 

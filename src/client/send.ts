@@ -153,10 +153,7 @@ function pause(ms: number, signal?: AbortSignal, left?: AbortSignal): Promise<un
   return unlessAborted(() => unlessAborted(over, left), signal).finally(() => clearTimeout(timer));
 }
 
-/**
- * Makes the function that sends a request once.
- * @throws {TypeError} when an option cannot be used; the message never holds the token
- */
+/** Makes the function that sends a request once. @throws {TypeError} when an option cannot be used, without the token */
 function createAttempt(options: ClientOptions) {
   const {
     baseUrl,

@@ -169,11 +169,7 @@ function fillPage(text: string, { docsName, docsContact }: PagesSettings): strin
   return text.replaceAll("{{name}}", () => htmlText(docsName)).replaceAll("{{operator}}", () => operator);
 }
 
-/**
- * Inserts the server's own parts into a file; those with a hash in their name contain none.
- * @param limit of an API key, in words
- * @param examples for the document
- */
+/** Inserts the server's own parts into a file; hashed files have none. @param limit of a key, in words @param examples for the document */
 async function prepare(
   stored: PageFile,
   limit: string,

@@ -84,10 +84,7 @@ function passing(outcome: Outcome): Outcome {
   return "fault" in outcome ? outcome : { ...outcome, isPassing: true };
 }
 
-/**
- * Answers a search, by similar names only where the server has them. Until their index is ready, the exact search
- * answers and says so.
- */
+/** Answers a search. Until there is an index of similar names, the exact search answers in its place and says so. */
 export function searchPage(
   table: SearchName,
   block: Block,
