@@ -119,7 +119,6 @@ function textFor(args: readonly string[]): string {
   return family.map((row) => helpFor(row, settings)).join("\n");
 }
 
-/** The error for words that name no command. */
 function noCommand(args: readonly string[]): UsageError {
   const names = PROGRAM.commands.flatMap(({ name, isInternal }) => (isInternal ? [] : name));
   const verbs = names.filter((name) => name.startsWith(`${args[0]} `)).map((name) => name.split(" ")[1]!);
@@ -137,7 +136,6 @@ function noCommand(args: readonly string[]): UsageError {
   return new UsageError(`there is no command ${JSON.stringify(given)}${help} (see orrery --help)`);
 }
 
-/** Runs a command line. */
 async function run(args: readonly string[]): Promise<void> {
   // `help serve` is `serve --help`.
   if (args[0] === "help" && args.length > 1 && !isHelp(args[1]))

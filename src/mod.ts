@@ -85,20 +85,17 @@ export interface Orrery extends Doors {
   /**
    * The client of `orrery/client` over this process, without a network. Without a token it reads as the process itself:
    * every scope, nothing counted.
-   *
    * @throws {TypeError} for a malformed token
    */
   readonly client: (token?: string) => Client;
   /**
    * Replaces the keys that were given to `openOrrery`, at once; the counts continue by id.
-   *
    * @throws {TypeError} naming the faulty key; then nothing changes
    */
   readonly setKeys: (keys: readonly GivenKey[]) => void;
   /**
    * Replaces the rows that were given to `openOrrery`, as a reload does: resolves with its outcome, and rows with a problem
    * change nothing.
-   *
    * @throws {TypeError} when the rows are no tables, or the snapshot is a folder
    */
   readonly setRows: (rows: GivenRows) => Promise<Reloaded>;
@@ -156,7 +153,6 @@ function createSetRows(holder: RowsHolder | undefined, reload: () => Promise<Rel
 
 /**
  * Opens a snapshot for reading from the same program.
- *
  * @throws {SnapshotError} when the snapshot cannot be loaded
  * @throws {KeysFileError} when the keys file cannot be used
  * @throws {Error} when limits are to be shared and the file of the password cannot be read, or the package for it is missing

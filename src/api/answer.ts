@@ -1,6 +1,5 @@
 /**
- * The request pipeline. A request passes these steps in order, and the
- * first failure answers:
+ * The request pipeline. A request passes these steps in order, and the first failure answers:
  *
  *   path → method → token → limit → scope → parameters → operation → conditions
  *
@@ -52,7 +51,6 @@ export interface State {
   generation: Generation;
 }
 
-/** Finds the operation of a path. */
 export const findOperation = createRouter(ROUTES, BASE_PATH);
 
 /** Whether a target lies below the API's base path, or belongs to the pages beside it; `answer` answers any other with "not found". */

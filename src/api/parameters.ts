@@ -7,8 +7,6 @@ const MAX_LIMIT = 50;
 /** Page size when the request has none that can be used. */
 const DEFAULT_LIMIT = 20;
 
-const MATCHES: readonly Match[] = ["exact", "similar"];
-
 interface ParameterRow {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly meaning: string;
@@ -35,7 +33,7 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterRow>> = {
   },
   worldId: { schema: { type: "string", format: "uuid" }, meaning: "Only instances of this world." },
   match: {
-    schema: { type: "string", enum: [...MATCHES], default: "exact" },
+    schema: { type: "string", enum: ["exact", "similar"] satisfies Match[], default: "exact" },
     meaning:
       "`similar` finds names that may be misspelt, on servers that offer it; anything else counts as `exact`.",
   },

@@ -13,14 +13,18 @@ const MISSING = {
   instances: "instanceMissing",
 } as const satisfies Record<string, FaultName>;
 
-/** An operation on the row of a table that the path names. */
+/** An operation on the row of a table that the path names, and its error if there is no such row. */
 function ofRow(
   table: keyof typeof MISSING,
   answer: (call: Call, row: number) => Outcome,
-): (call: Call) => Outcome {
-  return (call) => {
-    const row = findId(call.store[table].ids, call.id);
-    return row < 0 ? { fault: MISSING[table] } : answer(call, row);
+): Pick<Route, "faults" | "run"> {
+  const fault = MISSING[table];
+  return {
+    faults: [fault],
+    run: (call) => {
+      const row = findId(call.store[table].ids, call.id);
+      return row < 0 ? { fault } : answer(call, row);
+    },
   };
 }
 
@@ -72,9 +76,8 @@ export const ROUTES: readonly Route[] = [
     scope: "read:worlds",
     parameters: [],
     reply: { envelope: "one", schema: "world" },
-    faults: ["worldMissing"],
     summary: "One world.",
-    run: ofRow("worlds", ({ store }, row) => oneRow(store.worlds, row)),
+    ...ofRow("worlds", ({ store }, row) => oneRow(store.worlds, row)),
   },
   {
     name: "getWorldStats",
@@ -82,9 +85,8 @@ export const ROUTES: readonly Route[] = [
     scope: "read:worlds",
     parameters: [],
     reply: { envelope: "one", schema: "worldStats" },
-    faults: ["worldMissing"],
     summary: "Visit counts of one world.",
-    run: ofRow("worlds", ({ store }, row) => oneRow(store.worldStats, row)),
+    ...ofRow("worlds", ({ store }, row) => oneRow(store.worldStats, row)),
   },
   {
     name: "listWorldInstances",
@@ -92,9 +94,8 @@ export const ROUTES: readonly Route[] = [
     scope: "read:instances",
     parameters: ["limit", "offset"],
     reply: { envelope: "list", schema: "instance" },
-    faults: ["worldMissing"],
     summary: "Public instances of one world, newest first.",
-    run: ofRow("worlds", ({ store, parameters }, row) =>
+    ...ofRow("worlds", ({ store, parameters }, row) =>
       rowsPage(store.instances, rowsOf(store.instancesByWorld, row), parameters),
     ),
   },
@@ -114,9 +115,8 @@ export const ROUTES: readonly Route[] = [
     scope: "read:users",
     parameters: [],
     reply: { envelope: "one", schema: "user" },
-    faults: ["userMissing"],
     summary: "One user's public profile.",
-    run: ofRow("users", ({ store }, row) => oneRow(store.users, row)),
+    ...ofRow("users", ({ store }, row) => oneRow(store.users, row)),
   },
   {
     name: "listUserWorlds",
@@ -124,9 +124,8 @@ export const ROUTES: readonly Route[] = [
     scope: "read:worlds",
     parameters: ["limit", "offset"],
     reply: { envelope: "list", schema: "world" },
-    faults: ["userMissing"],
     summary: "Public worlds of one user, newest first.",
-    run: ofRow("users", ({ store, parameters }, row) =>
+    ...ofRow("users", ({ store, parameters }, row) =>
       rowsPage(store.worlds, rowsOf(store.worldsByOwner, row), parameters),
     ),
   },
@@ -146,9 +145,8 @@ export const ROUTES: readonly Route[] = [
     scope: "read:instances",
     parameters: [],
     reply: { envelope: "one", schema: "instance" },
-    faults: ["instanceMissing"],
     summary: "One instance.",
-    run: ofRow("instances", ({ store }, row) => oneRow(store.instances, row)),
+    ...ofRow("instances", ({ store }, row) => oneRow(store.instances, row)),
   },
   {
     name: "getStats",

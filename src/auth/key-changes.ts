@@ -5,7 +5,6 @@ import { parseTime } from "../model/time.ts";
 import { nearest } from "../util/distance.ts";
 import { areEqual, KEY_FIELDS, type KeyRecord, type KeyRing } from "./keys.ts";
 
-/** Numbers of keys that were added, changed and removed. */
 export function compareKeys(before: KeyRing, after: KeyRing) {
   let kept = 0;
   let changed = 0;
@@ -33,7 +32,6 @@ const quoted = (text: string): string =>
 
 const KNOWN: ReadonlySet<string> = new Set(KEY_FIELDS);
 
-/** A record's unknown fields. */
 export function unknownFieldsOf(record: KeyRecord): [name: string, value: unknown][] {
   return Object.entries(record).filter(([name]) => !KNOWN.has(name));
 }

@@ -8,7 +8,6 @@
 import type { FaultName } from "../model/fault.ts";
 import { MOST_SHARED } from "./limit.ts";
 
-/** Why the requests of a key are refused. */
 export const REFUSALS = ["rate_limited", "scope", "expired", "disabled", "busy"] as const;
 
 export type Refusal = (typeof REFUSALS)[number];

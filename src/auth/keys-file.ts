@@ -24,20 +24,14 @@ const hintOf = (token: string): string => token.slice(-4);
 export const makeToken = (prefix: string): string => prefix + randomBytes(32).toString("base64url");
 
 /** Makes a key: its token, which is not stored, and its record for a keys file. */
-export function makeKey({ prefix, owner, note, ...key }: NewKey): {
-  readonly token: string;
-  readonly record: KeyRecord;
-} {
+export function makeKey({ prefix, owner, note, ...key }: NewKey) {
   const token = makeToken(prefix);
-  const record = recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token });
-  return { token, record: { ...record, hint: hintOf(token), owner, note } };
+  const made = recordOf({ ...key, id: `key_${randomBytes(8).toString("hex")}`, token });
+  const record: KeyRecord = { ...made, hint: hintOf(token), owner, note };
+  return { token, record };
 }
 
-/**
- * The path with all symbolic links resolved, even if the file itself is missing.
- *
- * @throws errors of the file system, but not that the file is missing
- */
+/** The path without symbolic links, also of a missing file. @throws other errors of the file system */
 async function behindLinks(file: string): Promise<string> {
   try {
     return await realpath(file);
@@ -48,7 +42,6 @@ async function behindLinks(file: string): Promise<string> {
   }
 }
 
-/** Undefined if the file does not exist. */
 async function readIfThere(file: string): Promise<Given | undefined> {
   try {
     return await readGiven(file, MOST_KEYS_BYTES);
@@ -63,15 +56,14 @@ async function explained<T>(file: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof KeysFileError) throw new KeysFileError(`${file}: ${error.message}`);
-    if (error instanceof PlaceError) throw new KeysFileError(`${file}: ${error.message}`);
     // Other code handles a missing file.
     if (codeOf(error) === "ENOENT") {
       throw new KeysFileError(`${dirname(file)}: directory does not exist (ENOENT)`);
     }
-    const text = systemErrorText(error);
-    if (text !== undefined) throw new KeysFileError(`${file}: ${text}`);
-    throw error;
+    const isPlain = error instanceof KeysFileError || error instanceof PlaceError;
+    const text = isPlain ? error.message : systemErrorText(error);
+    if (text === undefined) throw error;
+    throw new KeysFileError(`${file}: ${text}`);
   }
 }
 
@@ -119,7 +111,6 @@ export interface ChangeOptions {
 
 /**
  * Changes a keys file under its lock. Keeps all other content, but removes expired previous tokens.
- *
  * @param change gets the records and returns the new ones; called again if the lock is lost meanwhile
  * @throws {KeysFileError} naming the file, if it is missing, cannot be used or is held by another command for a minute
  */

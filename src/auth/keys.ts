@@ -68,25 +68,17 @@ export interface TokenChanges {
 
 /** @internal Keys by token. */
 export class KeyRing {
-  readonly #byHash: Map<string, Key>;
-  readonly #bySlot: (Key | undefined)[] = [];
+  /** By the lower-case hex SHA-256 of the token. Previous tokens have copies of the keys. */
+  readonly tokens: Map<string, Key>;
+  /** The keys by their slots in the counters. */
+  readonly bySlot: (Key | undefined)[] = [];
   #size = 0;
   /** Used keys by token: hashing the token at each request would take a tenth of the time of a lookup. */
   readonly #used = new Map<string, Key>();
 
-  /** @param byHash of a ring of another thread; such a ring has no slots */
-  constructor(byHash = new Map<string, Key>()) {
-    this.#byHash = byHash;
-  }
-
-  /** By the lower-case hex SHA-256 of the token. Previous tokens have copies of the keys. */
-  get tokens(): ReadonlyMap<string, Key> {
-    return this.#byHash;
-  }
-
-  /** The keys by their slots in the counters. */
-  get bySlot(): readonly (Key | undefined)[] {
-    return this.#bySlot;
+  /** @param tokens of a ring of another thread; such a ring has no slots */
+  constructor(tokens = new Map<string, Key>()) {
+    this.tokens = tokens;
   }
 
   get size(): number {
@@ -95,35 +87,35 @@ export class KeyRing {
 
   /** Adds a key's token, before the ring is in use; that of the key itself comes before the previous ones. */
   add(key: Key): void {
-    this.#byHash.set(key.hash, key);
-    if (this.#bySlot[key.slot] !== undefined) return;
-    this.#bySlot[key.slot] = key;
+    this.tokens.set(key.hash, key);
+    if (this.bySlot[key.slot] !== undefined) return;
+    this.bySlot[key.slot] = key;
     this.#size++;
   }
 
   /** The changes that make the ring before into this one. */
   changesSince(before: KeyRing): TokenChanges {
     const differs = ([hash, key]: readonly [string, Key]): boolean => {
-      const old = before.#byHash.get(hash);
+      const old = before.tokens.get(hash);
       return old === undefined || old.slot !== key.slot || !areEqual(old, key);
     };
     return {
-      changed: [...this.#byHash].filter(differs),
-      removed: [...before.#byHash.keys()].filter((hash) => !this.#byHash.has(hash)),
+      changed: [...this.tokens].filter(differs),
+      removed: [...before.tokens.keys()].filter((hash) => !this.tokens.has(hash)),
     };
   }
 
   /** The ring with these changes, which takes the place of this one. */
   changedBy({ changed, removed }: TokenChanges): KeyRing {
-    for (const hash of removed) this.#byHash.delete(hash);
-    for (const [hash, key] of changed) this.#byHash.set(hash, key);
-    return new KeyRing(this.#byHash);
+    for (const hash of removed) this.tokens.delete(hash);
+    for (const [hash, key] of changed) this.tokens.set(hash, key);
+    return new KeyRing(this.tokens);
   }
 
   find(token: string): Key | undefined {
     const used = this.#used.get(token);
     if (used !== undefined) return used;
-    const key = this.#byHash.get(hashToken(token));
+    const key = this.tokens.get(hashToken(token));
     // Copies the text: a slice would keep the whole head of the request in memory.
     if (key !== undefined) this.#used.set(Buffer.from(token).toString(), key);
     return key;
@@ -154,10 +146,7 @@ export function tokenHasher(once: HashOnce | undefined): (token: string) => stri
     hash("sha256", ASCII.test(token) || !ONE_BYTE.test(token) ? token : Buffer.from(token, "latin1"));
 }
 
-/**
- * @internal The hash under which a token is stored. Header values have one character per byte, texts of the same program
- * may not.
- */
+/** @internal The hash of a token as it is stored. Header values have one character per byte, other texts may not. */
 export const hashToken: (token: string) => string = tokenHasher(
   (crypto as { readonly hash?: HashOnce }).hash,
 );
@@ -261,7 +250,6 @@ function checkRecord(record: unknown, at: number): KeyRecord {
 
 /**
  * @internal Reads the text of a keys file; keeps unknown fields.
- *
  * @param counters where every id gets its slot
  * @throws {KeysFileError} naming the record and the field at fault
  */
@@ -304,12 +292,7 @@ const COMPARED = ["name", "kind", "scopes", "limit", "active", "expiresAt", "tok
 export const areEqual = (one: Key, other: Key): boolean =>
   one === other || COMPARED.every((field) => one[field] === other[field]);
 
-/**
- * Adds the tokens of a record.
- *
- * @param at its place in the list
- * @throws {KeysFileError} when the ring has its id or one of its hashes. The id keeps its slot.
- */
+/** @param at its place in the list @throws {KeysFileError} when the ring has its id, which keeps its slot, or one of its hashes */
 function addRecord(ring: KeyRing, record: KeyRecord, counters: Counters, at: number): void {
   const { id, kind, name, sha256, scopes, limit, active, expiresAt, previous } = record;
   const end = expiresAt === null ? Number.POSITIVE_INFINITY : parseTime(expiresAt);

@@ -57,14 +57,8 @@ async function readKeyRing(
   }
 }
 
-/** A file that cannot be looked at has none of a file that was read. */
-function fingerprintOfFile(file: string): Promise<string> {
-  return stat(file, { bigint: true }).then(fingerprintOf, String);
-}
-
 /**
  * Reads a keys file and keeps it current.
- *
  * @param onKeys called with every key ring, the first included
  * @throws {KeysFileError} when the first read fails; later failures keep the old keys and are logged
  */
@@ -84,9 +78,7 @@ export async function keepKeys(
   async function load(): Promise<void> {
     fingerprint = undefined;
     const before = inForce;
-    const read = await readKeyRing(file, counters, before, (faulty) => {
-      fingerprint = faulty;
-    });
+    const read = await readKeyRing(file, counters, before, (faulty) => (fingerprint = faulty));
     // A stop does not wait for a read.
     if (stopped) return;
     const { keys, warnings } = read;
@@ -96,8 +88,7 @@ export async function keepKeys(
     problem = "";
     result = keys === before?.keys ? "unchanged" : "loaded";
     if (result === "unchanged") return observe({ kind: "keys-unchanged", keys: keys.size });
-    const changes = compareKeys(before?.keys ?? new KeyRing(), keys);
-    observe({ kind: "keys-loaded", keys: keys.size, ...changes });
+    observe({ kind: "keys-loaded", keys: keys.size, ...compareKeys(before?.keys ?? new KeyRing(), keys) });
     if (warnings.length > 0) observe({ kind: "keys-warned", problems: warnings });
   }
 
@@ -125,8 +116,10 @@ export async function keepKeys(
   let timer = setTimeout(checkFile, LOOK_MS);
   async function checkFile(): Promise<void> {
     const known = fingerprint;
+    // The text of an error equals no fingerprint.
+    const look = (): Promise<string> => stat(file, { bigint: true }).then(fingerprintOf, String);
     // A running read, begun by a signal, need not be repeated.
-    if (!readings.isRunning && (await fingerprintOfFile(file)) !== known) await readings.ask();
+    if (!readings.isRunning && (await look()) !== known) await readings.ask();
     if (!stopped) timer = setTimeout(checkFile, LOOK_MS);
   }
   return {

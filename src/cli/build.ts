@@ -7,8 +7,7 @@ import { buildPrepared } from "../server/load/build-prepared.ts";
 import { PREPARED } from "../snapshot/files.ts";
 import { SnapshotError } from "../util/user-error.ts";
 import type { CommandIo } from "./command.ts";
-import { failureAt, type Options } from "./options.ts";
-import { refuseAddress } from "./source.ts";
+import { failureAt, type Options, refuseAddress } from "./options.ts";
 import { startProgress } from "./terminal.ts";
 
 export async function build(options: Options<"build">, io: CommandIo): Promise<void> {

@@ -6,8 +6,7 @@ import { noWorldsText } from "../snapshot/loaded.ts";
 import { PREPARED_VERSION } from "../snapshot/prepared/layout.ts";
 import { SnapshotError } from "../util/user-error.ts";
 import type { CommandIo } from "./command.ts";
-import type { Options } from "./options.ts";
-import { refuseAddress } from "./source.ts";
+import { type Options, refuseAddress } from "./options.ts";
 import { formatColumns, jsonText, startProgress } from "./terminal.ts";
 
 /** The report of a snapshot, as JSON shows it. */

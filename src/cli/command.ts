@@ -13,7 +13,6 @@ export interface CommandIo {
   readonly self: readonly string[];
   /** The first line of standard input. */
   readonly readFirstLine: () => Promise<string>;
-  /** Id of the process. */
   readonly pid: number;
   /** Reads standard input to its end, a terminal to the end of a line; one character per byte. @throws {CommandError} */
   readonly readInput: () => Promise<string>;
@@ -27,7 +26,6 @@ export interface CommandIo {
   readonly isTerminal: boolean;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
-  /** Ends the process. */
   readonly exit: (status: number) => never;
 }
 

@@ -23,16 +23,13 @@ export function keepStatusBelow(write: (text: string, isBulk?: boolean) => void)
   };
 }
 
-function isOneTerminal(): boolean {
-  return isatty(1) && isatty(2) && fstatSync(1).rdev === fstatSync(2).rdev;
-}
-
 /** Opens the outputs of a server. @param journalStream value of `JOURNAL_STREAM` */
 export function openConsole(format = "auto", journalStream?: string) {
   const errors = new Sink(openWithoutBlocking(2));
   const output = new Sink(openWithoutBlocking(1));
   const { write, status } = keepStatusBelow((text, isBulk) => errors.write(text, isBulk));
   const isPretty = format === "pretty" || (format === "auto" && errors.isTTY);
+  const isShared = errors.isTTY && isatty(1) && isatty(2) && fstatSync(1).rdev === fstatSync(2).rdev;
   const log: LogSink = {
     isPretty,
     isJournal: isJournal(journalStream),
@@ -52,7 +49,7 @@ export function openConsole(format = "auto", journalStream?: string) {
       output.write(text);
     },
     /** Whether a log for people shares the terminal of standard output, so that no line should appear twice. */
-    isOneTerminal: errors.isTTY && isPretty && isOneTerminal(),
+    isOneTerminal: isShared && isPretty,
     /** Resolves when everything is written, or after a timeout. */
     async flush(): Promise<void> {
       await Promise.all([errors, output].map((sink) => sink.flush()));

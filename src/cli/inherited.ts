@@ -5,17 +5,12 @@ import { CommandError } from "./options.ts";
 /** The first descriptor that is handed over. */
 const FIRST = 3;
 
-/** Hosts in place of `--host` and `--admin`; undefined where nothing was handed over for it. */
-export interface Inherited {
-  readonly api: string | undefined;
-  readonly admin: string | undefined;
-}
-
 /**
  * Reads which sockets were handed over, and removes the variables, which must not reach children.
+ * @returns hosts in place of `--host` and `--admin`; undefined where nothing was handed over for it
  * @throws {CommandError} when the variables contradict themselves
  */
-export function takeInherited(environment: Record<string, string | undefined>, pid: number): Inherited {
+export function takeInherited(environment: Record<string, string | undefined>, pid: number) {
   const { LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES = "" } = environment;
   for (const name of ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]) delete environment[name];
   // They may be meant for a parent that did not remove them.

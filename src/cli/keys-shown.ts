@@ -10,7 +10,6 @@ import type { CommandIo } from "./command.ts";
 import { CommandError, type Options } from "./options.ts";
 import { formatColumns, jsonText } from "./terminal.ts";
 
-/** A key as its output shows it. */
 function keyShown(record: KeyRecord, now: number) {
   const { id, kind, name, owner = null, note = null, hint = null } = record;
   const { active, expiresAt, createdAt, previous = [] } = record;

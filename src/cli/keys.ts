@@ -31,7 +31,6 @@ function readScopes(scopes: readonly string[]): string[] {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Explains why a text is no date or time. */
 function problemWithTime(text: string): string {
   const is = JSON.stringify(text);
   const [, unit] = /^\d+(?:\.\d+)?\s*([a-z]+)$/i.exec(text) ?? [];
@@ -46,12 +45,11 @@ function problemWithTime(text: string): string {
   return `${is} is neither a time from now (30m, 12h, 90d, 1w), a date (2030-01-31) nor a time (2030-01-31T12:00:00Z)`;
 }
 
-const SPAN = /^(\d+)([mhdw])$/;
 const LAST = parseTime("9999-12-31T23:59:59.999Z");
 
 /** Milliseconds of `30m`, `12h`, `90d` or `1w`; undefined for any other text. */
 function spanOf(text: string): number | undefined {
-  const [, amount, unit] = SPAN.exec(text) ?? [];
+  const [, amount, unit] = /^(\d+)([mhdw])$/.exec(text) ?? [];
   return unit === undefined ? undefined : Number(amount) * UNIT_MS[unit]!;
 }
 
@@ -70,11 +68,10 @@ function readExpiry(text: string, now: number): string {
 /** Milliseconds for which a replaced token goes on working, from `0` or a span. @throws {UsageError} */
 function readOverlap(text: string, now: number): number {
   const span = text === "0" ? 0 : spanOf(text);
-  if (span === undefined) {
-    const is = JSON.stringify(text);
+  const is = JSON.stringify(text);
+  if (span === undefined)
     throw new UsageError(`--overlap: must be 0 or a span such as 30m, 12h, 90d or 1w, is ${is}`);
-  }
-  if (now + span > LAST) throw new UsageError(`--overlap: ${JSON.stringify(text)} ends after the year 9999`);
+  if (now + span > LAST) throw new UsageError(`--overlap: ${is} ends after the year 9999`);
   return span;
 }
 
@@ -100,19 +97,15 @@ function warnOfName(records: readonly KeyRecord[], { id, name }: KeyRecord, io: 
   io.complain(`orrery: warning: ${other.id} has the name ${JSON.stringify(name)} too\n`);
 }
 
-interface NewToken {
-  readonly text: () => string;
-  /** Whether a missing keys file is created. */
-  readonly create: boolean;
-  /** Ends the message when the token cannot be printed. */
-  readonly undone: string;
-}
-
-/** Changes a keys file, and prints the new token before it takes effect, so that no valid token is lost unseen. */
+/**
+ * Changes a keys file, and prints the new token before it takes effect, so that no valid token is lost unseen.
+ * @param create whether a missing file is created
+ * @param undone ends the message when the token cannot be printed
+ */
 async function changeWithToken(
   keysFile: string,
   io: CommandIo,
-  { text, create, undone }: NewToken,
+  { text, create, undone }: { text: () => string; create: boolean; undone: string },
   change: (records: KeyRecord[]) => KeyRecord[],
 ): Promise<void> {
   let isPrinted = false;
@@ -189,9 +182,11 @@ async function changeOne(
   change: (record: KeyRecord, records: readonly KeyRecord[]) => KeyRecord | undefined,
 ): Promise<void> {
   const id = options.positionals[0]!;
-  const changeIt = (records: readonly KeyRecord[]) =>
-    changeRecord(records, id, (record) => change(record, records));
-  await changeRecords(options.values.keys, changeIt, { warn: io.complain });
+  await changeRecords(
+    options.values.keys,
+    (records) => changeRecord(records, id, (record) => change(record, records)),
+    { warn: io.complain },
+  );
   io.complain(`orrery: ${done} ${id}\n`);
 }
 

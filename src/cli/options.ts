@@ -41,6 +41,11 @@ export function failureAt(place: string, error: unknown): unknown {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** For commands that read local snapshots. @throws {UsageError} when a snapshot is a URL */
+export function refuseAddress(name: string, snapshot: string): void {
+  if (isAddress(snapshot)) throw new UsageError(`${name}: is a URL; only serve takes one`);
+}
+
 /** Makes a {@link SettingError} name its flag or variable; returns any other error unchanged. */
 export function nameSetting(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof SettingError)) return error;
@@ -66,7 +71,6 @@ export function positionalsOf({ usage }: { readonly usage: string }): string[] {
 /**
  * Joins flag and value (`--cors=off`) where parseArgs needs that: for booleans, whose value it does not let users omit
  * (`--cors off`, `--cors` and `--no-cors`), and for negative numbers, which it would take for flags.
- *
  * @param takesWords whether the command takes words besides its settings; then only a boolean's words are its value
  */
 function attachValues(args: readonly string[], settings: readonly Setting[], takesWords: boolean): string[] {

@@ -11,6 +11,7 @@ import { isSocketPlace, placeText } from "../model/socket-place.ts";
 import type { Observe } from "../observe/events.ts";
 import { withPriority } from "../observe/log/journal.ts";
 import { createLog } from "../observe/log/log.ts";
+import { findSource } from "../server/load/source.ts";
 import { type RunningServer, type ServerOptions, startServer, threadsFrom } from "../server/server.ts";
 import { defaultsOf, type Setting, settingsOf, variableOf } from "../settings/settings.ts";
 import { nearest } from "../util/distance.ts";
@@ -20,18 +21,8 @@ import { PlaceError } from "../util/user-error.ts";
 import type { CommandIo, Program } from "./command.ts";
 import { type Console, openConsole } from "./console.ts";
 import { takeInherited } from "./inherited.ts";
-import {
-  CommandError,
-  type Environment,
-  failureAt,
-  type Options,
-  readPrefixes,
-  UsageError,
-} from "./options.ts";
-import { sourceOf } from "./source.ts";
+import { CommandError, failureAt, type Options, readPrefixes, UsageError } from "./options.ts";
 import { type ProgressBar, startProgress } from "./terminal.ts";
-
-type ServerLog = ReturnType<typeof openLog>;
 
 /** Opens console and log. A log on the terminal of the listening line does not repeat that line. */
 function openLog(
@@ -79,13 +70,12 @@ async function start(
 /** Exit status of a process that a signal ended, by convention. */
 const SIGNAL_STATUS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** How long a stop may take. */
 const DEADLINE_MS = 8500;
 
 /** Handles signals that {@link deferSignals} held back: one during the start ends the process. @param endsWithTerminal whether SIGHUP stops the server @returns hands later ones to the server */
 export function takeSignals(
   io: CommandIo,
-  { console, observe }: ServerLog,
+  { console, observe }: ReturnType<typeof openLog>,
   endsWithTerminal = false,
 ): (server: RunningServer) => void {
   let server: RunningServer | undefined;
@@ -120,13 +110,9 @@ export function takeSignals(
 
 /** @throws {UsageError} when the settings share a port and this system cannot, or there is none */
 function checkSharing({ values, names }: Options<"serve">): void {
-  if (isSocketPlace(values.host)) {
-    const why =
-      "not with a Unix socket or one that was handed over, which only one thread of one process can listen at";
-    if (threadsFrom(values.threads) > 1) throw new UsageError(`${names.threads}: more than one ${why}`);
-    if (values.sharePort) throw new UsageError(`${names.sharePort}: ${why}`);
-  }
-  const why = whyNoSharing();
+  const why = isSocketPlace(values.host)
+    ? "not with a Unix socket or one that was handed over, which only one thread of one process can listen at"
+    : whyNoSharing();
   if (why === undefined) return;
   if (threadsFrom(values.threads) > 1) throw new UsageError(`${names.threads}: more than one ${why}`);
   if (values.sharePort) throw new UsageError(`${names.sharePort}: ${why}`);
@@ -139,7 +125,7 @@ const PREFIX = "ORRERY_";
  * silently leave its setting at the default. Empty variables count as absent.
  */
 export function reportUnknownVariables(
-  environment: Environment,
+  environment: CommandIo["environment"],
   settings: readonly Setting[],
   observe: Observe,
 ): void {
@@ -183,17 +169,19 @@ async function runServer(
   return { ...server, announce: console.announce };
 }
 
-/** Puts a socket that was handed over in the place of the host. */
-function atInherited(options: Options<"serve">, host: string | undefined): Options<"serve"> {
-  return host === undefined ? options : { ...options, values: { ...options.values, host } };
-}
-
 export async function serve(given: Options<"serve">, io: CommandIo, program: Program): Promise<void> {
   const inherited = takeInherited(io.environment, io.pid);
-  const options = atInherited(given, inherited.api);
-  const { values, names } = options;
+  const values = { ...given.values, host: inherited.api ?? given.values.host };
+  const options = { ...given, values };
+  const names: Readonly<Record<string, string>> = options.names;
   readPrefixes(options);
-  const source = await sourceOf(values, names, io, program);
+  const source = await findSource(program.features.findSource, {
+    snapshot: values.snapshot,
+    settings: values,
+    nameOf: (name) => names[name]!,
+    command: io.self,
+    cacheHome: () => io.environment.XDG_CACHE_HOME,
+  });
   checkSharing(options);
   const sharedLimits = await program.features.shareLimits?.(values);
   const admin = await program.readAdmin?.(options, false, inherited.admin);
@@ -223,13 +211,8 @@ export async function demo(options: Options<"demo">, io: CommandIo, program: Pro
   const { api } = readPrefixes(options);
   const { keys, token, sample } = await makePlace(api);
   const settings = { ...defaultsOf(program.settings), ...values, snapshot: sample, keys };
-  const { url, adminUrl, pagesUrl, announce } = await runServer(
-    options,
-    io,
-    program,
-    { settings, admin },
-    true,
-  );
+  const own = { settings, admin };
+  const { url, adminUrl, pagesUrl, announce } = await runServer(options, io, program, own, true);
   await announce(`curl -s -H 'Authorization: Bearer ${token}' '${url}/worlds?limit=3'\n`);
   if (adminUrl !== undefined) await announce(`orrery admin on ${adminUrl}\n`);
   if (pagesUrl !== undefined) await announce(`API reference on ${pagesUrl}\n`);

@@ -42,7 +42,6 @@ const MOST_RESTARTS = 10;
 /** Items in a request of {@link allOf}; the most that the API gives. */
 const LARGEST_PAGE = 50;
 
-/** The reply to a request for one page. */
 interface PageReply<Item> extends GoodReply {
   readonly body: Page<Item> & { readonly match?: string };
 }
@@ -50,10 +49,7 @@ interface PageReply<Item> extends GoodReply {
 /** A request for a list: its path, the caller's options, and other words of the query. */
 export type ListCall = readonly [path: string, options?: AllOptions | undefined, more?: Words];
 
-/**
- * Every item of a list. The next page is requested while the items of one are used.
- * @param route if it throws a TypeError, the iteration rejects with it
- */
+/** Every item of a list; requests a page ahead. @param route if it throws a TypeError, the iteration rejects with it */
 export async function* allOf<Item>(send: Send, route: () => ListCall): AsyncGenerator<Item, void, undefined> {
   const [path, options, more] = route();
   const { limit = LARGEST_PAGE, offset = 0, signal, onChange, ifMatch } = options ?? {};

@@ -144,10 +144,7 @@ export function createClient(options: ClientOptions): Client {
       get: one("/users/"),
       worlds: list((id: string, options?: AllOptions) => [`/users/${segment(id)}/worlds`, options]),
     },
-    instances: {
-      list: list((options?: AllOptions) => ["/instances", options]),
-      get: one("/instances/"),
-    },
+    instances: { list: list((options?: AllOptions) => ["/instances", options]), get: one("/instances/") },
     stats: (options) => get("/stats", options),
   };
 }

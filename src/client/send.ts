@@ -127,7 +127,6 @@ function unlessAborted<Result>(work: () => Promise<Result>, signal?: AbortSignal
   });
 }
 
-/** A reply for the caller, or its failure. */
 function judge({ status, headers }: Response, text: string): GoodReply | Failure {
   let body: unknown;
   try {
@@ -154,10 +153,7 @@ function pause(ms: number, signal?: AbortSignal, left?: AbortSignal): Promise<un
   return unlessAborted(() => unlessAborted(over, left), signal).finally(() => clearTimeout(timer));
 }
 
-/**
- * Makes the function that sends a request once.
- * @throws {TypeError} when an option cannot be used; the message never holds the token
- */
+/** Makes the function that sends a request once. @throws {TypeError} when an option cannot be used, without the token */
 function createAttempt(options: ClientOptions) {
   const {
     baseUrl,

@@ -213,7 +213,6 @@ function operationOf(route: Route): Json {
 /**
  * Makes the document. Conditional headers are described once, in the introduction: importers fill in headers of operations, and
  * `If-Match` with a text that is no ETag is a 412.
- *
  * @param limit requests of an API key and their window, such as "1,000 an hour"; a server's defaults if absent
  * @param publicUrl as {@link serversOf}
  */

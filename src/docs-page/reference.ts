@@ -2,7 +2,7 @@
  * The pages beside the API, and their setting: the reference of its operations, and the OpenAPI document that it shows.
  * They are served as files (RFC 9110: HEAD, conditional requests, gzip); a range request gets the whole file. The first
  * request for any of them reads all; they stay in memory, gzipped. Replies share their bytes: a slow reader costs no copy.
- * The document is made anew when its examples, which are rows of the served snapshot, have changed.
+ * The document is made anew for each snapshot, whose rows are its examples.
  */
 
 import { promisify } from "node:util";
@@ -26,30 +26,27 @@ function contactOf(text: string): { readonly url: string } | { readonly email: s
   return isHttpUrl(text) ? { url: text } : undefined;
 }
 
-/** @internal The setting of the pages. */
+const OPTION = { isOption: true, after: "cors", kind: "text" } as const;
+
+/** @internal The settings of the pages. */
 export const DOCS_PAGE_SETTINGS = [
   {
+    ...OPTION,
     flag: "docs",
-    isOption: true,
-    after: "cors",
     kind: "flag",
     default: "on",
     meaning: "Serve an API reference at `/docs` and the OpenAPI document at `/openapi.json`.",
   },
   {
+    ...OPTION,
     flag: "docs-name",
-    isOption: true,
-    after: "cors",
-    kind: "text",
     value: "TEXT",
     default: "Public read-only API",
     meaning: "Name of the API in its reference and in the OpenAPI document.",
   },
   {
+    ...OPTION,
     flag: "docs-contact",
-    isOption: true,
-    after: "cors",
-    kind: "text",
     value: "URL|MAIL",
     problem: (text) =>
       contactOf(text) === undefined ? "must be an http or https URL, or a mail address" : undefined,
@@ -57,10 +54,8 @@ export const DOCS_PAGE_SETTINGS = [
       "Where readers of the reference ask for a key: an `http` or `https` URL, or a mail address. Default: none.",
   },
   {
+    ...OPTION,
     flag: "docs-url",
-    isOption: true,
-    after: "cors",
-    kind: "text",
     value: "URL",
     problem: problemWithPublicUrl,
     meaning:
@@ -96,10 +91,7 @@ const DOCUMENT = "/openapi.json";
 declare const IS_BUILT: boolean | undefined;
 
 async function makeDocument(): Promise<unknown> {
-  if (typeof IS_BUILT === "undefined") {
-    return (await import("./openapi.ts")).createOpenApi(LIMIT);
-  }
-  return undefined;
+  return typeof IS_BUILT === "undefined" ? (await import("./openapi.ts")).createOpenApi(LIMIT) : undefined;
 }
 
 /** @internal */
@@ -151,7 +143,6 @@ const gzipped = promisify(gzip);
 
 type PagesSettings = Pick<Settings, "docs" | "docsName" | "docsContact" | "docsUrl" | "cors">;
 
-/** A text as HTML shows it. */
 function htmlText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -173,18 +164,12 @@ function fillDocument(
 function fillPage(text: string, { docsName, docsContact }: PagesSettings): string {
   const address = docsContact && contactOf(docsContact);
   const href = address && ("url" in address ? address.url : `mailto:${address.email}`);
-  const operator = href
-    ? `<a href="${htmlText(href)}">operator of this server</a>`
-    : "operator of this server";
+  const words = "operator of this server";
+  const operator = href ? `<a href="${htmlText(href)}">${words}</a>` : words;
   return text.replaceAll("{{name}}", () => htmlText(docsName)).replaceAll("{{operator}}", () => operator);
 }
 
-/**
- * Inserts the server's own parts into a file; those with a hash in their name contain none.
- *
- * @param limit of an API key, in words
- * @param examples for the document
- */
+/** Inserts the server's own parts into a file; hashed files have none. @param limit of a key, in words @param examples for the document */
 async function prepare(
   stored: PageFile,
   limit: string,
@@ -256,8 +241,6 @@ interface ReadPages {
 interface MadeDocument {
   /** Id of the store whose examples it has. The store is not held, so that its memory is free after a reload. */
   readonly storeId: string;
-  /** As JSON. */
-  readonly examples: string;
   readonly file: Promise<File>;
   /** The same, once it is made. */
   made?: File;
@@ -280,15 +263,10 @@ export function openPages(settings: PagesSettings, limit: string): PageServer | 
     return { files, document: stored.find(({ path }) => path === DOCUMENT)! };
   }
 
-  /** The document with the examples of a snapshot; made anew only when they differ from those of the last one. */
+  /** The document with the examples of a snapshot. */
   async function documentFor(stored: PageFile, store: ExampleStore): Promise<File> {
-    if (document?.storeId !== store.id) {
-      const found = findExamples(store);
-      const examples = JSON.stringify(found);
-      const isSame = document?.examples === examples;
-      const file = isSame ? document!.file : prepare(stored, limit, settings, found);
-      document = { storeId: store.id, examples, file };
-    }
+    if (document?.storeId !== store.id)
+      document = { storeId: store.id, file: prepare(stored, limit, settings, findExamples(store)) };
     const newest = document;
     newest.made = await newest.file;
     return newest.made;

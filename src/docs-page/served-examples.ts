@@ -5,7 +5,6 @@ import type { Store } from "../store/generation.ts";
 import { findId } from "../store/ids.ts";
 import { idText, rowObject } from "../store/table.ts";
 
-/** The store that the examples are taken from. */
 export type ExampleStore = Pick<Store, "id" | "users" | "worlds" | "instances">;
 
 /** Each is undefined where no row is visible that has it. */
@@ -27,17 +26,12 @@ const LETTERS = /[\p{L}\p{M}\p{N}]{1,40}/gu;
 /** Rows among which a Latin word is looked for. */
 const MOST_LOOKED_AT = 100;
 
-/** The longest match in a text; undefined if it has none. */
-function longestOf(text: string, pattern: RegExp): string | undefined {
-  return text.match(pattern)?.reduce((longest, word) => (word.length > longest.length ? word : longest));
-}
-
-/** A word of the first name that has one in Latin script, else of the first name that has any. */
+/** The longest word of the first name that has one in Latin script, else of the first name that has any. */
 function wordOf(names: readonly string[]): string | undefined {
   for (const pattern of [LATIN, LETTERS]) {
     for (const name of names) {
-      const word = longestOf(name, pattern);
-      if (word !== undefined) return word;
+      const words = name.match(pattern);
+      if (words) return words.reduce((longest, word) => (word.length > longest.length ? word : longest));
     }
   }
   return undefined;

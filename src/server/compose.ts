@@ -9,7 +9,7 @@ import { AccessLog, type AccessLogOptions } from "../observe/access-log.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { ThreadFeatures } from "./features.ts";
 
-export interface StateParts
+interface StateParts
   extends Pick<State["gate"], "counters" | "shared" | "keys">,
     Pick<State, "requestCounters" | "keyUse" | "generation" | "observe"> {
   readonly writeAccess: AccessLogOptions["write"];
@@ -20,18 +20,14 @@ export function composeState(settings: Settings, parts: StateParts): State {
   const { counters, shared, keys, requestCounters, keyUse, generation, observe, features } = parts;
   const prefixes = { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix };
   const clientOf = readClients(settings.trustedProxies);
-  const accessLog: AccessLogOptions = {
-    observe,
-    write: parts.writeAccess,
-    prefixes,
-    clientOf,
-  };
   return {
     gate: { prefixes, defaultLimit: settings.rateLimit, counters, shared, keys, closed: false },
     headers: createFixedHeaders(settings.cors),
     observe: rationNotices(observe),
     clientOf,
-    accessLog: settings.accessLog ? new AccessLog(accessLog) : undefined,
+    accessLog: settings.accessLog
+      ? new AccessLog({ observe, write: parts.writeAccess, prefixes, clientOf })
+      : undefined,
     pages: features.openPages?.(settings, limitText(settings.rateLimit, counters.windowSeconds)),
     requestCounters,
     keyUse,

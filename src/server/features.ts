@@ -6,7 +6,6 @@ import type { Settings } from "../settings/settings.ts";
 import type { FindSource } from "./load/source.ts";
 import type { SimilarGiven, SimilarSearching } from "./similar/similar.ts";
 
-/** The functions that every serving thread needs. */
 export interface ThreadFeatures {
   /** Opens the pages beside the API; undefined if they are turned off. @param limit of an API key, in words */
   readonly openPages?: (settings: Settings, limit: string) => PageServer | undefined;

@@ -117,7 +117,6 @@ function snapshotOf(given: unknown): string {
   return isUrl ? address : pathOf("snapshot", address, "the path of a folder");
 }
 
-/** The path of the keys file, or the keys. */
 function keysOf(given: unknown): string | unknown[] {
   if (given === undefined) fail('option "keys" is missing: a keys file or an array of keys');
   return Array.isArray(given) ? given : pathOf("keys", given, "the path of a file or an array of keys");
@@ -128,7 +127,6 @@ function typeOf({ kind }: Setting): "boolean" | "number" | "string" {
   return kind === "integer" || kind === "number" ? "number" : "string";
 }
 
-/** Checks an option by its setting. @returns the value */
 function checkOption(setting: Setting, name: string, given: unknown): unknown {
   if (isPath(setting)) return pathOf(name, given);
   const type = typeOf(setting);
@@ -156,15 +154,15 @@ function checkOption(setting: Setting, name: string, given: unknown): unknown {
 export function checkOptions(given: unknown, table: readonly Setting[]) {
   if (given === undefined) fail("needs options: { snapshot: FOLDER, keys: FILE or [KEY, …] }");
   if (!isObject(given)) fail(`options must be an object, are ${kindOf(given)}`);
-  const rows = optionRows(table);
-  const names = ["snapshot", "rows", "keys", "threads", "observe", ...rows.map(({ flag }) => nameOf(flag))];
+  const options = optionRows(table).map((row) => ({ row, name: nameOf(row.flag) }));
+  const names = ["snapshot", "rows", "keys", "threads", "observe", ...options.map(({ name }) => name)];
   const unknown = problemWithNames(given, names, "option");
   if (unknown !== undefined) fail(unknown);
-  const { threads, observe } = given;
-  const isRows = given.rows !== undefined;
-  if (isRows && given.snapshot !== undefined) fail('takes the option "snapshot" or "rows", not both');
-  if (isRows) checkRows(given.rows, 'openOrrery: option "rows"');
-  const snapshot = isRows ? "" : snapshotOf(given.snapshot);
+  const { rows, threads, observe } = given;
+  if (rows !== undefined && given.snapshot !== undefined)
+    fail('takes the option "snapshot" or "rows", not both');
+  if (rows !== undefined) checkRows(rows, 'openOrrery: option "rows"');
+  const snapshot = rows === undefined ? snapshotOf(given.snapshot) : "";
   const keys = keysOf(given.keys);
   if (threads !== undefined && typeof threads !== "boolean") {
     fail(`option "threads" must be a boolean, is ${kindOf(threads)}`);
@@ -172,9 +170,7 @@ export function checkOptions(given: unknown, table: readonly Setting[]) {
   if (observe !== undefined && typeof observe !== "function") {
     fail(`option "observe" must be a function, is ${kindOf(observe)}`);
   }
-  const present = rows
-    .map((row) => ({ row, name: nameOf(row.flag) }))
-    .filter(({ name }) => given[name] !== undefined);
+  const present = options.filter(({ name }) => given[name] !== undefined);
   const checked = present.map(({ row, name }) => [name, checkOption(row, name, given[name])]);
   const settings: Settings = {
     ...defaultsOf(table),
@@ -188,7 +184,6 @@ export function checkOptions(given: unknown, table: readonly Setting[]) {
   });
   if (problem !== undefined) fail(problem);
   if (typeof keys !== "string") checkKeys(keys, { api: settings.apiKeyPrefix, cli: settings.cliTokenPrefix });
-  const rowsGiven = isRows ? (given.rows as GivenRows) : undefined;
   const givenKeys = typeof keys === "string" ? undefined : (keys as GivenKey[]);
-  return { settings, keys: givenKeys, rows: rowsGiven, threads, observe: observe as Observe | undefined };
+  return { settings, keys: givenKeys, rows, threads, observe: observe as Observe | undefined };
 }

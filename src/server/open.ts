@@ -62,8 +62,6 @@ export interface OpenStateOptions {
 
 /** Most bytes of a small snapshot's row files: some 20,000 users, whose longest searches take a few milliseconds. */
 const MOST_BYTES = 8 * 1_048_576;
-/** The same for a prepared file with as many rows. */
-const MOST_PREPARED_BYTES = 3 * MOST_BYTES;
 
 /** Whether a folder holds few rows. False for compressed files, whose rows are unknown, and on errors, which the load reports. */
 async function isSmall(folder: string): Promise<boolean> {
@@ -72,7 +70,8 @@ async function isSmall(folder: string): Promise<boolean> {
     return sizes.reduce((sum, size) => sum + size) <= most;
   };
   return await areWithin(MOST_BYTES, ROW_FILES)
-    .catch(() => areWithin(MOST_PREPARED_BYTES, [PREPARED]))
+    // A prepared file with as many rows is larger.
+    .catch(() => areWithin(3 * MOST_BYTES, [PREPARED]))
     .catch(() => false);
 }
 
@@ -88,7 +87,6 @@ export function createFirstLoader(elsewhere: Loader, importHere: () => Promise<L
   };
 }
 
-/** Opens the loader and the searches. */
 async function openSearching(options: OpenStateOptions, requestCounters: RequestCounters | undefined) {
   const { settings, features, threads = true, startsHere, servesElsewhere, observe } = options;
   const { searchCacheBytes } = settings;
@@ -100,17 +98,12 @@ async function openSearching(options: OpenStateOptions, requestCounters: Request
   const searchBounds = { cacheBytes, scheduler: new Scheduler(pending), count };
   // Imported only when needed: the code that loads and indexes is half of the program, and mostly only threads need it.
   const importHere = async (): Promise<Loader> => (await import("./load/loader.ts")).loadHere;
-  if (options.load !== undefined) return { similar, searchBounds, load: options.load };
-  if (!threads) return { similar, searchBounds, load: await importHere() };
   const isFirstHere = startsHere && !servesElsewhere;
-  return {
-    similar,
-    searchBounds,
-    load: isFirstHere ? createFirstLoader(loadInThread, importHere) : loadInThread,
-  };
+  const inThread = isFirstHere ? createFirstLoader(loadInThread, importHere) : loadInThread;
+  const load = options.load ?? (threads ? inThread : await importHere());
+  return { similar, searchBounds, load };
 }
 
-/** A state and its keepers. */
 export type OpenState = Awaited<ReturnType<typeof openState>>;
 
 /** Loads keys and snapshot, and begins to check them for changes. @throws {KeysFileError} or {SnapshotError} */
@@ -122,8 +115,7 @@ export async function openState(options: OpenStateOptions) {
   const requestCounters = servesElsewhere ? undefined : requestCells && countersOf(requestCells, 0);
   const shared = await options.sharedLimits?.open(counters, observe);
   const live = new LiveState();
-  const parts = { live, counters, requestCounters };
-  const keepers = await openKeepers(options, parts).catch((error: unknown) => {
+  const keepers = await openKeepers(options, live, counters, requestCounters).catch((error: unknown) => {
     shared?.close();
     throw error;
   });
@@ -144,17 +136,13 @@ export async function openState(options: OpenStateOptions) {
   return opened(state, live, keepers, options.sharedLimits, shared);
 }
 
-/** The parts of a state that its keepers need. */
-interface KeptParts {
-  readonly live: LiveState;
-  readonly counters: Counters;
-  readonly requestCounters: RequestCounters | undefined;
-}
-
-type Keepers = Awaited<ReturnType<typeof openKeepers>>;
-
 /** Opens the keepers of a state, one after the other; on a failure closes the opened ones. */
-async function openKeepers(options: OpenStateOptions, { live, counters, requestCounters }: KeptParts) {
+async function openKeepers(
+  options: OpenStateOptions,
+  live: LiveState,
+  counters: Counters,
+  requestCounters: RequestCounters | undefined,
+) {
   const { settings, records, onDownload, onProgress, onReleased, observe } = options;
   const takeRecords = (given: readonly KeyRecord[]): void => live.setKeys(createKeyRing(given, counters));
   if (records !== undefined) takeRecords(records);
@@ -178,8 +166,7 @@ async function openKeepers(options: OpenStateOptions, { live, counters, requestC
       },
       (generation) => live.setGeneration(generation),
     );
-    const { cacheBytes: searchCacheBytes } = searchBounds;
-    return { keys, takeRecords, snapshots, similar, searchCacheBytes };
+    return { keys, takeRecords, snapshots, similar, searchCacheBytes: searchBounds.cacheBytes };
   } catch (error) {
     keys?.stop();
     throw error;
@@ -189,7 +176,7 @@ async function openKeepers(options: OpenStateOptions, { live, counters, requestC
 function opened(
   state: State,
   live: LiveState,
-  keepers: Keepers,
+  keepers: Awaited<ReturnType<typeof openKeepers>>,
   sharedLimits: SharedLimits | undefined,
   shared: SharedCount | undefined,
 ) {
@@ -199,13 +186,12 @@ function opened(
     sharedLimits,
     /** Counts of shared limits in this thread; undefined if they are not shared. */
     sharedCount: shared,
-    /** Memory for the results of exact searches, over all threads. */
+    /** For the results of exact searches, over all threads. */
     searchCacheBytes,
     /** The served generation's searches. */
     served: snapshots.served,
     /** Why the last read of the keys file was refused; undefined if it was not, or without a keys file. */
     keysProblem: () => keys?.problem(),
-    /** Tells other threads of changes. */
     live,
     /** Reads keys and snapshot again. @param allowShrink whether to accept less than half of the users or worlds */
     async reload(allowShrink?: boolean): Promise<Reloaded> {
@@ -217,13 +203,11 @@ function opened(
       const { id } = state.generation.store;
       return { keys: ofKeys, snapshot: result, generation: id, problems: [...keysProblem, ...problems] };
     },
-    /** Replaces the given records, at once. */
     takeRecords,
     /** Begins to index similar names, if the settings say so. To be called when requests are accepted. */
     begin(): void {
       similar?.begin();
     },
-    /** Stops checking the files. */
     stop(): void {
       keys?.stop();
       snapshots.stop();

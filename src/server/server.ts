@@ -21,7 +21,6 @@ import { ServingThreads } from "./threads/serving-threads.ts";
 
 export interface AdminGiven extends Pick<OpenStateOptions, "settings" | "sharedLimits" | "observe"> {
   readonly servingThreads: number;
-  /** Counters of requests, and of each key's requests by thread. */
   readonly requestCells: RequestCells;
   readonly keyUse: readonly KeyUse[];
   readonly tables: Tables;
@@ -128,7 +127,6 @@ async function startWith(options: ServerOptions, admin: Admin | undefined) {
     /** Undefined without an admin listener; likewise `pagesUrl` without pages. */
     adminUrl: admin?.url,
     pagesUrl: isLocal ? undefined : state.pages && new URL(state.pages.home, url).href,
-    /** Id of the generation being served. */
     generation,
     reload: (): Promise<unknown> => opened.reload(),
     /** Stops without losing a request. */
@@ -181,8 +179,7 @@ async function listenInThreads(
     keyUse,
     cacheBytes: Math.floor(opened.searchCacheBytes / count),
   };
-  const served = { ...opened, observe: rationNotices(observe), writeAccess };
-  const threads = new ServingThreads(task, served);
+  const threads = new ServingThreads(task, { ...opened, observe: rationNotices(observe), writeAccess });
   await threads.start(count);
   return threads;
 }

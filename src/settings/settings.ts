@@ -42,7 +42,6 @@ export interface Setting<C extends string = string> {
   /** 0 when absent. */
   readonly min?: number;
   readonly max?: number;
-  /** Words that are values. */
   readonly choices?: readonly string[];
   /** For text or a list: what else is wrong with a value, or undefined. */
   readonly problem?: (text: string) => string | undefined;
@@ -252,12 +251,7 @@ export const CORE_SETTINGS = [
     default: "30",
     meaning: "Time for which a connection with a request in progress may be inactive.",
   },
-  {
-    ...NAME,
-    required: true,
-    meaning: "Name of the key, such as its purpose.",
-    commands: ["keys create"],
-  },
+  { ...NAME, required: true, meaning: "Name of the key, such as its purpose.", commands: ["keys create"] },
   { ...OWNER, meaning: "The person or team that has the key.", commands: ["keys create"] },
   { ...NOTE, meaning: "A text to keep with the key, such as a ticket.", commands: ["keys create"] },
   {
@@ -442,7 +436,6 @@ export function commandsOf({ commands = SERVING }: Setting): readonly string[] {
   return commands;
 }
 
-/** The settings of one command, in table order. */
 export function settingsOf(table: readonly Setting[], command: string): Setting[] {
   return table.filter((setting) => commandsOf(setting).includes(command));
 }

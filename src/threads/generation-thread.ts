@@ -62,10 +62,7 @@ type LoadTask = Extract<Task, { kind: "load" }>;
 
 async function load(task: LoadTask): Promise<Refused | Ready> {
   const previous = task.previous && { ...task.previous, store: reviveStore(task.previous.store) };
-  const loaded = await loadSnapshot(task.folder, {
-    previous,
-    onProgress: progressOf(task),
-  });
+  const loaded = await loadSnapshot(task.folder, { previous, onProgress: progressOf(task) });
   if (!loaded.ok) return loaded;
   const { store } = loaded;
   // Frees staged rows, so that the index can use their memory.

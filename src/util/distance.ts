@@ -53,11 +53,7 @@ function distance(query: Uint32Array, text: Uint32Array, most: number, skipCost:
   return best;
 }
 
-/**
- * The known word that an unknown one may mean: the nearest, ignoring case.
- *
- * @param most maximum number of edits; a third of the word's length when absent
- */
+/** The nearest known word, ignoring case. @param most maximum number of edits; a third of the word's length when absent */
 export function nearest(
   word: string,
   known: readonly string[],

@@ -29,10 +29,7 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
-/**
- * Position of the first character that JSON does not allow; the text's length if it ends too soon. Without recursion,
- * since the nesting may be deep.
- */
+/** Position of the first character that JSON does not allow, or the text's length. No recursion: the nesting may be deep. */
 function faultIn(text: string): number {
   const closers: string[] = [];
   let at = 0;

@@ -9,16 +9,8 @@ const UNUSABLE: ReadonlySet<string | undefined> = new Set([
   "EACCES",
 ]);
 
-/** A sentence without its subject. */
-function whyUnusable(names: readonly string[], error: unknown): string {
-  const what = names.length === 1 ? "a package that is" : "packages that are";
-  const why = codeOf(error) === "EACCES" ? ` (${(error as Error).message})` : "";
-  return `needs ${what} not installed${why}: npm install ${names.join(" ")} (with --global where orrery was)`;
-}
-
 /**
  * The error to throw when optional packages cannot be imported. Import them in a `try` block: bundlers let them be missing there.
- *
  * @param fail makes an error that says what to do: a sentence without its subject
  */
 export function importFailure(
@@ -26,5 +18,9 @@ export function importFailure(
   error: unknown,
   fail: (what: string) => Error,
 ): unknown {
-  return UNUSABLE.has(codeOf(error)) ? fail(whyUnusable(names, error)) : error;
+  if (!UNUSABLE.has(codeOf(error))) return error;
+  const what = names.length === 1 ? "a package that is" : "packages that are";
+  const why = codeOf(error) === "EACCES" ? ` (${(error as Error).message})` : "";
+  const command = `npm install ${names.join(" ")} (with --global where orrery was)`;
+  return fail(`needs ${what} not installed${why}: ${command}`);
 }

@@ -26,7 +26,6 @@ const PREFERS_BYTES = process.versions.bun !== undefined;
 const ONE_HEAD = '{"data":';
 const ONE_END = "}";
 
-/** One row as a single resource. */
 export function oneRow(block: Block, row: number): Outcome {
   if (!PREFERS_BYTES) return oneText(rowText(block, row));
   const slices = sliceRange(block, row, row + 1);
@@ -85,10 +84,7 @@ function passing(outcome: Outcome): Outcome {
   return "fault" in outcome ? outcome : { ...outcome, isPassing: true };
 }
 
-/**
- * Answers a search, by similar names only where the server has them. Until their index is ready, the exact search
- * answers and says so.
- */
+/** Answers a search. Until there is an index of similar names, the exact search answers in its place and says so. */
 export function searchPage(
   table: SearchName,
   block: Block,

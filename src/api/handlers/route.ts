@@ -7,8 +7,6 @@ import type { PathPattern } from "../../model/paths.ts";
 import type { ResourceName } from "../../model/schema.ts";
 import type { Caller, Search, SimilarSearch, Store } from "../../store/generation.ts";
 
-export type ParameterName = "limit" | "offset" | "q" | "period" | "worldId" | "match";
-
 /** The parameters of one request, normalised; parameters that the operation does not take have their defaults. */
 export interface Parameters {
   /** 1 to 50. */
@@ -22,6 +20,8 @@ export interface Parameters {
   worldId: string;
   match: Match;
 }
+
+export type ParameterName = keyof Parameters;
 
 /** How a search compares: exactly, unless the request asks for similar names. */
 export type Match = "exact" | "similar";
@@ -46,9 +46,6 @@ export type Outcome =
     }
   | { readonly fault: FaultName };
 
-/** Shape of a 200: one object, a list, or a list with its period. */
-type Envelope = "one" | "list" | "ranking";
-
 export interface Route {
   /** Its name in clients that are generated from the OpenAPI document. */
   readonly name: string;
@@ -56,7 +53,8 @@ export interface Route {
   /** Scope an API key needs, or null when any valid key will do. */
   readonly scope: Scope | null;
   readonly parameters: readonly ParameterName[];
-  readonly reply: { readonly envelope: Envelope; readonly schema: ResourceName };
+  /** Shape of a 200: one object, a list, or a list with its period. */
+  readonly reply: { readonly envelope: "one" | "list" | "ranking"; readonly schema: ResourceName };
   /** Errors of its own, beside the errors that every operation can answer. */
   readonly faults: readonly FaultName[];
   readonly summary: string;

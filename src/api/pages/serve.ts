@@ -33,10 +33,7 @@ const WEIGHT = /;\s*q=(?:(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$))?/i;
 /** No client needs more; the rest of a longer header would cost more than the answer. */
 const MOST_READ = 1024;
 
-/**
- * The weights, 0 to 1, in the first 1,024 characters of a header such as `Accept` (RFC 9110, 12.4.2), by lower-case name; the
- * first of a name counts.
- */
+/** The weights, 0 to 1, in a header such as `Accept` (RFC 9110, 12.4.2), by lower-case name; the first of a name counts. */
 export function weightsIn(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const element of listElements(header.slice(0, MOST_READ))) {

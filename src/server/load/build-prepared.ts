@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { openRegular, readGiven } from "../../files/given.ts";
 import { isRowFile, MANIFEST, PREPARED } from "../../snapshot/files.ts";
-import type { Loaded, LoadOptions, Refused } from "../../snapshot/load.ts";
+import type { LoadOptions, Refused } from "../../snapshot/load.ts";
 import { PREPARED_BEGINNING } from "../../snapshot/prepared/head.ts";
 import { writePrepared } from "../../snapshot/prepared/write.ts";
 import { refuseShrunk, type ShrinkGuard, visibleIn } from "../../snapshot/refusals.ts";
@@ -25,12 +25,10 @@ async function whyOccupied(folder: string): Promise<string | undefined> {
     return `${folder}: holds ${row}; a folder holds rows or a prepared snapshot (${PREPARED})`;
   const given = await readGiven(join(folder, MANIFEST)).catch(() => undefined);
   const text = given?.bytes.toString() ?? "";
-  let foreign = text === "" || isManifest(text) ? undefined : MANIFEST;
+  let foreign = text === "" || isManifest(text) ? "" : MANIFEST;
   if (await isForeign(join(folder, PREPARED))) foreign = PREPARED;
-  return (
-    foreign &&
-    `${folder}: holds ${foreign}, which is none of orrery's and is not replaced; name another folder`
-  );
+  if (foreign === "") return undefined;
+  return `${folder}: holds ${foreign}, which is none of orrery's and is not replaced; name another folder`;
 }
 
 /** Whether a regular file begins as no prepared one; false for an empty or missing file. @throws errors of the file system */
@@ -63,20 +61,15 @@ export async function buildPrepared(
   from: string,
   to: string,
   { manifest = false, guard, ...options }: BuildOptions = {},
-): Promise<
-  | Refused
-  | ({ readonly ok: true; readonly generation: string; readonly bytes: number } & Pick<
-      Loaded,
-      "store" | "reports"
-    >)
-> {
+) {
   const problem = await whyOccupied(to);
-  if (problem !== undefined) return { ok: false, problems: [problem], fingerprint: undefined };
+  if (problem !== undefined)
+    return { ok: false, problems: [problem], fingerprint: undefined } satisfies Refused;
   const loaded = await loadInThread(from, options);
   if (!loaded.ok) return loaded;
   if (guard !== undefined) await refuseShrunk(visibleIn(loaded.store), guard);
   options.signal?.throwIfAborted();
   const { store, index } = loaded;
   const bytes = await writePrepared(to, loaded, index, { manifest });
-  return { ok: true, generation: store.id, bytes, store, reports: loaded.reports };
+  return { ok: true as const, generation: store.id, bytes, store, reports: loaded.reports };
 }

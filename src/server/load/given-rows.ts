@@ -9,16 +9,10 @@ import { indexInThread } from "./threaded-loader.ts";
 /** Up to so many users and worlds are indexed on the calling thread: it takes some milliseconds. */
 const MOST_HERE = 2000;
 
-/** The rows of a program. */
-export interface RowsHolder {
-  readonly source: Source;
-  readonly load: Loader;
-  /** Gives rows for the next load. */
-  give(rows: GivenRows): void;
-}
+export type RowsHolder = ReturnType<typeof createRowsHolder>;
 
 /** @param threads whether other threads may index */
-export function createRowsHolder(first: GivenRows, threads: boolean): RowsHolder {
+export function createRowsHolder(first: GivenRows, threads: boolean) {
   /** Not loaded yet. Rows are read once: their iterators may be of one pass. */
   let given: GivenRows | undefined = first;
   let newest: LoadedSearchable | undefined;
@@ -42,10 +36,12 @@ export function createRowsHolder(first: GivenRows, threads: boolean): RowsHolder
     newest = { ...loaded, ...indexed };
     return newest;
   };
+  const source: Source = { ...folderSource("rows"), fingerprint: async () => "" };
   return {
-    source: { ...folderSource("rows"), fingerprint: async () => "" },
+    source,
     load,
-    give(rows) {
+    /** Gives rows for the next load. */
+    give(rows: GivenRows): void {
       given = rows;
     },
   };

@@ -41,7 +41,7 @@ export class SnapshotKeeper {
     this.#loads = new SnapshotLoads(options, this.#closing.signal, onGeneration);
   }
 
-  /** @param onGeneration called with every generation, the first included @throws {SnapshotError} when the first load fails */
+  /** @throws {SnapshotError} when the first load fails */
   static async open(options: SnapshotOptions, onGeneration: TakeGeneration): Promise<SnapshotKeeper> {
     const keeper = new SnapshotKeeper(options, onGeneration);
     await keeper.#load();
@@ -159,10 +159,8 @@ export class SnapshotKeeper {
 
   /** Reports once why the folder cannot be read. */
   #tellUnreadable(error: unknown): void {
-    const isOfSource = error instanceof SourceError;
-    const problem = isOfSource
-      ? error.message
-      : `${this.#loads.folder}: cannot be read: ${problemText(error)}`;
+    const unread = `${this.#loads.folder}: cannot be read: ${problemText(error)}`;
+    const problem = error instanceof SourceError ? error.message : unread;
     if (this.#lastSeen !== problem) this.#tellRefused({ problems: [problem] });
     this.#lastSeen = problem;
   }

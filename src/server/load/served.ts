@@ -9,6 +9,7 @@ import { RELEASE_MS } from "../../util/process/collect.ts";
 import type { OpenSimilar, SimilarSearching } from "../similar/similar.ts";
 import type { LoadedSearchable, Serving } from "./loader.ts";
 
+/** Called with every generation, the first included. */
 export type TakeGeneration = (generation: Generation) => void;
 
 /** A generation for other threads that serve: its memory, and its thread that searches for similar names. */
@@ -31,7 +32,6 @@ export class ServedGeneration {
   #search: CachedSearch | undefined;
   #similar: OpenSimilar | undefined;
 
-  /** @param onGeneration called with every generation, the first included */
   constructor(options: ServedOptions, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#onGeneration = onGeneration;
@@ -49,7 +49,6 @@ export class ServedGeneration {
     return { store, index, askSimilar: this.#similar?.ask };
   }
 
-  /** Its exact search. */
   get search(): CachedSearch {
     return this.#search!;
   }
@@ -115,10 +114,5 @@ export function loadedObservation(loaded: LoadedSearchable, ms: number): Observa
 }
 
 export function unchangedObservation(loaded: LoadedSearchable, ms: number): Observation {
-  return {
-    kind: "snapshot-unchanged",
-    generation: loaded.store.id,
-    ms: Math.round(ms),
-    ...tablesOf(loaded),
-  };
+  return { kind: "snapshot-unchanged", generation: loaded.store.id, ms: Math.round(ms), ...tablesOf(loaded) };
 }

@@ -56,7 +56,7 @@ export class SnapshotLoads {
   #isServed = false;
   #createdAt: string | undefined;
 
-  /** @param signal ends a running load @param onGeneration called with every generation, the first included */
+  /** @param signal ends a running load */
   constructor(options: SnapshotOptions, signal: AbortSignal, onGeneration: TakeGeneration) {
     this.#options = options;
     this.#signal = signal;
@@ -65,7 +65,6 @@ export class SnapshotLoads {
     this.served = new ServedGeneration(options, onGeneration);
   }
 
-  /** Loads, and serves the result unless it is refused. */
   async load(allowShrink: boolean, occasion: Occasion): Promise<LoadOutcome> {
     const { events } = this.#options;
     events?.began();
@@ -97,7 +96,6 @@ export class SnapshotLoads {
     return this.isOfNewestLoad(fingerprint) ? this.#isServed : await this.#takeRenewed(isLoading);
   }
 
-  /** Notes that the served snapshot is the current one. */
   confirm(): void {
     this.#options.events?.confirmed(this.#source.ageMs(), this.#createdAt);
   }
@@ -109,8 +107,8 @@ export class SnapshotLoads {
       return undefined;
     } catch (error) {
       if (this.#signal.aborted) return "";
-      if (!(error instanceof SourceError)) throw error;
-      return error.message;
+      if (error instanceof SourceError) return error.message;
+      throw error;
     }
   }
 
@@ -139,10 +137,9 @@ export class SnapshotLoads {
     const loading = { ...options, previous: serving, onProgress: onFirst, signal: this.#signal };
     const result = await this.#loadUndamaged(loading);
     if (!result.ok || generation === undefined) return result;
-    const isSame = result.store.id === generation.store.id;
     const problems = refusalsOf(generation.store, result.store, allowShrink || options.allowShrink);
     if (problems.length > 0) return { ok: false, problems, fingerprint: result.fingerprint };
-    if (isSame) this.served.keep(result);
+    if (result.store.id === generation.store.id) this.served.keep(result);
     return result;
   }
 
@@ -176,10 +173,7 @@ export class SnapshotLoads {
   /** Takes the time of the data from a manifest, if that lists the served files. @returns whether it does */
   async #takeRenewed(isLoading: () => boolean): Promise<boolean> {
     const previous = this.served.serving!;
-    const renewed = await loadSnapshot(this.#folder, {
-      previous,
-      onlyIfUnchanged: true,
-    });
+    const renewed = await loadSnapshot(this.#folder, { previous, onlyIfUnchanged: true });
     if (!renewed.ok || renewed.store.id !== previous.store.id || isLoading()) return false;
     this.#takeTime(renewed.createdAt);
     this.#fingerprint = renewed.fingerprint;

@@ -25,15 +25,10 @@ export interface Source {
 }
 
 export function folderSource(folder: string): Source {
-  return {
-    refresh: async () => folder,
-    ageMs: () => 0,
-    problem: () => undefined,
-  };
+  return { refresh: async () => folder, ageMs: () => 0, problem: () => undefined };
 }
 
 export interface SourceQuestion {
-  /** The value of `--snapshot`. */
   readonly snapshot: string;
   /** Settings that the command lacks are absent. */
   readonly settings: Partial<Settings>;

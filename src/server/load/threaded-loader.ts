@@ -71,10 +71,7 @@ function diedOf(folder: string, problem: string): Refused {
   return { ok: false, problems: [`${folder}: ${problem}`], fingerprint: undefined, died: true };
 }
 
-/**
- * Loads in a thread. A second thread helps to index a large first generation: no request is served yet, while a reload must
- * leave the other processor to requests.
- */
+/** Loads in a thread. Another helps to index a large first generation; in a reload that processor is for requests. */
 export async function loadInThread(
   folder: string,
   { previous, onProgress, signal }: LoaderOptions,

@@ -63,7 +63,6 @@ export class Questions {
     this.#onDone = onDone;
   }
 
-  /** Whether it is retired and no question is open. */
   get isDone(): boolean {
     return this.#isRetired && this.#open.size === 0;
   }

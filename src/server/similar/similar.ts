@@ -11,7 +11,6 @@ import type { AskPage } from "./questions.ts";
 /**
  * Bounds waiting similar searches like all others. Each counts as waiting until its answer, since it runs in another
  * thread or in time slices.
- *
  * @param ask resolves with undefined while there is no index
  * @param count counts each search as one for similar names, except without an index
  */

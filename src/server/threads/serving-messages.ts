@@ -23,11 +23,9 @@ export interface StoreToServe {
   readonly similar: MessagePort | undefined;
 }
 
-export interface ServingTask {
+/** The fields of a task that are equal for all threads. */
+export interface SharedTask {
   readonly settings: Settings;
-  /** May be 0 for the first thread; the others use the port that it got. */
-  readonly port: number;
-  readonly sharing: Sharing;
   /** Bounds of connections in place of their constants. */
   readonly limits: Partial<HttpLimits> | undefined;
   readonly maxConnections: number | undefined;
@@ -38,6 +36,12 @@ export interface ServingTask {
   readonly requestCells: RequestCells | undefined;
   readonly keyUse: readonly KeyUse[] | undefined;
   readonly cacheBytes: number;
+}
+
+export interface ServingTask extends SharedTask {
+  /** May be 0 for the first thread; the others use the port that it got. */
+  readonly port: number;
+  readonly sharing: Sharing;
   /** In shared memory. */
   readonly counters: Counters;
   /** For `countInThread`; undefined where limits are not shared. */

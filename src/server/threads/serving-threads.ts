@@ -15,6 +15,7 @@ import {
   type FromServing,
   passOn,
   type ServingTask,
+  type SharedTask,
   type StoreToServe,
   type ThreadRequest,
   type ToServing,
@@ -25,19 +26,6 @@ import {
 const RETRY_MS = 500;
 /** System calls whose errors mean that a thread cannot listen at its address. */
 const LISTENING = new Set(["listen", "getaddrinfo"]);
-
-/** The fields that are equal for all threads. */
-type SharedTask = Pick<
-  ServingTask,
-  | "settings"
-  | "limits"
-  | "maxConnections"
-  | "maxUnsentBytes"
-  | "writesAccess"
-  | "requestCells"
-  | "keyUse"
-  | "cacheBytes"
->;
 
 type Served = Pick<OpenState, "state" | "served" | "live" | "sharedLimits"> &
   Pick<OpenStateOptions, "observe" | "writeAccess">;
@@ -147,9 +135,7 @@ export class ServingThreads {
     };
     const worker = startWorker(SERVING_THREAD, task, portsOf(task.generation));
     return await new Promise((started, failed) => {
-      const asked: Thread["asked"] = new Map();
-      const settled = { started, failed };
-      const thread: Thread = { worker, number, hasListened: false, asked, ...settled };
+      const thread: Thread = { worker, number, hasListened: false, asked: new Map(), started, failed };
       this.#threads.add(thread);
       worker.on("message", (message: FromServing) => this.#take(thread, message));
       whenEnded(worker, SERVING_THREAD, (cause, error) =>
@@ -205,16 +191,15 @@ export class ServingThreads {
     }
   }
 
+  /** Resolves when every thread has confirmed a request, or is gone. */
   async #askAll(request: ThreadRequest): Promise<void> {
-    await Promise.all([...this.#threads].map((thread) => this.#ask(thread, request)));
-  }
-
-  /** Resolves when a thread has confirmed a request, or is gone. */
-  #ask(thread: Thread, request: ThreadRequest): Promise<void> {
-    const number = this.#requests++;
-    return new Promise((resolve) => {
-      thread.asked.set(number, resolve);
-      send(thread, { ...request, number });
+    const confirmed = Array.from(this.#threads, (thread) => {
+      const number = this.#requests++;
+      return new Promise<void>((resolve) => {
+        thread.asked.set(number, resolve);
+        send(thread, { ...request, number });
+      });
     });
+    await Promise.all(confirmed);
   }
 }

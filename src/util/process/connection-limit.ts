@@ -44,10 +44,7 @@ export function adminConnectionLimit(): number {
   return Math.min(MOST_ADMIN, Math.max(FEWEST_ADMIN, share));
 }
 
-/**
- * Why no thread can start now, if too few descriptors are free. A thread without enough of them dies, and on Bun the process
- * with it.
- */
+/** Why no thread can start: without enough descriptors it dies, and on Bun the process with it. Undefined if it can. */
 export function whyNoThread(): string | undefined {
   if ((freeDescriptors() ?? THREAD_RESERVE) >= THREAD_RESERVE) return undefined;
   return "no thread can be started: there are too few file descriptors left (EMFILE)";
