@@ -15,7 +15,7 @@ import { createLog } from "../src/observe/log/log.ts";
 import { openState } from "../src/server/open.ts";
 import { BASE, cleanUp, serve, type TestServer, TOKENS, testOptions } from "./support/http-server.ts";
 import { get, until } from "./support/process.ts";
-import { askOnce, header, lastWord } from "./support/raw.ts";
+import { askOnce, header, lastWord, requestHead } from "./support/raw.ts";
 import { bearer, STATS } from "./support/requests.ts";
 
 after(cleanUp);
@@ -25,9 +25,7 @@ type Access = Extract<Observation, { kind: "request" }>;
 const PREFIXES = { api: "svc_sk_", cli: "svcx_" };
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
-
 const PARENT = "00f067aa0ba902b7";
-
 const WHOLE_TRACE = `00-${TRACE}-${PARENT}-01`;
 
 /** Headers that may hold values that the `Headers` class would refuse or trim. */
@@ -35,7 +33,7 @@ function headersOf(values: Readonly<Record<string, string>>): Pick<Headers, "get
   return { get: (name) => values[name] ?? null };
 }
 
-function accesses({ observations }: TestServer): Access[] {
+function accesses({ observations }: Pick<TestServer, "observations">): Access[] {
   return observations.filter((observation) => observation.kind === "request");
 }
 
@@ -75,12 +73,8 @@ describe("the access log", () => {
       ["GET / HTTP/1.1\r\n\r\n", "noHost", 400],
       ["NONSENSE\r\n\r\n", "requestLine", 400],
       [`NONSENSE\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, "requestLine", 400],
-      [`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, "headTooLarge", 431],
-      [
-        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\nX-Request-Id: mine\r\n\r\n",
-        "bodyNotAllowed",
-        400,
-      ],
+      [requestHead("/", [`A: ${"a".repeat(20_000)}`]), "headTooLarge", 431],
+      [requestHead("/", ["Content-Length: 65537", "X-Request-Id: mine"]), "bodyNotAllowed", 400],
     ];
     for (const [at, [bytes, fault, status]] of refused.entries()) {
       const response = await lastWord(server.port, bytes);
@@ -108,11 +102,8 @@ describe("the access log", () => {
       `/x#${canary}`,
     ];
     for (const target of targets) await askOnce(server.port, target, [`Authorization: Bearer ${canary}`]);
-    for (const version of ["1.1", "9.9"])
-      await lastWord(
-        server.port,
-        `GET /${canary} HTTP/${version}\r\nAuthorization: Bearer ${canary}\r\n\r\n`,
-      );
+    const noHost = `GET /${canary} HTTP/1.1\r\nAuthorization: Bearer ${canary}\r\n\r\n`;
+    for (const bytes of [noHost, noHost.replace("1.1", "9.9")]) await lastWord(server.port, bytes);
     await until(() => accesses(server).length === targets.length + 2, "a line for each");
     assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
     await server.stop();
@@ -131,7 +122,7 @@ it("the query and the User-Agent stand in a line, without tokens and control cha
   assert.ok(!("query" in two || "userAgent" in two));
   assert.ok(!("query" in (await sent(`${BASE}/worlds?`, ""))));
   const agent = 'a "b" \\ \xc3\xa9\xc2\x9b\tx svc_sk_canary/svcx_canary more';
-  const three = await sent(`/x?a=1&token=svc_sk_canary&b=svcx_canary#canary`, agent);
+  const three = await sent("/x?a=1&token=svc_sk_canary&b=svcx_canary#canary", agent);
   assert.equal(three.query, "a=1&token=svc_sk_***&b=svcx_***");
   assert.match(three.userAgent!, /^a "b" \\ %C3%A9%C2%9B%09x svc_sk_\*\*\* more$/);
   const four = await sent(`/svc%5fsk_canary?x=%73vc_sk_canary&y=${"z".repeat(5000)}`, "u".repeat(5000));
@@ -140,10 +131,9 @@ it("the query and the User-Agent stand in a line, without tokens and control cha
   assert.equal(four.userAgent!.length, 515);
   // It is cut before it is masked.
   assert.equal(four.query!.length, 515 - "%73vc_sk_canary".length + "***".length - 1);
-  const five = await sent(
-    "/x?%2573vc_sk_canary&b=%2%35%37%33vc%255Fsk_canary&c=%252573vc_sk_canary-svc_sk_canary&%u0073vc_sk_canary",
-  );
-  assert.equal(five.query, "***&***&***&***");
+  const encoded =
+    "%2573vc_sk_canary&b=%2%35%37%33vc%255Fsk_canary&c=%252573vc_sk_canary-svc_sk_canary&%u0073vc_sk_canary";
+  assert.equal((await sent(`/x?${encoded}`)).query, "***&***&***&***");
   assert.doesNotMatch(JSON.stringify(server.observations), /canary/);
   await server.stop();
 });
@@ -187,33 +177,23 @@ describe("a line of the access log", () => {
     now: 0,
     peer: { remoteAddress: "127.0.0.1" },
   };
-  const cases: readonly [Partial<Ask>, Partial<Reply>][] = [
-    [{}, {}],
-    [
-      { target: `${BASE}/worlds/"\\%22\u00e9?q="&x=svc_sk_y` },
-      { keyId: 'k"\u2028\n', status: 404, fault: "worldMissing" },
-    ],
-    [
-      { headers: headersOf({ traceparent: WHOLE_TRACE, "user-agent": 'x "y" \\', "x-request-id": "mine" }) },
-      {},
-    ],
-    [
-      { target: "", method: "", peer: undefined },
-      { route: "", keyId: "" },
-    ],
-  ];
+  const odd = { traceparent: WHOLE_TRACE, "user-agent": 'x "y" \\', "x-request-id": "mine" };
+  const quoted = `${BASE}/worlds/"\\%22\u00e9?q="&x=svc_sk_y`;
 
   it("has the bytes of the object that stands for it", () => {
-    for (const [asked, replied] of cases) {
+    for (const [asked, replied] of [
+      [{}, {}],
+      [{ target: quoted }, { keyId: 'k"\u2028\n', status: 404, fault: "worldMissing" }],
+      [{ headers: headersOf(odd) }, {}],
+      [
+        { target: "", method: "", peer: undefined },
+        { route: "", keyId: "" },
+      ],
+    ] as [Partial<Ask>, Partial<Reply>][]) {
       const [lines, objects]: string[][] = [[], []];
       const log = createLog(PROGRAM.tables.events, "info", { write: (line: string) => objects!.push(line) });
-      const options = {
-        observe: log,
-        prefixes: PREFIXES,
-        clientOf: readClients([]),
-      };
-      const write = (line: string): unknown => lines!.push(line);
-      for (const one of [{ ...options, write }, options])
+      const options = { observe: log, prefixes: PREFIXES, clientOf: readClients([]) };
+      for (const one of [{ ...options, write: (line: string): unknown => lines!.push(line) }, options])
         new AccessLog(one).record({ ...ask, ...asked }, { ...whole, ...replied }, performance.now());
       const same = (line = ""): string => line.replace(/"(time|id)":"(?!mine)[^"]*"|"ms":[\d.]+/g, "");
       assert.equal(same(lines![0]), same(objects![0]));
@@ -234,14 +214,9 @@ describe("an X-Request-Id", () => {
     requestIdOf(headersOf({ "x-request-id": requestId }), PREFIXES);
 
   it("is taken when it is a short word of harmless characters", () => {
-    for (const id of [
-      "a",
-      "f058ebd6-02f7-4d3f-942e-904344e8cde5",
-      "Root=1-67891233-abc/7:a+b=~@.",
-      "x".repeat(128),
-    ]) {
+    const odd = "Root=1-67891233-abc/7:a+b=~@.";
+    for (const id of ["a", "f058ebd6-02f7-4d3f-942e-904344e8cde5", odd, "x".repeat(128)])
       assert.equal(idOf(id), id);
-    }
   });
 
   it("is not taken when it is long, odd, two, or may be a token", () => {
@@ -254,9 +229,8 @@ describe("a traceparent", () => {
   const traceFrom = (traceparent: string) => traceOf(headersOf({ traceparent }));
 
   it("is taken as W3C says, of later versions, too", () => {
-    for (const value of [WHOLE_TRACE, `cc-${TRACE}-${PARENT}-00`, `cc-${TRACE}-${PARENT}-00-what`]) {
-      assert.deepEqual(traceFrom(value), { traceId: TRACE, parentId: PARENT });
-    }
+    for (const value of [WHOLE_TRACE, `cc-${TRACE}-${PARENT}-00`, `cc-${TRACE}-${PARENT}-00-what`])
+      assert.deepEqual(traceFrom(value), { traceId: TRACE, parentId: PARENT }, value);
   });
 
   it("is not taken otherwise", () => {
@@ -290,23 +264,18 @@ describe("the access log", () => {
   it("has the request's own ids, and its answer has them back, each its own, through every door", async () => {
     const wire = await serve({ accessLog: true });
     const observations: Observation[] = [];
-    const opened = await openState({ ...(await testOptions({ accessLog: true }, observations)) });
+    const opened = await openState(await testOptions({ accessLog: true }, observations));
     const handler = createFetchHandler(opened.state);
-    type AskId = (target: string, headers: Record<string, string>) => Promise<unknown>;
-    const doors: [lines: readonly Observation[], askId: AskId][] = [
-      [
-        wire.observations,
-        async (target, headers) =>
-          (await get(`http://127.0.0.1:${wire.port}${target}`, { headers })).headers["x-request-id"],
-      ],
-      [
-        observations,
-        async (target, headers) =>
-          (await handler(new Request(`http://any${target}`, { headers }))).headers.get("x-request-id"),
-      ],
+    const byWire = async (target: string, headers: Record<string, string>): Promise<unknown> =>
+      (await get(`http://127.0.0.1:${wire.port}${target}`, { headers })).headers["x-request-id"];
+    const byFetch = async (target: string, headers: Record<string, string>): Promise<unknown> =>
+      (await handler(new Request(`http://any${target}`, { headers }))).headers.get("x-request-id");
+    const doors = [
+      { askId: byWire, ...wire },
+      { askId: byFetch, observations },
     ];
-    for (const [lines, askId] of doors) {
-      const of = (id: string) => lines.find((one) => one.kind === "request" && one.id === id) as Access;
+    for (const { askId, ...door } of doors) {
+      const of = (wanted: string) => accesses(door).find(({ id }) => id === wanted)!;
       for (const [at, [target, token]] of [...targets, ...targets].entries()) {
         const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
         const own = `own-${at}`;
@@ -317,7 +286,7 @@ describe("the access log", () => {
         assert.match(made, /^[0-9a-f]{8}-[0-9a-z]+$/);
         assert.equal("traceId" in of(made), false);
       }
-      assert.doesNotMatch(JSON.stringify(lines), /canary/);
+      assert.doesNotMatch(JSON.stringify(door.observations), /canary/);
     }
     opened.stop();
     opened.close();
@@ -332,31 +301,24 @@ describe("the access log", () => {
   });
 });
 
-function clientOf(
-  proxies: string,
-  remoteAddress: string | undefined,
-  forwarded?: string,
-): string | undefined {
-  const headers = { get: (name: string) => (name === "x-forwarded-for" ? (forwarded ?? null) : null) };
+function clientOf(proxies: string, remoteAddress: string | undefined, forwarded: string): string | undefined {
+  const headers = headersOf({ "x-forwarded-for": forwarded });
   return readClients(proxies.split(","))({ peer: { remoteAddress }, headers });
 }
 
 it("a list of proxies has addresses, ranges and loopback", () => {
   for (const proxy of ["10.0.0.1", "10.0.0.0/8", "0.0.0.0/0", "::1", "fd00::/8", "::ffff:10.0.0.0/104"])
     assert.equal(problemWithProxy(proxy), undefined, proxy);
-  for (const proxy of [
-    ..."10.0.0 10.0.0.256 010.0.0.1 10.0.0.0/33 10.0.0.0/ 10.0.0.0/-1 ::1/129 fe80::1%eth0 [::1] ::g".split(
-      " ",
-    ),
-    ..."localhost Loopback loopback/8 10.0.0.0/8/8 127.0.0.1:80 *".split(" "),
-  ])
+  const bad =
+    "10.0.0 10.0.0.256 010.0.0.1 10.0.0.0/33 10.0.0.0/ 10.0.0.0/-1 ::1/129 fe80::1%eth0 [::1] ::g localhost";
+  for (const proxy of [...bad.split(" "), ..."Loopback loopback/8 10.0.0.0/8/8 127.0.0.1:80 *".split(" ")])
     assert.match(String(problemWithProxy(proxy)), /^must be an address, a range/, proxy);
 });
 
 describe("the client of a request", () => {
   it("is the peer, unless that is a proxy that is trusted", () => {
     assert.equal(readClients([])({ peer: { remoteAddress: "127.0.0.1" } }), "127.0.0.1");
-    const cases: [proxies: string, peer: string | undefined, client: string | undefined][] = [
+    for (const [proxies, peer, client] of [
       ["10.0.0.0/8", "11.0.0.1", "11.0.0.1"],
       ["loopback", undefined, undefined],
       ["10.0.0.0/8", "10.9.9.9", "1.2.3.4"],
@@ -366,13 +328,17 @@ describe("the client of a request", () => {
       ["loopback", "127.8.9.1", "1.2.3.4"],
       ["loopback", "::1", "1.2.3.4"],
       ["loopback", "::ffff:127.0.0.1", "1.2.3.4"],
-    ];
-    for (const [proxies, peer, client] of cases)
+    ] as const)
       assert.equal(clientOf(proxies, peer, "1.2.3.4"), client, `${proxies} ${peer}`);
   });
 
+  function areClients(proxies: string, clients: Readonly<Record<string, string>>): void {
+    for (const [forwarded, client] of Object.entries(clients))
+      assert.equal(clientOf(proxies, "10.0.0.1", forwarded), client, forwarded);
+  }
+
   it("is the last address that is not itself a trusted proxy's", () => {
-    const cases: Readonly<Record<string, string>> = {
+    areClients("loopback,10.0.0.0/8,fd00::/8", {
       "6.6.6.6, 1.2.3.4": "1.2.3.4",
       "6.6.6.6,1.2.3.4 ,\t10.1.1.1,fd00::1, ::ffff:10.3.3.3,[fd00::2]:80": "1.2.3.4",
       "1.2.3.4:5678": "1.2.3.4",
@@ -385,30 +351,25 @@ describe("the client of a request", () => {
       "1.2.3.4, fd00::1%eth0, [fd00::1%eth0.1]:80": "1.2.3.4",
       [`6.6.6.6${",10.1.1.1".repeat(64)}`]: "10.0.0.1",
       [`1.2.3.4${",10.1.1.1".repeat(63)}`]: "1.2.3.4",
-    };
-    for (const [forwarded, client] of Object.entries(cases))
-      assert.equal(clientOf("loopback,10.0.0.0/8,fd00::/8", "10.0.0.1", forwarded), client, forwarded);
+    });
   });
 
   it("is not taken from what is malformed", () => {
-    const behind = (forwarded: string): string | undefined => clientOf("10.0.0.1", "10.0.0.1", forwarded);
     const entries = ["", ",", " , ,", "unknown", "unix:", "1.2.3", "1.2.3.4.5", "1.2.3.4:", "1.2.3.4:port"];
-    for (const forwarded of [...entries, "[1::2", "::1%", "[::1]%lo", "::1%a b", `::1%${"z".repeat(100)}`])
-      assert.equal(behind(forwarded), "10.0.0.1", forwarded);
-    assert.equal(behind(`${"10.0.0.1,".repeat(20_000)}`), "10.0.0.1");
+    const others = ["[1::2", "::1%", "[::1]%lo", "::1%a b", `::1%${"z".repeat(100)}`];
+    for (const forwarded of [...entries, ...others, "10.0.0.1,".repeat(20_000)])
+      assert.equal(clientOf("10.0.0.1", "10.0.0.1", forwarded), "10.0.0.1", forwarded.slice(0, 50));
   });
 
   it("is the proxy that wrote what is malformed: what is left of it may be the client's own text", () => {
-    const cases: Readonly<Record<string, string>> = {
+    areClients("10.0.0.0/8,fd00::/8", {
       "6.6.6.6, unknown": "10.0.0.1",
       "6.6.6.6,": "10.0.0.1",
       "6.6.6.6, , 10.1.1.1": "10.1.1.1",
       ", 10.1.1.1": "10.1.1.1",
       "6.6.6.6, unix:, 10.1.1.1, 10.2.2.2:80": "10.1.1.1",
       "6.6.6.6, 1.2.3.4:port, [fd00::2]:80, 10.2.2.2": "fd00::2",
-    };
-    for (const [forwarded, client] of Object.entries(cases))
-      assert.equal(clientOf("10.0.0.0/8,fd00::/8", "10.0.0.1", forwarded), client, forwarded);
+    });
   });
 
   it("keeps no more than itself in memory, however large the head that named it", () => {
@@ -422,10 +383,8 @@ describe("the client of a request", () => {
     };
     const before = heldBy();
     for (let at = 0; at < 2000; at++) {
-      const head = Buffer.from(
-        `X: ${"x".repeat(16_000)},192.168.1${at % 100}.1${Math.floor(at / 100)}`,
-      ).toString();
-      const forwarded = head.slice(3);
+      const head = `X: ${"x".repeat(16_000)},192.168.1${at % 100}.1${Math.floor(at / 100)}`;
+      const forwarded = Buffer.from(head).toString().slice(3);
       kept.push(read({ peer: { remoteAddress: "127.0.0.1" }, headers: { get: () => forwarded } }));
     }
     const grown = heldBy() - before;
@@ -442,13 +401,10 @@ for (const kind of ["direct", "node"] as const) {
     const headers = { "X-Forwarded-For": ["6.6.6.6, 192.0.2.7", "127.0.0.2"] as unknown as string };
     await get(url, { token: TOKENS.cli, headers });
     for (let times = 0; times < 12; times++) await get(url, { token: "svc_sk_wrong", headers });
-    const clients = await until(() => {
-      const told = observations.flatMap((one) =>
-        one.kind === "request" || one.kind === "bad-tokens" ? [`${one.kind} ${one.client}`] : [],
-      );
-      return told.length >= 14 ? told : undefined;
-    }, "lines and a notice");
-    assert.deepEqual([...new Set(clients)].sort(), ["bad-tokens 192.0.2.7", "request 192.0.2.7"]);
+    const clients = (): string[] =>
+      observations.flatMap((one) => ("client" in one ? [`${one.kind} ${one.client}`] : []));
+    await until(() => clients().length >= 14, "lines and a notice");
+    assert.deepEqual([...new Set(clients())].sort(), ["bad-tokens 192.0.2.7", "request 192.0.2.7"]);
     await stop();
   });
 }

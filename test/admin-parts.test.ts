@@ -19,16 +19,15 @@ import { keyRecord } from "./support/place.ts";
 
 describe("an address", () => {
   test("is a port, or a host and a port", () => {
-    const good: Readonly<Record<string, [host: string, port: number]>> = {
-      "9090": ["127.0.0.1", 9090],
-      "0": ["127.0.0.1", 0],
-      "localhost:1": ["localhost", 1],
-      "10.0.0.7:65535": ["10.0.0.7", 65_535],
-      "[::1]:80": ["::1", 80],
-      "ops.internal:80": ["ops.internal", 80],
-    };
-    for (const [text, [host, port]] of Object.entries(good))
-      assert.deepEqual(parseAdminAddress(text), { host, port });
+    for (const [text, address] of Object.entries({
+      "9090": { host: "127.0.0.1", port: 9090 },
+      "0": { host: "127.0.0.1", port: 0 },
+      "localhost:1": { host: "localhost", port: 1 },
+      "10.0.0.7:65535": { host: "10.0.0.7", port: 65_535 },
+      "[::1]:80": { host: "::1", port: 80 },
+      "ops.internal:80": { host: "ops.internal", port: 80 },
+    }))
+      assert.deepEqual(parseAdminAddress(text), address);
     const bad =
       ",:,:80,65536,-1,1.5,0x10,host,host:,::1:80,[::1],[x]:80,127.1:80,1.2.3.4.5:80,a b:80,http://x:80, 80,127.0.0.1:080808";
     for (const text of bad.split(",")) assert.equal(parseAdminAddress(text), undefined, text);
@@ -50,28 +49,22 @@ test("a host is an IP address, localhost or the bound name", () => {
     "",
     ":80",
     "evil.test",
+    "127.1",
     "0x7f.1",
     "2130706433",
     "localhost.",
     "localhost.evil.test",
-    "ops",
   ];
   const forged = ["127.0.0.1.evil.test", "127.0.0.1@evil.test", "evil.test:80@127.0.0.1", "[::1", "[evil]"];
-  const joined = ["127.0.0.1,evil.test", "127.0.0.1 evil.test", "ops.internal.", "[::1]:x"];
+  const joined = ["127.0.0.1,evil.test", "127.0.0.1 evil.test", "ops", "ops.internal.", "[::1]:x"];
   for (const host of [...foreign, ...forged, ...joined])
     assert.ok(!isKnownHost(host, ["ops.internal"]), host);
 });
 
-interface Change extends Partial<Ask> {
-  readonly host?: string | undefined;
-  readonly action?: string;
-}
+type Change = Partial<Ask> & { readonly host?: string; readonly action?: string };
 
 function call({ host = "localhost", action, ...change }: Change): Ask {
-  const headers = new Map([
-    ["host", host],
-    ["x-orrery-admin", action],
-  ]);
+  const sent: Readonly<Record<string, string | undefined>> = { host, "x-orrery-admin": action };
   return {
     method: "GET",
     target: "/a",
@@ -80,31 +73,27 @@ function call({ host = "localhost", action, ...change }: Change): Ask {
     ifMatch: undefined,
     now: 0,
     isGone: () => false,
-    headers: { get: (name) => headers.get(name) ?? null },
+    headers: { get: (name) => sent[name] ?? null },
     ...change,
   };
 }
 
 describe("the router", () => {
+  const answer = () => errorReply(200, "well");
   const rows: readonly AdminRow[] = [
-    { method: "GET", path: "/a", answer: () => errorReply(200, "a") },
-    { method: "GET", path: "/open", access: "open", answer: () => errorReply(200, "open") },
-    {
-      method: "GET",
-      path: "/",
-      answer: () => errorReply(200, "page"),
-      signIn: async () => errorReply(401, "page that asks"),
-    },
-    { method: "POST", path: "/do", access: "action", answer: () => errorReply(200, "done") },
+    { method: "GET", path: "/a", answer },
+    { method: "GET", path: "/open", access: "open", answer },
+    { method: "GET", path: "/", answer, signIn: async () => errorReply(401, "page that asks") },
+    { method: "POST", path: "/do", access: "action", answer },
   ];
   const free = createAdminRouter(rows, { names: ["ops"], token: undefined });
   const guarded = createAdminRouter(rows, { names: ["ops", "metrics.ns.svc"], token: "secret" });
-  const statusOf = async (answer: typeof free, change: Change): Promise<number> =>
-    (await answer(call(change))).status;
+  const statusOf = async (router: typeof free, change: Change): Promise<number> =>
+    (await router(call(change))).status;
 
   test("judges host, token, path, method and action in this order", async () => {
     const authorization = "Bearer secret";
-    const cases: [answer: typeof free, change: Change, status: number][] = [
+    const cases: [router: typeof free, change: Change, status: number][] = [
       [guarded, { host: "evil.test", target: "/none" }, 421],
       [guarded, { host: "metrics.ns.svc", target: "/none" }, 401],
       // No foreign page has the token; health is no secret.
@@ -131,8 +120,8 @@ describe("the router", () => {
       [free, { headers: undefined }, 200],
       [free, { target: "//localhost/a" }, 404],
     ];
-    for (const [answer, change, status] of cases)
-      assert.equal(await statusOf(answer, change), status, JSON.stringify(change));
+    for (const [router, change, status] of cases)
+      assert.equal(await statusOf(router, change), status, JSON.stringify(change));
   });
 
   test("says which methods a path has, and asks for the token with a 401 and a page where there is one", async () => {
@@ -152,14 +141,13 @@ describe("the router", () => {
 
 describe("a question of /explain", () => {
   test("is a target, and perhaps a key, and is encoded as a client would do it", () => {
-    const cases: Readonly<Record<string, [target: string, key?: string]>> = {
-      "target=%2Fapi%3Fq%3Da%2Bb&key=k%201": ["/api?q=a+b", "k 1"],
-      "key=k&target=/x": ["/x", "k"],
-      "target=http%3A%2F%2Fany%2Fapi": ["http://any/api"],
-      "target=/s?q=%E3%81%8B%20x": ["/s?q=%E3%81%8B%20x"],
-      "target=/s?q=a+b": ["/s?q=a%20b"],
-    };
-    for (const [query, [target, key]] of Object.entries(cases))
+    for (const [query, target, key] of [
+      ["target=%2Fapi%3Fq%3Da%2Bb&key=k%201", "/api?q=a+b", "k 1"],
+      ["key=k&target=/x", "/x", "k"],
+      ["target=http%3A%2F%2Fany%2Fapi", "http://any/api"],
+      ["target=/s?q=%E3%81%8B%20x", "/s?q=%E3%81%8B%20x"],
+      ["target=/s?q=a+b", "/s?q=a%20b"],
+    ] as const)
       assert.deepEqual(readExplainQuestion(query), { target, key });
   });
 
@@ -199,11 +187,13 @@ describe("the busiest keys", () => {
 
   test("are those with the most requests since the start, most first", () => {
     const counters = createCounters(3600);
-    const keys = createKeyRing(
-      Array.from({ length: 300 }, (_, at) => record(at)),
+    const records = Array.from({ length: 300 }, (_, at) => record(at));
+    const gate = {
+      keys: createKeyRing(records, counters),
       counters,
-    );
-    const gate = { keys, counters, defaultLimit: 1000, use: createKeyUse(1) };
+      defaultLimit: 1000,
+      use: createKeyUse(1),
+    };
     const use = (at: number, times: number, now = NOW): void => {
       for (let time = 0; time < times; time++) {
         countRequest(counters, at, 1000, now);
@@ -216,10 +206,8 @@ describe("the busiest keys", () => {
     for (const [at, times] of random.entries()) use(at, times);
     random[5]! += 900;
     const busiest = busiestKeys(gate, NOW, 10);
-    assert.deepEqual(
-      busiest.map(({ passed }) => passed),
-      random.sort((a, b) => b - a).slice(0, 10),
-    );
+    random.sort((a, b) => b - a);
+    assert.equal(busiest.map(({ passed }) => passed).join(), random.slice(0, 10).join());
     const { used, limit, remaining, resetEpochSeconds } = busiest[1]!;
     assert.deepEqual([used, limit, remaining, resetEpochSeconds], [52, 1000, 948, 10_800]);
     const [later] = busiestKeys(gate, NOW + 3_600_000);
@@ -230,10 +218,11 @@ describe("the busiest keys", () => {
     const counters = createCounters(60);
     createKeyRing([record(0), record(1)], counters);
     const left = createKeyRing([record(1)], counters);
-    countRequest(counters, 0, 5, NOW);
-    countRequest(counters, 1, 5, NOW);
     const use = createKeyUse(1);
-    for (const slot of [0, 1]) countUse(use[0]!, slot, undefined, NOW);
+    for (const slot of [0, 1]) {
+      countRequest(counters, slot, 5, NOW);
+      countUse(use[0]!, slot, undefined, NOW);
+    }
     const [busiest, ...others] = busiestKeys({ keys: left, counters, defaultLimit: 5, use }, NOW);
     assert.deepEqual([busiest!.id, busiest!.used, others], ["key-1", 1, []]);
     assert.equal(countRequest(counters, 1, 5, NOW).remaining, 3);
@@ -259,11 +248,11 @@ describe("readiness", () => {
     assert.equal(history.readiness().status, "ready");
     assert.ok(history.readiness().ageSeconds! >= 61);
     const secondsAgo = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
-    const [old, young] = [secondsAgo(101), secondsAgo(50)];
+    const old = secondsAgo(101);
     history.confirmed(0, old);
     assert.deepEqual([history.readiness().status, history.readiness().createdAt], ["stale", old]);
     assert.match(history.reason(), /^The data are of [^ ]+, 101 s ago; --max-data-age allows 100 s\.$/);
-    for (const createdAt of [young, secondsAgo(-1000), "2026", undefined]) {
+    for (const createdAt of [secondsAgo(50), secondsAgo(-1000), "2026", undefined]) {
       history.confirmed(0, createdAt);
       const told = createdAt === "2026" ? null : (createdAt ?? null);
       assert.deepEqual([history.readiness().status, history.readiness().createdAt], ["ready", told]);
@@ -287,9 +276,7 @@ test("requests that cost much are answered one at a time, and few wait", async (
   // Keeps the process alive, as a server does: the pauses do not.
   const hold = setInterval(() => {}, 1000);
   t.after(() => clearInterval(hold));
-  let running = 0;
-  let most = 0;
-  let answered = 0;
+  let [running, most, answered] = [0, 0, 0];
   const row: AdminRow = {
     method: "GET",
     path: "/costly",
@@ -303,13 +290,14 @@ test("requests that cost much are answered one at a time, and few wait", async (
     },
   };
   const answer = createAdminRouter([row], { names: ["ops"], token: undefined });
-  const all = Array.from({ length: 40 }, (_, at) =>
-    Promise.resolve(answer(call({ target: "/costly", isGone: () => at > 20 }))).then(
+  const ask = async (_: unknown, at: number): Promise<number> => {
+    const reply = answer(call({ target: "/costly", isGone: () => at > 20 }));
+    return await Promise.resolve(reply).then(
       ({ status }) => status,
       () => 500,
-    ),
-  );
-  const statuses = await Promise.all(all);
+    );
+  };
+  const statuses = await Promise.all(Array.from({ length: 40 }, ask));
   assert.equal(most, 1);
   assert.deepEqual([statuses.filter((status) => status === 200).length, answered], [20, 21]);
   assert.equal(statuses[1], 500);

@@ -66,10 +66,7 @@ describe("the history of charts", () => {
 
   it("takes from the server's memory what it has not seen itself", () => {
     const history: Seen[] = [];
-    extend(history, momentsAt(100, 105));
-    extend(history, momentsAt(108));
-    extend(history, momentsAt(100, 105, 110, 115));
-    extend(history, []);
+    for (const times of [[100, 105], [108], [100, 105, 110, 115], []]) extend(history, momentsAt(...times));
     assert.deepEqual(shown(history), [100, 105, 108, 110, 115]);
   });
 

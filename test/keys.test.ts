@@ -30,7 +30,7 @@ import type { Observation } from "../src/observe/events.ts";
 import { UserError } from "../src/util/user-error.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { runInside as run } from "./support/inside.ts";
-import { keyRecord, place, readKeys, writeKeys } from "./support/place.ts";
+import { keyRecord, readKeys, writeKeys } from "./support/place.ts";
 import { COMMAND } from "./support/program.ts";
 
 const TOKEN = "svc_sk_abcdef";
@@ -62,6 +62,9 @@ const verdict = (file: string, token: string, now = Date.now()): string =>
 const create = (file: string, ...args: string[]) =>
   run(["keys", "create", "--keys", file, "--name", "n", ...args]);
 
+/** The error of the system on a full disk. */
+const noSpace = (): Error => Object.assign(new Error("x"), { code: "ENOSPC", errno: -28, syscall: "x" });
+
 describe("keys create", () => {
   it("takes scopes one by one or joined by commas, and refuses unknown ones by name", async (t) => {
     const keys = join(temporaryFolder(t), "keys.json");
@@ -73,14 +76,12 @@ describe("keys create", () => {
     assert.equal(await scopes("--scope", "read:users,read:worlds"), "read:users,read:worlds");
     const twice = ["--scope", "read:users, read:worlds", "--scope", "read:users"];
     assert.equal(await scopes(...twice), "read:users,read:worlds");
-    const wrong: readonly [args: string[], says: RegExp][] = [
-      [["--scope", "read:foo"], /^--scope: "read:foo" is not a scope; /],
-      [["--scope", "read:world"], /did you mean read:worlds\?/],
-      [["--scope", "read:users,a"], /"a" is not a scope; the scopes are read:worlds, read:users, read:inst/],
-    ];
-    for (const [args, says] of wrong) {
-      await assert.rejects(create(keys, ...args), { name: "UsageError", message: says });
-    }
+    for (const [scope, message] of Object.entries({
+      "read:foo": /^--scope: "read:foo" is not a scope; /,
+      "read:world": /did you mean read:worlds\?/,
+      "read:users,a": /"a" is not a scope; the scopes are read:worlds, read:users, read:inst/,
+    }))
+      await assert.rejects(create(keys, "--scope", scope), { name: "UsageError", message });
     assert.equal(readKeys(keys).length, 3);
   });
 
@@ -90,34 +91,27 @@ describe("keys create", () => {
       await create(keys, "--expires", expires);
       return readKeys(keys).at(-1)!.expiresAt!;
     };
-    const minute = 60_000;
-    for (const [span, minutes] of [
-      ["30m", 30],
-      ["12h", 720],
-      ["90d", 129_600],
-      ["1w", 10_080],
-    ] as const) {
+    for (const [span, minutes] of Object.entries({ "30m": 30, "12h": 720, "90d": 129_600, "1w": 10_080 })) {
       const before = Date.now();
-      const left = Date.parse(await end(span)) - minutes * minute;
+      const left = Date.parse(await end(span)) - minutes * 60_000;
       assert.ok(left >= before && left <= Date.now(), span);
     }
     assert.equal(await end("2990-01-31"), "2990-01-31T00:00:00.000Z");
     assert.equal(await end("2990-01-31T12:00+01:00"), "2990-01-31T11:00:00.000Z");
     const made = readKeys(keys).length;
-    for (const [wrong, says] of [
-      ["2990-02-31", /there is no day/],
-      ["2990-1-31", /is neither/],
-      ["2990", /is neither/],
-      ["1y", /unknown unit "y"/],
-      ["1.5w", /is neither/],
-      ["2030-01-31T12:00:00", /has no time zone; append Z for UTC/],
-      ["99999999w", /after the year 9999/],
-      ["2020-01-01", /must be in the future, is 2020-01-01T00:00:00\.000Z/],
-      ["2020-01-01T00:00:00Z", /must be in the future/],
-      ["0d", /must be in the future/],
-    ] as const) {
-      await assert.rejects(create(keys, "--expires", wrong), { name: "UsageError", message: says });
-    }
+    for (const [wrong, message] of Object.entries({
+      "2990-02-31": /there is no day/,
+      "2990-1-31": /is neither/,
+      "2990": /is neither/,
+      "1y": /unknown unit "y"/,
+      "1.5w": /is neither/,
+      "2030-01-31T12:00:00": /has no time zone; append Z for UTC/,
+      "99999999w": /after the year 9999/,
+      "2020-01-01": /must be in the future, is 2020-01-01T00:00:00\.000Z/,
+      "2020-01-01T00:00:00Z": /must be in the future/,
+      "0d": /must be in the future/,
+    }))
+      await assert.rejects(create(keys, "--expires", wrong), { name: "UsageError", message });
     assert.equal(readKeys(keys).length, made);
   });
 
@@ -130,10 +124,6 @@ describe("keys create", () => {
     assert.match(shown, new RegExp(`^owner +Ann\nnote +OPS-1\ntoken +…${hint}$`, "m"));
     await create(keys);
     assert.deepEqual(Object.keys(readKeys(keys)[1]!).slice(-2), ["createdAt", "hint"]);
-    for (const field of ["hint", "owner", "note"]) {
-      const text = JSON.stringify({ keys: [{ ...keyRecord(TOKEN), [field]: 5 }] });
-      assert.throws(() => parseKeys(text), { message: `keys[0].${field}: must be a string` });
-    }
   });
 
   it("warns of a name that another key has, as keys update does", async (t) => {
@@ -151,33 +141,35 @@ describe("keys create", () => {
 
   it("makes the file behind a link that leads to none yet", async (t) => {
     const folder = temporaryFolder(t);
-    mkdirSync(join(folder, "volume"));
-    symlinkSync("volume/inner.json", join(folder, "outer.json"));
-    symlinkSync(join(folder, "volume", "keys.json"), join(folder, "volume", "inner.json"));
-    await create(join(folder, "outer.json"));
-    await create(join(folder, "volume", "inner.json"));
-    assert.equal(readKeys(join(folder, "volume", "keys.json")).length, 2);
-    for (const link of ["outer.json", "volume/inner.json"]) {
-      assert.ok(lstatSync(join(folder, link)).isSymbolicLink());
+    const volume = join(folder, "volume");
+    const outer = join(folder, "outer.json");
+    const [inner, keys] = [join(volume, "inner.json"), join(volume, "keys.json")];
+    mkdirSync(volume);
+    symlinkSync("volume/inner.json", outer);
+    symlinkSync(keys, inner);
+    for (const link of [outer, inner]) {
+      await create(link);
+      assert.ok(lstatSync(link).isSymbolicLink(), link);
     }
-    assert.deepEqual(readdirSync(join(folder, "volume")).sort(), ["inner.json", "keys.json"]);
+    assert.equal(readKeys(keys).length, 2);
+    assert.deepEqual(readdirSync(volume).sort(), ["inner.json", "keys.json"]);
   });
 });
 
-for (const [what, redirection] of [
-  ["closed", ">&-"],
-  ["the null device", ">/dev/null"],
-  ["a full device", ">/dev/full"],
-]) {
+for (const [what, redirection] of Object.entries({
+  closed: ">&-",
+  "the null device": ">/dev/null",
+  "a full device": ">/dev/full",
+})) {
   const skip = process.platform !== "linux";
   it(`no key is made where standard output is ${what}: status 1, one line`, { skip }, (t) => {
-    const { folder } = place(t);
+    const folder = temporaryFolder(t);
     const words = [...COMMAND, "keys", "create", "--name", "n", "--keys", join(folder, "new.json")];
     const ran = spawnSync("sh", ["-c", `exec "$@" ${redirection}`, "sh", ...words], { encoding: "utf8" });
     assert.equal(ran.status, 1, ran.stderr);
     const problem = /^orrery: the token cannot be written to standard output: [^\n]+; no key was made\n$/;
     assert.match(ran.stderr, problem);
-    assert.deepEqual(readdirSync(folder).sort(), ["keys.json", "snapshot"]);
+    assert.deepEqual(readdirSync(folder), []);
   });
 }
 
@@ -186,14 +178,12 @@ describe("a change of the keys file", () => {
     const folder = temporaryFolder(t);
     const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
     const before = readFileSync(keys, "utf8");
-    const failure = Object.assign(new Error("x"), { code: "ENOSPC", errno: -28, syscall: "x" });
     const { open } = files;
-    type Handle = Awaited<ReturnType<typeof open>>;
     let seen = 0;
     for (const name of ["open", "chmod", "writeFile", "sync", "rename"] as const) {
       const fails = (): Promise<never> => {
         seen++;
-        return Promise.reject(failure);
+        return Promise.reject(noSpace());
       };
       const refusing =
         name === "rename"
@@ -201,9 +191,7 @@ describe("a change of the keys file", () => {
           : mock.method(files, "open", async (...args: Parameters<typeof open>) => {
               if (args[1] !== "wx+") return open(...args);
               if (name === "open") return fails();
-              const handle: Handle = await open(...args);
-              Object.assign(handle, { [name]: fails });
-              return handle;
+              return Object.assign(await open(...args), { [name]: fails });
             });
       syncBuiltinESMExports();
       let printed = "";
@@ -236,10 +224,8 @@ describe("a change of the keys file", () => {
     assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
     // A read of the device never ends; a read of the pipe waits for ever.
     for (const file of ["/dev/zero", pipe]) {
-      await assert.rejects(create(file), {
-        name: "KeysFileError",
-        message: `${file}: is not a regular file`,
-      });
+      const message = `${file}: is not a regular file`;
+      await assert.rejects(create(file), { name: "KeysFileError", message });
     }
   });
 
@@ -247,12 +233,8 @@ describe("a change of the keys file", () => {
     const folder = temporaryFolder(t);
     const keys = writeKeys(join(folder, "keys.json"), keyRecord("svc_sk_1"));
     chmodSync(keys, 0o600);
-    const others = [
-      "keys.json.bak",
-      "keys.json.20261122",
-      "keys.json.tmp",
-      "other.json.0123456789abcdef.tmp",
-    ];
+    const others = ["bak", "20261122", "tmp"].map((end) => `keys.json.${end}`);
+    others.push("other.json.0123456789abcdef.tmp");
     for (const name of others) writeFileSync(join(folder, name), "");
     writeFileSync(join(folder, "keys.json.0123456789abcdef.tmp"), '{"ke');
     writeFileSync(`${keys}.lock`, "");
@@ -279,18 +261,21 @@ describe("a change of the keys file", () => {
   });
 });
 
+function accessTo(file: string) {
+  const { mode, uid, gid } = statSync(file);
+  return { mode, uid, gid };
+}
+
 describe("the access to the keys file", () => {
   it("stays as it was: mode, owner and group; a new file is its owner's alone", async (t) => {
-    const folder = temporaryFolder(t);
-    const keys = join(folder, "keys.json");
+    const keys = join(temporaryFolder(t), "keys.json");
     await create(keys);
     assert.equal(statSync(keys).mode & 0o777, 0o600);
     chmodSync(keys, 0o640);
     if (process.getuid?.() === 0) chownSync(keys, 4711, 4712);
-    const before = statSync(keys);
+    const before = accessTo(keys);
     assert.equal((await create(keys, "--name", "other")).stderr.split("\n").length, 2, "no warning");
-    const { mode, uid, gid } = statSync(keys);
-    assert.deepEqual({ mode, uid, gid }, { mode: before.mode, uid: before.uid, gid: before.gid });
+    assert.deepEqual(accessTo(keys), before);
   });
 
   it("of another file does not change, however its folder's owner swaps names", async (t) => {
@@ -299,19 +284,17 @@ describe("the access to the keys file", () => {
     if (process.getuid?.() === 0) chownSync(keys, 4711, 4712);
     chmodSync(keys, 0o644);
     const victim = join(folder, "victim");
-    writeFileSync(victim, "");
-    chmodSync(victim, 0o600);
-    const before = statSync(victim);
+    writeFileSync(victim, "", { mode: 0o600 });
+    const before = accessTo(victim);
     await run(["keys", "create", "--keys", keys, "--name", "n"], {
       async deliver() {
-        const [temporary] = readdirSync(folder).filter((name) => name.endsWith(".tmp"));
-        assert.equal(statSync(join(folder, temporary!)).mode, statSync(keys).mode, "all is set by now");
-        rmSync(join(folder, temporary!));
-        symlinkSync(victim, join(folder, temporary!));
+        const temporary = join(folder, readdirSync(folder).find((name) => name.endsWith(".tmp"))!);
+        assert.equal(statSync(temporary).mode, statSync(keys).mode, "all is set by now");
+        rmSync(temporary);
+        symlinkSync(victim, temporary);
       },
     });
-    const { mode, uid, gid } = statSync(victim);
-    assert.deepEqual({ mode, uid, gid }, { mode: before.mode, uid: before.uid, gid: before.gid });
+    assert.deepEqual(accessTo(victim), before);
   });
 });
 
@@ -327,28 +310,30 @@ it("keys list marks keys that are over or grant nothing, as text and as JSON", a
     keyRecord("svcx_tool", { scopes: [], limit: 5 }),
   );
   const { stdout } = await run(["keys", "list", "--keys", keys]);
-  const line = (id: string): string => stdout.split("\n").find((text) => text.includes(id))!;
-  assert.match(line("k_full"), /active +7 +never +read:worlds,read:users,read:instances /);
-  assert.match(line("k_none"), /none, grants nothing +test/);
-  assert.match(line("k_typo"), /none, grants nothing \(unknown: read:foo,a,b\)/);
-  assert.match(line("k_some"), /read:users \(unknown: read:foo\)/);
-  assert.match(line("k_past"), /expired/);
-  assert.match(line("k_stop"), /disabled/);
-  assert.match(line("x_tool"), /active +none +never +all/);
+  for (const line of [
+    /k_full.* active +7 +never +read:worlds,read:users,read:instances /,
+    /k_none.* none, grants nothing +test/,
+    /k_typo.* none, grants nothing \(unknown: read:foo,a,b\)/,
+    /k_some.* read:users \(unknown: read:foo\)/,
+    /k_past.* expired/,
+    /k_stop.* disabled/,
+    /x_tool.* active +none +never +all/,
+  ])
+    assert.match(stdout, line);
 
   const json = await run(["keys", "list", "--keys", keys, "--json"]);
   assert.doesNotMatch(json.stdout, /sha256|[0-9a-f]{64}/);
   const { keys: listed } = JSON.parse(json.stdout) as { keys: Record<string, unknown>[] };
   assert.deepEqual(
-    listed.map(({ id, state, limit, grantsNothing }) => [id, state, limit, grantsNothing]),
+    listed.map(({ id, state, limit, grantsNothing }) => `${id} ${state} ${limit} ${grantsNothing}`),
     [
-      ["key_k_full", "active", 7, false],
-      ["key_k_none", "active", null, true],
-      ["key_k_typo", "active", null, true],
-      ["key_k_some", "active", null, false],
-      ["key_k_past", "expired", null, false],
-      ["key_k_stop", "disabled", null, false],
-      ["key_x_tool", "active", null, false],
+      "key_k_full active 7 false",
+      "key_k_none active null true",
+      "key_k_typo active null true",
+      "key_k_some active null false",
+      "key_k_past expired null false",
+      "key_k_stop disabled null false",
+      "key_x_tool active null false",
     ],
   );
   const typo = listed[2]!;
@@ -367,8 +352,8 @@ describe("keys update", () => {
     assert.match(stderr, /^orrery: updated key_abcdef$/m);
     assert.deepEqual(record(), { ...before, name: "new", limit: 7 });
     await keys("update", ID, "--scope", "read:users,read:worlds", "--expires", "2990-01-31");
-    const expiresAt = "2990-01-31T00:00:00.000Z";
     const scopes = ["read:users", "read:worlds"];
+    const expiresAt = "2990-01-31T00:00:00.000Z";
     assert.deepEqual(record(), { ...before, name: "new", limit: 7, scopes, expiresAt });
     await keys("update", ID, "--limit", "default", "--expires", "never", "--owner", "Ann", "--note", "none");
     assert.deepEqual(record(), { ...before, name: "new", scopes, owner: "Ann" });
@@ -381,20 +366,18 @@ describe("keys update", () => {
   it("refuses what means nothing, and leaves the file", async (t) => {
     const { file, keys } = keysFile(t);
     const before = readFileSync(file, "utf8");
-    const usage: readonly [args: string[], says: RegExp][] = [
+    const usage: [args: string[], message: RegExp][] = [
       [[ID], /^nothing to change: give --name, --owner, --note, --scope, --limit or --expires/],
       [[ID, "--limit", "0"], /^--limit: must be default or a whole number of at least 1, is "0"/],
       [[ID, "--limit", "none"], /^--limit: must be default or/],
       [[ID, "--scope", "read:world"], /did you mean read:worlds/],
       [[ID, "--expires", "2020-01-01"], /^--expires: must be in the future/],
-      [[ID, "--expires", "soon"], /^--expires: "soon" is neither/],
       [[ID, "--name", " "], /^--name: must not be empty/],
       [[CLI_ID, "--limit", "5"], /^--limit: key_x_tool is a CLI token/],
       [[CLI_ID, "--name", "n", "--scope", "read:users"], /^--scope: key_x_tool is a CLI token/],
     ];
-    for (const [args, says] of usage) {
-      await assert.rejects(async () => keys("update", ...args), { name: "UsageError", message: says });
-    }
+    for (const [args, message] of usage)
+      await assert.rejects(async () => keys("update", ...args), { name: "UsageError", message });
     const message = /keys\.json: there is no key "key_gone"$/;
     await assert.rejects(keys("update", "key_gone", "--name", "n"), { name: "KeysFileError", message });
     assert.equal(readFileSync(file, "utf8"), before);
@@ -408,40 +391,31 @@ it("keys show prints one key, without a hash", async (t) => {
     { sha256: hashToken("svc_sk_hint"), expiresAt: soon, hint: "hint" },
     { sha256: hashToken("svc_sk_older"), expiresAt: "2020-01-01T00:00:00Z" },
   ];
-  const { keys } = keysFile(t, {
-    name: "sh\u001bop",
-    previous,
-    owner: "Ann",
-    ticket: ["a\n", 7],
-  } as Partial<KeyRecord>);
+  const fields = { ticket: ["a\n", 7] };
+  const { keys } = keysFile(t, { name: "sh\u001bop", previous, owner: "Ann", ...fields });
   const { stdout } = await keys("show", ID);
-  assert.match(stdout, /^id +key_abcdef$/m);
-  assert.match(stdout, /^name +sh\\u001bop$/m);
-  assert.match(stdout, new RegExp(`^previous token +works until ${soon}$`, "m"));
-  assert.match(stdout, new RegExp(`^previous token +…hint works until ${soon}$`, "m"));
-  assert.match(stdout, /^owner +Ann$/m);
-  assert.match(stdout, /^field ticket +\["a\\n",7\]$/m);
+  for (const line of [
+    /^id +key_abcdef$/m,
+    /^name +sh\\u001bop$/m,
+    new RegExp(`^previous token +works until ${soon}$`, "m"),
+    new RegExp(`^previous token +…hint works until ${soon}$`, "m"),
+    /^owner +Ann$/m,
+    /^field ticket +\["a\\n",7\]$/m,
+  ])
+    assert.match(stdout, line);
   assert.doesNotMatch(stdout, /^(note|token) /m);
   assert.doesNotMatch(stdout, /svcx|2020|[0-9a-f]{64}/);
   const json = await keys("show", ID, "--json");
   assert.doesNotMatch(json.stdout, /[0-9a-f]{64}/);
   const { id, state, previous: shown, unknownFields } = JSON.parse(json.stdout);
-  const fields = { ticket: ["a\n", 7] };
   const both = [null, "hint"].map((hint) => ({ expiresAt: soon, hint }));
   assert.deepEqual([id, state, shown, unknownFields], [ID, "active", both, fields]);
   await assert.rejects(keys("show", "sh\u001bop"), {
     message: /"sh\\u001bop" is the name of key_abcdef; give the id$/,
   });
-  for (const [unknown, said] of [
-    ["svc_sk_canary-4711", "svc_sk_c…"],
-    ["svc_sk_c", "svc_sk_c"],
-    ["nope", "nope"],
-    ["key_of_ten_letters", "key_of_ten_letters"],
-  ] as const) {
-    await assert.rejects(keys("show", unknown), (error: Error) => {
-      assert.ok(error.message.endsWith(`there is no key "${said}"`), error.message);
-      return error.name === "KeysFileError";
-    });
+  for (const unknown of ["svc_sk_canary-4711", "svc_sk_c", "nope", "key_of_ten_letters"]) {
+    const message = new RegExp(`there is no key "${unknown.replace("anary-4711", "…")}"$`);
+    await assert.rejects(keys("show", unknown), { name: "KeysFileError", message });
   }
 });
 
@@ -451,8 +425,7 @@ describe("keys rotate", () => {
     const before = record();
     const hour = Date.now() + HOUR_MS;
     let token = "";
-    const args = ["keys", "rotate", ID, "--overlap", "1h", "--keys", file];
-    const { stderr } = await run(args, {
+    const { stderr } = await run(["keys", "rotate", ID, "--overlap", "1h", "--keys", file], {
       async deliver(text) {
         token = text.trim();
         assert.deepEqual(record(), before, "not yet");
@@ -460,9 +433,9 @@ describe("keys rotate", () => {
     });
     const { previous, ...now } = record();
     assert.deepEqual(now, { ...before, sha256: hashToken(token), hint: token.slice(-4) });
-    assert.equal(previous!.length, 1);
-    assert.equal(previous![0]!.sha256, before.sha256);
-    const end = Date.parse(previous![0]!.expiresAt);
+    const [{ sha256, expiresAt } = assert.fail(), ...others] = previous!;
+    assert.deepEqual([sha256, others], [before.sha256, []]);
+    const end = Date.parse(expiresAt);
     assert.ok(end >= hour && end <= Date.now() + HOUR_MS);
     assert.match(stderr, /^orrery: gave key_abcdef a new token, .* the one before works until 20/m);
     assert.ok(token.startsWith("svc_sk_") && !stderr.includes(token));
@@ -476,11 +449,9 @@ describe("keys rotate", () => {
     const { file, keys } = keysFile(t, { limit: 5 });
     const orrery = await openOrrery({ snapshot: "data/sample", keys: file, watch: 0, threads: false });
     t.after(() => orrery.close());
-    const ask = async (token: string): Promise<string | undefined> => {
-      const { status, headers } = await orrery.ask({
-        target: "/api/public/v1/stats",
-        authorization: `Bearer ${token}`,
-      });
+    const ask = async (token: string): Promise<string> => {
+      const authorization = `Bearer ${token}`;
+      const { status, headers } = await orrery.ask({ target: "/api/public/v1/stats", authorization });
       return `${status} ${headers["x-ratelimit-remaining"]}`;
     };
     assert.equal(await ask(TOKEN), "200 4");
@@ -511,11 +482,10 @@ describe("keys rotate", () => {
   it("refuses what is no span, an unknown id, and a key that has expired; says it when one is disabled", async (t) => {
     const { file, keys } = keysFile(t, { active: false });
     const before = readFileSync(file, "utf8");
-    for (const overlap of ["", "1", "-1h", "1.5h", "1y", "2030-01-01", "99999999w"])
-      await assert.rejects(
-        async () => keys("rotate", ID, `--overlap=${overlap}`),
-        /^UsageError: --overlap: /,
-      );
+    for (const overlap of ["", "1", "-1h", "1.5h", "1y", "2030-01-01", "99999999w"]) {
+      const rotating = async () => keys("rotate", ID, `--overlap=${overlap}`);
+      await assert.rejects(rotating, /^UsageError: --overlap: /, overlap);
+    }
     await assert.rejects(keys("rotate", "key_gone"), /^KeysFileError: .*there is no key "key_gone"/);
     assert.equal(readFileSync(file, "utf8"), before);
     const { stderr } = await keys("rotate", ID);
@@ -530,8 +500,8 @@ describe("keys rotate", () => {
   it("changes nothing when the token cannot be printed", async (t) => {
     const { file } = keysFile(t);
     const before = readFileSync(file, "utf8");
-    const full = Object.assign(new Error("x"), { code: "ENOSPC", errno: -28, syscall: "write" });
-    const rotating = run(["keys", "rotate", ID, "--keys", file], { deliver: () => Promise.reject(full) });
+    const deliver = () => Promise.reject(noSpace());
+    const rotating = run(["keys", "rotate", ID, "--keys", file], { deliver });
     const message = /cannot be written .*\(ENOSPC\); the key is as before$/;
     await assert.rejects(rotating, { name: "CommandError", message });
     assert.equal(readFileSync(file, "utf8"), before);
@@ -567,57 +537,51 @@ describe("keys find", () => {
 
   it("ends with status 1 and one line without the token if no key has it, or none is given", (t) => {
     const { file } = keysFile(t);
-    for (const [input, says] of [
-      ["svc_sk_canary", /^orrery: \S+keys\.json: no key has this token\n$/],
-      ["\n", /^orrery: there is no token on standard input\n$/],
+    const [program, ...words] = [...COMMAND, "keys", "find", "--keys", file];
+    for (const [input, wanted, out, error] of [
+      ["svc_sk_canary", 1, /^$/, /^orrery: \S+keys\.json: no key has this token\n$/],
+      ["\n", 1, /^$/, /^orrery: there is no token on standard input\n$/],
+      [`${TOKEN}\n`, 0, /^id +key_abcdef$/m, /^$/],
     ] as const) {
-      const words = [...COMMAND.slice(1), "keys", "find", "--keys", file];
-      const ran = spawnSync(COMMAND[0]!, words, { encoding: "utf8", input });
-      assert.deepEqual([ran.status, ran.stdout], [1, ""]);
-      assert.match(ran.stderr, says);
-      assert.doesNotMatch(ran.stderr, /canary/);
+      const { status, stdout, stderr } = spawnSync(program!, words, { encoding: "utf8", input });
+      assert.equal(status, wanted, stderr);
+      assert.match(stdout, out);
+      assert.match(stderr, error);
     }
-    const words = [...COMMAND.slice(1), "keys", "find", "--keys", file];
-    const { status, stdout } = spawnSync(COMMAND[0]!, words, { encoding: "utf8", input: `${TOKEN}\n` });
-    assert.equal(status, 0);
-    assert.match(stdout, /^id +key_abcdef$/m);
   });
 });
 
 describe("a record's unknown fields", () => {
   it("are kept by every write, and misspelt ones are named by keys list", async (t) => {
     const { file, keys } = keysFile(t, { ticket: { team: 7 }, limt: 5 } as Partial<KeyRecord>);
-    const text = JSON.parse(readFileSync(file, "utf8")) as object;
-    writeFileSync(file, JSON.stringify({ ...text, comment: "ours" }));
-    const changes: readonly string[][] = [
-      ["update", ID, "--name", "n"],
-      ["disable", ID],
-      ["enable", ID],
-      ["rotate", ID],
-      ["update", CLI_ID, "--name", "n"],
-      ["delete", CLI_ID],
-      ["create", "--name", "n"],
-    ];
-    for (const [verb = "", ...args] of changes) {
+    const contents = () => JSON.parse(readFileSync(file, "utf8"));
+    writeFileSync(file, JSON.stringify({ ...contents(), comment: "ours" }));
+    for (const change of [
+      `update ${ID} --name n`,
+      `disable ${ID}`,
+      `enable ${ID}`,
+      `rotate ${ID}`,
+      `update ${CLI_ID} --name n`,
+      `delete ${CLI_ID}`,
+      "create --name n",
+    ]) {
+      const [verb = "", ...args] = change.split(" ");
       await keys(verb, ...args);
-      const { keys: records, comment } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-      const [record] = records as Record<string, unknown>[];
-      assert.deepEqual([record!.ticket, record!.limt, comment], [{ team: 7 }, 5, "ours"], verb);
-      assert.equal(record!.active, verb !== "disable");
+      const { keys: records, comment } = contents();
+      const { ticket, limt, active } = records[0];
+      assert.deepEqual([ticket, limt, comment], [{ team: 7 }, 5, "ours"], change);
+      assert.equal(active, verb !== "disable");
     }
-    const { stderr } = await keys("list");
-    assert.match(
-      stderr,
-      /^orrery: warning: \S+keys\.json: unknown field "limt" of "key_abcdef" has no effect; did you mean limit\?\n$/,
-    );
+    const warning =
+      /^orrery: warning: \S+keys\.json: unknown field "limt" of "key_abcdef" has no effect; did you mean limit\?\n$/;
+    assert.match((await keys("list")).stderr, warning);
   });
 
   it("are told by the log with keys that can read nothing, in few lines", () => {
-    const past = "2020-01-01T00:00:00Z";
     const records = [
       keyRecord("svc_sk_000001", { scopes: ["read:everything"] }),
       keyRecord("svc_sk_000002", { scopes: [], active: false }),
-      keyRecord("svc_sk_000003", { scopes: [], expiresAt: past }),
+      keyRecord("svc_sk_000003", { scopes: [], expiresAt: "2020-01-01T00:00:00Z" }),
       keyRecord("svcx_000004", { scopes: [] }),
       keyRecord("svc_sk_000005", { notes: 1, previous: [] } as Partial<KeyRecord>),
       keyRecord("svc_sk_000006", { notes: 1, EXPIRESON: 2, team: 3, comment: 4 } as Partial<KeyRecord>),
@@ -627,13 +591,10 @@ describe("a record's unknown fields", () => {
       'unknown field "EXPIRESON" of "key_000006" has no effect; did you mean expiresAt?',
       '"key_000001" ("test") can read nothing: it has no scope that is known here',
     ]);
-    const many = Array.from({ length: 5000 }, (_, at) =>
-      keyRecord(`svc_sk_${at}`, {
-        name: "n".repeat(500),
-        scopes: [],
-        [`active${String.fromCharCode(at + 999)}`]: 1,
-      }),
-    );
+    const many = Array.from({ length: 5000 }, (_, at) => {
+      const unknown = { [`active${String.fromCharCode(at + 999)}`]: 1 };
+      return keyRecord(`svc_sk_${at}`, { name: "n".repeat(500), scopes: [], ...unknown });
+    });
     const lines = keyWarnings(many, 0);
     assert.equal(lines.length, 22);
     assert.ok(lines.every((line) => line.length < 200));
@@ -645,28 +606,30 @@ describe("a reload of the keys file", () => {
   it("says how many keys were added, changed and removed, and what is probably not meant", async (t) => {
     const { file, keys } = keysFile(t);
     const seen: Observation[] = [];
-    const rings: KeyRing[] = [];
-    const observe = (one: Observation) => seen.push(one);
+    let rings = 0;
     // The keeper's own looks at the file stay away.
     t.mock.timers.enable({ apis: ["setTimeout"] });
-    const keeper = await keepKeys(file, createCounters(3600), observe, (ring) => rings.push(ring));
+    const keeper = await keepKeys(
+      file,
+      createCounters(3600),
+      (one) => seen.push(one),
+      () => rings++,
+    );
     t.after(keeper.stop);
     const loaded = (keys: number, added: number, changed: number, removed: number) => [
       { kind: "keys-loaded", keys, added, changed, removed },
     ];
     assert.deepEqual(seen.splice(0), loaded(2, 2, 0, 0));
-    const reload = async (...changes: readonly string[][]): Promise<Observation[]> => {
-      for (const [verb = "", ...args] of changes) await keys(verb, ...args);
+    const reload = async (): Promise<Observation[]> => {
       await keeper.reload();
       return seen.splice(0);
     };
-    assert.deepEqual(await reload(["rotate", ID]), loaded(2, 0, 1, 0));
-    const changes = [
-      ["create", "--name", "n"],
-      ["delete", CLI_ID],
-      ["update", ID, "--limit", "3"],
-    ];
-    assert.deepEqual(await reload(...changes), loaded(2, 1, 1, 1));
+    await keys("rotate", ID);
+    assert.deepEqual(await reload(), loaded(2, 0, 1, 0));
+    await keys("create", "--name", "n");
+    await keys("delete", CLI_ID);
+    await keys("update", ID, "--limit", "3");
+    assert.deepEqual(await reload(), loaded(2, 1, 1, 1));
     assert.deepEqual(await reload(), [{ kind: "keys-unchanged", keys: 2 }]);
     writeKeys(file, keyRecord(TOKEN, { scopes: ["x"], ownr: 1 } as Partial<KeyRecord>));
     const [last, warned] = await reload();
@@ -674,12 +637,12 @@ describe("a reload of the keys file", () => {
     assert.ok(warned?.kind === "keys-warned");
     const warnings = /"ownr" of "key_abcdef".*\n"key_abcdef" \("test"\) can read nothing/;
     assert.match(warned.problems.join("\n"), warnings);
-    assert.equal(rings.length, 4);
+    assert.equal(rings, 4);
   });
 
-  it("sees each change of a field that matters, previous tokens included", async () => {
+  it("sees each change of a field that matters, previous tokens included", () => {
     const counters = createCounters(3600);
-    const ringOf = (...records: KeyRecord[]): KeyRing => createKeyRing(records, counters);
+    const ringOf = (...records: KeyRecord[]) => createKeyRing(records, counters);
     const previous = [{ sha256: hashToken("old"), expiresAt: "2030-01-01T00:00:00Z" }];
     const [one, other] = [keyRecord(TOKEN, { previous }), keyRecord("svc_sk_other1")];
     const before = ringOf(one, other);
@@ -758,79 +721,39 @@ describe("a look-up with previous tokens", () => {
   });
 });
 
-describe("the text of a keys file", () => {
-  const records = Array.from({ length: 20 }, (_, at) =>
-    keyRecord(`svc_sk_${at}`, { id: `key_${at}`, name: `a "name" \\ with ] } , ${at} ü` }),
-  );
-
-  it("gives the same keys, however it is written", () => {
-    const wanted = createKeyRing(records, createCounters(60));
-    for (const text of [
-      JSON.stringify({ keys: records }),
-      `\uFEFF${JSON.stringify({ a: { keys: [1] }, keys: records, b: ["keys"] }, null, 2)}`,
-    ])
-      assert.deepEqual(parseKeys(text, createCounters(60)).keys.tokens, wanted.tokens);
-  });
-
-  it("is refused whole for one fault", () => {
-    const good = JSON.stringify({ keys: records });
-    for (const [text, message] of [
-      [good.slice(0, -1), /not valid JSON/],
-      [good.slice(0, -2), /not valid JSON/],
-      [good.slice(0, -10), /not valid JSON/],
-      [good.replace("]}", ",]}"), /not valid JSON/],
-      [`${good}}`, /not valid JSON/],
-      [good.replace("{", '{"keys":[],'), /has "keys" more than once/],
-      [good.replace(/}$/, ',"keys" : []}'), /has "keys" more than once/],
-      [JSON.stringify({ keys: [...records, records[0]] }), /keys\[20\]\.id: duplicate id/],
-      [JSON.stringify({ keys: [...records, 1] }), /keys\[20\]: must be an object/],
-    ] as const)
-      assert.throws(() => parseKeys(text), { name: "KeysFileError", message });
-  });
-});
-
 describe("a keys file that is edited again and again", () => {
   const pick = fc.integer({ min: 0, max: 5 });
-  const edited = fc.uniqueArray(
-    fc.record({
-      id: pick,
-      token: pick,
-      limit: pick,
-      previous: fc.array(fc.integer({ min: 6, max: 9 }), { maxLength: 2 }),
-    }),
-    { maxLength: 4, selector: ({ token }) => token },
-  );
-  const textOf = (
-    drawn: readonly { id: number; token: number; limit: number; previous: number[] }[],
-  ): string =>
-    JSON.stringify({
-      keys: drawn.map(({ id, token, limit, previous }) =>
-        keyRecord(`svc_sk_${token}`, {
-          id: `key_${id}`,
-          limit: limit + 1,
-          previous: previous.map((one) => ({
-            sha256: hashToken(`svc_sk_${one}`),
-            expiresAt: "2030-01-01T00:00:00Z",
-          })),
-        }),
-      ),
-    });
+  const previous = fc.array(fc.integer({ min: 6, max: 9 }), { maxLength: 2 });
+  const edited = fc.uniqueArray(fc.record({ id: pick, token: pick, limit: pick, previous }), {
+    maxLength: 4,
+    selector: ({ token }) => token,
+  });
+  type Drawn = typeof edited extends fc.Arbitrary<infer Value> ? Value : never;
+  const ringOf = (drawn: Drawn, counters: Counters): KeyRing | undefined => {
+    const expiresAt = "2030-01-01T00:00:00Z";
+    const keys = drawn.map(({ id, token, limit, previous }) =>
+      keyRecord(`svc_sk_${token}`, {
+        id: `key_${id}`,
+        limit: limit + 1,
+        previous: previous.map((one) => ({ sha256: hashToken(`svc_sk_${one}`), expiresAt })),
+      }),
+    );
+    try {
+      return parseKeys(JSON.stringify({ keys }), counters).keys;
+    } catch {
+      // An id or a token twice.
+      return undefined;
+    }
+  };
+
   it("gives other threads the keys of the file by what differs", () => {
-    const ringOf = (text: string, counters: Counters): KeyRing | undefined => {
-      try {
-        return parseKeys(text, counters).keys;
-      } catch {
-        // An id or a token twice.
-        return undefined;
-      }
-    };
     fc.assert(
       fc.property(fc.array(edited, { minLength: 1, maxLength: 6 }), (steps) => {
         const counters = createCounters(60);
         let before = new KeyRing();
         let sent = new KeyRing();
         for (const drawn of steps) {
-          const keys = ringOf(textOf(drawn), counters);
+          const keys = ringOf(drawn, counters);
           if (keys === undefined) continue;
           const changes = structuredClone(keys.changesSince(before));
           for (const [hash, key] of changes.changed) assert.notDeepEqual(key, before.tokens.get(hash));

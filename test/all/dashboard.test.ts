@@ -218,6 +218,11 @@ describe("the dashboard", { skip }, () => {
     }
   }
 
+  /** A test on another page of the server. */
+  function itOnPage(what: string, use: (watched: Watched) => Promise<void>, ignore?: RegExp): void {
+    it(what, () => withPage(use, { ignore }));
+  }
+
   it("is one page of at most 150 kB that comes with a strict policy, and again only if it has changed", async () => {
     const reply = await fetch(url);
     assert.equal(reply.status, 200);
@@ -240,13 +245,13 @@ describe("the dashboard", { skip }, () => {
       const row = `#routes tr:has(th bdi:text-is("${route}"))`;
       await untilText(page, row, /\d\sms\s+[\d.]+\sms/);
     }
-    const requests = (): Promise<string> =>
-      textOf(page, `#routes tr:has(th bdi:text-is("/stats")) td:nth-child(5)`);
-    const before = await requests();
-    await until(async () => (await requests()) !== before, "more requests of a route");
-    const left = (): Promise<string> => textOf(page, `#keys tr:has(bdi:text-is("crawler")) td:nth-child(2)`);
-    const remaining = await left();
-    await until(async () => (await left()) !== remaining, "another rest of a key");
+    for (const [selector, what] of [
+      [`#routes tr:has(th bdi:text-is("/stats")) td:nth-child(5)`, "more requests of a route"],
+      [`#keys tr:has(bdi:text-is("crawler")) td:nth-child(2)`, "another rest of a key"],
+    ] as const) {
+      const before = await textOf(page, selector);
+      await until(async () => (await textOf(page, selector)) !== before, what);
+    }
     await untilText(page, `#keys tr:has(bdi:text-is("mobile app"))`, /\b0\s+40\s/);
     await untilText(page, "#requests-legend", /2xx answered\s*[1-9]/);
     await untilText(page, "#requests-legend", /3xx unchanged or redirected\s*[\d.]*[1-9]/);
@@ -279,89 +284,81 @@ describe("the dashboard", { skip }, () => {
     await load.stop();
   });
 
-  it("has no barriers, light, dark or narrow", async () => {
-    await withPage(async ({ page }) => {
-      await page.fill("#target", "/api/public/v1/worlds/search?q=garden");
-      await page.press("#target", "Enter");
-      await page.locator("#explained .verdict").waitFor();
-      await page.click("#reload");
-      await untilText(page, "#reload-result", /same as before/);
-      await assertFits(page, [1280, 400]);
-    });
+  itOnPage("has no barriers, light, dark or narrow", async ({ page }) => {
+    await page.fill("#target", "/api/public/v1/worlds/search?q=garden");
+    await page.press("#target", "Enter");
+    await page.locator("#explained .verdict").waitFor();
+    await page.click("#reload");
+    await untilText(page, "#reload-result", /same as before/);
+    await assertFits(page, [1280, 400]);
   });
 
-  it("is reached whole by the keyboard", async () => {
-    await withPage(async ({ page }) => {
-      const reached: string[] = [];
-      for (;;) {
-        await page.keyboard.press("Tab");
-        const name = await page.evaluate<string>(
-          "const { activeElement: at } = document; at === document.body ? '' : at.id || at.className",
-        );
-        // After the last element the focus leaves the page for the browser.
-        if (name === "" || reached.includes(name)) break;
-        reached.push(name);
-      }
-      assert.deepEqual(reached, [
-        "skip",
-        "pause",
-        "reload",
-        "routes-table",
-        "keys-table",
-        "loads",
-        "threads-table",
-        "target",
-        "key",
-        "primary",
-      ]);
-      await page.focus("#target");
-      await page.keyboard.type("/api/public/v1/stats");
-      await page.keyboard.press("Enter");
-      await untilText(page, "#explained .verdict", /^Not refused/);
-      assert.equal(await page.evaluate("document.activeElement.id"), "target");
-    });
+  itOnPage("is reached whole by the keyboard", async ({ page }) => {
+    const reached: string[] = [];
+    for (;;) {
+      await page.keyboard.press("Tab");
+      const name = await page.evaluate<string>(
+        "const { activeElement: at } = document; at === document.body ? '' : at.id || at.className",
+      );
+      // After the last element the focus leaves the page for the browser.
+      if (name === "" || reached.includes(name)) break;
+      reached.push(name);
+    }
+    assert.deepEqual(reached, [
+      "skip",
+      "pause",
+      "reload",
+      "routes-table",
+      "keys-table",
+      "loads",
+      "threads-table",
+      "target",
+      "key",
+      "primary",
+    ]);
+    await page.focus("#target");
+    await page.keyboard.type("/api/public/v1/stats");
+    await page.keyboard.press("Enter");
+    await untilText(page, "#explained .verdict", /^Not refused/);
+    assert.equal(await page.evaluate("document.activeElement.id"), "target");
   });
 
-  it("explains a request target", async () => {
-    await withPage(async ({ page }) => {
-      await page.fill("#target", "/api/public/v1/worlds/search?q=%3Cscript%3Egarden&limit=5");
-      await page.fill("#key", "key_other_0");
-      await page.click("#explain button");
-      await untilText(page, "#explained", /^Not refused[\s\S]*searchWorlds[\s\S]*terms/);
-      const text = await textOf(page, "#explained");
-      assert.ok(text.includes(HOSTILE_NAMES[0]), text);
-      assert.match(text, /<script>garden/);
-      await page.fill("#key", "");
-      await page.fill("#target", "/api/public/v1/nothing");
-      await page.press("#target", "Enter");
-      await untilText(page, "#explained .verdict", /^404 Not found/);
-    });
+  itOnPage("explains a request target", async ({ page }) => {
+    await page.fill("#target", "/api/public/v1/worlds/search?q=%3Cscript%3Egarden&limit=5");
+    await page.fill("#key", "key_other_0");
+    await page.click("#explain button");
+    await untilText(page, "#explained", /^Not refused[\s\S]*searchWorlds[\s\S]*terms/);
+    const text = await textOf(page, "#explained");
+    assert.ok(text.includes(HOSTILE_NAMES[0]), text);
+    assert.match(text, /<script>garden/);
+    await page.fill("#key", "");
+    await page.fill("#target", "/api/public/v1/nothing");
+    await page.press("#target", "Enter");
+    await untilText(page, "#explained .verdict", /^404 Not found/);
   });
 
-  it("reloads, and tells what became of it", async () => {
+  itOnPage("reloads, and tells what became of it", async ({ page }) => {
     const worlds = join(folder.snapshot, "worlds.ndjson");
     const rows = readFileSync(worlds);
-    await withPage(async ({ page }) => {
-      await page.click("#reload");
-      await untilText(page, "#reload-result", /^The snapshot is the same as before\. 5\skeys/);
-      writeFileSync(worlds, `{"id":"<b>no id</b>"}\n${rows}`);
-      try {
-        await page.focus("#reload");
-        await page.keyboard.press("Enter");
-        await untilText(page, "#reload-result", /^The snapshot was refused[\s\S]*worlds\.ndjson/);
-        assert.equal(await page.locator("#reload-result b").count(), 0);
-        assert.equal(await page.evaluate("document.activeElement.id"), "reload");
-        await untilText(page, "#loads > li:first-child", /^refused[\s\S]*worlds\.ndjson/);
-        await untilText(page, "#state", /^Ready, 1\sproblem$/);
-        await untilText(page, "#problems", /Snapshot refused\s+for [\s\S]*worlds\.ndjson/);
-      } finally {
-        writeFileSync(worlds, rows);
-      }
-      await page.click("#reload");
-      await untilText(page, "#reload-result", /(is served now|same as before)\./);
-      await untilText(page, "#state", /^Ready$/);
-      assert.equal(await page.locator("#problems").isVisible(), false);
-    });
+    await page.click("#reload");
+    await untilText(page, "#reload-result", /^The snapshot is the same as before\. 5\skeys/);
+    writeFileSync(worlds, `{"id":"<b>no id</b>"}\n${rows}`);
+    try {
+      await page.focus("#reload");
+      await page.keyboard.press("Enter");
+      await untilText(page, "#reload-result", /^The snapshot was refused[\s\S]*worlds\.ndjson/);
+      assert.equal(await page.locator("#reload-result b").count(), 0);
+      assert.equal(await page.evaluate("document.activeElement.id"), "reload");
+      await untilText(page, "#loads > li:first-child", /^refused[\s\S]*worlds\.ndjson/);
+      await untilText(page, "#state", /^Ready, 1\sproblem$/);
+      await untilText(page, "#problems", /Snapshot refused\s+for [\s\S]*worlds\.ndjson/);
+    } finally {
+      writeFileSync(worlds, rows);
+    }
+    await page.click("#reload");
+    await untilText(page, "#reload-result", /(is served now|same as before)\./);
+    await untilText(page, "#state", /^Ready$/);
+    assert.equal(await page.locator("#problems").isVisible(), false);
   });
 
   it("opens with the last minutes, which the server remembers", async () => {
@@ -379,229 +376,212 @@ describe("the dashboard", { skip }, () => {
     });
   });
 
-  it("shows trouble first, and nothing cut off", async () => {
-    await withPage(async ({ page }) => {
-      const status = JSON.parse((await server.askAdmin("status")).text) as Status;
-      const ageSeconds = 20 * 86_400 + 23 * 3600;
-      const since = new Date(Date.now() - 65_000).toISOString();
-      const [key] = status.keys.busiest;
-      const [slow, slower] = [
-        { p50Ms: 1, p99Ms: 7 },
-        { p50Ms: 1, p99Ms: 500 },
-      ];
-      const api = status.requests.routes.find(({ route }) => route === "/stats")!;
-      const wrong = {
-        ...status,
-        ready: { ...status.ready, status: "stale", ageSeconds },
-        problems: [
-          { kind: "data-stale", since, message: "The snapshot is too old." },
-          { kind: "limits-away", since, message: "<b>The counter server cannot be asked.</b>" },
-        ],
-        limits: { ...status.limits, shared: true, server: "away", since, losses: 3 },
-        rounds: {
-          ...{ lastSuccessAt: since, lastSeconds: 1.25, lastDetails: "7 rows, 1 of 2 worlds visible" },
-          ...{ lastFailureAt: status.now, lastFailure: "PostgreSQL at db: <i>connection refused</i>" },
-        },
-        keys: {
-          ...status.keys,
-          busiest: [
-            {
-              ...key,
-              id: "key_".padEnd(64, "0123456789"),
-              passed: 3,
-              lastUsedAt: status.now,
-              refused: { ...key!.refused, rate_limited: 12, scope: 1 },
-            },
-          ],
-        },
-        requests: {
-          ...status.requests,
-          routes: [
-            { ...api, route: "", recent: slower, perSecond: 1 },
-            { ...api, recent: slow, perSecond: 2 },
-          ],
-        },
-      };
-      await answerWith(page, { json: wrong });
-      for (const [selector, text] of [
-        ["#problem-list", /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/],
-        ["#limits", /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/],
-        [
-          "#rounds",
-          /^The last round of the source succeeded 1\smin[^:]* ago, after [\d.,]+\s(ms|s): 7 rows, 1 of 2 worlds visible\. One failed 0\ss ago: PostgreSQL at db: <i>/,
-        ],
-        ["#routes tr:last-child th", /^other paths$/],
-        ["#routes-table thead", /4xx, 5xx\s*$/],
-        ["#keys .use", /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/],
-      ] as const)
-        await untilText(page, selector, text);
-      assert.equal(await textOf(page, "#problems-title"), "2\u00a0problems: Data stale, Limits away");
-      assert.equal(await tile(page, "Data checked"), "20\u00a0d 23\u00a0h ago");
-      assert.equal(await tile(page, "Slowest p99"), "7.00\u00a0ms", "of the API alone");
-      await assertFits(page, [1600, 1280, 400], async () => {
-        const cut = await page.evaluate<string[]>(`
-          [...document.querySelectorAll("#tiles dd, #keys .id, #routes th, #problems li, #served code")]
-            .filter((shown) => shown.scrollWidth > shown.clientWidth + 1 && getComputedStyle(shown).display !== "inline")
-            .map((shown) => shown.textContent)`);
-        assert.deepEqual(cut, []);
-        const empty = await page.evaluate<string[]>(`
-          [...document.querySelectorAll("main .card")]
-            .filter((card) => card.getBoundingClientRect().bottom - card.lastElementChild.getBoundingClientRect().bottom > 30)
-            .map((card) => card.id || card.innerText.slice(0, 30))`);
-        assert.deepEqual(empty, [], "cards that are higher than their content");
-      });
-      assert.equal(
-        await page.evaluate(
-          "((shown) => shown.scrollWidth > shown.clientWidth)(document.querySelector('#routes-table'))",
-        ),
-        true,
-        "at 400 px the table scrolls and keeps its columns",
-      );
-      assert.ok(await page.locator("#routes td:nth-child(6)").first().isVisible());
-      const sizes = await page.evaluate<number[]>(
-        "[...document.querySelectorAll('#tiles .value')].map((shown) => parseFloat(getComputedStyle(shown).fontSize))",
-      );
-      assert.ok(Math.min(...sizes.slice(0, 4)) > Math.max(...sizes.slice(4)), String(sizes));
-      const top = async (selector: string): Promise<number> =>
-        (await page.locator(selector).boundingBox())!.y;
-      assert.ok((await top("#problems")) < (await top("#pause")));
-      assert.ok((await top("#problems")) < (await top("#tiles")));
-    });
-  });
-
-  it("asks nothing while nobody looks, and at once when somebody does", async () => {
-    await withPage(async ({ page }) => {
-      await page.clock.install();
-      await page.reload();
-      await untilText(page, "#state", /^Ready$/);
-      const hide = (isHidden: boolean): Promise<unknown> =>
-        page.evaluate(`
-          Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
-          document.dispatchEvent(new Event("visibilitychange"));`);
-      let asked = 0;
-      page.on("request", () => asked++);
-      await page.clock.runFor(10_000);
-      await until(() => asked > 0, "a question");
-      await hide(true);
-      // Lets running requests end.
-      await untilText(page, "#updated", /^Updated .* [A-Z]{2,5}([+-][\d:]+)?$/);
-      asked = 0;
-      for (let at = 0; at < 10; at++) await page.clock.runFor(10_000);
-      assert.equal(asked, 0);
-      await hide(false);
-      await until(() => asked > 0, "a question");
-      await page.click("#pause");
-      await untilText(page, "#updated", /^Paused/);
-      await page.click("#pause");
-      await untilText(page, "#updated", /^Updated/);
-    });
-  });
-
-  it("says that it is paused, also when an answer comes after the click", async () => {
-    await withPage(async ({ page }) => {
-      let finish: (() => void) | undefined;
-      await page.route("**/status", async (route) => {
-        await new Promise<void>((resolve) => {
-          finish = resolve;
-        });
-        await route.continue();
-      });
-      await until(() => finish !== undefined, "a question");
-      await page.click("#pause");
-      await untilText(page, "#updated", /^Paused/);
-      const answered = page.waitForResponse("**/status");
-      finish!();
-      await (await answered).finished();
-      // Two frames later, the page has shown the answer.
-      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-      assert.match(String(await page.locator("#updated").textContent()), /^Paused/);
-    });
-  });
-
-  it("stays usable with thousands of loads, and many keys of long names", async () => {
-    await withPage(async ({ page }) => {
-      const status = JSON.parse((await server.askAdmin("status")).text) as Status;
-      const [key] = status.keys.busiest;
-      const many = {
-        ...status,
-        loads: Array.from({ length: 2000 }, (_, at) => ({
-          ...status.loads[0]!,
-          at: new Date(at * 1000).toISOString(),
-          result: at % 2 === 0 ? "refused" : "loaded",
-          problems: [`${"x".repeat(at === 0 ? 9000 : 99)}<i>${at}`],
-        })),
-        keys: {
-          ...status.keys,
-          busiest: Array.from({ length: 100 }, (_, at) => ({
-            ...key,
-            id: `k${at}`,
-            name: "<u>".repeat(500),
-          })),
-        },
-      };
-      await answerWith(page, { json: many });
-      await until(async () => (await page.locator("#keys tr").count()) === 100, "all keys");
-      assert.equal(await page.locator("#loads > li").count(), 2000);
-      assert.ok((await page.locator("#loads").boundingBox())!.height < 500);
-      await page.setViewportSize({ width: 400, height: 900 });
-      await assertNoOverflow(page);
-      assert.equal(await page.locator("main :is(i, u)").count(), 0);
-    });
-  });
-
-  it("tells apart what is wrong with the server, and recovers", async () => {
-    const ignore = /the server responded with a status of (503|200)|ERR_/;
-    const answers: [RegExp, object][] = [
-      [/answers 503: <b>tired<\/b>\./, { status: 503, json: { error: "<b>tired</b>" } }],
-      [/answers with something that this page does not know/, { status: 200, body: "<!doctype html>" }],
-      [/leads elsewhere/, { status: 302, headers: { location: "/elsewhere" } }],
+  itOnPage("shows trouble first, and nothing cut off", async ({ page }) => {
+    const status = JSON.parse((await server.askAdmin("status")).text) as Status;
+    const ageSeconds = 20 * 86_400 + 23 * 3600;
+    const since = new Date(Date.now() - 65_000).toISOString();
+    const [key] = status.keys.busiest;
+    const [slow, slower] = [
+      { p50Ms: 1, p99Ms: 7 },
+      { p50Ms: 1, p99Ms: 500 },
     ];
-    await withPage(
-      async ({ page, complaints }) => {
-        for (const [told, answer] of answers) {
-          await answerWith(page, answer);
-          await untilText(page, "#trouble", told);
-          assert.equal(await page.locator("#trouble b").count(), 0);
-          await goOn(page);
-        }
-        // An answer of another version: the page only reports it.
-        await answerWith(page, { json: { version: "9" } });
-        await until(() => complaints.length > 0, "the error to be logged");
-        await untilText(page, "#trouble", /does not fit/);
-        assert.match(complaints.splice(0).join(), /TypeError/);
-        await goOn(page);
-        assert.equal(await page.locator("#trouble").isVisible(), false);
-        complaints.splice(0);
+    const api = status.requests.routes.find(({ route }) => route === "/stats")!;
+    const wrong = {
+      ...status,
+      ready: { ...status.ready, status: "stale", ageSeconds },
+      problems: [
+        { kind: "data-stale", since, message: "The snapshot is too old." },
+        { kind: "limits-away", since, message: "<b>The counter server cannot be asked.</b>" },
+      ],
+      limits: { ...status.limits, shared: true, server: "away", since, losses: 3 },
+      rounds: {
+        ...{ lastSuccessAt: since, lastSeconds: 1.25, lastDetails: "7 rows, 1 of 2 worlds visible" },
+        ...{ lastFailureAt: status.now, lastFailure: "PostgreSQL at db: <i>connection refused</i>" },
       },
-      { ignore },
+      keys: {
+        ...status.keys,
+        busiest: [
+          {
+            ...key,
+            id: "key_".padEnd(64, "0123456789"),
+            passed: 3,
+            lastUsedAt: status.now,
+            refused: { ...key!.refused, rate_limited: 12, scope: 1 },
+          },
+        ],
+      },
+      requests: {
+        ...status.requests,
+        routes: [
+          { ...api, route: "", recent: slower, perSecond: 1 },
+          { ...api, recent: slow, perSecond: 2 },
+        ],
+      },
+    };
+    await answerWith(page, { json: wrong });
+    for (const [selector, text] of [
+      ["#problem-list", /^Data stale\s+for 1\smin[\s\S]*Limits away[\s\S]*<b>The counter/],
+      ["#limits", /^The counter server of shared limits is away since [\d:]+, lost 3\stimes/],
+      [
+        "#rounds",
+        /^The last round of the source succeeded 1\smin[^:]* ago, after [\d.,]+\s(ms|s): 7 rows, 1 of 2 worlds visible\. One failed 0\ss ago: PostgreSQL at db: <i>/,
+      ],
+      ["#routes tr:last-child th", /^other paths$/],
+      ["#routes-table thead", /4xx, 5xx\s*$/],
+      ["#keys .use", /^3 passed, 13 refused \(rate limited 12, scope 1\), last one 0\ss ago$/],
+    ] as const)
+      await untilText(page, selector, text);
+    assert.equal(await textOf(page, "#problems-title"), "2\u00a0problems: Data stale, Limits away");
+    assert.equal(await tile(page, "Data checked"), "20\u00a0d 23\u00a0h ago");
+    assert.equal(await tile(page, "Slowest p99"), "7.00\u00a0ms", "of the API alone");
+    await assertFits(page, [1600, 1280, 400], async () => {
+      const cut = await page.evaluate<string[]>(`
+        [...document.querySelectorAll("#tiles dd, #keys .id, #routes th, #problems li, #served code")]
+          .filter((shown) => shown.scrollWidth > shown.clientWidth + 1 && getComputedStyle(shown).display !== "inline")
+          .map((shown) => shown.textContent)`);
+      assert.deepEqual(cut, []);
+      const empty = await page.evaluate<string[]>(`
+        [...document.querySelectorAll("main .card")]
+          .filter((card) => card.getBoundingClientRect().bottom - card.lastElementChild.getBoundingClientRect().bottom > 30)
+          .map((card) => card.id || card.innerText.slice(0, 30))`);
+      assert.deepEqual(empty, [], "cards that are higher than their content");
+    });
+    assert.equal(
+      await page.evaluate(
+        "((shown) => shown.scrollWidth > shown.clientWidth)(document.querySelector('#routes-table'))",
+      ),
+      true,
+      "at 400 px the table scrolls and keeps its columns",
     );
+    assert.ok(await page.locator("#routes td:nth-child(6)").first().isVisible());
+    const sizes = await page.evaluate<number[]>(
+      "[...document.querySelectorAll('#tiles .value')].map((shown) => parseFloat(getComputedStyle(shown).fontSize))",
+    );
+    assert.ok(Math.min(...sizes.slice(0, 4)) > Math.max(...sizes.slice(4)), String(sizes));
+    const top = async (selector: string): Promise<number> => (await page.locator(selector).boundingBox())!.y;
+    assert.ok((await top("#problems")) < (await top("#pause")));
+    assert.ok((await top("#problems")) < (await top("#tiles")));
   });
 
-  it("says when an answer is late, and takes the next", async () => {
-    await withPage(async ({ page, complaints }) => {
-      await page.clock.install();
-      await page.reload();
-      await untilText(page, "#state", /^Ready$/);
-      const runUntil = (
-        ms: number,
-        check: () => boolean | Promise<boolean>,
-        what: string,
-      ): Promise<unknown> =>
-        until(async () => {
-          await page.clock.runFor(ms);
-          return await check();
-        }, what);
-      let held = 0;
-      await page.route("**/status", () => {
-        held++;
+  itOnPage("asks nothing while nobody looks, and at once when somebody does", async ({ page }) => {
+    await page.clock.install();
+    await page.reload();
+    await untilText(page, "#state", /^Ready$/);
+    const hide = (isHidden: boolean): Promise<unknown> =>
+      page.evaluate(`
+        Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));`);
+    let asked = 0;
+    page.on("request", () => asked++);
+    await page.clock.runFor(10_000);
+    await until(() => asked > 0, "a question");
+    await hide(true);
+    // Lets running requests end.
+    await untilText(page, "#updated", /^Updated .* [A-Z]{2,5}([+-][\d:]+)?$/);
+    asked = 0;
+    for (let at = 0; at < 10; at++) await page.clock.runFor(10_000);
+    assert.equal(asked, 0);
+    await hide(false);
+    await until(() => asked > 0, "a question");
+    await page.click("#pause");
+    await untilText(page, "#updated", /^Paused/);
+    await page.click("#pause");
+    await untilText(page, "#updated", /^Updated/);
+  });
+
+  itOnPage("says that it is paused, also when an answer comes after the click", async ({ page }) => {
+    let finish: (() => void) | undefined;
+    await page.route("**/status", async (route) => {
+      await new Promise<void>((resolve) => {
+        finish = resolve;
       });
-      await runUntil(500, () => held > 0, "a question");
-      await runUntil(1000, () => page.locator("#trouble").isVisible(), "the trouble");
-      assert.match(await textOf(page, "#trouble"), /did not answer within 10\ss/);
-      await page.unroute("**/status");
-      await runUntil(1000, async () => (await textOf(page, "#state")) === "Ready", "the next answer");
-      complaints.splice(0);
+      await route.continue();
     });
+    await until(() => finish !== undefined, "a question");
+    await page.click("#pause");
+    await untilText(page, "#updated", /^Paused/);
+    const answered = page.waitForResponse("**/status");
+    finish!();
+    await (await answered).finished();
+    // Two frames later, the page has shown the answer.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    assert.match(String(await page.locator("#updated").textContent()), /^Paused/);
+  });
+
+  itOnPage("stays usable with thousands of loads, and many keys of long names", async ({ page }) => {
+    const status = JSON.parse((await server.askAdmin("status")).text) as Status;
+    const [key] = status.keys.busiest;
+    const many = {
+      ...status,
+      loads: Array.from({ length: 2000 }, (_, at) => ({
+        ...status.loads[0]!,
+        at: new Date(at * 1000).toISOString(),
+        result: at % 2 === 0 ? "refused" : "loaded",
+        problems: [`${"x".repeat(at === 0 ? 9000 : 99)}<i>${at}`],
+      })),
+      keys: {
+        ...status.keys,
+        busiest: Array.from({ length: 100 }, (_, at) => ({
+          ...key,
+          id: `k${at}`,
+          name: "<u>".repeat(500),
+        })),
+      },
+    };
+    await answerWith(page, { json: many });
+    await until(async () => (await page.locator("#keys tr").count()) === 100, "all keys");
+    assert.equal(await page.locator("#loads > li").count(), 2000);
+    assert.ok((await page.locator("#loads").boundingBox())!.height < 500);
+    await page.setViewportSize({ width: 400, height: 900 });
+    await assertNoOverflow(page);
+    assert.equal(await page.locator("main :is(i, u)").count(), 0);
+  });
+
+  itOnPage(
+    "tells apart what is wrong with the server, and recovers",
+    async ({ page, complaints }) => {
+      const answers: [RegExp, object][] = [
+        [/answers 503: <b>tired<\/b>\./, { status: 503, json: { error: "<b>tired</b>" } }],
+        [/answers with something that this page does not know/, { status: 200, body: "<!doctype html>" }],
+        [/leads elsewhere/, { status: 302, headers: { location: "/elsewhere" } }],
+      ];
+      for (const [told, answer] of answers) {
+        await answerWith(page, answer);
+        await untilText(page, "#trouble", told);
+        assert.equal(await page.locator("#trouble b").count(), 0);
+        await goOn(page);
+      }
+      // An answer of another version: the page only reports it.
+      await answerWith(page, { json: { version: "9" } });
+      await until(() => complaints.length > 0, "the error to be logged");
+      await untilText(page, "#trouble", /does not fit/);
+      assert.match(complaints.splice(0).join(), /TypeError/);
+      await goOn(page);
+      assert.equal(await page.locator("#trouble").isVisible(), false);
+      complaints.splice(0);
+    },
+    /the server responded with a status of (503|200)|ERR_/,
+  );
+
+  itOnPage("says when an answer is late, and takes the next", async ({ page, complaints }) => {
+    await page.clock.install();
+    await page.reload();
+    await untilText(page, "#state", /^Ready$/);
+    const runUntil = (ms: number, check: () => boolean | Promise<boolean>, what: string): Promise<unknown> =>
+      until(async () => {
+        await page.clock.runFor(ms);
+        return await check();
+      }, what);
+    let held = 0;
+    await page.route("**/status", () => {
+      held++;
+    });
+    await runUntil(500, () => held > 0, "a question");
+    await runUntil(1000, () => page.locator("#trouble").isVisible(), "the trouble");
+    assert.match(await textOf(page, "#trouble"), /did not answer within 10\ss/);
+    await page.unroute("**/status");
+    await runUntil(1000, async () => (await textOf(page, "#state")) === "Ready", "the next answer");
+    complaints.splice(0);
   });
 
   it("survives a server that goes away and returns", async () => {

@@ -12,13 +12,12 @@ import {
   seriesAt,
 } from "../../src/observe/metrics/counters.ts";
 import type { Caller, Found, Search } from "../../src/store/generation.ts";
-import { BASE, cleanUp, serve, serveOpen, type TestServer, TOKENS, WORLD } from "../support/http-server.ts";
+import { BASE, cleanUp, serve, serveOpen, WORLD } from "../support/http-server.ts";
 import { until } from "../support/process.ts";
 import { askOnce, dial, lastWord, requestHead } from "../support/raw.ts";
+import { bearer } from "../support/requests.ts";
 
 after(cleanUp);
-
-const bearer = (token: keyof typeof TOKENS): string => `Authorization: Bearer ${TOKENS[token]}`;
 
 /** The counts, a line per series: `GET /worlds 200 3`. */
 function counted(cells: RequestCells): string[] {
@@ -34,19 +33,16 @@ function counted(cells: RequestCells): string[] {
 
 const figures = (cells: RequestCells): Figures => figuresOf(readTotals(cells));
 
-const ask = async ({ port }: TestServer, target: string, headers: string[] = [], method = "GET") =>
-  (await askOnce(port, target, headers, method)).status;
-
 test("each request is counted by its method, route and status", async () => {
   const cells = createRequestCells(1);
-  const server = await serve({ requestCells: cells });
+  const { port, etag } = await serve({ requestCells: cells });
   const api = bearer("api");
-  const requests: readonly (readonly [target: string, headers?: string[], method?: string])[] = [
+  const requests: [target: string, headers?: string[], method?: string][] = [
     ["/worlds?limit=1", [api]],
     ["/worlds?limit=1", [api], "HEAD"],
     ["/worlds", [], "OPTIONS"],
     ["/worlds", [], "POST"],
-    ["/worlds", [api, `If-None-Match: ${server.etag}`]],
+    ["/worlds", [api, `If-None-Match: ${etag}`]],
     ["/worlds", [api, 'If-Match: "another"']],
     [`/worlds/${WORLD}`, [api]],
     ["/worlds/svc_sk_whole", [api]],
@@ -60,13 +56,12 @@ test("each request is counted by its method, route and status", async () => {
     ["/stats", ["Expect: the-impossible"]],
     ["/stats", ["Content-Length: 65537"]],
   ];
-  for (const [target, ...more] of requests) await ask(server, BASE + target, ...more);
-  const { port } = server;
+  for (const [target, ...more] of requests) await askOnce(port, BASE + target, ...more);
   assert.equal((await lastWord(port, "no HTTP at all\r\n\r\n")).status, 400);
   assert.equal((await lastWord(port, "GET / HTTP/1.1\r\n\r\n")).status, 400);
   assert.equal((await lastWord(port, `GET / HTTP/1.1\r\nX: ${"y".repeat(20_000)}`)).status, 431);
   assert.equal((await lastWord(port, "CONNECT here:1 HTTP/1.1\r\nHost: a\r\n\r\n")).status, 405);
-  assert.equal(await ask(server, "/", [], "PROPFIND"), 404);
+  assert.equal((await askOnce(port, "/", [], "PROPFIND")).status, 404);
   const expected = [
     ...["CONNECT - 405 1", "GET - 400 2", "GET - 404 1", "GET - 417 1", "GET /worlds 200 1"],
     ...["GET /worlds 304 1", "GET /worlds 401 2", "GET /worlds 403 1", "GET /worlds 412 1"],
@@ -92,13 +87,11 @@ test("each request is counted by its method, route and status", async () => {
     scope_worlds: 1,
     no_query: 1,
   });
-  assert.deepEqual(
-    searches.filter(({ total }) => total > 0),
-    [
-      { search: "worlds", outcome: "cached", total: 1 },
-      { search: "worlds", outcome: "searched", total: 1 },
-    ],
-  );
+  const made = searches.filter(({ total }) => total > 0);
+  assert.deepEqual(made, [
+    { search: "worlds", outcome: "cached", total: 1 },
+    { search: "worlds", outcome: "searched", total: 1 },
+  ]);
 });
 
 test("a request that was too slow is counted", async () => {
@@ -106,6 +99,7 @@ test("a request that was too slow is counted", async () => {
   const limits = { headersTimeout: 0.05, requestTimeout: 0.1, timeoutCheckInterval: 0.02 };
   const { port } = await serve({ requestCells: cells, ...limits });
   assert.equal((await lastWord(port, "GET /api")).status, 408);
+  await until(() => figures(cells).total > 0, "it to be counted");
   assert.deepEqual(counted(cells), ["_OTHER - 408 1"]);
   assert.deepEqual(figures(cells).rejected, { timeout: 1 });
 });
@@ -133,8 +127,9 @@ test("requests that wait are active, and those of a peer that left have no statu
   await wires[1]!.response("GET");
   await until(() => figures(cells).total === 2, "both to be counted");
   assert.deepEqual(counted(cells), ["GET /users/search 0 1", "GET /users/search 200 1"]);
-  assert.equal(figures(cells).active, 0);
+  const { active, byStatus, rejected, routes } = figures(cells);
+  assert.deepEqual({ active, byStatus, rejected }, { active: 0, byStatus: { 0: 1, 200: 1 }, rejected: {} });
   // Latency includes the time of waiting.
-  const { p99Ms } = figures(cells).routes[0]!.latency!;
+  const { p99Ms } = routes[0]!.latency!;
   assert.ok(p99Ms > 0 && p99Ms / 2.5 < performance.now() - began + 5000, `${p99Ms}`);
 });
